@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include "answer.h"
+
+#include "measure/histogram.h"
+#include "record.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- figures with units ---- */
+
+struct scale {
+    double from;
+    double factor;
+    const char *unit;
+};
+
+static const struct scale time_scales[] = {{1, 1, "s"}, {1e-3, 1e3, "ms"}, {1e-6, 1e6, "us"}, {0, 1e9, "ns"}};
+static const struct scale rate_scales[] = {
+    {1e9, 1e-9, "Gbit/s"}, {1e6, 1e-6, "Mbit/s"}, {1e3, 1e-3, "kbit/s"}, {0, 1, "bit/s"}};
+
+static void print_scaled(FILE *out, double value, const struct scale *scales)
+{
+    while (value < scales->from)
+        scales++;
+    fprintf(out, "%.3g %s", value * scales->factor, scales->unit);
+}
+
+static void print_time(FILE *out, double seconds)
+{
+    print_scaled(out, seconds, time_scales);
+}
+
+/* ---- what the record says ---- */
+
+struct ends {
+    const json_t *client, *server, *driver, *other;
+};
+
+static const char *word(const json_t *record, const char *key)
+{
+    const char *value = json_string_value(json_object_get(json_object_get(record, "words"), key));
+
+    return value ? value : "";
+}
+
+static uint64_t longest(const json_t *end)
+{
+    const json_t *thread;
+    uint64_t most = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(end, "threads"), i, thread)
+    {
+        uint64_t elapsed = (uint64_t)json_integer_value(json_object_get(thread, "elapsed_ns"));
+
+        most = elapsed > most ? elapsed : most;
+    }
+    return most;
+}
+
+static uint64_t sum_nested(const json_t *end, const char *object, const char *key, const char *inner)
+{
+    const json_t *thread;
+    uint64_t sum = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(end, "threads"), i, thread)
+    {
+        const json_t *value = json_object_get(json_object_get(thread, object), key);
+
+        sum += (uint64_t)json_integer_value(inner ? json_object_get(value, inner) : value);
+    }
+    return sum;
+}
+
+static void merge_latency(struct histogram *all, const json_t *end)
+{
+    const json_t *thread, *bin;
+    size_t i, j;
+
+    histogram_reset(all);
+    json_array_foreach(json_object_get(end, "threads"), i, thread)
+    {
+        const json_t *latency = json_object_get(thread, "latency");
+        struct histogram one;
+
+        if (!latency)
+            continue;
+        histogram_reset(&one);
+        one.count = (uint64_t)json_integer_value(json_object_get(latency, "count"));
+        one.minimum = (uint64_t)json_integer_value(json_object_get(latency, "minimum"));
+        one.maximum = (uint64_t)json_integer_value(json_object_get(latency, "maximum"));
+        json_array_foreach(json_object_get(latency, "bins"), j, bin)
+        {
+            uint64_t low = (uint64_t)json_integer_value(json_array_get(bin, 0));
+
+            one.bins[histogram_bin(low)] = (uint64_t)json_integer_value(json_array_get(bin, 2));
+        }
+        histogram_merge(all, &one);
+    }
+}
+
+/* ---- the lines ---- */
+
+static void print_head(FILE *out, const json_t *record)
+{
+    const char *reply = word(record, "reply"), *direction = word(record, "direction");
+
+    fprintf(out, "%s %s", word(record, "workload"), word(record, "message"));
+    if (*reply)
+        fprintf(out, " -> %s", reply);
+    if (*direction)
+        fprintf(out, " (%s)", direction);
+    fprintf(out, " by %s", word(record, "write"));
+    if (*word(record, "reply_write"))
+        fprintf(out, " -> %s", word(record, "reply_write"));
+    fprintf(out, ", %s %s, %s connection%s\n", word(record, "transport"), word(record, "security"),
+            word(record, "connections"), strcmp(word(record, "connections"), "1") != 0 ? "s" : "");
+}
+
+static void print_request(FILE *out, const struct ends *ends)
+{
+    static struct histogram latency; /* 16 KiB, once */
+    uint64_t messages = record_sum(ends->driver, "messages_sent"), elapsed = longest(ends->driver);
+    static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
+    static const char *const names[] = {"p50", "p90", "p99", "p99.9"};
+
+    if (!messages || !elapsed)
+        return;
+    fprintf(out, "  ");
+    print_time(out, (double)record_sum(ends->driver, "elapsed_ns") / 1e9 / (double)messages);
+    fprintf(out, " per message, %.4g messages/s, %" PRIu64 " messages\n",
+            (double)messages / ((double)elapsed / 1e9), messages);
+    merge_latency(&latency, ends->driver);
+    fprintf(out, "  latency ");
+    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
+        fprintf(out, "%s ", names[i]);
+        print_time(out, histogram_quantile(&latency, quantiles[i]) / 1e9);
+        fprintf(out, ", ");
+    }
+    fprintf(out, "max ");
+    print_time(out, (double)latency.maximum / 1e9);
+    fputc('\n', out);
+}
+
+static void print_stream(FILE *out, const struct ends *ends)
+{
+    const json_t *receiver = ends->other ? ends->other : ends->driver;
+    uint64_t elapsed = longest(receiver);
+    uint64_t bytes = record_sum(receiver, ends->other ? "bytes_received" : "bytes_sent");
+    uint64_t messages = record_sum(receiver, ends->other ? "messages_received" : "messages_sent");
+
+    if (!messages || !elapsed)
+        return;
+    fprintf(out, "  ");
+    print_scaled(out, (double)bytes * 8 / ((double)elapsed / 1e9), rate_scales);
+    fprintf(out, ", ");
+    print_time(out, (double)elapsed / 1e9 / (double)messages);
+    fprintf(out, " per message, %" PRIu64 " messages\n", messages);
+}
+
+static void print_ratio(FILE *out, uint64_t count, uint64_t messages, const char *what)
+{
+    fprintf(out, "%.2f %s", (double)count / (double)messages, what);
+}
+
+/* Counts of the end that sends `unit`, per one of them. */
+static void print_sender(FILE *out, const char *unit, const json_t *end)
+{
+    uint64_t messages = record_sum(end, "messages_sent"),
+             segments = sum_nested(end, "tcp_info", "data_segs_out", "sum");
+
+    if (!messages)
+        return;
+    fprintf(out, "  per %s: ", unit);
+    if (segments) {
+        print_ratio(out, segments, messages, "segments");
+        fprintf(out, ", ");
+    }
+    print_ratio(out, record_sum(end, "write_calls"), messages, "write calls");
+    fprintf(out, ", ");
+    print_ratio(out, record_sum(end, "read_calls"), messages, "read calls");
+    fprintf(out, " (%s)\n",
+            json_boolean_value(json_object_get(end, "drives")) ? "the driver" : "the other end");
+}
+
+static void print_cpu(FILE *out, const struct ends *ends, uint64_t messages)
+{
+    const json_t *all[] = {ends->client, ends->server};
+    static const char *const names[] = {"client", "server"};
+
+    fprintf(out, "  CPU per message:");
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t ns =
+            sum_nested(all[i], "cpu", "user_ns", NULL) + sum_nested(all[i], "cpu", "system_ns", NULL);
+
+        if (!all[i])
+            continue;
+        fprintf(out, "%s %s ", i ? "," : "", names[i]);
+        print_time(out, (double)ns / 1e9 / (double)messages);
+    }
+    fputc('\n', out);
+}
+
+static void print_cpus(FILE *out, const char *name, const json_t *end)
+{
+    const json_t *thread;
+    size_t i;
+
+    fprintf(out, "%s on CPU ", name);
+    json_array_foreach(json_object_get(end, "threads"), i, thread)
+    {
+        if (i < 4)
+            fprintf(out, "%s%d", i ? "," : "",
+                    (int)json_integer_value(json_object_get(json_object_get(thread, "cpus"), "end")));
+    }
+    if (i > 4)
+        fprintf(out, "...");
+}
+
+static void print_setting(FILE *out, const json_t *record, const struct ends *ends)
+{
+    const json_t *options =
+        json_object_get(json_array_get(json_object_get(ends->client, "threads"), 0), "options");
+    const char *congestion = json_string_value(json_object_get(options, "congestion"));
+
+    fprintf(out, "  place=%s: ", word(record, "place"));
+    print_cpus(out, "client", ends->client);
+    if (ends->server) {
+        fprintf(out, ", ");
+        print_cpus(out, "server", ends->server);
+    }
+    if (congestion)
+        fprintf(out, "; congestion control %s", congestion);
+    fputc('\n', out);
+}
+
+void answer_print(FILE *out, const json_t *record)
+{
+    struct ends ends = {.client = json_object_get(record, "client"),
+                        .server = json_object_get(record, "server")};
+    bool client_drives = json_boolean_value(json_object_get(ends.client, "drives"));
+    uint64_t messages;
+
+    ends.driver = client_drives ? ends.client : ends.server;
+    ends.other = client_drives ? ends.server : ends.client;
+    messages = record_sum(ends.driver, "messages_sent");
+    print_head(out, record);
+    if (!messages) {
+        fprintf(out, "  no message was finished in the time\n");
+        return;
+    }
+    if (*word(record, "reply"))
+        print_request(out, &ends);
+    else
+        print_stream(out, &ends);
+    print_sender(out, "message", ends.driver);
+    print_sender(out, "reply", ends.other);
+    print_cpu(out, &ends, messages);
+    print_setting(out, record, &ends);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef UNCORK_CLIENT_ANSWER_H
+#define UNCORK_CLIENT_ANSWER_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* A record of status ok, in a few lines for a person. */
+void answer_print(FILE *out, const json_t *record);
+
+#endif

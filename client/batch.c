@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "batch.h"
+
+#include "base/cleanup.h"
+#include "connection/legality.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_WORDS_MAX 256
+
+static int parse_line(struct plan *plan, char *line, struct problem *problem)
+{
+    const char *words[LINE_WORDS_MAX];
+    size_t count = 0;
+    char *rest = line, *word;
+
+    while ((word = strsep(&rest, " \t\r\n"))) {
+        if (!*word)
+            continue;
+        if (count == LINE_WORDS_MAX)
+            return problem_usage(problem, "more than %d words", LINE_WORDS_MAX);
+        words[count++] = word;
+    }
+    return plan_parse(plan, words, count, problem);
+}
+
+static int append_line(struct batch *batch, char *line, struct problem *problem)
+{
+    struct plan *grown = realloc(batch->plans, (batch->count + 1) * sizeof *grown);
+
+    if (!grown)
+        return problem_failure(problem, "out of memory");
+    batch->plans = grown;
+    if (parse_line(&batch->plans[batch->count], line, problem) < 0)
+        return -1;
+    batch->count++;
+    return 0;
+}
+
+static int read_lines(struct batch *batch, FILE *file, const char *path, struct problem *problem)
+{
+    CLEANUP_FREE char *line = NULL;
+    size_t size = 0;
+
+    for (unsigned long number = 1; getline(&line, &size, file) >= 0; number++) {
+        struct problem why = {0};
+
+        if (line[strspn(line, " \t\r\n")] == '\0' || *line == '#')
+            continue;
+        if (append_line(batch, line, &why) < 0)
+            return problem_usage(problem, "%s:%lu: %.500s", path, number, why.text);
+    }
+    return 0;
+}
+
+int batch_read(struct batch *batch, const char *path, struct problem *problem)
+{
+    bool is_stdin = !strcmp(path, "-");
+    FILE *file = is_stdin ? stdin : fopen(path, "re");
+    int result;
+
+    *batch = (struct batch){0};
+    if (!file)
+        return problem_usage(problem, "%s: %s", path, strerror(errno));
+    result = read_lines(batch, file, is_stdin ? "standard input" : path, problem);
+    if (!is_stdin)
+        fclose(file);
+    if (result < 0)
+        batch_free(batch);
+    return result;
+}
+
+void batch_free(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        plan_free(&batch->plans[i]);
+    free(batch->plans);
+    *batch = (struct batch){0};
+}
+
+int batch_refuse_unused(const struct plan *plan, struct problem *problem)
+{
+    CLEANUP_JSON json_t *unused = plan_words_unused(plan);
+
+    if (json_array_size(unused) == 0)
+        return 0;
+    return problem_usage(problem, "'%s' has no effect with these other words; leave it out",
+                         json_string_value(json_array_get(unused, 0)));
+}
+
+static int print_line(json_t *stolen, struct problem *problem)
+{
+    CLEANUP_JSON json_t *line = stolen;
+
+    if (json_dumpf(line, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
+        return problem_failure(problem, "cannot write to standard output: %s", strerror(errno));
+    return 0;
+}
+
+static int print_end(const struct batch *batch, struct problem *problem)
+{
+    return print_line(json_pack("{s:I}", "end", (json_int_t)batch->count), problem);
+}
+
+int batch_run(const struct batch *batch, struct client *client, struct problem *problem)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch_refuse_unused(&batch->plans[i], problem) < 0)
+            return -1;
+    for (size_t i = 0; i < batch->count; i++) {
+        json_t *record = run_cell(client, &batch->plans[i], problem);
+
+        if (!record || print_line(record, problem) < 0)
+            return -1;
+    }
+    return print_end(batch, problem);
+}
+
+/* The reason why one of the ends cannot do it; of the server only what this machine says, if it is ours. */
+static int check_ends(const struct plan *plan, struct problem *problem)
+{
+    if (legality_check(plan, END_CLIENT, false, problem) < 0)
+        return -1;
+    if (plan_has_server(plan) && !strcmp(plan->server, "own"))
+        return legality_check(plan, END_SERVER, false, problem);
+    return 0;
+}
+
+int batch_check(const struct batch *batch, struct problem *problem)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct plan *plan = &batch->plans[i];
+        struct problem why = {0};
+        json_t *line = json_pack("{s:o, s:o, s:o}", "words", plan_words(plan), "given",
+                                 plan_words_given(plan), "unused", plan_words_unused(plan));
+
+        if (check_ends(plan, &why) < 0)
+            json_object_set_new(line, "unsupported", json_string(why.text));
+        if (print_line(line, problem) < 0)
+            return -1;
+    }
+    return print_end(batch, problem);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "list.h"
+
+#include "base/cleanup.h"
+#include "base/version.h"
+#include "connection/legality.h"
+#include "engine/engine.h"
+#include "plan/word.h"
+#include "reading/reading.h"
+#include "security/security.h"
+#include "strategy/strategy.h"
+#include "transport/transport.h"
+#include "workload/workload.h"
+
+#include <string.h>
+
+/* ---- words ---- */
+
+static json_t *list_choices(const struct word *word)
+{
+    json_t *choices = json_array();
+
+    for (int i = 0; word->choices[i]; i++)
+        json_array_append_new(choices, json_string(word->choices[i]));
+    return choices;
+}
+
+static json_t *list_variants_of(const struct axis *axis)
+{
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < axis->count; i++)
+        json_array_append_new(names, json_string(axis->variants[i]->name));
+    return names;
+}
+
+static json_t *list_word(const struct word *word)
+{
+    json_t *entry = json_pack("{s:s, s:s, s:s?, s:s, s:b, s:b, s:b, s:s}", "key", word->key, "kind",
+                              word->kind->name, "default", word->preset, "scope",
+                              word->scope == WORD_OF_CELL ? "cell" : "run", "ends", word->per_end, "lists",
+                              word->kind->lists, "ranges", word->kind->ranges, "help", word->help);
+
+    if (word->choices)
+        json_object_set_new(entry, "choices", list_choices(word));
+    if (word->axis)
+        json_object_set_new(entry, "choices", list_variants_of(word->axis));
+    if (word->unit)
+        json_object_set_new(entry, "unit", json_string(word->unit));
+    if (word->maximum) {
+        json_object_set_new(entry, "minimum", json_integer((json_int_t)word->minimum));
+        json_object_set_new(entry, "maximum", json_integer((json_int_t)word->maximum));
+    }
+    return entry;
+}
+
+/* ---- variants ---- */
+
+/* {"unix": "why"} for the transports on which it does not work here. */
+static json_t *list_unsupported(const struct variant *variant,
+                                int (*check)(const struct variant *, const struct transport *,
+                                             struct problem *))
+{
+    json_t *unsupported = json_object();
+
+    for (size_t i = 0; i < transport_axis.count; i++) {
+        const struct transport *transport = (const struct transport *)transport_axis.variants[i];
+        struct problem problem = {0};
+
+        if (check(variant, transport, &problem) < 0)
+            json_object_set_new(unsupported, transport->variant.name, json_string(problem.text));
+    }
+    return unsupported;
+}
+
+static int check_strategy(const struct variant *variant, const struct transport *transport,
+                          struct problem *problem)
+{
+    return legality_of_strategy((const struct strategy *)variant, transport, problem);
+}
+
+static int check_reading(const struct variant *variant, const struct transport *transport,
+                         struct problem *problem)
+{
+    return legality_of_reading((const struct reading *)variant, transport, problem);
+}
+
+static json_t *list_axis(const struct axis *axis)
+{
+    json_t *entries = json_array();
+
+    for (size_t i = 0; i < axis->count; i++) {
+        const struct variant *variant = axis->variants[i];
+        json_t *entry = json_pack("{s:s, s:s}", "name", variant->name, "help", variant->help);
+
+        if (axis == &strategy_axis) {
+            json_object_set_new(entry, "parameter",
+                                json_pack("s?", ((const struct strategy *)variant)->parameter));
+            json_object_set_new(entry, "unsupported", list_unsupported(variant, check_strategy));
+        }
+        if (axis == &reading_axis)
+            json_object_set_new(entry, "unsupported", list_unsupported(variant, check_reading));
+        json_array_append_new(entries, entry);
+    }
+    return entries;
+}
+
+json_t *list_make(void)
+{
+    static const struct {
+        const char *key;
+        const struct axis *axis;
+    } axes[] = {
+        {"transport", &transport_axis}, {"security", &security_axis}, {"workload", &workload_axis},
+        {"strategy", &strategy_axis},   {"reading", &reading_axis},   {"engine", &engine_axis},
+    };
+    json_t *words = json_array(), *variants = json_object();
+
+    for (size_t i = 0; i < word_count; i++)
+        json_array_append_new(words, list_word(&word_list[i]));
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        json_object_set_new(variants, axes[i].key, list_axis(axes[i].axis));
+    return json_pack("{s:s, s:i, s:s, s:o, s:o}", "uncork", UNCORK_VERSION, "schema", RECORD_SCHEMA,
+                     "revision", version_revision(), "words", words, "variants", variants);
+}
+
+/* ---- for a person ---- */
+
+static const char *text(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+
+    return value ? value : "-";
+}
+
+static void print_word(FILE *out, const json_t *word)
+{
+    const json_t *choices = json_object_get(word, "choices"), *choice;
+    size_t i;
+
+    fprintf(out, "  %-12s %-9s %s\n", text(word, "key"), text(word, "default"), text(word, "help"));
+    if (!choices)
+        return;
+    fprintf(out, "  %-12s %-9s  ", "", "");
+    json_array_foreach(choices, i, choice)
+    {
+        fprintf(out, "%s%s", i ? ", " : "", json_string_value(choice));
+    }
+    fputc('\n', out);
+}
+
+static void print_variant(FILE *out, const json_t *variant)
+{
+    const char *transport;
+    json_t *why;
+
+    fprintf(out, "  %-10s %s\n", text(variant, "name"), text(variant, "help"));
+    if (json_is_string(json_object_get(variant, "parameter")))
+        fprintf(out, "  %-10s %s:SIZE %s\n", "", text(variant, "name"), text(variant, "parameter"));
+    json_object_foreach(json_object_get(variant, "unsupported"), transport, why)
+    {
+        const char *reason = strstr(json_string_value(why), "here: ");
+
+        fprintf(out, "  %-10s not on %s: %s\n", "", transport,
+                reason ? reason + strlen("here: ") : json_string_value(why));
+    }
+}
+
+void list_print(FILE *out, const json_t *list)
+{
+    const json_t *entry;
+    const char *axis;
+    json_t *entries;
+    size_t i;
+
+    fprintf(out, "Words, with defaults; client. or server. before a word narrows it to one end where that "
+                 "makes sense:\n");
+    json_array_foreach(json_object_get(list, "words"), i, entry)
+    {
+        if (!strcmp(text(entry, "scope"), "cell"))
+            print_word(out, entry);
+    }
+    json_object_foreach(json_object_get(list, "variants"), axis, entries)
+    {
+        fprintf(out, "\n%s:\n", axis);
+        json_array_foreach(entries, i, entry)
+        {
+            print_variant(out, entry);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* uncork-client: the side that offers load and measures. */
+#include "answer.h"
+#include "base/cleanup.h"
+#include "base/version.h"
+#include "batch.h"
+#include "list.h"
+#include "plan/expand.h"
+#include "run.h"
+#include "transport/probe.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: uncork-client [key=value ...]\n"
+    "       uncork-client --json [FILE] [key=value ...]\n"
+    "       uncork-client --batch FILE | --check FILE\n"
+    "       uncork-client --list[=json] | --expand key=value,value ... | --facts [key=value ...]\n"
+    "\n"
+    "Measures what a way of writing to a socket costs. Starts a server of its own unless server= says "
+    "otherwise.\n"
+    "\n"
+    "  uncork-client message=15x2 reply=2 write=cork\n"
+    "  uncork-client workload=stream message=64K write=writev transport=unix duration=1s\n"
+    "\n"
+    "  --json [FILE]   print the whole record, or write it to FILE\n"
+    "  --batch FILE    run the words of each line and print a record for each, then {\"end\": N}\n"
+    "  --check FILE    say for each line which words it uses and whether this machine supports it\n"
+    "  --list[=json]   words, values, and what this machine supports\n"
+    "  --expand        write out the lists and ranges of words\n"
+    "  --facts         what kind of machines both ends are\n"
+    "  --version       print the version\n"
+    "  --help          print this\n";
+
+struct words {
+    const char *const *list;
+    size_t count;
+};
+
+static bool is_word(const char *argument)
+{
+    return strchr(argument, '=') != NULL;
+}
+
+static int print_json(json_t *stolen, struct problem *problem)
+{
+    CLEANUP_JSON json_t *json = stolen;
+
+    if (!json)
+        return -1;
+    if (json_dumpf(json, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
+        return problem_failure(problem, "cannot write to standard output: %s", strerror(errno));
+    return 0;
+}
+
+/* Whole or not at all: written beside the file and renamed. */
+static int write_json(const json_t *record, const char *path, struct problem *problem)
+{
+    char beside[4096];
+
+    if (snprintf(beside, sizeof beside, "%s.part", path) >= (int)sizeof beside)
+        return problem_usage(problem, "%.60s...: the name is too long", path);
+    if (json_dump_file(record, beside, JSON_COMPACT) == 0 && rename(beside, path) == 0)
+        return 0;
+    problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
+    remove(beside);
+    return -1;
+}
+
+/* ---- what the process can do ---- */
+
+static int do_run(struct words words, bool json, const char *path, struct problem *problem)
+{
+    CLEANUP_JSON json_t *record = NULL;
+    struct client client;
+    struct plan plan;
+    int result = 0;
+
+    if (plan_parse(&plan, words.list, words.count, problem) < 0)
+        return -1;
+    if (batch_refuse_unused(&plan, problem) == 0) {
+        probe_counters();
+        client_open(&client);
+        record = run_cell(&client, &plan, problem);
+        client_close(&client);
+    }
+    plan_free(&plan);
+    if (!record)
+        return -1;
+    if (path)
+        result = write_json(record, path, problem);
+    else if (json)
+        result = print_json(json_incref(record), problem);
+    if (strcmp(json_string_value(json_object_get(record, "status")), "ok") != 0)
+        return problem_failure(problem, "%s: %s", json_string_value(json_object_get(record, "status")),
+                               json_string_value(json_object_get(record, "reason")));
+    if (!json)
+        answer_print(stdout, record);
+    return result;
+}
+
+static int do_batch(const char *path, struct problem *problem)
+{
+    struct client client;
+    struct batch batch;
+    int result;
+
+    if (batch_read(&batch, path, problem) < 0)
+        return -1;
+    probe_counters();
+    client_open(&client);
+    result = batch_run(&batch, &client, problem);
+    client_close(&client);
+    batch_free(&batch);
+    return result;
+}
+
+static int do_check(const char *path, struct problem *problem)
+{
+    struct batch batch;
+    int result;
+
+    if (batch_read(&batch, path, problem) < 0)
+        return -1;
+    result = batch_check(&batch, problem);
+    batch_free(&batch);
+    return result;
+}
+
+static int do_expand(struct words words, struct problem *problem)
+{
+    json_t *expanded = expand_words(words.list, words.count, problem);
+
+    return expanded ? print_json(json_pack("{s:o}", "words", expanded), problem) : -1;
+}
+
+static int do_facts(struct words words, struct problem *problem)
+{
+    struct client client;
+    struct plan plan;
+    json_t *facts;
+
+    if (plan_parse(&plan, words.list, words.count, problem) < 0)
+        return -1;
+    client_open(&client);
+    facts = run_facts(&client, &plan, problem);
+    client_close(&client);
+    plan_free(&plan);
+    return print_json(facts, problem);
+}
+
+static int do_list(bool json, struct problem *problem)
+{
+    CLEANUP_JSON json_t *list = list_make();
+
+    if (json)
+        return print_json(json_incref(list), problem);
+    list_print(stdout, list);
+    return 0;
+}
+
+static int refuse(const char *argument, struct problem *problem)
+{
+    return problem_usage(
+        problem, "'%.60s' is neither an option nor a word like key=value; uncork-client --help shows both",
+        argument);
+}
+
+/* Options that take the rest of the line as a file or as words. */
+static int dispatch(const char *option, struct words rest, struct problem *problem)
+{
+    const char *file = rest.count && !is_word(rest.list[0]) && rest.list[0][0] ? rest.list[0] : NULL;
+
+    if (!strcmp(option, "--expand"))
+        return do_expand(rest, problem);
+    if (!strcmp(option, "--facts"))
+        return do_facts(rest, problem);
+    if (!strcmp(option, "--json"))
+        return do_run((struct words){rest.list + (file != NULL), rest.count - (file != NULL)}, true, file,
+                      problem);
+    if (strcmp(option, "--batch") != 0 && strcmp(option, "--check") != 0)
+        return refuse(option, problem);
+    if (rest.count != 1)
+        return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", option);
+    return !strcmp(option, "--batch") ? do_batch(rest.list[0], problem) : do_check(rest.list[0], problem);
+}
+
+static int run(int count, char **arguments, struct problem *problem)
+{
+    struct words words = {(const char *const *)arguments + 1, (size_t)count - 1};
+    const char *first = words.count ? words.list[0] : "";
+
+    if (!strcmp(first, "--help") || !strcmp(first, "--version") || !strncmp(first, "--list", 6)) {
+        if (words.count > 1)
+            return refuse(words.list[1], problem);
+        if (!strcmp(first, "--help"))
+            return fputs(help, stdout) < 0;
+        if (!strcmp(first, "--version"))
+            return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision()) < 0;
+        if (!strcmp(first, "--list") || !strcmp(first, "--list=json"))
+            return do_list(first[6] == '=', problem);
+    }
+    if (*first == '-')
+        return dispatch(first, (struct words){words.list + 1, words.count - 1}, problem);
+    for (size_t i = 0; i < words.count; i++)
+        if (!is_word(words.list[i]))
+            return refuse(words.list[i], problem);
+    return do_run(words, false, NULL, problem);
+}
+
+int main(int count, char **arguments)
+{
+    struct problem problem = {0};
+
+    run(count, arguments, &problem);
+    if (problem.kind != PROBLEM_NONE)
+        fprintf(stderr, "uncork-client: %s\n", problem.text);
+    return problem_exit_status(&problem);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "own_server.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define READY_WITHIN_MS 5000
+#define ENDS_WITHIN_MS 2000
+
+static void on_exit_of_server(uv_process_t *process, int64_t status, int signal)
+{
+    struct own_server *server = process->data;
+
+    server->ended = true;
+    server->exit_status = status;
+    server->exit_signal = signal;
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct own_server *server = handle->data;
+
+    (void)suggested;
+    *buffer = uv_buf_init(server->line + server->size, (unsigned)(sizeof server->line - 1 - server->size));
+}
+
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+    struct own_server *server = stream->data;
+
+    (void)buffer;
+    if (size > 0)
+        server->size += (size_t)size;
+    if (size < 0 || server->size == sizeof server->line - 1)
+        uv_read_stop(stream);
+}
+
+/* Runs the loop until `done` says so or the time is over. */
+static bool run_until(struct own_server *server, bool (*done)(const struct own_server *server),
+                      uint64_t within_ms)
+{
+    uint64_t until = clock_now_ns() + within_ms * NS_PER_MS;
+
+    while (!done(server) && clock_now_ns() < until) {
+        uv_run(server->loop, UV_RUN_NOWAIT);
+        if (!done(server))
+            uv_sleep(1);
+    }
+    return done(server);
+}
+
+static bool has_line(const struct own_server *server)
+{
+    return server->ended || memchr(server->line, '\n', server->size);
+}
+
+static bool has_ended(const struct own_server *server)
+{
+    return server->ended;
+}
+
+static bool has_closed(const struct own_server *server)
+{
+    return server->open_handles == 0;
+}
+
+/* The server's program stands beside the client's. */
+static int find_program(char *path, size_t size, struct problem *problem)
+{
+    static const char name[] = "uncork-server";
+    char *slash;
+
+    if (uv_exepath(path, &size) < 0 || !(slash = strrchr(path, '/')) ||
+        (size_t)(slash + 1 - path) + sizeof name > 4096)
+        return problem_failure(problem,
+                               "cannot tell where this program is, and so not where uncork-server is");
+    memcpy(slash + 1, name, sizeof name);
+    return 0;
+}
+
+static int spawn(struct own_server *server, struct problem *problem)
+{
+    char program[4096], *arguments[] = {program, "--with-parent", "--listen", "127.0.0.1:0", NULL};
+    uv_stdio_container_t stdio[3] = {
+        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
+        {.flags = UV_INHERIT_FD, .data.fd = 2},
+    };
+    uv_process_options_t options = {
+        .exit_cb = on_exit_of_server, .file = program, .args = arguments, .stdio = stdio, .stdio_count = 3};
+    int result;
+
+    if (find_program(program, sizeof program, problem) < 0)
+        return -1;
+    uv_pipe_init(server->loop, &server->input, 0);
+    uv_pipe_init(server->loop, &server->output, 0);
+    server->process.data = server->input.data = server->output.data = server;
+    result = uv_spawn(server->loop, &server->process, &options);
+    server->spawned = true;
+    server->ended = result < 0;
+    if (result < 0)
+        return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(result));
+    uv_read_start((uv_stream_t *)&server->output, on_alloc, on_read);
+    return 0;
+}
+
+static int parse_ready(struct own_server *server, struct problem *problem)
+{
+    CLEANUP_JSON json_t *line = json_loadb(server->line, server->size, JSON_DISABLE_EOF_CHECK, NULL);
+    const json_t *ready = json_object_get(line, "ready");
+    const char *host = json_string_value(json_object_get(ready, "address"));
+    char text[ADDRESS_MAX];
+
+    if (!host)
+        return problem_failure(problem, "uncork-server said '%.100s' instead of its ready line",
+                               server->line);
+    snprintf(text, sizeof text, "%s:%lld", host,
+             (long long)json_integer_value(json_object_get(ready, "port")));
+    return address_parse(&server->address, text, problem);
+}
+
+int own_server_start(struct own_server *server, uv_loop_t *loop, struct problem *problem)
+{
+    if (server->spawned && !server->ended)
+        return 0;
+    own_server_stop(server);
+    *server = (struct own_server){.loop = loop};
+    if (spawn(server, problem) < 0)
+        return -1;
+    if (!run_until(server, has_line, READY_WITHIN_MS) || server->ended)
+        return problem_failure(problem, "uncork-server did not become ready");
+    return parse_ready(server, problem);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct own_server *server = handle->data;
+
+    server->open_handles--;
+}
+
+void own_server_stop(struct own_server *server)
+{
+    uv_handle_t *handles[] = {(uv_handle_t *)&server->process, (uv_handle_t *)&server->input,
+                              (uv_handle_t *)&server->output};
+
+    if (!server->spawned)
+        return;
+    if (!server->ended)
+        uv_process_kill(&server->process, SIGTERM);
+    if (!run_until(server, has_ended, ENDS_WITHIN_MS)) {
+        uv_process_kill(&server->process, SIGKILL);
+        run_until(server, has_ended, ENDS_WITHIN_MS);
+    }
+    for (size_t i = 0; i < sizeof handles / sizeof *handles; i++) {
+        uv_close(handles[i], on_closed);
+        server->open_handles++;
+    }
+    run_until(server, has_closed, ENDS_WITHIN_MS);
+    server->spawned = false;
+}
+
+const char *own_server_fate(struct own_server *server, char text[64])
+{
+    if (server->spawned)
+        uv_run(server->loop, UV_RUN_NOWAIT);
+    if (!server->spawned || !server->ended)
+        return NULL;
+    if (server->exit_signal)
+        snprintf(text, 64, "it was ended by signal %d", server->exit_signal);
+    else
+        snprintf(text, 64, "it ended with status %d", (int)server->exit_status);
+    return text;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* server=own: a server that the client starts, and reaps when it ends. */
+#ifndef UNCORK_CLIENT_OWN_SERVER_H
+#define UNCORK_CLIENT_OWN_SERVER_H
+
+#include "transport/address.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+struct own_server {
+    uv_loop_t *loop;
+    uv_process_t process;
+    uv_pipe_t input, output; /* closing its input ends it, also when this process is killed */
+    char line[512];
+    size_t size;
+    struct address address;
+    bool spawned, ended;
+    int open_handles;
+    int64_t exit_status;
+    int exit_signal;
+};
+
+/* Starts it, if it does not run, and waits until it is ready. 0, or -1 with a failure. */
+int own_server_start(struct own_server *server, uv_loop_t *loop, struct problem *problem);
+
+/* Ends it and waits for it. Harmless where it does not run. */
+void own_server_stop(struct own_server *server);
+
+/* Describes how it ended by itself, NULL if it runs. */
+const char *own_server_fate(struct own_server *server, char text[64]);
+
+#endif

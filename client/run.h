@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* One run: both ends led through the phases, one record. */
+#ifndef UNCORK_CLIENT_RUN_H
+#define UNCORK_CLIENT_RUN_H
+
+#include "own_server.h"
+#include "plan/plan.h"
+
+#include <jansson.h>
+#include <uv.h>
+
+/* What outlives a run: the loop, and the server of our own. */
+struct client {
+    uv_loop_t loop;
+    struct own_server own;
+};
+
+void client_open(struct client *client);
+void client_close(struct client *client);
+
+/* Runs the plan and returns its record, whatever happens; a usage problem that only the server could see (and
+ * no record) comes back in `problem`. New reference, or NULL with the problem. */
+json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem);
+
+/* {"client": facts, "server": facts}; `server` only where the plan has one. New reference, NULL with a
+ * problem. */
+json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An axis is one thing that can differ between two runs; a variant is one value of it.
+ *
+ * Each axis has a folder with one file per variant and a `list.def` that names them: the only list, read by
+ * the build (which files to compile), by C (the table below), and through `--list=json` by everything else.
+ */
+#ifndef UNCORK_BASE_AXIS_H
+#define UNCORK_BASE_AXIS_H
+
+#include "base/problem.h"
+
+#include <stddef.h>
+
+/* The first member of every variant's struct. */
+struct variant {
+    const char *name; /* what users type */
+    const char *help; /* one sentence */
+};
+
+struct axis {
+    const char *name;
+    const struct variant *const *variants;
+    size_t count;
+};
+
+/* The variant of this name, or NULL with a usage problem that names the nearest one. */
+const struct variant *axis_find(const struct axis *axis, const char *name, struct problem *problem);
+
+#endif

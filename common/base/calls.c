@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/calls.h"
+
+#define CALL_INFO(kind, name, path) [kind] = {name, path},
+const struct call_info call_infos[CALL_KIND_COUNT] = {CALL_KINDS(CALL_INFO)};
+
+const struct call_table calls_of_sockets = {
+    .send = send,
+    .sendmsg = sendmsg,
+    .recv = recv,
+    .setsockopt = setsockopt,
+};
+
+static ssize_t nothing_send(int fd, const void *data, size_t size, int flags)
+{
+    (void)fd, (void)data, (void)flags;
+    return (ssize_t)size;
+}
+
+static ssize_t nothing_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    ssize_t sum = 0;
+
+    (void)fd, (void)flags;
+    for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
+        sum += (ssize_t)message->msg_iov[i].iov_len;
+    return sum;
+}
+
+static ssize_t nothing_recv(int fd, void *data, size_t size, int flags)
+{
+    (void)fd, (void)data, (void)flags;
+    return (ssize_t)size;
+}
+
+static int nothing_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+    (void)fd, (void)level, (void)name, (void)value, (void)size;
+    return 0;
+}
+
+const struct call_table calls_of_nothing = {
+    .send = nothing_send,
+    .sendmsg = nothing_sendmsg,
+    .recv = nothing_recv,
+    .setsockopt = nothing_setsockopt,
+};
+
+uint64_t calls_count_path(const struct call_counts *counts, enum call_path path)
+{
+    uint64_t sum = 0;
+
+    for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
+        if (call_infos[kind].path == path)
+            sum += counts->made[kind];
+    return sum;
+}
+
+struct call_counts calls_difference(const struct call_counts *after, const struct call_counts *before)
+{
+    struct call_counts difference = {.would_block = after->would_block - before->would_block};
+
+    for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
+        difference.made[kind] = after->made[kind] - before->made[kind];
+    return difference;
+}
+
+struct call_counts calls_sum(const struct call_counts *a, const struct call_counts *b)
+{
+    struct call_counts sum = {.would_block = a->would_block + b->would_block};
+
+    for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
+        sum.made[kind] = a->made[kind] + b->made[kind];
+    return sum;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one place that makes system calls on the data path, and counts each as strace(1) would.
+ *
+ * The calls go through a table so that `transport=null` can answer at once and tests can answer as they like.
+ * Everything returns what the call moved, or a negative errno value.
+ */
+#ifndef UNCORK_BASE_CALLS_H
+#define UNCORK_BASE_CALLS_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+enum call_path { CALL_WRITES, CALL_READS };
+
+/* Kind, name as the kernel and strace spell it, path. */
+#define CALL_KINDS(X)                                                                                        \
+    X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
+    X(CALL_SENDMSG, "sendmsg", CALL_WRITES)                                                                  \
+    X(CALL_SETSOCKOPT, "setsockopt", CALL_WRITES)                                                            \
+    X(CALL_RECVFROM, "recvfrom", CALL_READS)
+
+#define CALL_ENUM(kind, name, path) kind,
+enum call_kind { CALL_KINDS(CALL_ENUM) CALL_KIND_COUNT };
+#undef CALL_ENUM
+
+struct call_info {
+    const char *name;
+    enum call_path path;
+};
+extern const struct call_info call_infos[CALL_KIND_COUNT];
+
+struct call_table {
+    ssize_t (*send)(int fd, const void *data, size_t size, int flags);
+    ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);
+    ssize_t (*recv)(int fd, void *data, size_t size, int flags);
+    int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
+};
+
+extern const struct call_table calls_of_sockets; /* the system's own */
+extern const struct call_table calls_of_nothing; /* return at once, move everything, touch no memory */
+
+struct call_counts {
+    uint64_t made[CALL_KIND_COUNT];
+    uint64_t would_block; /* of these, how many moved nothing because the socket was full or empty */
+};
+
+struct calls {
+    const struct call_table *table;
+    int fd;
+    struct call_counts counts;
+};
+
+static inline ssize_t calls_result(struct calls *calls, ssize_t result)
+{
+    if (result >= 0)
+        return result;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        calls->counts.would_block++;
+        return -EAGAIN;
+    }
+    return -errno;
+}
+
+/* send(2); `flags` are added to MSG_NOSIGNAL. */
+static inline ssize_t calls_send(struct calls *calls, const void *data, size_t size, int flags)
+{
+    ssize_t result;
+
+    do {
+        calls->counts.made[CALL_SENDTO]++;
+        result = calls->table->send(calls->fd, data, size, flags | MSG_NOSIGNAL);
+    } while (result < 0 && errno == EINTR);
+    return calls_result(calls, result);
+}
+
+/* sendmsg(2); `flags` are added to MSG_NOSIGNAL. */
+static inline ssize_t calls_sendmsg(struct calls *calls, const struct msghdr *message, int flags)
+{
+    ssize_t result;
+
+    do {
+        calls->counts.made[CALL_SENDMSG]++;
+        result = calls->table->sendmsg(calls->fd, message, flags | MSG_NOSIGNAL);
+    } while (result < 0 && errno == EINTR);
+    return calls_result(calls, result);
+}
+
+/* recv(2); 0 is the peer's half-close. */
+static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, int flags)
+{
+    ssize_t result;
+
+    do {
+        calls->counts.made[CALL_RECVFROM]++;
+        result = calls->table->recv(calls->fd, data, size, flags);
+    } while (result < 0 && errno == EINTR);
+    return calls_result(calls, result);
+}
+
+/* setsockopt(2) with an int, on the data path: a cork. */
+static inline int calls_set_option(struct calls *calls, int level, int name, int value)
+{
+    calls->counts.made[CALL_SETSOCKOPT]++;
+    return calls->table->setsockopt(calls->fd, level, name, &value, sizeof value) < 0 ? -errno : 0;
+}
+
+/* Sum over the kinds of one path. */
+uint64_t calls_count_path(const struct call_counts *counts, enum call_path path);
+
+/* `after` less `before`, kind by kind. */
+struct call_counts calls_difference(const struct call_counts *after, const struct call_counts *before);
+
+/* Kind by kind. */
+struct call_counts calls_sum(const struct call_counts *a, const struct call_counts *b);
+
+#endif

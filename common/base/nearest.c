@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/nearest.h"
+
+#include <string.h>
+
+#define LENGTH_MAX 40 /* longer words are compared by their beginning */
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+
+    return least < c ? least : c;
+}
+
+static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t cost[LENGTH_MAX + 1][LENGTH_MAX + 1];
+
+    for (size_t i = 0; i <= a_length; i++)
+        cost[i][0] = i;
+    for (size_t j = 0; j <= b_length; j++)
+        cost[0][j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t replace = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+            cost[i][j] = smallest(cost[i - 1][j] + 1, cost[i][j - 1] + 1, replace);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                cost[i][j] > cost[i - 2][j - 2] + 1)
+                cost[i][j] = cost[i - 2][j - 2] + 1;
+        }
+    }
+    return cost[a_length][b_length];
+}
+
+void nearest_offer(struct nearest *nearest, const char *candidate)
+{
+    size_t distance = edit_distance(nearest->word, strnlen(nearest->word, LENGTH_MAX), candidate,
+                                    strnlen(candidate, LENGTH_MAX));
+
+    if (!nearest->found || distance < nearest->distance) {
+        nearest->found = candidate;
+        nearest->distance = distance;
+    }
+}

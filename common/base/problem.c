@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/problem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+    [PROBLEM_NONE] = "ok",
+    [PROBLEM_USAGE] = "usage",
+    [PROBLEM_FAILURE] = "failed",
+    [PROBLEM_UNSUPPORTED] = "unsupported",
+};
+
+static int problem_set(struct problem *problem, enum problem_kind kind, const char *format, va_list arguments)
+{
+    if (problem->kind == PROBLEM_NONE) {
+        problem->kind = kind;
+        vsnprintf(problem->text, sizeof problem->text, format, arguments);
+    }
+    return -1;
+}
+
+#define DEFINE_SETTER(name, kind)                                                                            \
+    int name(struct problem *problem, const char *format, ...)                                               \
+    {                                                                                                        \
+        va_list arguments;                                                                                   \
+        va_start(arguments, format);                                                                         \
+        problem_set(problem, kind, format, arguments);                                                       \
+        va_end(arguments);                                                                                   \
+        return -1;                                                                                           \
+    }
+
+DEFINE_SETTER(problem_usage, PROBLEM_USAGE)
+DEFINE_SETTER(problem_failure, PROBLEM_FAILURE)
+DEFINE_SETTER(problem_unsupported, PROBLEM_UNSUPPORTED)
+
+const char *problem_kind_name(enum problem_kind kind)
+{
+    return kind_names[kind];
+}
+
+enum problem_kind problem_kind_parse(const char *name)
+{
+    for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++)
+        if (!strcmp(name, kind_names[i]))
+            return (enum problem_kind)i;
+    return PROBLEM_FAILURE;
+}
+
+int problem_exit_status(const struct problem *problem)
+{
+    switch (problem->kind) {
+    case PROBLEM_NONE:
+        return 0;
+    case PROBLEM_USAGE:
+        return 2;
+    default:
+        return 1;
+    }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One line for a person: what was wrong, where, what would be right.
+ *
+ * Functions return 0 or a negative errno value as libuv does. Where a person will read the reason they also
+ * take a `struct problem` and describe it once, at the place that knows most.
+ */
+#ifndef UNCORK_BASE_PROBLEM_H
+#define UNCORK_BASE_PROBLEM_H
+
+enum problem_kind {
+    PROBLEM_NONE,
+    PROBLEM_USAGE,       /* the words are wrong: exit status 2 */
+    PROBLEM_FAILURE,     /* it was tried and went wrong: exit status 1 */
+    PROBLEM_UNSUPPORTED, /* this machine cannot do it: recorded, never fails a matrix */
+};
+
+struct problem {
+    enum problem_kind kind;
+    char text[600];
+};
+
+/* Each sets the problem, unless one is set already (the first cause is the true one), and returns -1. */
+__attribute__((format(printf, 2, 3))) int problem_usage(struct problem *problem, const char *format, ...);
+__attribute__((format(printf, 2, 3))) int problem_failure(struct problem *problem, const char *format, ...);
+__attribute__((format(printf, 2, 3))) int problem_unsupported(struct problem *problem, const char *format,
+                                                              ...);
+
+/* The name of a kind on the control channel and in a record's `status`: "usage", "failed", "unsupported",
+ * "ok". */
+const char *problem_kind_name(enum problem_kind kind);
+enum problem_kind problem_kind_parse(const char *name);
+
+/* Exit status of a process that ends with this problem: 2 for usage, 1 for the others, 0 for none. */
+int problem_exit_status(const struct problem *problem);
+
+#endif

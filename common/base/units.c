@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+/* Largest first: formatting takes the first that divides. */
+static const struct unit size_units[] = {{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}};
+static const struct unit duration_units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
+
+int units_take_number(const char **text, uint64_t *value)
+{
+    const char *at = *text;
+    uint64_t sum = 0;
+
+    if (*at < '0' || *at > '9')
+        return -EINVAL;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
+
+        if (sum > (UINT64_MAX - digit) / 10)
+            return -ERANGE;
+        sum = sum * 10 + digit;
+    }
+    *text = at;
+    *value = sum;
+    return 0;
+}
+
+static int scale(uint64_t *value, uint64_t factor)
+{
+    if (*value > UINT64_MAX / factor)
+        return -ERANGE;
+    *value *= factor;
+    return 0;
+}
+
+int units_take_size(const char **text, uint64_t *bytes)
+{
+    int result = units_take_number(text, bytes);
+
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < sizeof size_units / sizeof *size_units; i++) {
+        if (**text == *size_units[i].name) {
+            ++*text;
+            return scale(bytes, size_units[i].factor);
+        }
+    }
+    return 0;
+}
+
+int units_parse_count(const char *text, uint64_t *count)
+{
+    int result = units_take_number(&text, count);
+
+    return result < 0 ? result : *text ? -EINVAL : 0;
+}
+
+int units_parse_size(const char *text, uint64_t *bytes)
+{
+    int result = units_take_size(&text, bytes);
+
+    return result < 0 ? result : *text ? -EINVAL : 0;
+}
+
+/* Digits after the point, as a share of `factor` ns; what is finer than one nanosecond is refused. */
+static int take_decimals(const char **text, uint64_t factor, uint64_t *ns)
+{
+    const char *at = *text;
+
+    if (*at < '0' || *at > '9')
+        return -EINVAL;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (factor % 10)
+            return -EINVAL;
+        factor /= 10;
+        *ns += (uint64_t)(*at - '0') * factor;
+    }
+    *text = at;
+    return 0;
+}
+
+int units_parse_duration(const char *text, uint64_t *ns)
+{
+    const char *decimals = NULL;
+    int result = units_take_number(&text, ns);
+
+    if (result < 0)
+        return result;
+    if (*text == '.') {
+        decimals = ++text;
+        text += strspn(text, "0123456789");
+    }
+    for (size_t i = 0; i < sizeof duration_units / sizeof *duration_units; i++) {
+        uint64_t share = 0;
+
+        if (strcmp(text, duration_units[i].name) != 0)
+            continue;
+        if (decimals && (result = take_decimals(&decimals, duration_units[i].factor, &share)) < 0)
+            return result;
+        if ((result = scale(ns, duration_units[i].factor)) < 0)
+            return result;
+        if (*ns > UINT64_MAX - share)
+            return -ERANGE;
+        *ns += share;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static void format(char text[UNITS_TEXT_MAX], uint64_t value, const struct unit *units, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (value && value % units[i].factor == 0) {
+            snprintf(text, UNITS_TEXT_MAX, "%" PRIu64 "%s", value / units[i].factor, units[i].name);
+            return;
+        }
+    }
+    snprintf(text, UNITS_TEXT_MAX, "%" PRIu64, value);
+}
+
+void units_format_size(char text[UNITS_TEXT_MAX], uint64_t bytes)
+{
+    format(text, bytes, size_units, sizeof size_units / sizeof *size_units);
+}
+
+void units_format_duration(char text[UNITS_TEXT_MAX], uint64_t ns)
+{
+    if (ns)
+        format(text, ns, duration_units, sizeof duration_units / sizeof *duration_units);
+    else
+        strcpy(text, "0s");
+}

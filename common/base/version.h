@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef UNCORK_BASE_VERSION_H
+#define UNCORK_BASE_VERSION_H
+
+/* UNCORK_VERSION comes from the build: project(uncork VERSION ...). */
+#define RECORD_SCHEMA 1 /* of the record: docs/record.md */
+
+/* What git describe said when this was built; "unknown" outside a checkout. */
+const char *version_revision(void);
+
+#endif

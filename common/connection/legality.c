@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection/legality.h"
+
+#include "connection/capability.h"
+#include "engine/engine.h"
+#include "reading/reading.h"
+#include "security/security.h"
+#include "strategy/strategy.h"
+#include "transport/probe.h"
+
+static const char *const lacks[CAPABILITY_COUNT] = {
+#define CAPABILITY_LACKS(name, bit, lacks) [bit] = lacks,
+    CAPABILITIES(CAPABILITY_LACKS)
+#undef CAPABILITY_LACKS
+};
+
+static int check_needs(const char *word, const struct variant *variant, unsigned needs,
+                       const struct transport *transport, const struct security *security,
+                       unsigned engine_gives, struct problem *problem)
+{
+    unsigned gives = (probe_capabilities(transport, needs) & security->gives) | engine_gives;
+
+    for (int bit = 0; bit < CAPABILITY_COUNT; bit++)
+        if (needs & ~gives & 1u << bit)
+            return problem_unsupported(problem, "%s=%s does not work with transport=%s security=%s here: %s",
+                                       word, variant->name, transport->variant.name, security->variant.name,
+                                       lacks[bit]);
+    return 0;
+}
+
+int legality_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
+{
+    const struct end_plan *own = &plan->ends[end];
+    const char *word = end == plan_driver(plan) ? "write" : "reply_write";
+    struct place_list cpus;
+
+    if (!plan_has_server(plan) && plan_driver(plan) != END_CLIENT)
+        return problem_unsupported(
+            problem, "direction=receive does not work with transport=%s: no other end is there to send",
+            plan->transport->variant.name);
+    if (plan_outgoing(plan, end)) {
+        const struct strategy *strategy = plan_strategy(plan, end)->strategy;
+
+        if (check_needs(word, &strategy->variant, strategy->needs, plan->transport, plan->security,
+                        own->engine->gives, problem) < 0)
+            return -1;
+    }
+    if (plan_incoming(plan, end) &&
+        check_needs("read", &own->reading->variant, own->reading->needs, plan->transport, plan->security,
+                    own->engine->gives, problem) < 0)
+        return -1;
+    return place_cpus(&plan->place, (int)end, remote, &cpus, problem);
+}
+
+int legality_of_strategy(const struct strategy *strategy, const struct transport *transport,
+                         struct problem *problem)
+{
+    return check_needs("write", &strategy->variant, strategy->needs, transport,
+                       (const struct security *)security_axis.variants[0], 0, problem);
+}
+
+int legality_of_reading(const struct reading *reading, const struct transport *transport,
+                        struct problem *problem)
+{
+    return check_needs("read", &reading->variant, reading->needs, transport,
+                       (const struct security *)security_axis.variants[0], 0, problem);
+}

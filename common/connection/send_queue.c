@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection/send_queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int queue_open(struct send_queue *queue, size_t capacity)
+{
+    size_t size = 1;
+
+    while (size < capacity)
+        size *= 2;
+    *queue = (struct send_queue){.ring = calloc(size, sizeof *queue->ring), .mask = size - 1};
+    return queue->ring ? 0 : -ENOMEM;
+}
+
+void queue_close(struct send_queue *queue)
+{
+    free(queue->ring);
+    *queue = (struct send_queue){0};
+}
+
+void queue_release_to(struct send_queue *queue, uint64_t fragment)
+{
+    if (queue->on_release)
+        for (uint64_t i = queue->released; i < fragment; i++)
+            queue->on_release(queue->owner, &queue->ring[i & queue->mask]);
+    queue->released = fragment;
+}
+
+struct queue_group queue_gather(const struct send_queue *queue, struct iovec *vectors, int limit)
+{
+    struct queue_group group = {0};
+    uint32_t skip = queue->offset;
+
+    for (uint64_t i = queue->accepted; i < queue->appended && group.count < limit && !group.complete; i++) {
+        const struct fragment *fragment = &queue->ring[i & queue->mask];
+
+        vectors[group.count].iov_base = (void *)(uintptr_t)(fragment->data + skip);
+        vectors[group.count].iov_len = fragment->size - skip;
+        group.bytes += fragment->size - skip;
+        group.count++;
+        group.complete = fragment->marks & FRAGMENT_ENDS_GROUP;
+        skip = 0;
+    }
+    return group;
+}
+
+size_t queue_group_bytes(const struct send_queue *queue)
+{
+    size_t bytes = 0;
+
+    for (uint64_t i = queue->accepted; i < queue->appended; i++) {
+        const struct fragment *fragment = &queue->ring[i & queue->mask];
+
+        bytes += fragment->size;
+        if (fragment->marks & FRAGMENT_ENDS_GROUP)
+            break;
+    }
+    return bytes ? bytes - queue->offset : 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection/source.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint8_t pattern[PATTERN_PERIOD];
+static pthread_once_t pattern_once = PTHREAD_ONCE_INIT;
+
+/* xorshift64 (Marsaglia 2003): any fixed sequence without short repeats serves. */
+static void pattern_make(void)
+{
+    uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
+
+    for (size_t i = 0; i < PATTERN_PERIOD; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        pattern[i] = (uint8_t)(state >> 32);
+    }
+}
+
+static size_t stretch(size_t size, uint64_t offset)
+{
+    size_t until_wrap = PATTERN_PERIOD - offset % PATTERN_PERIOD;
+
+    return size < until_wrap ? size : until_wrap;
+}
+
+void pattern_fill(uint8_t *data, size_t size, uint64_t offset)
+{
+    pthread_once(&pattern_once, pattern_make);
+    for (size_t done = 0, part; done < size; done += part) {
+        part = stretch(size - done, offset + done);
+        memcpy(data + done, pattern + (offset + done) % PATTERN_PERIOD, part);
+    }
+}
+
+size_t pattern_compare(const uint8_t *data, size_t size, uint64_t offset)
+{
+    pthread_once(&pattern_once, pattern_make);
+    for (size_t done = 0, part; done < size; done += part) {
+        const uint8_t *expected = pattern + (offset + done) % PATTERN_PERIOD;
+
+        part = stretch(size - done, offset + done);
+        if (memcmp(data + done, expected, part) != 0) {
+            while (data[done] == *expected)
+                done++, expected++;
+            return done;
+        }
+    }
+    return size;
+}
+
+static size_t round_up(size_t size, size_t step)
+{
+    return (size + step - 1) / step * step;
+}
+
+int source_open(struct source *source, size_t longest, size_t cold, bool verify)
+{
+    *source = (struct source){.period = cold};
+    if (verify)
+        source->period = round_up(cold ? cold : 1, PATTERN_PERIOD);
+    source->memory = malloc(source->period + longest);
+    if (!source->memory)
+        return -ENOMEM;
+    pattern_fill(source->memory, source->period + longest, 0); /* also makes the pages present */
+    return 0;
+}
+
+void source_close(struct source *source)
+{
+    free(source->memory);
+    *source = (struct source){0};
+}

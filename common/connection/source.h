@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory that is sent, and what a receiver expects to find in it.
+ *
+ * A source is `period` bytes of memory that the sender walks through, fragment by fragment, around and
+ * around. It continues past the period by the longest fragment, so that no fragment is cut. `source=hot` has
+ * a period of one buffer that never moves, `cold:SIZE` one of SIZE.
+ *
+ * With verify=on the period is a multiple of PATTERN_PERIOD and the memory holds the pattern: byte n of the
+ * stream is pattern byte n mod PATTERN_PERIOD, which both ends know. The period is prime, so a lost, doubled
+ * or reordered stretch of any size that programs use shifts the content.
+ */
+#ifndef UNCORK_CONNECTION_SOURCE_H
+#define UNCORK_CONNECTION_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PATTERN_PERIOD 65521u
+
+struct source {
+    uint8_t *memory;
+    size_t period;   /* 0: always send from the beginning */
+    size_t position; /* below the period */
+};
+
+/* Memory for fragments of up to `longest` bytes; `cold` is the size to walk through, 0 for hot. 0 or -ENOMEM.
+ */
+int source_open(struct source *source, size_t longest, size_t cold, bool verify);
+void source_close(struct source *source);
+
+/* Where the next `size` bytes stand. */
+static inline const uint8_t *source_take(struct source *source, size_t size)
+{
+    const uint8_t *data = source->memory + source->position;
+
+    if (source->period) {
+        source->position += size;
+        if (source->position >= source->period)
+            source->position %= source->period;
+    }
+    return data;
+}
+
+/* Fills `size` bytes with the pattern as it stands at byte `offset` of a stream. */
+void pattern_fill(uint8_t *data, size_t size, uint64_t offset);
+
+/* Compares `size` bytes with the pattern at byte `offset` of a stream; the number of leading bytes that
+ * agree. */
+size_t pattern_compare(const uint8_t *data, size_t size, uint64_t offset);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/codec.h"
+
+#include "base/cleanup.h"
+
+#include <string.h>
+
+#define FIELDS_MAX 3
+
+struct field {
+    const char *key;
+    json_type type;
+    json_type items; /* of an array */
+};
+
+static const struct {
+    const char *name;
+    struct field fields[FIELDS_MAX];
+} schemas[CONTROL_TYPE_COUNT] = {
+    [CONTROL_PLAN] =
+        {"plan", {{"version", JSON_STRING, 0}, {"host", JSON_STRING, 0}, {"words", JSON_ARRAY, JSON_STRING}}},
+    [CONTROL_ASK] = {"ask", {{"version", JSON_STRING, 0}}},
+    [CONTROL_WAIT] = {"wait", {{0}}},
+    [CONTROL_READY] = {"ready",
+                       {{"address", JSON_STRING, 0}, {"token", JSON_STRING, 0}, {"host", JSON_STRING, 0}}},
+    [CONTROL_REFUSED] = {"refused", {{"kind", JSON_STRING, 0}, {"text", JSON_STRING, 0}}},
+    [CONTROL_JOINED] = {"joined", {{0}}},
+    [CONTROL_DRAIN] = {"drain", {{"first", JSON_INTEGER, 0}, {"bytes", JSON_ARRAY, JSON_INTEGER}}},
+    [CONTROL_DRAINING] = {"draining", {{0}}},
+    [CONTROL_MARKED] = {"marked", {{0}}},
+    [CONTROL_FAILED] = {"failed",
+                        {{"kind", JSON_STRING, 0}, {"phase", JSON_STRING, 0}, {"text", JSON_STRING, 0}}},
+    [CONTROL_REPORT] = {"report", {{"left", JSON_INTEGER, 0}, {"text", JSON_STRING, 0}}},
+    [CONTROL_FACTS] = {"facts", {{"left", JSON_INTEGER, 0}, {"text", JSON_STRING, 0}}},
+    [CONTROL_PING] = {"ping", {{0}}},
+};
+
+static size_t field_count(enum control_type type)
+{
+    size_t count = 0;
+
+    while (count < FIELDS_MAX && schemas[type].fields[count].key)
+        count++;
+    return count;
+}
+
+static int check_items(const struct field *field, const json_t *array, struct problem *problem)
+{
+    size_t i;
+    json_t *item;
+
+    json_array_foreach(array, i, item) if (json_typeof(item) != field->items) return problem_failure(
+        problem, "control message: item %zu of '%s' has the wrong type", i, field->key);
+    return 0;
+}
+
+static int check_fields(enum control_type type, const json_t *body, struct problem *problem)
+{
+    size_t count = field_count(type);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct field *field = &schemas[type].fields[i];
+        const json_t *value = json_object_get(body, field->key);
+
+        if (!value || json_typeof(value) != field->type)
+            return problem_failure(problem, "control message '%s' lacks a proper '%s'", schemas[type].name,
+                                   field->key);
+        if (field->type == JSON_ARRAY && check_items(field, value, problem) < 0)
+            return -1;
+    }
+    if (json_object_size(body) != count + 1)
+        return problem_failure(problem, "control message '%s' has fields that do not belong to it",
+                               schemas[type].name);
+    return 0;
+}
+
+static int find_type(const json_t *body, enum control_type *type, struct problem *problem)
+{
+    const char *name = json_string_value(json_object_get(body, "type"));
+
+    for (int i = 0; name && i < CONTROL_TYPE_COUNT; i++) {
+        if (!strcmp(name, schemas[i].name)) {
+            *type = (enum control_type)i;
+            return 0;
+        }
+    }
+    return problem_failure(problem, "control message of unknown type '%.40s'", name ? name : "(none)");
+}
+
+int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
+                   struct problem *problem)
+{
+    CLEANUP_JSON json_t *whole = body ? json_copy((json_t *)(uintptr_t)body) : json_object();
+    CLEANUP_FREE char *text = NULL;
+    size_t length;
+
+    json_object_set_new(whole, "type", json_string(schemas[type].name));
+    if (check_fields(type, whole, problem) < 0)
+        return -1;
+    text = json_dumps(whole, JSON_COMPACT);
+    length = text ? strlen(text) : 0;
+    if (!length || length > CONTROL_BODY_MAX)
+        return problem_failure(problem, "control message '%s' does not fit into 64 KiB", schemas[type].name);
+    *bytes = malloc(CONTROL_HEADER_SIZE + length);
+    if (!*bytes)
+        return problem_failure(problem, "out of memory for a control message");
+    for (int i = 0; i < 4; i++)
+        (*bytes)[i] = (uint8_t)(length >> (24 - 8 * i));
+    memcpy(*bytes + CONTROL_HEADER_SIZE, text, length);
+    *size = CONTROL_HEADER_SIZE + length;
+    return 0;
+}
+
+static size_t body_length(const struct codec *codec)
+{
+    const uint8_t *b = codec->buffer;
+
+    return (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
+}
+
+static int take_message(struct codec *codec, size_t length,
+                        int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
+                        struct problem *problem)
+{
+    json_error_t error;
+    enum control_type type = CONTROL_TYPE_COUNT;
+    CLEANUP_JSON json_t *body =
+        json_loadb((const char *)codec->buffer + CONTROL_HEADER_SIZE, length, JSON_REJECT_DUPLICATES, &error);
+
+    if (!json_is_object(body))
+        return problem_failure(problem, "control message is no JSON object");
+    if (find_type(body, &type, problem) < 0 || check_fields(type, body, problem) < 0)
+        return -1;
+    return take(owner, type, body);
+}
+
+/* How many more bytes complete what stands in the buffer: the header, then the body. */
+static size_t missing(const struct codec *codec)
+{
+    if (codec->used < CONTROL_HEADER_SIZE)
+        return CONTROL_HEADER_SIZE - codec->used;
+    return CONTROL_HEADER_SIZE + body_length(codec) - codec->used;
+}
+
+int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size,
+               int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
+               struct problem *problem)
+{
+    while (size) {
+        size_t part = missing(codec);
+        int result;
+
+        if (part > size)
+            part = size;
+        memcpy(codec->buffer + codec->used, bytes, part);
+        codec->used += part;
+        bytes += part;
+        size -= part;
+        if (codec->used < CONTROL_HEADER_SIZE)
+            continue;
+        if (body_length(codec) == 0 || body_length(codec) > CONTROL_BODY_MAX) {
+            codec->used = 0;
+            return problem_failure(
+                problem, "control message of a length that no message has: this is not uncork's channel");
+        }
+        if (missing(codec))
+            continue;
+        codec->used = 0;
+        if ((result = take_message(codec, body_length(codec), take, owner, problem)) != 0)
+            return result;
+    }
+    return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The messages of the control channel, as bytes and back. Pure: no sockets, no clock.
+ *
+ * A message is a length (4 bytes, big endian, at most 64 KiB) and so many bytes of JSON: an object with a
+ * "type" and the fields of that type, no more and no less. Longer things (reports, lists) go in several
+ * messages.
+ */
+#ifndef UNCORK_CONTROL_CODEC_H
+#define UNCORK_CONTROL_CODEC_H
+
+#include "base/problem.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONTROL_BODY_MAX 65536u
+#define CONTROL_HEADER_SIZE 4u
+
+enum control_type {
+    CONTROL_PLAN,     /* client: version, host id and the words of a run */
+    CONTROL_ASK,      /* client: version; wants the server's facts and nothing else */
+    CONTROL_WAIT,     /* server: another session is running; this one comes next */
+    CONTROL_READY,    /* server: where to connect, and the token that joins */
+    CONTROL_REFUSED,  /* server: the plan is wrong (usage), not possible here (unsupported) or went wrong
+                         (failed) */
+    CONTROL_JOINED,   /* server: every data connection is there */
+    CONTROL_DRAIN,    /* driver: when the warm-up ends, in bytes, for some connections from number `first` */
+    CONTROL_DRAINING, /* follower: knows it for all connections */
+    CONTROL_MARKED,   /* follower: has received so much on all and taken its start figures */
+    CONTROL_FAILED,   /* either: broke off in that phase */
+    CONTROL_REPORT,   /* server: a piece of its report */
+    CONTROL_FACTS,    /* server: a piece of its facts */
+    CONTROL_PING,     /* either: still there */
+    CONTROL_TYPE_COUNT,
+};
+
+/* The bytes of a message with `body` (an object, or NULL for none; not stolen), in new memory that the caller
+ * frees. 0, or -1 with a failure where it would be too long or is not of its type. */
+int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
+                   struct problem *problem);
+
+/* A decoder of a stream of bytes that may be cut anywhere. Zero it before use. */
+struct codec {
+    size_t used;
+    uint8_t buffer[CONTROL_HEADER_SIZE + CONTROL_BODY_MAX];
+};
+
+/* Calls `take` for each whole message; `body` is borrowed. 0, or -1 with a failure for what is no message,
+ * from then on for good; stops early and returns what `take` returned if that is not 0. */
+int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size,
+               int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
+               struct problem *problem);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What a thread cost, and what the machine did meanwhile. System differences live in cpu.c and machine.c. */
+#ifndef UNCORK_MEASURE_CPU_H
+#define UNCORK_MEASURE_CPU_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cpu_event { CPU_CYCLES, CPU_INSTRUCTIONS, CPU_MIGRATIONS, CPU_EVENT_COUNT };
+
+/* Counters of the calling thread. Only that thread opens, reads and closes them. */
+struct cpu_meter {
+    int fds[CPU_EVENT_COUNT]; /* perf_event_open(2), -1 where it is not permitted */
+};
+
+struct cpu_reading {
+    uint64_t user_ns, system_ns, voluntary_switches, forced_switches;
+    uint64_t events[CPU_EVENT_COUNT];
+    bool counted[CPU_EVENT_COUNT];
+};
+
+void cpu_meter_open(struct cpu_meter *meter);
+void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading);
+void cpu_meter_close(struct cpu_meter *meter);
+
+/* The `cpu` object of a thread in the record: after less before, absent where not counted. New reference. */
+json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *after);
+
+/* All CPUs of the machine since boot, from /proc/stat. */
+enum machine_time {
+    MACHINE_USER,
+    MACHINE_SYSTEM,
+    MACHINE_IDLE,
+    MACHINE_IRQ,
+    MACHINE_SOFTIRQ,
+    MACHINE_STEAL,
+    MACHINE_TIME_COUNT
+};
+
+struct machine_reading {
+    bool known; /* false where the system does not count */
+    uint64_t ns[MACHINE_TIME_COUNT];
+};
+
+void machine_read(struct machine_reading *reading);
+
+/* The `machine` object of an end, NULL where the system does not count. New reference. */
+json_t *machine_to_json(const struct machine_reading *before, const struct machine_reading *after);
+
+#endif

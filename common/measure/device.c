@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/device.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+
+static const struct {
+    const char *name;
+    uint32_t command;
+} offloads[] = {
+    {"rx_checksum", ETHTOOL_GRXCSUM},
+    {"tx_checksum", ETHTOOL_GTXCSUM},
+    {"scatter_gather", ETHTOOL_GSG},
+    {"tso", ETHTOOL_GTSO},
+    {"gso", ETHTOOL_GGSO},
+    {"gro", ETHTOOL_GGRO},
+};
+
+static json_t *read_offloads(int fd, const char name[IFNAMSIZ])
+{
+    json_t *values = json_object();
+
+    for (size_t i = 0; i < sizeof offloads / sizeof *offloads; i++) {
+        struct ethtool_value value = {.cmd = offloads[i].command};
+        struct ifreq request = {.ifr_data = (char *)&value};
+
+        memcpy(request.ifr_name, name, IFNAMSIZ);
+        if (ioctl(fd, SIOCETHTOOL, &request) == 0)
+            json_object_set_new(values, offloads[i].name, json_boolean(value.data));
+    }
+    return values;
+}
+#else
+static json_t *read_offloads(int fd, const char name[IFNAMSIZ])
+{
+    (void)fd, (void)name;
+    return json_object();
+}
+#endif
+
+/* A datagram socket that is connected sends nothing, and knows the local address that the route chose. */
+static int connect_towards(const struct address *address, struct address *local)
+{
+    struct address target = *address;
+    int fd = socket(address->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -1;
+    if (address_port(&target) == 0)
+        address_set_port(&target, 9);
+    if (connect(fd, (struct sockaddr *)&target.storage, target.size) == 0 &&
+        address_of_socket(local, fd) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool same_host(const struct sockaddr *a, const struct address *b)
+{
+    if (!a || a->sa_family != b->storage.ss_family)
+        return false;
+    if (a->sa_family == AF_INET)
+        return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+               ((const struct sockaddr_in *)&b->storage)->sin_addr.s_addr;
+    return a->sa_family == AF_INET6 &&
+           !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+                   &((const struct sockaddr_in6 *)&b->storage)->sin6_addr, sizeof(struct in6_addr));
+}
+
+static int find_name(const struct address *local, char name[IFNAMSIZ])
+{
+    struct ifaddrs *list, *at;
+    int found = -1;
+
+    if (getifaddrs(&list) < 0)
+        return -1;
+    for (at = list; at && found < 0; at = at->ifa_next) {
+        if (!same_host(at->ifa_addr, local))
+            continue;
+        strncpy(name, at->ifa_name, IFNAMSIZ - 1);
+        found = 0;
+    }
+    freeifaddrs(list);
+    return found;
+}
+
+json_t *device_towards(const struct address *address)
+{
+    char name[IFNAMSIZ] = "", text[ADDRESS_MAX];
+    struct address local;
+    struct ifreq request = {0};
+    json_t *device;
+    int fd;
+
+    if (address->storage.ss_family == AF_UNIX || (fd = connect_towards(address, &local)) < 0)
+        return NULL;
+    address_set_port(&local, 0);
+    address_format(text, &local);
+    device = json_pack("{s:s#}", "local_address", text, (int)strlen(text) - 2); /* without ":0" */
+    if (find_name(&local, name) == 0) {
+        json_object_set_new(device, "name", json_string(name));
+        memcpy(request.ifr_name, name, IFNAMSIZ);
+        if (ioctl(fd, SIOCGIFMTU, &request) == 0)
+            json_object_set_new(device, "mtu_bytes", json_integer(request.ifr_mtu));
+        json_object_set_new(device, "offloads", read_offloads(fd, name));
+    }
+    close(fd);
+    return device;
+}

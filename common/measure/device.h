@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef UNCORK_MEASURE_DEVICE_H
+#define UNCORK_MEASURE_DEVICE_H
+
+#include "transport/address.h"
+
+#include <jansson.h>
+
+/* The network device that leads to `address`: {"name", "local_address", "mtu_bytes", "offloads": {"tso":
+ * true, ...}}. New reference, NULL for Unix sockets and where there is none. */
+json_t *device_towards(const struct address *address);
+
+#endif

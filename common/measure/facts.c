@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/facts.h"
+
+#include "base/version.h"
+#include "measure/device.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define LINE_MAX_BYTES 4096
+
+/* The first line of a file without its end, NULL where it cannot be read or is empty. */
+static const char *read_line(const char *path, char line[LINE_MAX_BYTES])
+{
+    FILE *file = fopen(path, "re");
+    char *got;
+
+    if (!file)
+        return NULL;
+    got = fgets(line, LINE_MAX_BYTES, file);
+    fclose(file);
+    if (!got)
+        return NULL;
+    line[strcspn(line, "\n")] = '\0';
+    return *line ? line : NULL;
+}
+
+static char host_id[256];
+
+static void make_host_id(void)
+{
+    char line[LINE_MAX_BYTES];
+
+    if (read_line("/proc/sys/kernel/random/boot_id", line))
+        snprintf(host_id, sizeof host_id, "%.200s", line);
+    else
+        gethostname(host_id, sizeof host_id - 1);
+}
+
+const char *facts_host_id(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_host_id);
+    return host_id;
+}
+
+/* ---- one file, one fact ---- */
+
+struct file_fact {
+    const char *key, *path;
+};
+
+static const struct file_fact file_facts[] = {
+    {"cmdline", "/proc/cmdline"},
+    {"clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
+    {"governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
+    {"frequency_driver", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"},
+    {"idle_driver", "/sys/devices/system/cpu/cpuidle/current_driver"},
+    {"idle_governor", "/sys/devices/system/cpu/cpuidle/current_governor_ro"},
+    {"smt", "/sys/devices/system/cpu/smt/control"},
+    {"preemption", "/sys/kernel/debug/sched/preempt"},
+    {"transparent_hugepages", "/sys/kernel/mm/transparent_hugepage/enabled"},
+    {"product", "/sys/class/dmi/id/product_name"},
+    {"cpus_isolated", "/sys/devices/system/cpu/isolated"},
+};
+
+static const char *const sysctls[] = {
+    "net.core.rmem_default",
+    "net.core.rmem_max",
+    "net.core.wmem_default",
+    "net.core.wmem_max",
+    "net.core.busy_poll",
+    "net.core.busy_read",
+    "net.core.default_qdisc",
+    "net.core.netdev_max_backlog",
+    "net.core.optmem_max",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_mem",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_autocorking",
+    "net.ipv4.tcp_available_congestion_control",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_limit_output_bytes",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_min_tso_segs",
+    "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_no_metrics_save",
+    "net.ipv4.tcp_notsent_lowat",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_mtu_probing",
+    "kernel.io_uring_disabled",
+    "kernel.perf_event_paranoid",
+    "kernel.sched_rt_runtime_us",
+};
+
+static void put_line(json_t *facts, const char *key, const char *path)
+{
+    char line[LINE_MAX_BYTES];
+
+    if (read_line(path, line))
+        json_object_set_new(facts, key, json_string(line));
+}
+
+static json_t *collect_sysctls(void)
+{
+    json_t *values = json_object();
+
+    for (size_t i = 0; i < sizeof sysctls / sizeof *sysctls; i++) {
+        char path[128];
+
+        snprintf(path, sizeof path, "/proc/sys/%s", sysctls[i]);
+        for (char *at = path + strlen("/proc/sys/"); *at; at++)
+            *at = *at == '.' ? '/' : *at;
+        put_line(values, sysctls[i], path);
+    }
+    return values;
+}
+
+static json_t *collect_mitigations(void)
+{
+    static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";
+    json_t *mitigations = json_object();
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+
+    while (dir && (entry = readdir(dir))) {
+        char path[sizeof folder + sizeof entry->d_name];
+
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        put_line(mitigations, entry->d_name, path);
+    }
+    if (dir)
+        closedir(dir);
+    return mitigations;
+}
+
+/* The value of "KEY<separator>VALUE" in a file of such lines, quotes removed. */
+static void put_value(json_t *facts, const char *key, const char *path, const char *name, char separator)
+{
+    char line[LINE_MAX_BYTES];
+    FILE *file = fopen(path, "re");
+
+    while (file && fgets(line, sizeof line, file)) {
+        char *value = strchr(line, separator), *end;
+
+        if (!value || strncmp(line, name, strlen(name)) != 0)
+            continue;
+        for (value++; isspace((unsigned char)*value) || *value == '"';)
+            value++;
+        for (end = value + strlen(value); end > value && (isspace((unsigned char)end[-1]) || end[-1] == '"');)
+            *--end = '\0';
+        json_object_set_new(facts, key, json_string(value));
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+/* CPUs as the kernel calls it: a hypervisor shows itself by a CPU flag. */
+static const char *find_virtualisation(const json_t *facts)
+{
+    char line[LINE_MAX_BYTES];
+    const char *kernel = json_string_value(json_object_get(facts, "kernel_version"));
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    const char *found = "none";
+
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, "flags", 5) && strstr(line, " hypervisor"))
+            found = "hypervisor";
+    if (file)
+        fclose(file);
+    return kernel && strstr(kernel, "gVisor") ? "gvisor" : found;
+}
+
+static void put_system(json_t *facts)
+{
+    struct utsname name;
+
+    if (uname(&name) < 0)
+        return;
+    json_object_set_new(facts, "system", json_string(name.sysname));
+    json_object_set_new(facts, "kernel", json_string(name.release));
+    json_object_set_new(facts, "kernel_version", json_string(name.version));
+    json_object_set_new(facts, "architecture", json_string(name.machine));
+    json_object_set_new(facts, "host_name", json_string(name.nodename));
+}
+
+json_t *facts_collect(const struct address *towards)
+{
+    json_t *facts = json_pack("{s:s}", "id", facts_host_id());
+
+    put_system(facts);
+    put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME", '=');
+    put_value(facts, "cpu", "/proc/cpuinfo", "model name", ':');
+    put_value(facts, "memory", "/proc/meminfo", "MemTotal", ':');
+    json_object_set_new(facts, "cpus_online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+    json_object_set_new(facts, "virtualisation", json_string(find_virtualisation(facts)));
+    for (size_t i = 0; i < sizeof file_facts / sizeof *file_facts; i++)
+        put_line(facts, file_facts[i].key, file_facts[i].path);
+    json_object_set_new(facts, "mitigations", collect_mitigations());
+    json_object_set_new(facts, "sysctl", collect_sysctls());
+    json_object_set_new(facts, "versions",
+                        json_pack("{s:s, s:s, s:s, s:s, s:s}", "uncork", UNCORK_VERSION, "revision",
+                                  version_revision(), "compiler", __VERSION__, "libuv", uv_version_string(),
+                                  "jansson", JANSSON_VERSION));
+    if (towards) {
+        json_t *device = device_towards(towards);
+
+        if (device)
+            json_object_set_new(facts, "device", device);
+    }
+    return facts;
+}

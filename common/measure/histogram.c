@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/histogram.h"
+
+#include <math.h>
+#include <string.h>
+
+void histogram_reset(struct histogram *histogram)
+{
+    memset(histogram, 0, sizeof *histogram);
+    histogram->minimum = UINT64_MAX;
+}
+
+static uint32_t shift_of(uint32_t bin)
+{
+    uint32_t octave = bin >> HISTOGRAM_STEP_BITS;
+
+    return octave < 2 ? 0 : octave - 1;
+}
+
+uint64_t histogram_low(uint32_t bin)
+{
+    uint32_t shift = shift_of(bin);
+
+    return (uint64_t)(bin - (shift << HISTOGRAM_STEP_BITS)) << shift;
+}
+
+uint64_t histogram_width(uint32_t bin)
+{
+    return UINT64_C(1) << shift_of(bin);
+}
+
+void histogram_merge(struct histogram *histogram, const struct histogram *other)
+{
+    for (uint32_t bin = 0; bin < HISTOGRAM_BINS; bin++)
+        histogram->bins[bin] += other->bins[bin];
+    histogram->count += other->count;
+    histogram->sum += other->sum;
+    if (other->minimum < histogram->minimum)
+        histogram->minimum = other->minimum;
+    if (other->maximum > histogram->maximum)
+        histogram->maximum = other->maximum;
+}
+
+static double clamp(double value, double low, double high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+double histogram_quantile(const struct histogram *histogram, double q)
+{
+    uint64_t rank = (uint64_t)ceil(q * (double)histogram->count), seen = 0;
+
+    if (!histogram->count)
+        return 0;
+    for (uint32_t bin = 0; bin < HISTOGRAM_BINS; bin++) {
+        seen += histogram->bins[bin];
+        if (seen && seen >= rank) {
+            double middle = (double)histogram_low(bin) + (double)(histogram_width(bin) - 1) / 2;
+
+            return clamp(middle, (double)histogram->minimum, (double)histogram->maximum);
+        }
+    }
+    return (double)histogram->maximum;
+}
+
+json_t *histogram_to_json(const struct histogram *histogram)
+{
+    json_t *bins;
+
+    if (!histogram->count)
+        return NULL;
+    bins = json_array();
+    for (uint32_t bin = 0; bin < HISTOGRAM_BINS; bin++)
+        if (histogram->bins[bin])
+            json_array_append_new(bins, json_pack("[I, I, I]", (json_int_t)histogram_low(bin),
+                                                  (json_int_t)histogram_width(bin),
+                                                  (json_int_t)histogram->bins[bin]));
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "unit", "ns", "count", (json_int_t)histogram->count,
+                     "minimum", (json_int_t)histogram->minimum, "maximum", (json_int_t)histogram->maximum,
+                     "sum", (json_int_t)histogram->sum, "bins", bins);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/samples.h"
+
+void samples_restart(struct samples *samples, uint64_t now_ns)
+{
+    samples->start_ns = now_ns;
+    samples->interval_ns = SAMPLES_INTERVAL_NS;
+    samples->next_ns = now_ns + SAMPLES_INTERVAL_NS;
+    samples->messages = samples->bytes = 0;
+    samples->count = 0;
+}
+
+/* Keeps the points number 2, 4, 6 ...: those at whole multiples of the doubled interval. */
+static void thin_out(struct samples *samples)
+{
+    samples->count /= 2;
+    for (uint32_t i = 0; i < samples->count; i++)
+        samples->points[i] = samples->points[2 * i + 1];
+    samples->interval_ns *= 2;
+}
+
+void samples_take(struct samples *samples, uint64_t now_ns)
+{
+    if (samples->count == SAMPLES_MAX)
+        thin_out(samples);
+    samples->points[samples->count++] =
+        (struct sample){now_ns - samples->start_ns, samples->messages, samples->bytes};
+    samples->next_ns += ((now_ns - samples->next_ns) / samples->interval_ns + 1) * samples->interval_ns;
+    if (samples->look)
+        samples->look(samples->context);
+}
+
+json_t *samples_to_json(const struct samples *samples)
+{
+    json_t *points;
+
+    if (!samples->count)
+        return NULL;
+    points = json_array();
+    for (uint32_t i = 0; i < samples->count; i++) {
+        const struct sample *point = &samples->points[i];
+
+        json_array_append_new(points, json_pack("[I, I, I]", (json_int_t)point->ns,
+                                                (json_int_t)point->messages, (json_int_t)point->bytes));
+    }
+    return json_pack("{s:I, s:o}", "interval_ns", (json_int_t)samples->interval_ns, "points", points);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a thread had done by when: a point every 100 ms, taken by the thread itself at a message boundary, at
+ * most 600. When they are full every second one is dropped and the interval doubles.
+ */
+#ifndef UNCORK_MEASURE_SAMPLES_H
+#define UNCORK_MEASURE_SAMPLES_H
+
+#include "base/clock.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+#define SAMPLES_MAX 600
+#define SAMPLES_INTERVAL_NS (100 * NS_PER_MS)
+
+struct samples {
+    uint64_t start_ns, next_ns, interval_ns;
+    uint64_t messages, bytes; /* since the start */
+    uint32_t count;
+    struct sample {
+        uint64_t ns, messages, bytes;
+    } points[SAMPLES_MAX];
+
+    /* Called at every point, for what is cheap enough to look at ten times a second; NULL: nothing. */
+    void (*look)(void *context);
+    void *context;
+};
+
+/* Forgets everything; the interval begins now. */
+void samples_restart(struct samples *samples, uint64_t now_ns);
+
+/* For samples_reached() only: takes the point that is due. */
+void samples_take(struct samples *samples, uint64_t now_ns);
+
+static inline void samples_count(struct samples *samples, uint64_t messages, uint64_t bytes)
+{
+    samples->messages += messages;
+    samples->bytes += bytes;
+}
+
+/* The thread is at a message boundary at `now_ns`. */
+static inline void samples_reached(struct samples *samples, uint64_t now_ns)
+{
+    if (now_ns >= samples->next_ns)
+        samples_take(samples, now_ns);
+}
+
+/* {"interval_ns": I, "points": [[t_ns, messages, bytes], ...]}. New reference, NULL where no point was due.
+ */
+json_t *samples_to_json(const struct samples *samples);
+
+#endif

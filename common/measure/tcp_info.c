@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/tcp_info.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define TCP_FIGURE_INFO(figure, key, counts) [figure] = {key, counts},
+static const struct {
+    const char *key;
+    bool counts;
+} infos[TCP_FIGURE_COUNT] = {TCP_FIGURES(TCP_FIGURE_INFO)};
+
+static uint32_t moving = UINT32_MAX; /* bit per figure, narrowed by tcp_info_probe() */
+
+#ifdef __linux__
+#include <linux/tcp.h>
+#include <netinet/in.h>
+
+static void put(struct tcp_reading *reading, enum tcp_figure figure, uint64_t value)
+{
+    reading->figures[figure] = value;
+    reading->known |= 1u << figure;
+}
+
+/* Present only if the kernel filled the field in: it says how long its structure is. */
+#define REACHES(size, field)                                                                                 \
+    ((size) >= offsetof(struct tcp_info, field) + sizeof((struct tcp_info *)0)->field)
+
+void tcp_info_read(int fd, struct tcp_reading *reading)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    uint64_t largest = reading->figures[TCP_LARGEST_PEER_WINDOW];
+
+    memset(&info, 0, sizeof info);
+    *reading = (struct tcp_reading){0};
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 || !REACHES(size, tcpi_data_segs_out))
+        return;
+    put(reading, TCP_DATA_SEGS_OUT, info.tcpi_data_segs_out - info.tcpi_total_retrans);
+    put(reading, TCP_SEGS_OUT, info.tcpi_segs_out);
+    put(reading, TCP_SEGS_IN, info.tcpi_segs_in);
+    put(reading, TCP_DATA_SEGS_IN, info.tcpi_data_segs_in);
+    put(reading, TCP_RETRANS_SEGS, info.tcpi_total_retrans);
+    put(reading, TCP_CWND, info.tcpi_snd_cwnd);
+    put(reading, TCP_RTT, info.tcpi_rtt * NS_PER_US);
+    put(reading, TCP_MIN_RTT, info.tcpi_min_rtt * NS_PER_US);
+    if (REACHES(size, tcpi_sndbuf_limited)) {
+        put(reading, TCP_BUSY, info.tcpi_busy_time * NS_PER_US);
+        put(reading, TCP_RWND_LIMITED, info.tcpi_rwnd_limited * NS_PER_US);
+        put(reading, TCP_SNDBUF_LIMITED, info.tcpi_sndbuf_limited * NS_PER_US);
+    }
+    if (REACHES(size, tcpi_delivered))
+        put(reading, TCP_DELIVERED, info.tcpi_delivered);
+    if (REACHES(size, tcpi_bytes_retrans))
+        put(reading, TCP_BYTES_RETRANS, info.tcpi_bytes_retrans);
+    if (REACHES(size, tcpi_snd_wnd)) {
+        put(reading, TCP_PEER_WINDOW, info.tcpi_snd_wnd);
+        put(reading, TCP_LARGEST_PEER_WINDOW, info.tcpi_snd_wnd > largest ? info.tcpi_snd_wnd : largest);
+    }
+}
+
+void tcp_info_watch_window(int fd, struct tcp_reading *reading)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && REACHES(size, tcpi_snd_wnd) &&
+        info.tcpi_snd_wnd > reading->figures[TCP_LARGEST_PEER_WINDOW])
+        reading->figures[TCP_LARGEST_PEER_WINDOW] = info.tcpi_snd_wnd;
+}
+
+#else
+
+void tcp_info_read(int fd, struct tcp_reading *reading)
+{
+    (void)fd;
+    *reading = (struct tcp_reading){0};
+}
+
+void tcp_info_watch_window(int fd, struct tcp_reading *reading)
+{
+    (void)fd, (void)reading;
+}
+
+#endif
+
+/* Figures that a short exchange without loss cannot move: they are believed where the segment counters are.
+ */
+#define BELIEVED                                                                                             \
+    (1u << TCP_RETRANS_SEGS | 1u << TCP_BYTES_RETRANS | 1u << TCP_BUSY | 1u << TCP_RWND_LIMITED |            \
+     1u << TCP_SNDBUF_LIMITED | 1u << TCP_RTT | 1u << TCP_MIN_RTT)
+
+void tcp_info_probe(const int fds[2])
+{
+    struct tcp_reading before = {0}, after = {0};
+    char byte = 'u';
+    uint32_t seen = 0;
+
+    tcp_info_read(fds[0], &before);
+    for (int turn = 0; turn < 4; turn++)
+        if (send(fds[turn % 2], &byte, 1, MSG_NOSIGNAL) != 1 || recv(fds[1 - turn % 2], &byte, 1, 0) != 1)
+            return;
+    tcp_info_read(fds[0], &after);
+    for (int figure = 0; figure < TCP_FIGURE_COUNT; figure++) {
+        bool moved = infos[figure].counts ? after.figures[figure] != before.figures[figure]
+                                          : after.figures[figure] != 0;
+
+        seen |= moved ? 1u << figure : 0;
+    }
+    moving = seen & 1u << TCP_DATA_SEGS_OUT ? seen | BELIEVED : seen;
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+#define EACH_MAX 16
+
+static json_t *summarise(uint64_t *values, size_t count)
+{
+    json_t *summary, *each = NULL;
+    uint64_t sum = 0;
+
+    if (count <= EACH_MAX) {
+        each = json_array();
+        for (size_t i = 0; i < count; i++)
+            json_array_append_new(each, json_integer((json_int_t)values[i]));
+    }
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    qsort(values, count, sizeof *values, compare);
+    summary = json_pack("{s:I, s:I, s:I, s:I}", "sum", (json_int_t)sum, "min", (json_int_t)values[0],
+                        "median", (json_int_t)values[count / 2], "max", (json_int_t)values[count - 1]);
+    if (each)
+        json_object_set_new(summary, "each", each);
+    return summary;
+}
+
+/* Most counters have 32 bits in struct tcp_info: over a long run they wrap. */
+static uint64_t difference(uint64_t after, uint64_t before)
+{
+    return after >= before ? after - before : after + (UINT64_C(1) << 32) - before;
+}
+
+json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count)
+{
+    uint32_t known = moving;
+    uint64_t *values = calloc(count ? count : 1, sizeof *values);
+    json_t *info = json_object();
+
+    for (size_t i = 0; i < count; i++)
+        known &= after[i].known;
+    for (int figure = 0; values && count && figure < TCP_FIGURE_COUNT; figure++) {
+        if (!(known & 1u << figure))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            values[i] = infos[figure].counts ? difference(after[i].figures[figure], before[i].figures[figure])
+                                             : after[i].figures[figure];
+        json_object_set_new(info, infos[figure].key, summarise(values, count));
+    }
+    free(values);
+    if (json_object_size(info))
+        return info;
+    json_decref(info);
+    return NULL;
+}

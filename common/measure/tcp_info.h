@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* What TCP counted on a connection. System differences live in tcp_info.c. */
+#ifndef UNCORK_MEASURE_TCP_INFO_H
+#define UNCORK_MEASURE_TCP_INFO_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Figure, key in the record, whether it counts up (a difference is taken) or is a level (as it stands at the
+ * end). */
+#define TCP_FIGURES(X)                                                                                       \
+    X(TCP_DATA_SEGS_OUT, "data_segs_out", true)                                                              \
+    X(TCP_SEGS_OUT, "segs_out", true)                                                                        \
+    X(TCP_SEGS_IN, "segs_in", true)                                                                          \
+    X(TCP_DATA_SEGS_IN, "data_segs_in", true)                                                                \
+    X(TCP_RETRANS_SEGS, "retrans_segs", true)                                                                \
+    X(TCP_BYTES_RETRANS, "bytes_retrans", true)                                                              \
+    X(TCP_DELIVERED, "delivered", true)                                                                      \
+    X(TCP_BUSY, "busy_ns", true)                                                                             \
+    X(TCP_RWND_LIMITED, "rwnd_limited_ns", true)                                                             \
+    X(TCP_SNDBUF_LIMITED, "sndbuf_limited_ns", true)                                                         \
+    X(TCP_CWND, "cwnd_segments", false)                                                                      \
+    X(TCP_RTT, "rtt_ns", false)                                                                              \
+    X(TCP_MIN_RTT, "min_rtt_ns", false)                                                                      \
+    X(TCP_PEER_WINDOW, "peer_window_bytes", false)                                                           \
+    X(TCP_LARGEST_PEER_WINDOW, "largest_peer_window_bytes", false)
+
+#define TCP_FIGURE_ENUM(figure, key, counts) figure,
+enum tcp_figure { TCP_FIGURES(TCP_FIGURE_ENUM) TCP_FIGURE_COUNT };
+#undef TCP_FIGURE_ENUM
+
+struct tcp_reading {
+    uint32_t known; /* bit per figure: the system filled it in */
+    uint64_t figures[TCP_FIGURE_COUNT];
+};
+
+/* The figures of a connected socket; none known where it is not TCP or the system does not tell. */
+void tcp_info_read(int fd, struct tcp_reading *reading);
+
+/* Raises the largest peer window that is kept in `reading` to what it is now. */
+void tcp_info_watch_window(int fd, struct tcp_reading *reading);
+
+/* Finds out, on a connected pair of this machine, which counters move at all; others are left out of every
+ * record from then on. To be called once, before threads read. */
+void tcp_info_probe(const int fds[2]);
+
+/* The `tcp_info` object of a thread: {"data_segs_out": {"sum", "min", "median", "max"}, ...} over `count`
+ * connections, with "each" for up to 16. NULL where nothing is known. New reference. */
+json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* System differences in affinity live here. */
+#include "plan/cores.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#ifdef __linux__
+#include <sched.h>
+
+/* The lowest CPU of the core that `cpu` belongs to; `cpu` itself where the system does not say. */
+static int core_of(int cpu)
+{
+    char path[96];
+    FILE *file;
+    int first = cpu;
+
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    if (!(file = fopen(path, "re")))
+        return cpu;
+    if (fscanf(file, "%d", &first) != 1)
+        first = cpu;
+    fclose(file);
+    return first;
+}
+
+int cores_read(struct cores *cores)
+{
+    cpu_set_t allowed;
+    int core[CORES_CPUS_MAX];
+
+    *cores = (struct cores){0};
+    if (sched_getaffinity(0, sizeof allowed, &allowed) < 0)
+        return -errno;
+    for (int cpu = 0; cpu < CORES_CPUS_MAX; cpu++)
+        core[cpu] = CPU_ISSET(cpu, &allowed) ? core_of(cpu) : -1;
+    for (int i = 0; i < CORES_CPUS_MAX; i++) {
+        if (core[i] < 0)
+            continue;
+        cores->first[cores->count++] = cores->cpu_count;
+        for (int cpu = i, of = core[i]; cpu < CORES_CPUS_MAX; cpu++) {
+            if (core[cpu] == of) {
+                cores->cpus[cores->cpu_count++] = cpu;
+                core[cpu] = -1;
+            }
+        }
+    }
+    cores->first[cores->count] = cores->cpu_count;
+    return cores->count ? 0 : -ENOENT;
+}
+
+int cores_pin_thread(int cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof set, &set) < 0)
+        return -errno;
+    return sched_getcpu() == cpu ? 0 : -EOPNOTSUPP;
+}
+
+int cores_current(void)
+{
+    return sched_getcpu();
+}
+
+#else
+
+int cores_read(struct cores *cores)
+{
+    (void)cores;
+    return -ENOSYS;
+}
+
+int cores_pin_thread(int cpu)
+{
+    (void)cpu;
+    return -ENOSYS;
+}
+
+int cores_current(void)
+{
+    return -1;
+}
+
+#endif
+
+bool cores_allow(const struct cores *cores, int cpu)
+{
+    for (int i = 0; i < cores->cpu_count; i++)
+        if (cores->cpus[i] == cpu)
+            return true;
+    return false;
+}
+
+int cores_take(const struct cores *cores, int from, int to, struct place_list *cpus)
+{
+    bool more = true;
+
+    cpus->count = 0;
+    for (int sibling = 0; more; sibling++) {
+        more = false;
+        for (int core = from; core < to && cpus->count < PLACE_CPUS_MAX; core++) {
+            if (cores->first[core] + sibling >= cores->first[core + 1])
+                continue;
+            cpus->cpus[cpus->count++] = (uint16_t)cores->cpus[cores->first[core] + sibling];
+            more = true;
+        }
+    }
+    return 0;
+}

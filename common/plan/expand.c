@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/expand.h"
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "plan/word.h"
+
+#include <stdio.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct range {
+    uint64_t first, last, step;
+    bool adds;
+};
+
+static int append_value(json_t *values, const struct word *word, const char *text, struct problem *problem)
+{
+    union {
+        struct plan *plan; /* keeps the storage aligned for any field */
+        char bytes[sizeof(struct place) > 256 ? sizeof(struct place) : 256];
+    } field = {0};
+    CLEANUP_FREE char *canonical = NULL;
+
+    if (json_array_size(values) == EXPAND_VALUES_MAX)
+        return problem_usage(problem, "%s has more than %d values", word->key, EXPAND_VALUES_MAX);
+    if (word->kind->parse(word, text, &field, problem) < 0)
+        return -1;
+    canonical = word->kind->format ? word->kind->format(word, &field) : strdup(text);
+    if (word->kind->free)
+        word->kind->free(&field);
+    return json_array_append_new(values, json_string(canonical));
+}
+
+static int refuse_range(const struct word *word, const char *text, struct problem *problem)
+{
+    return problem_usage(
+        problem,
+        "%s=%.60s is no range; write it like 64..1M (doubles), 64..1M:4 (times 4) or 1..16:+1 (plus 1)",
+        word->key, text);
+}
+
+static int parse_range(struct range *range, const struct word *word, const char *text,
+                       struct problem *problem)
+{
+    const char *at = text;
+
+    *range = (struct range){.step = 2};
+    if (units_take_size(&at, &range->first) < 0 || strncmp(at, "..", 2) != 0)
+        return refuse_range(word, text, problem);
+    at += 2;
+    if (units_take_size(&at, &range->last) < 0)
+        return refuse_range(word, text, problem);
+    if (*at == ':') {
+        range->adds = *++at == '+';
+        at += range->adds;
+        if (units_take_size(&at, &range->step) < 0)
+            return refuse_range(word, text, problem);
+    }
+    if (*at || !range->first || range->first > range->last || range->step < (range->adds ? 1u : 2u))
+        return refuse_range(word, text, problem);
+    return 0;
+}
+
+static int append_range(json_t *values, const struct word *word, const char *text, struct problem *problem)
+{
+    struct range range;
+
+    if (!word->kind->ranges)
+        return problem_usage(problem, "%s=%.60s: %s takes no range; list the values with commas", word->key,
+                             text, word->key);
+    if (parse_range(&range, word, text, problem) < 0)
+        return -1;
+    for (uint64_t value = range.first; value <= range.last;) {
+        char spelled[UNITS_TEXT_MAX];
+
+        snprintf(spelled, sizeof spelled, "%" PRIu64, value);
+        if (append_value(values, word, spelled, problem) < 0)
+            return -1;
+        if (range.adds ? value > UINT64_MAX - range.step : value > UINT64_MAX / range.step)
+            break;
+        value = range.adds ? value + range.step : value * range.step;
+    }
+    return 0;
+}
+
+static int append_item(json_t *values, const struct word *word, const char *text, struct problem *problem)
+{
+    return strstr(text, "..") && word->kind->lists ? append_range(values, word, text, problem)
+                                                   : append_value(values, word, text, problem);
+}
+
+static int append_list(json_t *values, const struct word *word, const char *text, struct problem *problem)
+{
+    CLEANUP_FREE char *copy = strdup(text);
+    char *rest = copy, *item;
+
+    if (!word->kind->lists)
+        return append_item(values, word, text, problem);
+    while ((item = strsep(&rest, ",")))
+        if (append_item(values, word, item, problem) < 0)
+            return -1;
+    return 0;
+}
+
+static int expand_word(json_t *expanded, json_t *seen, const char *text, struct problem *problem)
+{
+    CLEANUP_JSON json_t *values = json_array();
+    CLEANUP_FREE char *key = strndup(text, strcspn(text, "="));
+    struct typed_word typed;
+
+    if (word_split(&typed, text, problem) < 0)
+        return -1;
+    if (json_object_get(seen, key) && strcmp(key, "not") != 0)
+        return problem_usage(problem, "'%s' is given twice", key);
+    json_object_set_new(seen, key, json_true());
+    if (append_list(values, typed.word, typed.value, problem) < 0)
+        return -1;
+    return json_array_append_new(expanded, json_pack("{s:s, s:O}", "key", key, "values", values));
+}
+
+json_t *expand_words(const char *const *words, size_t count, struct problem *problem)
+{
+    CLEANUP_JSON json_t *expanded = json_array();
+    CLEANUP_JSON json_t *seen = json_object();
+
+    for (size_t i = 0; i < count; i++)
+        if (expand_word(expanded, seen, words[i], problem) < 0)
+            return NULL;
+    return json_incref(expanded);
+}

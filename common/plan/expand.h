@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Words with many values, written out: lists "a,b,c" and ranges.
+ *
+ *     64..1M      doubles: 64, 128, ... 1M
+ *     64..1M:4    multiplies by 4
+ *     1..16:+1    adds 1
+ *
+ * A range never goes beyond its end. The cells of a matrix are the product, which the runner makes.
+ */
+#ifndef UNCORK_PLAN_EXPAND_H
+#define UNCORK_PLAN_EXPAND_H
+
+#include "base/problem.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+#define EXPAND_VALUES_MAX 10000
+
+/* [{"key": "message", "values": ["64", "128"]}, ...] in the order given, values in canonical spelling. New
+ * reference, NULL with a usage problem. */
+json_t *expand_words(const char *const *words, size_t count, struct problem *problem);
+
+#endif

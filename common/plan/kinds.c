@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/kinds.h"
+
+#include "base/nearest.h"
+#include "base/units.h"
+#include "strategy/strategy.h"
+#include "transport/address.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names from a list ---- */
+
+static int variant_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    struct problem why = {0};
+    const struct variant *variant = axis_find(word->axis, text, &why);
+
+    if (!variant)
+        return problem_usage(problem, "%s=%.60s: %s", word->key, text, why.text);
+    *(const struct variant **)field = variant;
+    return 0;
+}
+
+static char *variant_format(const struct word *word, const void *field)
+{
+    (void)word;
+    return strdup((*(const struct variant *const *)field)->name);
+}
+
+const struct word_kind kind_variant = {
+    .name = "variant", .parse = variant_parse, .format = variant_format, .lists = true};
+
+static int choice_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    struct nearest nearest = {.word = text};
+
+    for (int i = 0; word->choices[i]; i++) {
+        if (!strcmp(word->choices[i], text)) {
+            *(int *)field = i;
+            return 0;
+        }
+        nearest_offer(&nearest, word->choices[i]);
+    }
+    return problem_usage(problem, "%s=%.60s: no such value; the nearest is '%s'", word->key, text,
+                         nearest.found);
+}
+
+static char *choice_format(const struct word *word, const void *field)
+{
+    return strdup(word->choices[*(const int *)field]);
+}
+
+const struct word_kind kind_choice = {
+    .name = "choice", .parse = choice_parse, .format = choice_format, .lists = true};
+
+/* ---- numbers ---- */
+
+typedef int number_parser(const char *text, uint64_t *value);
+typedef void number_formatter(char text[UNITS_TEXT_MAX], uint64_t value);
+
+static void count_format_text(char text[UNITS_TEXT_MAX], uint64_t value)
+{
+    snprintf(text, UNITS_TEXT_MAX, "%" PRIu64, value);
+}
+
+static int number_parse(const struct word *word, const char *text, uint64_t *value, number_parser *parser,
+                        number_formatter *formatter, const char *like, struct problem *problem)
+{
+    char minimum[UNITS_TEXT_MAX], maximum[UNITS_TEXT_MAX];
+    int result = parser(text, value);
+
+    if (result == -EINVAL)
+        return problem_usage(problem, "%s=%.60s is no %s; write it like %s", word->key, text, word->unit,
+                             like);
+    if (result == 0 && *value >= word->minimum && *value <= word->maximum)
+        return 0;
+    formatter(minimum, word->minimum);
+    formatter(maximum, word->maximum);
+    return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
+}
+
+static char *number_format(uint64_t value, number_formatter *formatter)
+{
+    char text[UNITS_TEXT_MAX];
+
+    formatter(text, value);
+    return strdup(text);
+}
+
+static int size_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    if (word->word_for_zero && !strcmp(text, word->word_for_zero)) {
+        *(uint64_t *)field = 0;
+        return 0;
+    }
+    return number_parse(word, text, field, units_parse_size, units_format_size, "4096, 64K or 1M", problem);
+}
+
+static char *size_format(const struct word *word, const void *field)
+{
+    uint64_t bytes = *(const uint64_t *)field;
+
+    return word->word_for_zero && !bytes ? strdup(word->word_for_zero)
+                                         : number_format(bytes, units_format_size);
+}
+
+const struct word_kind kind_size = {
+    .name = "size", .parse = size_parse, .format = size_format, .lists = true, .ranges = true};
+
+static int count_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    return number_parse(word, text, field, units_parse_count, count_format_text, "100", problem);
+}
+
+static char *count_format(const struct word *word, const void *field)
+{
+    (void)word;
+    return number_format(*(const uint64_t *)field, count_format_text);
+}
+
+const struct word_kind kind_count = {
+    .name = "count", .parse = count_parse, .format = count_format, .lists = true, .ranges = true};
+
+static int duration_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    return number_parse(word, text, field, units_parse_duration, units_format_duration,
+                        "2s, 0.2s, 150ms or 50us", problem);
+}
+
+static char *duration_format(const struct word *word, const void *field)
+{
+    (void)word;
+    return number_format(*(const uint64_t *)field, units_format_duration);
+}
+
+const struct word_kind kind_duration = {
+    .name = "duration", .parse = duration_parse, .format = duration_format, .lists = true};
+
+/* ---- a name with a size after the colon ---- */
+
+static int strategy_name_parse(const struct word *word, char *name, const char *parameter,
+                               struct strategy_choice *choice, struct problem *problem)
+{
+    const struct variant *found = NULL;
+
+    if (variant_parse(word, name, &found, problem) < 0)
+        return -1;
+    choice->strategy = (const struct strategy *)found;
+    choice->parameter = PARAMETER_NONE;
+    if (!parameter)
+        return 0;
+    if (!choice->strategy->parameter)
+        return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, parameter, name);
+    if (units_parse_size(parameter, &choice->parameter) < 0 || choice->parameter > SHAPE_BYTES_MAX ||
+        !choice->parameter)
+        return problem_usage(problem, "%s=%s:%.40s: a size from 1 to 1G must follow the colon, like %s:64K",
+                             word->key, name, parameter, name);
+    return 0;
+}
+
+static int strategy_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    char name[64];
+    size_t length = strcspn(text, ":");
+
+    if (length >= sizeof name)
+        length = sizeof name - 1;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return strategy_name_parse(word, name, strchr(text, ':') ? strchr(text, ':') + 1 : NULL, field, problem);
+}
+
+static char *strategy_format(const struct word *word, const void *field)
+{
+    const struct strategy_choice *choice = field;
+    char size[UNITS_TEXT_MAX], text[128];
+
+    (void)word;
+    if (choice->parameter == PARAMETER_NONE)
+        return strdup(choice->strategy->variant.name);
+    units_format_size(size, choice->parameter);
+    snprintf(text, sizeof text, "%s:%s", choice->strategy->variant.name, size);
+    return strdup(text);
+}
+
+const struct word_kind kind_strategy = {
+    .name = "strategy", .parse = strategy_parse, .format = strategy_format, .lists = true};
+
+static int source_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    if (!strcmp(text, "hot")) {
+        *(uint64_t *)field = 0;
+        return 0;
+    }
+    if (strncmp(text, "cold:", 5) != 0)
+        return problem_usage(problem, "%s=%.60s: write hot, or cold:SIZE like cold:256M", word->key, text);
+    return number_parse(word, text + 5, field, units_parse_size, units_format_size, "cold:256M", problem);
+}
+
+static char *source_format(const struct word *word, const void *field)
+{
+    char size[UNITS_TEXT_MAX], text[UNITS_TEXT_MAX + 8];
+
+    (void)word;
+    if (!*(const uint64_t *)field)
+        return strdup("hot");
+    units_format_size(size, *(const uint64_t *)field);
+    snprintf(text, sizeof text, "cold:%s", size);
+    return strdup(text);
+}
+
+const struct word_kind kind_source = {
+    .name = "source", .parse = source_parse, .format = source_format, .lists = true};
+
+/* ---- values with a grammar of their own ---- */
+
+static int message_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    struct shape shape;
+
+    (void)word;
+    if (shape_parse(&shape, text, problem) < 0)
+        return -1;
+    shape_free(field);
+    *(struct shape *)field = shape;
+    return 0;
+}
+
+static char *message_format(const struct word *word, const void *field)
+{
+    (void)word;
+    return shape_format(field);
+}
+
+static void message_free(void *field)
+{
+    shape_free(field);
+}
+
+const struct word_kind kind_message = {.name = "message",
+                                       .parse = message_parse,
+                                       .format = message_format,
+                                       .free = message_free,
+                                       .lists = true,
+                                       .ranges = true};
+
+static int placing_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    (void)word;
+    return place_parse(field, text, problem);
+}
+
+static char *placing_format(const struct word *word, const void *field)
+{
+    (void)word;
+    return place_format(field);
+}
+
+const struct word_kind kind_place = {
+    .name = "place", .parse = placing_parse, .format = placing_format, .lists = true};
+
+static char *text_format(const struct word *word, const void *field)
+{
+    (void)word;
+    return strdup(field);
+}
+
+static int congestion_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    size_t length = strlen(text);
+
+    if (!length || length >= CONGESTION_NAME_MAX ||
+        strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") != length)
+        return problem_usage(problem, "%s=%.60s is no congestion control; write one like cubic, or system",
+                             word->key, text);
+    memcpy(field, text, length + 1);
+    return 0;
+}
+
+const struct word_kind kind_congestion = {
+    .name = "congestion", .parse = congestion_parse, .format = text_format, .lists = true};
+
+static int server_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    if (strlen(text) >= ADDRESS_TEXT_MAX || (strcmp(text, "own") != 0 && address_check(text) < 0))
+        return problem_usage(problem, "%s=%.60s: write own, HOST:PORT, [IPV6]:PORT or unix:PATH", word->key,
+                             text);
+    memcpy(field, text, strlen(text) + 1);
+    return 0;
+}
+
+const struct word_kind kind_server = {.name = "server", .parse = server_parse, .format = text_format};
+
+static int words_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    (void)field;
+    return *text ? 0
+                 : problem_usage(problem, "%s= is empty; write words like %s=\"write=nodelay\"", word->key,
+                                 word->key);
+}
+
+const struct word_kind kind_words = {.name = "words", .parse = words_parse};

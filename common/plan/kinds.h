@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The kinds of values that words have. */
+#ifndef UNCORK_PLAN_KINDS_H
+#define UNCORK_PLAN_KINDS_H
+
+#include "plan/word.h"
+
+extern const struct word_kind kind_variant;    /* const struct variant *: a name of word->axis */
+extern const struct word_kind kind_strategy;   /* struct strategy_choice: a name, perhaps ":SIZE" */
+extern const struct word_kind kind_message;    /* struct shape */
+extern const struct word_kind kind_size;       /* uint64_t, bytes */
+extern const struct word_kind kind_count;      /* uint64_t */
+extern const struct word_kind kind_duration;   /* uint64_t, ns */
+extern const struct word_kind kind_choice;     /* int: index in word->choices */
+extern const struct word_kind kind_place;      /* struct place */
+extern const struct word_kind kind_source;     /* uint64_t, bytes: "hot" or "cold:SIZE" */
+extern const struct word_kind kind_congestion; /* char[CONGESTION_NAME_MAX] */
+extern const struct word_kind kind_server;     /* char[ADDRESS_TEXT_MAX] */
+extern const struct word_kind kind_words;      /* no field: other words, of the runner */
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/message.h"
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct parser {
+    const char *text; /* the whole */
+    const char *at;
+    struct shape *shape;
+    uint64_t group_bytes;
+    struct problem *problem;
+};
+
+static int refuse(struct parser *parser, const char *why)
+{
+    return problem_usage(parser->problem,
+                         "message '%.60s': %s at character %td; write it like 64, 15x2, 16+4K or 32/2x4K",
+                         parser->text, why, parser->at - parser->text + 1);
+}
+
+static int append_fragments(struct parser *parser, uint64_t count, uint64_t size)
+{
+    struct shape *shape = parser->shape;
+    struct shape_fragment *grown;
+
+    if (count > SHAPE_FRAGMENTS_MAX - shape->count)
+        return refuse(parser, "more than 65536 fragments");
+    if (size > SHAPE_BYTES_MAX || count * size > SHAPE_BYTES_MAX - shape->bytes)
+        return refuse(parser, "more than 1G in all");
+    grown = realloc(shape->fragments, (shape->count + count) * sizeof *grown);
+    if (!grown)
+        return problem_failure(parser->problem, "out of memory for a message of %" PRIu64 " fragments",
+                               count);
+    shape->fragments = grown;
+    for (uint64_t i = 0; i < count; i++)
+        shape->fragments[shape->count++] = (struct shape_fragment){.size = (uint32_t)size};
+    shape->bytes += count * size;
+    parser->group_bytes += count * size;
+    if (size > shape->longest_fragment)
+        shape->longest_fragment = (uint32_t)size;
+    return 0;
+}
+
+static int parse_part(struct parser *parser)
+{
+    uint64_t count = 1, size = 0;
+    const char *start = parser->at;
+    int result = units_take_number(&parser->at, &count);
+
+    if (result < 0)
+        return refuse(parser, result == -ERANGE ? "a number too large" : "a size or a count must stand");
+    if (*parser->at == 'x') {
+        parser->at++;
+    } else {
+        parser->at = start;
+        count = 1;
+    }
+    if ((result = units_take_size(&parser->at, &size)) < 0)
+        return refuse(parser, result == -ERANGE ? "a number too large" : "a size must stand");
+    if (!count || !size)
+        return refuse(parser, "nothing is sent by a zero");
+    return append_fragments(parser, count, size);
+}
+
+static void end_group(struct parser *parser, uint32_t marks)
+{
+    struct shape *shape = parser->shape;
+
+    shape->fragments[shape->count - 1].marks = marks;
+    shape->groups++;
+    if (parser->group_bytes > shape->longest_group)
+        shape->longest_group = parser->group_bytes;
+    parser->group_bytes = 0;
+}
+
+static int parse_message(struct parser *parser)
+{
+    for (;;) {
+        if (parse_part(parser) < 0)
+            return -1;
+        switch (*parser->at) {
+        case '\0':
+            end_group(parser, FRAGMENT_ENDS_GROUP | FRAGMENT_ENDS_MESSAGE);
+            return 0;
+        case '/':
+            end_group(parser, FRAGMENT_ENDS_GROUP);
+            break;
+        case '+':
+            break;
+        default:
+            return refuse(parser, "only +, / or the end can stand");
+        }
+        parser->at++;
+    }
+}
+
+int shape_parse(struct shape *shape, const char *text, struct problem *problem)
+{
+    struct parser parser = {.text = text, .at = text, .shape = shape, .problem = problem};
+
+    *shape = (struct shape){0};
+    if (parse_message(&parser) == 0)
+        return 0;
+    shape_free(shape);
+    return -1;
+}
+
+void shape_free(struct shape *shape)
+{
+    free(shape->fragments);
+    *shape = (struct shape){0};
+}
+
+char *shape_format(const struct shape *shape)
+{
+    CLEANUP_FREE char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    for (uint32_t i = 0, run; i < shape->count; i += run) {
+        const struct shape_fragment *first = &shape->fragments[i];
+        char spelled[UNITS_TEXT_MAX];
+
+        for (run = 1; !first[run - 1].marks && first[run].size == first->size; run++)
+            ;
+        units_format_size(spelled, first->size);
+        if (run > 1)
+            fprintf(out, "%" PRIu32 "x", run);
+        fputs(spelled, out);
+        if (i + run < shape->count)
+            fputc(first[run - 1].marks ? '/' : '+', out);
+    }
+    if (fclose(out) != 0)
+        return NULL;
+    return strdup(text);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The message grammar: what an application sends, in which pieces, and what should leave together.
+ *
+ *     message = group *("/" group)          "/" ends a group: what stands before it is pushed at once
+ *     group   = part *("+" part)            "+" joins within a group
+ *     part    = [count "x"] size            "x" repeats a fragment
+ *     size    = digits ["K" / "M" / "G"]    powers of 1024
+ *
+ * 15x2 is fifteen fragments of two bytes in one group; 32/2x4K a header pushed at once, then two pages.
+ */
+#ifndef UNCORK_PLAN_MESSAGE_H
+#define UNCORK_PLAN_MESSAGE_H
+
+#include "base/problem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHAPE_FRAGMENTS_MAX 65536u
+#define SHAPE_BYTES_MAX (UINT64_C(1) << 30)
+
+enum {
+    FRAGMENT_ENDS_GROUP = 1,
+    FRAGMENT_ENDS_MESSAGE = 2, /* with FRAGMENT_ENDS_GROUP */
+};
+
+struct shape_fragment {
+    uint32_t size; /* bytes, at least 1 */
+    uint32_t marks;
+};
+
+/* The shape of a message. Owns its fragments. */
+struct shape {
+    struct shape_fragment *fragments;
+    uint32_t count; /* fragments */
+    uint32_t groups;
+    uint64_t bytes;            /* in all */
+    uint32_t longest_fragment; /* bytes */
+    uint64_t longest_group;    /* bytes */
+};
+
+/* Parses the whole of `text`. 0, or -1 with a usage problem that shows where it went wrong. */
+int shape_parse(struct shape *shape, const char *text, struct problem *problem);
+
+void shape_free(struct shape *shape);
+
+/* The canonical spelling, which parses back to the same shape: runs joined by x, sizes shortened. Caller
+ * frees. NULL when memory is short. */
+char *shape_format(const struct shape *shape);
+
+#endif

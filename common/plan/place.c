@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/place.h"
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "plan/cores.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+    [PLACE_TOGETHER] = "together", [PLACE_APART] = "apart", [PLACE_FREE] = "free"};
+
+static int parse_list(struct place_list *list, const char **text)
+{
+    list->count = 0;
+    for (;;) {
+        uint64_t cpu;
+
+        if (units_take_number(text, &cpu) < 0 || cpu > UINT16_MAX || list->count == PLACE_CPUS_MAX)
+            return -1;
+        list->cpus[list->count++] = (uint16_t)cpu;
+        if (**text != '.')
+            return 0;
+        ++*text;
+    }
+}
+
+int place_parse(struct place *place, const char *text, struct problem *problem)
+{
+    const char *at = text;
+
+    *place = (struct place){.kind = PLACE_CPUS};
+    for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++) {
+        if (!strcmp(text, kind_names[i])) {
+            place->kind = (enum place_kind)i;
+            return 0;
+        }
+    }
+    if (parse_list(&place->lists[0], &at) < 0)
+        goto refuse;
+    place->lists[1] = place->lists[0];
+    if (*at == '/') {
+        at++;
+        if (parse_list(&place->lists[1], &at) < 0)
+            goto refuse;
+    }
+    if (!*at)
+        return 0;
+refuse:
+    return problem_usage(
+        problem, "place=%.60s: write together, apart, free, or CPUs of client and server like 0.2/1.3", text);
+}
+
+static void print_list(FILE *out, const struct place_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        fprintf(out, "%s%u", i ? "." : "", list->cpus[i]);
+}
+
+char *place_format(const struct place *place)
+{
+    CLEANUP_FREE char *text = NULL;
+    size_t size = 0;
+    FILE *out;
+
+    if (place->kind != PLACE_CPUS)
+        return strdup(kind_names[place->kind]);
+    if (!(out = open_memstream(&text, &size)))
+        return NULL;
+    print_list(out, &place->lists[0]);
+    fputc('/', out);
+    print_list(out, &place->lists[1]);
+    return fclose(out) == 0 ? strdup(text) : NULL;
+}
+
+static int take_listed(const struct cores *cores, const struct place_list *wanted, struct place_list *cpus,
+                       struct problem *problem)
+{
+    for (int i = 0; i < wanted->count; i++)
+        if (!cores_allow(cores, wanted->cpus[i]))
+            return problem_unsupported(
+                problem, "place: CPU %u does not exist here or this process may not use it", wanted->cpus[i]);
+    *cpus = *wanted;
+    return 0;
+}
+
+/* The client takes the first half of the cores, the server the second; with an odd number the client's is the
+ * smaller. */
+static int take_half(const struct cores *cores, int list, bool remote, struct place_list *cpus,
+                     struct problem *problem)
+{
+    int half = cores->count / 2;
+
+    if (remote)
+        return cores_take(cores, 0, cores->count, cpus);
+    if (half == 0)
+        return problem_unsupported(problem, "place=apart needs two cores and this process may use only one");
+    return list == 0 ? cores_take(cores, 0, half, cpus) : cores_take(cores, half, cores->count, cpus);
+}
+
+int place_cpus(const struct place *place, int list, bool remote, struct place_list *cpus,
+               struct problem *problem)
+{
+    struct cores cores;
+
+    cpus->count = 0;
+    if (place->kind == PLACE_FREE)
+        return 0;
+    if (cores_read(&cores) < 0)
+        return problem_unsupported(
+            problem,
+            "place: this system does not tell which CPUs a process may use; place=free runs anywhere");
+    switch (place->kind) {
+    case PLACE_CPUS:
+        return take_listed(&cores, &place->lists[list], cpus, problem);
+    case PLACE_APART:
+        return take_half(&cores, list, remote, cpus, problem);
+    default:
+        cpus->cpus[cpus->count++] = (uint16_t)cores.cpus[0];
+        return 0;
+    }
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/plan.h"
+
+#include "base/cleanup.h"
+#include "plan/word.h"
+#include "reading/reading.h"
+#include "strategy/strategy.h"
+#include "transport/transport.h"
+#include "workload/workload.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const end_names[END_COUNT] = {"client", "server"};
+
+#define GIVEN_TO_BOTH 1u
+#define GIVEN_TO(end) (2u << (end))
+
+static int set_field(struct plan *plan, const struct word *word, enum end only, const char *value,
+                     struct problem *problem)
+{
+    for (int end = 0; end < END_COUNT; end++) {
+        if (only != END_COUNT && only != (enum end)end)
+            continue;
+        if (word->kind->parse(word, value, word_field(word, plan, (enum end)end), problem) < 0)
+            return -1;
+        if (!word->per_end)
+            break;
+    }
+    return 0;
+}
+
+static int set_defaults(struct plan *plan, struct problem *problem)
+{
+    for (size_t i = 0; i < word_count; i++)
+        if (word_list[i].scope == WORD_OF_CELL && word_list[i].preset &&
+            set_field(plan, &word_list[i], END_COUNT, word_list[i].preset, problem) < 0)
+            return -1;
+    return 0;
+}
+
+/* Words without a prefix first, so that a prefix narrows wherever it stands. */
+static int set_words(struct plan *plan, const char *const *words, size_t count, bool prefixed,
+                     struct problem *problem)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct typed_word typed;
+        uint8_t *given, bit;
+
+        if (word_split(&typed, words[i], problem) < 0)
+            return -1;
+        if ((typed.prefix != END_COUNT) != prefixed)
+            continue;
+        if (typed.word->scope == WORD_OF_RUN)
+            return problem_usage(problem, "%s is a word of a whole matrix; give it to scripts/uncork run",
+                                 typed.word->key);
+        given = &plan->given[typed.word - word_list];
+        bit = typed.prefix == END_COUNT ? GIVEN_TO_BOTH : GIVEN_TO(typed.prefix);
+        if (*given & bit)
+            return problem_usage(problem, "'%.*s' is given twice", (int)(typed.value - words[i]) - 1,
+                                 words[i]);
+        *given |= bit;
+        if (set_field(plan, typed.word, typed.prefix, typed.value, problem) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- words that contradict each other ---- */
+
+static bool is_given(const struct plan *plan, const char *key)
+{
+    struct problem ignored = {0};
+
+    return plan->given[word_find(key, &ignored) - word_list] != 0;
+}
+
+static int check_amount(const struct plan *plan, struct problem *problem)
+{
+    static const char *const amounts[] = {"duration", "messages", "bytes"};
+    const char *first = NULL;
+
+    for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
+        if (!is_given(plan, amounts[i]))
+            continue;
+        if (first)
+            return problem_usage(problem,
+                                 "%s and %s contradict each other: give one of duration, messages, bytes",
+                                 first, amounts[i]);
+        first = amounts[i];
+    }
+    return 0;
+}
+
+static int check_reading(const struct plan *plan, enum end end, struct problem *problem)
+{
+    const struct end_plan *own = &plan->ends[end];
+
+    if (!plan_incoming(plan, end) || own->reading->delivers)
+        return 0;
+    if (plan->verify)
+        return problem_usage(
+            problem, "verify=on and read=%s contradict each other: that reading delivers no bytes to check",
+            own->reading->variant.name);
+    if (own->touch != TOUCH_NONE)
+        return problem_usage(
+            problem,
+            "touch=checksum and read=%s contradict each other: that reading delivers no bytes to touch",
+            own->reading->variant.name);
+    return 0;
+}
+
+static int check_plan(const struct plan *plan, struct problem *problem)
+{
+    if (check_amount(plan, problem) < 0)
+        return -1;
+    for (int end = 0; end < END_COUNT; end++)
+        if ((end == END_CLIENT || plan_has_server(plan)) && check_reading(plan, (enum end)end, problem) < 0)
+            return -1;
+    return 0;
+}
+
+int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem)
+{
+    *plan = (struct plan){0};
+    if (set_defaults(plan, problem) == 0 && set_words(plan, words, count, false, problem) == 0 &&
+        set_words(plan, words, count, true, problem) == 0 && check_plan(plan, problem) == 0)
+        return 0;
+    plan_free(plan);
+    return -1;
+}
+
+void plan_free(struct plan *plan)
+{
+    for (size_t i = 0; i < word_count; i++)
+        if (word_list[i].scope == WORD_OF_CELL && word_list[i].kind->free)
+            for (int end = 0; end < (word_list[i].per_end ? END_COUNT : 1); end++)
+                word_list[i].kind->free(word_field(&word_list[i], plan, (enum end)end));
+}
+
+/* ---- words of a plan, as JSON ---- */
+
+static char *format_word(const struct plan *plan, const struct word *word, enum end end)
+{
+    return word->kind->format(word, word_field(word, (struct plan *)(uintptr_t)plan, end));
+}
+
+static int put_word(json_t *words, const struct plan *plan, const struct word *word, enum end end,
+                    bool prefixed)
+{
+    CLEANUP_FREE char *value = format_word(plan, word, end);
+    char key[64];
+
+    snprintf(key, sizeof key, "%s%s%s", prefixed ? end_names[end] : "", prefixed ? "." : "", word->key);
+    return json_object_set_new(words, key, json_string(value));
+}
+
+static bool is_used(const struct plan *plan, const struct word *word, enum end end)
+{
+    return word->scope == WORD_OF_CELL && word->used(plan, end);
+}
+
+static bool ends_differ(const struct plan *plan, const struct word *word)
+{
+    CLEANUP_FREE char *client = format_word(plan, word, END_CLIENT);
+    CLEANUP_FREE char *server = format_word(plan, word, END_SERVER);
+
+    return strcmp(client, server) != 0;
+}
+
+json_t *plan_words(const struct plan *plan)
+{
+    json_t *words = json_object();
+
+    for (size_t i = 0; i < word_count; i++) {
+        const struct word *word = &word_list[i];
+        bool client = is_used(plan, word, END_CLIENT), server = is_used(plan, word, END_SERVER);
+        bool both = client && server && word->per_end && plan_has_server(plan) && ends_differ(plan, word);
+
+        if (both) {
+            put_word(words, plan, word, END_CLIENT, true);
+            put_word(words, plan, word, END_SERVER, true);
+        } else if (client || server) {
+            put_word(words, plan, word, client ? END_CLIENT : END_SERVER, false);
+        }
+    }
+    return words;
+}
+
+/* Calls `take` for every given word with the end it was given to (END_COUNT: both) and whether it is used. */
+static void each_given(const struct plan *plan, json_t *into,
+                       void (*take)(json_t *into, const struct plan *plan, const struct word *word,
+                                    enum end prefix, bool used))
+{
+    for (size_t i = 0; i < word_count; i++) {
+        const struct word *word = &word_list[i];
+
+        if (plan->given[i] & GIVEN_TO_BOTH)
+            take(into, plan, word, END_COUNT,
+                 is_used(plan, word, END_CLIENT) || is_used(plan, word, END_SERVER));
+        for (int end = 0; end < END_COUNT; end++)
+            if (plan->given[i] & GIVEN_TO(end))
+                take(into, plan, word, (enum end)end,
+                     is_used(plan, word, (enum end)end) && (end == END_CLIENT || plan_has_server(plan)));
+    }
+}
+
+/* The value that a word without prefix was given stands in an end that no prefix narrowed. */
+static void take_used(json_t *into, const struct plan *plan, const struct word *word, enum end prefix,
+                      bool used)
+{
+    uint8_t given = plan->given[word - word_list];
+    enum end holder = prefix != END_COUNT ? prefix : given & GIVEN_TO(END_CLIENT) ? END_SERVER : END_CLIENT;
+
+    if (used)
+        put_word(into, plan, word, holder, prefix != END_COUNT);
+}
+
+static void take_unused(json_t *into, const struct plan *plan, const struct word *word, enum end prefix,
+                        bool used)
+{
+    (void)plan;
+    if (!used)
+        json_array_append_new(into, prefix == END_COUNT
+                                        ? json_string(word->key)
+                                        : json_sprintf("%s.%s", end_names[prefix], word->key));
+}
+
+json_t *plan_words_given(const struct plan *plan)
+{
+    json_t *words = json_object();
+
+    each_given(plan, words, take_used);
+    return words;
+}
+
+json_t *plan_words_unused(const struct plan *plan)
+{
+    json_t *keys = json_array();
+
+    each_given(plan, keys, take_unused);
+    return keys;
+}
+
+/* ---- what follows from the words ---- */
+
+enum end plan_driver(const struct plan *plan)
+{
+    return plan->workload->drives(plan);
+}
+
+const struct half *plan_half(const struct plan *plan, enum end end)
+{
+    return end == plan_driver(plan) ? &plan->workload->driver : &plan->workload->follower;
+}
+
+const struct shape *plan_outgoing(const struct plan *plan, enum end end)
+{
+    if (!plan_half(plan, end)->sends)
+        return NULL;
+    return end == plan_driver(plan) ? &plan->message : &plan->reply;
+}
+
+const struct shape *plan_incoming(const struct plan *plan, enum end end)
+{
+    if (!plan_half(plan, end)->receives)
+        return NULL;
+    return end == plan_driver(plan) ? &plan->reply : &plan->message;
+}
+
+const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end)
+{
+    return end == plan_driver(plan) ? &plan->write : &plan->reply_write;
+}
+
+uint64_t plan_messages_of(const struct plan *plan, uint64_t index)
+{
+    uint64_t messages = plan->messages;
+
+    if (plan->bytes)
+        messages = (plan->bytes - 1) / plan->message.bytes + 1;
+    if (!messages)
+        return UINT64_MAX;
+    return messages / plan->connections + (index < messages % plan->connections);
+}
+
+bool plan_has_server(const struct plan *plan)
+{
+    return plan->transport->has_other_end;
+}

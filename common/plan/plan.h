@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plan of one run: every word's value, parsed. The client parses what users type; the server parses the
+ * same words again as they come over the control channel, by the same code.
+ */
+#ifndef UNCORK_PLAN_PLAN_H
+#define UNCORK_PLAN_PLAN_H
+
+#include "base/problem.h"
+#include "plan/message.h"
+#include "plan/place.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum end { END_CLIENT, END_SERVER, END_COUNT };
+extern const char *const end_names[END_COUNT]; /* "client", "server" */
+
+enum direction { DIRECTION_SEND, DIRECTION_RECEIVE };
+enum touch { TOUCH_NONE, TOUCH_CHECKSUM };
+enum nodelay { NODELAY_BY_STRATEGY, NODELAY_ON, NODELAY_OFF };
+
+#define CONGESTION_NAME_MAX 16 /* TCP_CA_NAME_MAX */
+#define ADDRESS_TEXT_MAX 128
+
+struct strategy_choice {
+    const struct strategy *strategy;
+    uint64_t parameter; /* bytes after the colon, UINT64_MAX: none */
+};
+
+/* What may differ between the ends: the words that take a prefix. */
+struct end_plan {
+    const struct engine *engine;
+    const struct reading *reading;
+    uint64_t chunk_bytes;
+    int touch;                            /* enum touch */
+    int nodelay;                          /* enum nodelay */
+    uint64_t sndbuf_bytes, rcvbuf_bytes;  /* 0: the system's default */
+    char congestion[CONGESTION_NAME_MAX]; /* "default": cubic where there is one; "system": what the machine
+                                             has */
+    uint64_t source_bytes;                /* memory to walk through; 0: hot */
+};
+
+#define PLAN_WORDS_MAX 64
+
+struct plan {
+    const struct transport *transport;
+    const struct security *security;
+    const struct workload *workload;
+    int direction; /* enum direction */
+    struct shape message, reply;
+    struct strategy_choice write, reply_write;
+    uint64_t connections;
+    struct place place;
+    int verify; /* bool */
+    uint64_t spin_ns;
+    uint64_t duration_ns, messages, bytes, warmup_ns; /* messages, bytes: 0 where not given */
+    char server[ADDRESS_TEXT_MAX];
+    struct end_plan ends[END_COUNT];
+
+    /* Which words were given, by index in the list of words: bit 0 for both ends, bit 1 << (1 + end) with a
+     * prefix. */
+    uint8_t given[PLAN_WORDS_MAX];
+};
+
+/* Parses `count` words "key=value" over the defaults. 0, or -1 with a usage problem; on success plan_free()
+ * it. */
+int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem);
+void plan_free(struct plan *plan);
+
+/* Every word that this run uses, defaults included: {"transport": "tcp", ...}, in the order of the list. A
+ * word that differs between the ends stands as client.WORD and server.WORD. New reference, NULL when memory
+ * is short. */
+json_t *plan_words(const struct plan *plan);
+
+/* The words that were given and are used, and the keys of those given and not used. New references. */
+json_t *plan_words_given(const struct plan *plan);
+json_t *plan_words_unused(const struct plan *plan);
+
+/* The shapes that `end` sends and expects, NULL where it does not; the strategy by which it sends. */
+const struct shape *plan_outgoing(const struct plan *plan, enum end end);
+const struct shape *plan_incoming(const struct plan *plan, enum end end);
+const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end);
+
+/* The end that drives, and the half of the workload that `end` plays. */
+enum end plan_driver(const struct plan *plan);
+const struct half *plan_half(const struct plan *plan, enum end end);
+
+/* Messages that connection number `index` is to move when the work is fixed; UINT64_MAX when it is timed. */
+uint64_t plan_messages_of(const struct plan *plan, uint64_t index);
+
+/* False where there is no other end at all (transport=null). */
+bool plan_has_server(const struct plan *plan);
+
+#endif

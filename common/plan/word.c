@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/word.h"
+
+#include "base/nearest.h"
+#include "connection/capability.h"
+#include "engine/engine.h"
+#include "plan/kinds.h"
+#include "reading/reading.h"
+#include "security/security.h"
+#include "strategy/strategy.h"
+#include "transport/transport.h"
+#include "workload/workload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which end uses a word, under a plan ---- */
+
+static bool present(const struct plan *plan, enum end end)
+{
+    return end == END_CLIENT || plan_has_server(plan);
+}
+
+static bool always(const struct plan *plan, enum end end)
+{
+    return present(plan, end);
+}
+
+static bool by_client(const struct plan *plan, enum end end)
+{
+    (void)plan;
+    return end == END_CLIENT;
+}
+
+static bool with_server(const struct plan *plan, enum end end)
+{
+    (void)end;
+    return plan_has_server(plan);
+}
+
+static bool in_tcp(const struct plan *plan, enum end end)
+{
+    (void)end;
+    return plan->transport->counts_segments;
+}
+
+static bool in_stream(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && !plan->workload->driver.receives;
+}
+
+static bool in_request(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && plan->workload->driver.receives;
+}
+
+static bool by_replier(const struct plan *plan, enum end end)
+{
+    return end == END_SERVER && in_request(plan, end);
+}
+
+static bool by_sender(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && plan_outgoing(plan, end);
+}
+
+static bool by_receiver(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && plan_incoming(plan, end);
+}
+
+static bool in_timed_work(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && !plan->messages && !plan->bytes;
+}
+
+static bool if_messages(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && plan->messages;
+}
+
+static bool if_bytes(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && plan->bytes;
+}
+
+/* ---- the list ---- */
+
+static const char *const direction_names[] = {
+    [DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", NULL};
+static const char *const switch_names[] = {"off", "on", NULL};
+static const char *const touch_names[] = {[TOUCH_NONE] = "none", [TOUCH_CHECKSUM] = "checksum", NULL};
+static const char *const nodelay_names[] = {
+    [NODELAY_BY_STRATEGY] = "strategy", [NODELAY_ON] = "on", [NODELAY_OFF] = "off", NULL};
+
+#define OF_PLAN(field) .offset = offsetof(struct plan, field)
+#define OF_END(field) .offset = offsetof(struct end_plan, field), .per_end = true
+#define HOUR_NS UINT64_C(3600000000000)
+
+/* clang-format off */
+const struct word word_list[] = {
+    {"transport",   &kind_variant,    "tcp",      OF_PLAN(transport),   .used = always,        .axis = &transport_axis, .help = "what carries the bytes"},
+    {"security",    &kind_variant,    "plain",    OF_PLAN(security),    .used = always,        .axis = &security_axis, .help = "what encrypts them"},
+    {"workload",    &kind_variant,    "request",  OF_PLAN(workload),    .used = always,        .axis = &workload_axis, .help = "who sends what, and when"},
+    {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     .choices = direction_names, .help = "who sends in a stream, seen from the client"},
+    {"message",     &kind_message,    "64",       OF_PLAN(message),     .used = always,        .unit = "bytes", .help = "fragments and groups of a message, like 64, 15x2, 16+4K, 32/2x4K"},
+    {"reply",       &kind_message,    "1",        OF_PLAN(reply),       .used = in_request,    .unit = "bytes", .help = "fragments and groups of a reply"},
+    {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = always,        .axis = &strategy_axis, .help = "strategy of the end that sends message"},
+    {"reply_write", &kind_strategy,   "nodelay",  OF_PLAN(reply_write), .used = in_request,    .axis = &strategy_axis, .help = "strategy of the end that sends reply"},
+    {"nodelay",     &kind_choice,     "strategy", OF_END(nodelay),      .used = in_tcp,        .choices = nodelay_names, .help = "TCP_NODELAY in place of the strategy's own"},
+    {"read",        &kind_variant,    "recv",     OF_END(reading),      .used = by_receiver,   .axis = &reading_axis, .help = "how bytes are taken out"},
+    {"chunk",       &kind_size,       "64K",      OF_END(chunk_bytes),  .used = by_receiver,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .help = "size of a receive"},
+    {"touch",       &kind_choice,     "none",     OF_END(touch),        .used = by_receiver,   .choices = touch_names, .help = "what a receiver computes over the bytes"},
+    {"source",      &kind_source,     "hot",      OF_END(source_bytes), .used = by_sender,     .minimum = 1, .maximum = UINT64_C(4) << 30, .unit = "bytes", .help = "memory to send from: hot (one buffer) or cold:SIZE"},
+    {"verify",      &kind_choice,     "off",      OF_PLAN(verify),      .used = with_server,   .choices = switch_names, .help = "check the content of every byte, end to end"},
+    {"connections", &kind_count,      "1",        OF_PLAN(connections), .used = always,        .minimum = 1, .maximum = 10000, .unit = "connections", .help = "connections in all"},
+    {"sndbuf",      &kind_size,       "default",  OF_END(sndbuf_bytes), .used = with_server,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_SNDBUF asked for; default leaves the system's"},
+    {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_server,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_RCVBUF asked for; default leaves the system's"},
+    {"congestion",  &kind_congestion, "default",  OF_END(congestion),   .used = in_tcp,        .help = "congestion control: default is cubic where there is one, system the machine's"},
+    {"engine",      &kind_variant,    "block",    OF_END(engine),       .used = always,        .axis = &engine_axis, .help = "who waits"},
+    {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always,        .help = "CPUs of the threads: apart, together, free, or client/server like 0.2/1.3"},
+    {"spin",        &kind_duration,   "0s",       OF_PLAN(spin_ns),     .used = by_replier,    .minimum = 0, .maximum = 1000000000, .unit = "duration", .help = "the replier burns so long per message: for tests of the statistics"},
+    {"duration",    &kind_duration,   "2s",       OF_PLAN(duration_ns), .used = in_timed_work, .minimum = 1000000, .maximum = HOUR_NS, .unit = "duration", .help = "measured time"},
+    {"messages",    &kind_count,      NULL,       OF_PLAN(messages),    .used = if_messages,   .minimum = 1, .maximum = UINT64_C(1) << 48, .unit = "messages", .help = "fixed work in messages, all connections together, in place of duration"},
+    {"bytes",       &kind_size,       NULL,       OF_PLAN(bytes),       .used = if_bytes,      .minimum = 1, .maximum = UINT64_C(1) << 60, .unit = "bytes", .help = "fixed work in bytes, all connections together, rounded up to whole messages"},
+    {"warmup",      &kind_duration,   "200ms",    OF_PLAN(warmup_ns),   .used = always,        .minimum = 0, .maximum = HOUR_NS, .unit = "duration", .help = "time before the measured interval; 0s measures from the first byte"},
+    {"server",      &kind_server,     "own",      OF_PLAN(server),      .used = by_client,     .help = "own starts, pins and reaps one; or HOST:PORT, [IPV6]:PORT, unix:PATH"},
+    {"rounds",      &kind_count,      "10",       .scope = WORD_OF_RUN, .minimum = 1, .maximum = 100000, .unit = "rounds", .help = "how often every cell is run"},
+    {"seed",        &kind_count,      NULL,       .scope = WORD_OF_RUN, .minimum = 0, .maximum = UINT64_C(1) << 53, .unit = "seed", .help = "of the random order; stored"},
+    {"baseline",    &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of the cells that others are compared with, which run twice a round"},
+    {"not",         &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of cells to leave out"},
+};
+/* clang-format on */
+
+const size_t word_count = sizeof word_list / sizeof *word_list;
+_Static_assert(sizeof word_list / sizeof *word_list <= PLAN_WORDS_MAX,
+               "struct plan has a byte for every word");
+
+const struct word *word_find(const char *key, struct problem *problem)
+{
+    struct nearest nearest = {.word = key};
+
+    for (size_t i = 0; i < word_count; i++) {
+        if (!strcmp(word_list[i].key, key))
+            return &word_list[i];
+        nearest_offer(&nearest, word_list[i].key);
+    }
+    problem_usage(problem, "no word is called '%.40s'; the nearest is '%s'", key, nearest.found);
+    return NULL;
+}
+
+void *word_field(const struct word *word, struct plan *plan, enum end end)
+{
+    return (char *)(word->per_end ? (void *)&plan->ends[end] : (void *)plan) + word->offset;
+}
+
+static enum end take_prefix(const char **key)
+{
+    for (int end = 0; end < END_COUNT; end++) {
+        size_t length = strlen(end_names[end]);
+
+        if (!strncmp(*key, end_names[end], length) && (*key)[length] == '.') {
+            *key += length + 1;
+            return (enum end)end;
+        }
+    }
+    return END_COUNT;
+}
+
+int word_split(struct typed_word *typed, const char *text, struct problem *problem)
+{
+    const char *equals = strchr(text, '=');
+    const char *at = text;
+    char key[64];
+
+    if (!equals)
+        return problem_usage(problem, "'%.60s' is no word; write key=value", text);
+    typed->prefix = take_prefix(&at);
+    if (at > equals || (size_t)(equals - at) >= sizeof key)
+        return problem_usage(problem, "'%.60s' is no word; write key=value", text);
+    memcpy(key, at, (size_t)(equals - at));
+    key[equals - at] = '\0';
+    if (!(typed->word = word_find(key, problem)))
+        return -1;
+    if (typed->prefix != END_COUNT && !typed->word->per_end)
+        return problem_usage(problem, "%s is not of one end; write %s=... without a prefix", key, key);
+    typed->value = equals + 1;
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "security/security.h"
+#include "strategy/strategy.h"
+
+#include <string.h>
+
+/* The copy of one group, of which `sent` of `size` bytes are gone. */
+struct copy {
+    size_t size, sent;
+    bool direct; /* the group at the head is longer than what is copied and goes as it stands */
+    uint8_t bytes[];
+};
+
+static size_t state_size(const struct shape *shape)
+{
+    return sizeof(struct copy) + shape->longest_group;
+}
+
+static void copy_group(struct send_queue *queue, struct copy *copy)
+{
+    const struct fragment *head;
+    bool last = false;
+
+    copy->size = copy->sent = 0;
+    while (!last && (head = queue_head(queue))) {
+        last = head->marks & FRAGMENT_ENDS_GROUP;
+        memcpy(copy->bytes + copy->size, head->data, head->size);
+        copy->size += head->size;
+        queue_accept(queue, head->size);
+    }
+    queue_release(queue);
+}
+
+static int send_copy(struct connection *connection, struct copy *copy)
+{
+    while (copy->sent < copy->size) {
+        ssize_t sent =
+            connection->security->send(connection, copy->bytes + copy->sent, copy->size - copy->sent, 0);
+
+        if (sent < 0)
+            return (int)sent;
+        copy->sent += (size_t)sent;
+    }
+    queue_flush(&connection->queue);
+    return 0;
+}
+
+static int begin_group(struct connection *connection, struct copy *copy)
+{
+    copy->direct = queue_group_bytes(&connection->queue) > connection->strategy_parameter;
+    if (!copy->direct)
+        copy_group(&connection->queue, copy);
+    return 0;
+}
+
+static int send_direct(struct connection *connection, struct copy *copy)
+{
+    int result = strategy_send_vector(connection);
+
+    queue_release(&connection->queue);
+    if (result < 0)
+        return result;
+    copy->direct = false;
+    queue_flush(&connection->queue);
+    return 0;
+}
+
+static int push(struct connection *connection)
+{
+    struct copy *copy = connection->strategy_state;
+
+    while (!queue_is_idle(&connection->queue)) {
+        int result = copy->direct              ? send_direct(connection, copy)
+                     : copy->sent < copy->size ? send_copy(connection, copy)
+                                               : begin_group(connection, copy);
+
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+const struct strategy strategy_coalesce = {
+    .variant = {"coalesce", "the group copied into one buffer, one send()"},
+    .parameter = "copies only groups up to that size; longer ones go by one sendmsg()",
+    .nodelay = true,
+    .state_size = state_size,
+    .push = push,
+};

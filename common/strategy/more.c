@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#include "strategy/strategy.h"
+
+static int push(struct connection *connection)
+{
+    return strategy_push_plain(connection, MSG_MORE);
+}
+
+const struct strategy strategy_more = {
+    .variant = {"more", "a send() for each fragment, MSG_MORE on all but the last of a group"},
+    .needs = CAPABLE_MORE,
+    .nodelay = true,
+    .push = push,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "strategy/strategy.h"
+
+#include "security/security.h"
+
+#include <limits.h>
+
+#define VARIANT(name) extern const struct strategy strategy_##name;
+#include "strategy/list.def"
+#undef VARIANT
+
+#define VARIANT(name) &strategy_##name.variant,
+static const struct variant *const variants[] = {
+#include "strategy/list.def"
+};
+
+const struct axis strategy_axis = {"write strategy", variants, sizeof variants / sizeof *variants};
+
+int strategy_send_group(struct connection *connection, int more)
+{
+    struct send_queue *queue = &connection->queue;
+    const struct fragment *head;
+
+    while ((head = queue_head(queue))) {
+        uint32_t rest = head->size - queue->offset;
+        bool last = head->marks & FRAGMENT_ENDS_GROUP;
+        ssize_t sent =
+            connection->security->send(connection, head->data + queue->offset, rest, last ? 0 : more);
+
+        if (sent < 0)
+            return (int)sent;
+        queue_accept(queue, (size_t)sent);
+        if (last && (size_t)sent == rest)
+            return 0;
+    }
+    return 0;
+}
+
+int strategy_send_vector(struct connection *connection)
+{
+    struct send_queue *queue = &connection->queue;
+    struct iovec vectors[IOV_MAX];
+    bool done = !queue_head(queue);
+
+    while (!done) {
+        struct queue_group group = queue_gather(queue, vectors, IOV_MAX);
+        ssize_t sent =
+            connection->security->sendv(connection, vectors, group.count, group.complete ? 0 : MSG_MORE);
+
+        if (sent < 0)
+            return (int)sent;
+        queue_accept(queue, (size_t)sent);
+        done = group.complete && (size_t)sent == group.bytes;
+    }
+    return 0;
+}
+
+int strategy_push_plain(struct connection *connection, int more)
+{
+    while (queue_head(&connection->queue)) {
+        int result = strategy_send_group(connection, more);
+
+        queue_release(&connection->queue);
+        if (result < 0)
+            return result;
+        queue_flush(&connection->queue);
+    }
+    return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A write strategy is a way to get a group of fragments onto the wire.
+ *
+ * It takes from the head of the connection's send queue and never waits. It never joins across a group end.
+ * What it must remember between two calls lives in its state, whose size it declares and whose memory,
+ * zeroed, the core owns.
+ */
+#ifndef UNCORK_STRATEGY_STRATEGY_H
+#define UNCORK_STRATEGY_STRATEGY_H
+
+#include "base/axis.h"
+#include "connection/capability.h"
+#include "connection/connection.h"
+
+struct strategy {
+    struct variant variant;
+    const char
+        *parameter; /* what a size after the colon means, completes "write=cork:SIZE "; NULL: takes none */
+    unsigned needs; /* capabilities */
+    bool nodelay;   /* TCP_NODELAY that belongs to it */
+
+    /* Bytes of state for groups as long as those of `shape`; NULL: none. */
+    size_t (*state_size)(const struct shape *shape);
+
+    /*
+     * Moves what it can from the queue towards the wire and flushes at every group end. To be called again
+     * until it returns 0, also when every fragment was accepted and something is still held back. Returns 0
+     * the queue is idle: everything is flushed -EAGAIN       the descriptor is full: call again when it is
+     * writable -EINPROGRESS  requests are under way: call again after completed() other         the
+     * connection is broken
+     */
+    int (*push)(struct connection *connection);
+
+    /* For strategies whose requests complete later (a ring): one completion. 0 or a negative errno value.
+     * NULL: push() does all its work while it is called. */
+    int (*completed)(struct connection *connection, int result, unsigned flags);
+};
+
+extern const struct axis strategy_axis;
+
+#define PARAMETER_NONE UINT64_MAX
+
+/* For the variants: sends the fragments of the group at the head with one send() each, with `more` as flags
+ * on all but the last. 0 when the end of the group was accepted (or the queue is empty), else as push(). */
+int strategy_send_group(struct connection *connection, int more);
+
+/* For the variants: sends the group at the head as it stands by one sendmsg() (several where it has more than
+ * IOV_MAX fragments, tied together by MSG_MORE). Returns as strategy_send_group(). */
+int strategy_send_vector(struct connection *connection);
+
+/* push() of the strategies that hold nothing back: every group by strategy_send_group() with `more`. */
+int strategy_push_plain(struct connection *connection, int more);
+
+#endif

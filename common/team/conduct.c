@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "team/conduct.h"
+
+#define DRAINS_PER_MESSAGE 1000 /* numbers of at most 20 digits: fits into 64 KiB */
+
+void conduct_start(struct conduct *conduct)
+{
+    team_release(conduct->team, conduct->channel ? RELEASE_START : RELEASE_GO);
+}
+
+static void announce_drain(struct conduct *conduct)
+{
+    const struct team *team = conduct->team;
+
+    for (size_t first = 0; first < team->connection_count; first += DRAINS_PER_MESSAGE) {
+        json_t *bytes = json_array();
+
+        for (size_t i = first; i < first + DRAINS_PER_MESSAGE && i < team->connection_count; i++)
+            json_array_append_new(bytes, json_integer((json_int_t)team_drain_bytes(team, i)));
+        channel_send(conduct->channel, CONTROL_DRAIN,
+                     json_pack("{s:I, s:o}", "first", (json_int_t)first, "bytes", bytes));
+    }
+}
+
+void conduct_reached(struct conduct *conduct, enum stage stage)
+{
+    if (!conduct->channel)
+        return;
+    if (stage == STAGE_WARMED)
+        announce_drain(conduct);
+    if (stage == STAGE_MARKED)
+        channel_send(conduct->channel, CONTROL_MARKED, NULL);
+}
+
+static int learn_stops(struct conduct *conduct, const json_t *body, struct problem *problem)
+{
+    json_int_t first = json_integer_value(json_object_get(body, "first"));
+    const json_t *bytes = json_object_get(body, "bytes"), *value;
+    size_t i;
+
+    if (conduct->team->drives || first < 0 || (size_t)first != conduct->stops_known ||
+        (size_t)first + json_array_size(bytes) > conduct->team->connection_count)
+        return problem_failure(problem,
+                               "the other end announced a warm-up of connections that there are not");
+    json_array_foreach(bytes, i, value)
+    {
+        team_set_stop(conduct->team, conduct->stops_known++, (uint64_t)json_integer_value(value));
+    }
+    if (conduct->stops_known == conduct->team->connection_count)
+        channel_send(conduct->channel, CONTROL_DRAINING, NULL);
+    return 1;
+}
+
+int conduct_message(struct conduct *conduct, enum control_type type, const json_t *body,
+                    struct problem *problem)
+{
+    switch (type) {
+    case CONTROL_DRAIN:
+        return learn_stops(conduct, body, problem);
+    case CONTROL_DRAINING:
+        team_release(conduct->team, RELEASE_LAST);
+        return 1;
+    case CONTROL_MARKED:
+        team_release(conduct->team, RELEASE_GO);
+        return 1;
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* One end of the record: see docs/record.md, where every key is explained. */
+#include "team/team.h"
+
+#include "engine/engine.h"
+#include "measure/facts.h"
+#include "reading/reading.h"
+#include "strategy/strategy.h"
+#include "transport/transport.h"
+#include "workload/workload.h"
+
+/* Sets a key to a new reference; an absent value (NULL) leaves the key out. */
+static void put(json_t *object, const char *key, json_t *value)
+{
+    if (value)
+        json_object_set_new(object, key, value);
+}
+
+static void put_number(json_t *object, const char *key, uint64_t value)
+{
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static json_t *report_calls(const struct call_counts *counts)
+{
+    json_t *calls = json_object();
+
+    for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
+        if (counts->made[kind])
+            put_number(calls, call_infos[kind].name, counts->made[kind]);
+    return calls;
+}
+
+static json_t *report_cpus(const struct worker *worker)
+{
+    json_t *cpus;
+
+    if (worker->before.cpu_number < 0)
+        return NULL;
+    cpus = json_pack("{s:i, s:i}", "start", worker->before.cpu_number, "end", worker->after.cpu_number);
+    if (worker->pinned_to >= 0)
+        json_object_set_new(cpus, "asked", json_pack("[i]", worker->pinned_to));
+    return cpus;
+}
+
+static void put_work(json_t *thread, const struct worker *worker)
+{
+    const struct figures *before = &worker->before, *after = &worker->after;
+    const struct connection *connection = worker->connections;
+    uint64_t checksum = 0;
+
+    if (connection->outgoing) {
+        put_number(thread, "messages_sent", after->messages_sent - before->messages_sent);
+        put_number(thread, "bytes_sent", after->bytes_sent - before->bytes_sent);
+    }
+    if (connection->incoming) {
+        put_number(thread, "messages_received", after->messages_received - before->messages_received);
+        put_number(thread, "bytes_received", after->bytes_received - before->bytes_received);
+    }
+    for (size_t i = 0; i < worker->count; i++)
+        checksum ^= worker->connections[i].arrivals.checksum;
+    if (checksum)
+        put(thread, "checksum", json_sprintf("%016llx", (unsigned long long)checksum));
+}
+
+static json_t *report_thread(const struct worker *worker)
+{
+    struct call_counts calls = calls_difference(&worker->after.calls, &worker->before.calls);
+    json_t *thread = json_object();
+
+    put_number(thread, "connections", worker->count);
+    put_work(thread, worker);
+    if (worker->elapsed_ns)
+        put_number(thread, "elapsed_ns", worker->elapsed_ns);
+    put(thread, "calls", report_calls(&calls));
+    put_number(thread, "write_calls", calls_count_path(&calls, CALL_WRITES));
+    put_number(thread, "read_calls", calls_count_path(&calls, CALL_READS));
+    put_number(thread, "would_block", calls.would_block);
+    if (worker->connections->half->times)
+        put(thread, "latency", histogram_to_json(&worker->latency));
+    put(thread, "cpu", cpu_to_json(&worker->before.cpu, &worker->after.cpu));
+    if (worker->team->plan->transport->counts_segments)
+        put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->count));
+    put(thread, "options", json_incref(worker->options));
+    put(thread, "cpus", report_cpus(worker));
+    put(thread, "samples", samples_to_json(&worker->samples));
+    return thread;
+}
+
+static void put_outgoing(json_t *report, const struct plan *plan, enum end end)
+{
+    const struct shape *shape = plan_outgoing(plan, end);
+
+    if (!shape)
+        return;
+    put(report, "write", json_string(plan_strategy(plan, end)->strategy->variant.name));
+    put_number(report, "message_bytes", shape->bytes);
+    put_number(report, "message_fragments", shape->count);
+    put_number(report, "message_groups", shape->groups);
+}
+
+json_t *team_report(const struct team *team)
+{
+    const struct end_plan *own = &team->plan->ends[team->end];
+    struct machine_reading now;
+    json_t *report = json_object(), *threads = json_array();
+
+    machine_read(&now);
+    put(report, "host", json_string(facts_host_id()));
+    put(report, "drives", json_boolean(team->drives));
+    put(report, "engine", json_string(own->engine->variant.name));
+    put_outgoing(report, team->plan, team->end);
+    if (plan_incoming(team->plan, team->end))
+        put(report, "read", json_string(own->reading->variant.name));
+    put(report, "machine", machine_to_json(&team->machine_before, &now));
+    for (size_t i = 0; i < team->worker_count; i++)
+        json_array_append_new(threads, report_thread(&team->workers[i]));
+    put(report, "threads", threads);
+    return report;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "team/team.h"
+
+#include "engine/engine.h"
+#include "transport/transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool all_reached(struct team *team, enum stage stage)
+{
+    bool all;
+
+    uv_mutex_lock(&team->mutex);
+    all = team->reached[stage] == team->worker_count;
+    uv_mutex_unlock(&team->mutex);
+    return all;
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    struct team *team = wake->data;
+
+    for (int stage = 0; stage < STAGE_COUNT && !uv_is_closing((uv_handle_t *)wake); stage++) {
+        if (team->told[stage] || !all_reached(team, (enum stage)stage))
+            continue;
+        team->told[stage] = true;
+        if (stage == STAGE_DONE)
+            uv_timer_stop(&team->watch);
+        team->events->reached(team->owner, (enum stage)stage);
+    }
+}
+
+/* ---- the watch ---- */
+
+#define WATCH_MS 500
+#define STALLED_MS 5000
+#define SLOWEST_BYTES_PER_MS 100000 /* a fragment is one blocking call, in which nothing seems to move */
+
+static uint64_t moved(const struct team *team)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < team->connection_count; i++)
+        sum += atomic_load_explicit(&team->connections[i].moved, memory_order_relaxed);
+    return sum;
+}
+
+static void on_watch(uv_timer_t *watch)
+{
+    struct team *team = watch->data;
+    const struct shape *shape = &team->plan->message;
+    uint64_t now = uv_now(watch->loop), sum = moved(team);
+    struct problem problem = {0};
+
+    if (sum != team->moved_before) {
+        team->moved_before = sum;
+        team->moved_ms = now;
+    } else if (now - team->moved_ms > STALLED_MS + shape->longest_group / SLOWEST_BYTES_PER_MS) {
+        problem_failure(&problem, "the %s has moved nothing for %d s", end_names[team->end],
+                        (int)((now - team->moved_ms) / 1000));
+        team_cancel(team, "run", &problem);
+        uv_timer_stop(watch);
+    }
+}
+
+static void watch_start(struct team *team)
+{
+    if (uv_is_active((uv_handle_t *)&team->watch))
+        return;
+    uv_update_time(team->watch.loop);
+    team->moved_ms = uv_now(team->watch.loop);
+    uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);
+}
+
+/* ---- stages ---- */
+
+static int make_workers(struct team *team)
+{
+    size_t count = team->worker_count;
+
+    team->connections = calloc(team->connection_count, sizeof *team->connections);
+    team->workers = calloc(count, sizeof *team->workers);
+    if (!team->connections || !team->workers)
+        return -ENOMEM;
+    for (size_t i = 0; i < team->connection_count; i++)
+        team->connections[i].calls.fd = -1;
+    for (size_t i = 0; i < count; i++) {
+        struct worker *worker = &team->workers[i];
+        size_t first = i * team->connection_count / count, next = (i + 1) * team->connection_count / count;
+
+        worker->team = team;
+        worker->index = i;
+        worker->connections = team->connections + first;
+        worker->count = next - first;
+        worker->pinned_to = team->cpus.count ? team->cpus.cpus[i % team->cpus.count] : -1;
+        worker->before.tcp = calloc(worker->count, sizeof *worker->before.tcp);
+        worker->after.tcp = calloc(worker->count, sizeof *worker->after.tcp);
+        if (!worker->before.tcp || !worker->after.tcp)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int open_connections(struct team *team)
+{
+    for (size_t i = 0; i < team->connection_count; i++) {
+        struct connection *connection = &team->connections[i];
+        struct worker *worker = &team->workers[i]; /* a thread for each */
+
+        if (connection_open(connection, team->plan, team->end, -1) < 0)
+            return -ENOMEM;
+        connection->samples = &worker->samples;
+        connection->latency = &worker->latency;
+    }
+    return 0;
+}
+
+int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
+              const struct team_events *events, void *owner, struct problem *problem)
+{
+    *team = (struct team){.plan = plan,
+                          .end = end,
+                          .drives = plan_driver(plan) == end,
+                          .connection_count = plan->connections,
+                          .worker_count = plan->connections,
+                          .events = events,
+                          .owner = owner};
+    uv_mutex_init(&team->mutex);
+    uv_cond_init(&team->released);
+    uv_async_init(loop, &team->wake, on_wake);
+    uv_timer_init(loop, &team->watch);
+    team->wake.data = team->watch.data = team;
+    team->open_handles = 2;
+    if (place_cpus(&plan->place, (int)end, remote, &team->cpus, problem) < 0)
+        return -1;
+    if (make_workers(team) < 0 || open_connections(team) < 0)
+        return problem_failure(problem, "out of memory for %zu connections", team->connection_count);
+    return 0;
+}
+
+void team_give(struct team *team, size_t index, int fd)
+{
+    team->connections[index].calls.fd = fd;
+}
+
+int team_start(struct team *team, struct problem *problem)
+{
+    machine_read(&team->machine_before);
+    for (size_t i = 0; i < team->worker_count; i++) {
+        struct worker *worker = &team->workers[i];
+        int result = uv_thread_create(&worker->thread, worker_main, worker);
+
+        if (result < 0)
+            return problem_failure(problem, "cannot start thread %zu of %zu: %s; ulimit -u may be too low",
+                                   i + 1, team->worker_count, uv_strerror(result));
+        worker->started = true;
+    }
+    return 0;
+}
+
+void team_reach(struct team *team, enum stage stage)
+{
+    uv_mutex_lock(&team->mutex);
+    if (++team->reached[stage] == team->worker_count)
+        uv_async_send(&team->wake);
+    uv_mutex_unlock(&team->mutex);
+}
+
+void team_release(struct team *team, enum release release)
+{
+    uv_mutex_lock(&team->mutex);
+    if (release > team->release)
+        team->release = release;
+    uv_cond_broadcast(&team->released);
+    uv_mutex_unlock(&team->mutex);
+    watch_start(team);
+}
+
+int team_await(struct team *team, enum release release)
+{
+    bool cancelled;
+
+    uv_mutex_lock(&team->mutex);
+    while (team->release < release && !team->cancelled)
+        uv_cond_wait(&team->released, &team->mutex);
+    cancelled = team->cancelled;
+    uv_mutex_unlock(&team->mutex);
+    return cancelled ? -ECANCELED : 0;
+}
+
+int team_adopt(struct team *team, struct connection *connection, int fd)
+{
+    bool cancelled;
+
+    uv_mutex_lock(&team->mutex);
+    cancelled = team->cancelled;
+    if (!cancelled)
+        connection->calls.fd = fd;
+    uv_mutex_unlock(&team->mutex);
+    if (cancelled)
+        close(fd);
+    return cancelled ? -ECANCELED : 0;
+}
+
+uint64_t team_drain_bytes(const struct team *team, size_t index)
+{
+    const struct connection *connection = &team->connections[index];
+
+    return connection->queue.flushed_bytes + connection->outgoing->bytes;
+}
+
+void team_set_stop(struct team *team, size_t index, uint64_t bytes)
+{
+    atomic_store_explicit(&team->connections[index].stop_bytes, bytes, memory_order_release);
+}
+
+/* With the mutex held. */
+static void cancel_locked(struct team *team, const char *phase, const struct problem *problem)
+{
+    if (!team->cancelled) {
+        team->problem = *problem;
+        team->failed_phase = phase;
+    }
+    team->cancelled = true;
+    uv_cond_broadcast(&team->released);
+    for (size_t i = 0; team->connections && i < team->connection_count; i++)
+        if (team->connections[i].calls.fd >= 0)
+            shutdown(team->connections[i].calls.fd, SHUT_RDWR);
+}
+
+void team_cancel(struct team *team, const char *phase, const struct problem *problem)
+{
+    uv_mutex_lock(&team->mutex);
+    cancel_locked(team, phase, problem);
+    uv_mutex_unlock(&team->mutex);
+}
+
+const struct problem *team_problem(const struct team *team, const char **phase)
+{
+    *phase = team->failed_phase;
+    return team->cancelled ? &team->problem : NULL;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct team *team = handle->data;
+
+    if (--team->open_handles > 0)
+        return;
+    uv_cond_destroy(&team->released);
+    uv_mutex_destroy(&team->mutex);
+    team->events->closed(team->owner);
+}
+
+static void close_connections(struct team *team)
+{
+    for (size_t i = 0; team->connections && i < team->connection_count; i++) {
+        if (team->connections[i].calls.fd >= 0)
+            close(team->connections[i].calls.fd);
+        connection_close(&team->connections[i]);
+    }
+    free(team->connections);
+    team->connections = NULL;
+}
+
+void team_close(struct team *team)
+{
+    static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
+
+    if (uv_is_closing((uv_handle_t *)&team->wake))
+        return;
+    team_cancel(team, "finish", &closed);
+    for (size_t i = 0; team->workers && i < team->worker_count; i++) {
+        struct worker *worker = &team->workers[i];
+
+        if (worker->started)
+            uv_thread_join(&worker->thread);
+        free(worker->before.tcp);
+        free(worker->after.tcp);
+        json_decref(worker->options);
+    }
+    close_connections(team);
+    free(team->workers);
+    team->workers = NULL;
+    uv_close((uv_handle_t *)&team->wake, on_closed);
+    uv_close((uv_handle_t *)&team->watch, on_closed);
+}

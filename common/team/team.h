@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data threads of one end of a run, and the stages through which control leads them.
+ *
+ *   driver     connected ▷start  warm-up  warmed ▷last  one more message  ▷go  run  done
+ *   follower   connected ▷start  up to the announced byte  marked                run  done
+ *
+ * Threads *reach* a stage; control is told on its loop when all have. Control *releases* (▷), threads wait
+ * for it. The warm-up ends without a look at the other end's state: the driver announces in bytes where it
+ * will have ended after one more message, and sends that only when the follower knows. The follower marks
+ * (takes its start figures) at exactly that byte, by itself, at a message boundary.
+ */
+#ifndef UNCORK_TEAM_TEAM_H
+#define UNCORK_TEAM_TEAM_H
+
+#include "connection/connection.h"
+#include "measure/cpu.h"
+#include "measure/tcp_info.h"
+#include "transport/address.h"
+
+#include <uv.h>
+
+enum stage { STAGE_CONNECTED, STAGE_WARMED, STAGE_MARKED, STAGE_DONE, STAGE_COUNT };
+enum release { RELEASE_NOTHING, RELEASE_START, RELEASE_LAST, RELEASE_GO };
+
+#define TOKEN_SIZE 16u
+#define HELLO_SIZE (TOKEN_SIZE + 4u) /* token, then the number of the connection, big endian */
+
+/* Figures of a thread at the beginning or the end of its measured interval. */
+struct figures {
+    uint64_t ns;
+    struct cpu_reading cpu;
+    struct call_counts calls;
+    uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
+    struct tcp_reading *tcp; /* by connection */
+    int cpu_number;
+};
+
+struct worker {
+    struct team *team;
+    size_t index;
+    struct connection *connections; /* of the team's */
+    size_t count;
+
+    uv_thread_t thread;
+    bool started;
+    const char *phase; /* where it is, for errors */
+    int pinned_to;     /* CPU, -1: free */
+    struct histogram latency;
+    struct samples samples;
+    struct cpu_meter meter;
+    struct figures before, after;
+    uint64_t elapsed_ns;
+    json_t *options;
+};
+
+struct team_events {
+    void (*reached)(void *owner,
+                    enum stage stage); /* all threads have; STAGE_DONE also of a team that failed */
+    void (*closed)(void *owner);       /* after team_close(): the memory may go */
+};
+
+struct team {
+    const struct plan *plan;
+    enum end end;
+    bool drives;
+    struct address target; /* client: where to connect; size 0 for no socket at all */
+    uint8_t token[TOKEN_SIZE];
+    struct place_list cpus;
+
+    size_t connection_count, worker_count;
+    struct connection *connections;
+    struct worker *workers;
+    struct machine_reading machine_before, machine_after;
+
+    uv_mutex_t mutex; /* over what follows */
+    uv_cond_t released;
+    enum release release;
+    size_t reached[STAGE_COUNT];
+    bool cancelled;
+    struct problem problem; /* the first thing that went wrong */
+    const char *failed_phase;
+
+    uv_async_t wake;
+    uv_timer_t watch; /* over threads that are stuck */
+    int open_handles;
+    uint64_t moved_before, moved_ms;
+    bool told[STAGE_COUNT];
+    const struct team_events *events;
+    void *owner;
+};
+
+/* Makes connections and threads ready; `remote`: the other end is on another machine. 0, or -1 with a
+ * problem; team_close() it in both cases. The plan must outlive the team. */
+int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
+              const struct team_events *events, void *owner, struct problem *problem);
+
+/* The server's: the data connection number `index` has come. Takes the descriptor over. */
+void team_give(struct team *team, size_t index, int fd);
+
+/* Starts the threads. 0, or -1 with a failure. */
+int team_start(struct team *team, struct problem *problem);
+
+/* The first release also starts the watch: a team that moves nothing for 5 s (longer where a single fragment
+ * may take longer at 100 MB/s) is cancelled. */
+void team_release(struct team *team, enum release release);
+
+/* Driver, after STAGE_WARMED: at how many bytes connection `index` will have ended its warm-up. */
+uint64_t team_drain_bytes(const struct team *team, size_t index);
+
+/* Follower, before the driver is told to send the last message: where connection `index` is to mark. */
+void team_set_stop(struct team *team, size_t index, uint64_t bytes);
+
+/* Ends every thread soon, by shutdown(2) of its sockets. The first problem stays. */
+void team_cancel(struct team *team, const char *phase, const struct problem *problem);
+
+/* After STAGE_DONE: the problem of a team that failed, NULL of one that did not, and the phase. */
+const struct problem *team_problem(const struct team *team, const char **phase);
+
+/* After STAGE_DONE of a team that did not fail: its end of the record. New reference. */
+json_t *team_report(const struct team *team);
+
+/* Cancels, joins the threads, closes every descriptor; `closed` follows. May be called twice. */
+void team_close(struct team *team);
+
+/* ---- for the threads ---- */
+
+void worker_main(void *worker);
+
+/* All that a worker does to be seen by control. team_await() returns -ECANCELED when the team was cancelled.
+ */
+void team_reach(struct team *team, enum stage stage);
+int team_await(struct team *team, enum release release);
+
+/* A worker's new descriptor; -ECANCELED, and it is closed, when the team was cancelled. */
+int team_adopt(struct team *team, struct connection *connection, int fd);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "transport/address.h"
+
+#include "base/units.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define UNIX_PREFIX "unix:"
+
+struct parts {
+    char host[128];
+    const char *port;
+};
+
+static bool is_unix(const char *text)
+{
+    return !strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX));
+}
+
+static int split(struct parts *parts, const char *text)
+{
+    const char *host = text, *colon = strrchr(text, ':');
+    size_t length;
+    uint64_t port;
+
+    if (!colon || units_parse_count(colon + 1, &port) < 0 || port > UINT16_MAX)
+        return -EINVAL;
+    length = (size_t)(colon - text);
+    if (*text == '[') {
+        if (length < 3 || text[length - 1] != ']')
+            return -EINVAL;
+        host++;
+        length -= 2;
+    } else if (memchr(text, ':', length)) {
+        return -EINVAL; /* an IPv6 address without brackets */
+    }
+    if (!length || length >= sizeof parts->host)
+        return -EINVAL;
+    memcpy(parts->host, host, length);
+    parts->host[length] = '\0';
+    parts->port = colon + 1;
+    return 0;
+}
+
+int address_check(const char *text)
+{
+    struct parts parts;
+
+    if (is_unix(text)) {
+        size_t length = strlen(text) - strlen(UNIX_PREFIX);
+
+        return length > 0 && length < sizeof((struct sockaddr_un *)0)->sun_path ? 0 : -EINVAL;
+    }
+    return split(&parts, text);
+}
+
+static void parse_unix(struct address *address, const char *path)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)&address->storage;
+
+    *address = (struct address){.size = sizeof *un};
+    un->sun_family = AF_UNIX;
+    memcpy(un->sun_path, path, strlen(path) + 1);
+}
+
+int address_parse(struct address *address, const char *text, struct problem *problem)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    struct parts parts;
+    int result;
+
+    if (address_check(text) < 0)
+        return problem_usage(problem, "'%.100s' is no address; write HOST:PORT, [IPV6]:PORT or unix:PATH",
+                             text);
+    if (is_unix(text)) {
+        parse_unix(address, text + strlen(UNIX_PREFIX));
+        return 0;
+    }
+    split(&parts, text);
+    if ((result = getaddrinfo(parts.host, parts.port, &hints, &found)) != 0)
+        return problem_failure(problem, "cannot look up %s: %s", parts.host, gai_strerror(result));
+    *address = (struct address){.size = found->ai_addrlen};
+    memcpy(&address->storage, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return 0;
+}
+
+void address_format(char text[ADDRESS_MAX], const struct address *address)
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+
+    switch (address->storage.ss_family) {
+    case AF_INET:
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)&address->storage)->sin_addr, host, sizeof host);
+        snprintf(text, ADDRESS_MAX, "%s:%d", host, address_port(address));
+        break;
+    case AF_INET6:
+        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)&address->storage)->sin6_addr, host, sizeof host);
+        snprintf(text, ADDRESS_MAX, "[%s]:%d", host, address_port(address));
+        break;
+    case AF_UNIX:
+        snprintf(text, ADDRESS_MAX, UNIX_PREFIX "%s",
+                 ((const struct sockaddr_un *)&address->storage)->sun_path);
+        break;
+    default:
+        snprintf(text, ADDRESS_MAX, "address family %d", address->storage.ss_family);
+    }
+}
+
+int address_of_socket(struct address *address, int fd)
+{
+    *address = (struct address){.size = sizeof address->storage};
+    return getsockname(fd, (struct sockaddr *)&address->storage, &address->size) < 0 ? -errno : 0;
+}
+
+bool address_is_local(const struct address *address)
+{
+    switch (address->storage.ss_family) {
+    case AF_INET:
+        return ntohl(((const struct sockaddr_in *)&address->storage)->sin_addr.s_addr) >> 24 ==
+               IN_LOOPBACKNET;
+    case AF_INET6:
+        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)&address->storage)->sin6_addr);
+    default:
+        return address->storage.ss_family == AF_UNIX;
+    }
+}
+
+int address_port(const struct address *address)
+{
+    switch (address->storage.ss_family) {
+    case AF_INET:
+        return ntohs(((const struct sockaddr_in *)&address->storage)->sin_port);
+    case AF_INET6:
+        return ntohs(((const struct sockaddr_in6 *)&address->storage)->sin6_port);
+    default:
+        return 0;
+    }
+}
+
+void address_set_port(struct address *address, int port)
+{
+    switch (address->storage.ss_family) {
+    case AF_INET:
+        ((struct sockaddr_in *)&address->storage)->sin_port = htons((uint16_t)port);
+        break;
+    case AF_INET6:
+        ((struct sockaddr_in6 *)&address->storage)->sin6_port = htons((uint16_t)port);
+        break;
+    }
+}
+
+static void set_blocking(int fd, bool blocking)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+}
+
+/* The outcome of a connect that is under way: 0, or a positive errno value. */
+static int await_connect(int fd, int within_ms)
+{
+    struct pollfd writable = {.fd = fd, .events = POLLOUT};
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    if (poll(&writable, 1, within_ms) != 1)
+        return ETIMEDOUT;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? errno : error;
+}
+
+int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem)
+{
+    char text[ADDRESS_MAX];
+    int error = 0;
+
+    set_blocking(fd, false);
+    if (connect(fd, (const struct sockaddr *)&address->storage, address->size) < 0)
+        error = errno == EINPROGRESS ? await_connect(fd, within_ms) : errno;
+    set_blocking(fd, true);
+    if (!error)
+        return 0;
+    address_format(text, address);
+    return problem_failure(problem, "cannot connect to %s: %s", text, strerror(error));
+}
+
+int address_listen(int fd, struct address *address, struct problem *problem)
+{
+    char text[ADDRESS_MAX];
+    const char *failed = "listen";
+
+    address_format(text, address);
+    if (fd < 0)
+        fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
+    set_blocking(fd, false);
+    if (bind(fd, (struct sockaddr *)&address->storage, address->size) < 0)
+        failed = "bind";
+    else if (listen(fd, SOMAXCONN) == 0 && address_of_socket(address, fd) == 0)
+        return fd;
+    problem_failure(problem, "cannot %s on %s: %s", failed, text, strerror(errno));
+    close(fd);
+    return -1;
+}
+
+void address_unlink(const struct address *address, bool directory)
+{
+    char path[sizeof((struct sockaddr_un *)0)->sun_path];
+    char *slash;
+
+    if (address->storage.ss_family != AF_UNIX)
+        return;
+    memcpy(path, ((const struct sockaddr_un *)&address->storage)->sun_path, sizeof path);
+    unlink(path);
+    if (directory && (slash = strrchr(path, '/'))) {
+        *slash = '\0';
+        rmdir(path);
+    }
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a socket is: HOST:PORT, [IPV6]:PORT or unix:PATH. */
+#ifndef UNCORK_TRANSPORT_ADDRESS_H
+#define UNCORK_TRANSPORT_ADDRESS_H
+
+#include "base/problem.h"
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#define ADDRESS_MAX 160 /* bytes that hold any formatted address with its NUL */
+
+struct address {
+    struct sockaddr_storage storage;
+    socklen_t size;
+};
+
+/* 0 if the text has the form of an address, -EINVAL if not. Looks nothing up. */
+int address_check(const char *text);
+
+/* Parses and, for a host name, looks it up. 0, or -1 with a usage problem (form) or a failure (no such host).
+ */
+int address_parse(struct address *address, const char *text, struct problem *problem);
+
+/* The spelling that address_parse() reads back, with a numeric host. */
+void address_format(char text[ADDRESS_MAX], const struct address *address);
+
+/* The address that a socket is bound to. 0 or a negative errno value. */
+int address_of_socket(struct address *address, int fd);
+
+/* True for 127.0.0.0/8, ::1 and Unix sockets: nothing outside this machine can reach them. */
+bool address_is_local(const struct address *address);
+
+/* The port in host order, 0 for Unix sockets; and setting it. */
+int address_port(const struct address *address);
+void address_set_port(struct address *address, int port);
+
+/* connect(2) of a blocking socket, for at most `within_ms`. 0, or -1 with a failure that says where it tried.
+ */
+int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem);
+
+/* A non-blocking listening socket; the address is updated with the port that was chosen. The descriptor, or
+ * -1 with a failure that names the address. `fd` may be a socket with options set, or -1 for a new one; it is
+ * closed on failure. */
+int address_listen(int fd, struct address *address, struct problem *problem);
+
+/* Removes the file of a Unix socket that was listened on, and its directory where `directory` says so. */
+void address_unlink(const struct address *address, bool directory);
+
+#endif

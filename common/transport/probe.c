@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "transport/probe.h"
+
+#include "connection/capability.h"
+#include "measure/tcp_info.h"
+#include "transport/cork.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Bytes over loopback arrive in microseconds; a cork holds them for 200 ms. */
+#define HELD_AFTER_MS 5
+#define ARRIVES_WITHIN_MS 1000
+
+struct pair {
+    struct calls from;
+    int to;
+};
+
+static bool arrives(const struct pair *pair, int within_ms)
+{
+    struct pollfd poll_to = {.fd = pair->to, .events = POLLIN};
+
+    return poll(&poll_to, 1, within_ms) == 1;
+}
+
+static bool send_byte(struct pair *pair, int flags)
+{
+    return calls_send(&pair->from, "u", 1, flags) == 1;
+}
+
+static bool probe_nodelay(struct pair *pair)
+{
+    for (int on = 0; on <= 1; on++) {
+        int now = !on;
+        socklen_t size = sizeof now;
+
+        if (calls_set_option(&pair->from, IPPROTO_TCP, TCP_NODELAY, on) < 0 ||
+            getsockopt(pair->from.fd, IPPROTO_TCP, TCP_NODELAY, &now, &size) < 0 || !now != !on)
+            return false;
+    }
+    return true;
+}
+
+/* A corked byte stays; uncorked, it comes. */
+static bool probe_cork(struct pair *pair)
+{
+    return cork_set(&pair->from, 1) == 0 && send_byte(pair, 0) && !arrives(pair, HELD_AFTER_MS) &&
+           cork_set(&pair->from, 0) == 0 && arrives(pair, ARRIVES_WITHIN_MS);
+}
+
+/* A byte with MSG_MORE stays; a second one without lets both go. */
+static bool probe_more(struct pair *pair)
+{
+    return send_byte(pair, MSG_MORE) && !arrives(pair, HELD_AFTER_MS) && send_byte(pair, 0) &&
+           arrives(pair, ARRIVES_WITHIN_MS);
+}
+
+/* The bytes are counted, and the buffer is left as it was. */
+static bool probe_truncate(struct pair *pair)
+{
+    char untouched[8] = "1234567", buffer[8] = "1234567";
+
+    return calls_send(&pair->from, "abcdefg", 7, 0) == 7 && arrives(pair, ARRIVES_WITHIN_MS) &&
+           recv(pair->to, buffer, 7, MSG_TRUNC | MSG_DONTWAIT) == 7 &&
+           !memcmp(buffer, untouched, sizeof buffer) && !arrives(pair, 0);
+}
+
+static bool probe_descriptor(struct pair *pair)
+{
+    return send_byte(pair, 0) && arrives(pair, ARRIVES_WITHIN_MS);
+}
+
+static const struct probe {
+    unsigned capability;
+    bool (*holds)(struct pair *pair);
+} probes[] = {
+    {CAPABLE_DESCRIPTOR, probe_descriptor},
+    {CAPABLE_NODELAY, probe_nodelay},
+    {CAPABLE_CORK, probe_cork},
+    {CAPABLE_MORE, probe_more},
+    {CAPABLE_TRUNCATE, probe_truncate},
+};
+
+static bool probe_one(const struct transport *transport, const struct probe *probe)
+{
+    struct pair pair = {.from.table = &calls_of_sockets};
+    int fds[2], one = 1;
+    bool holds;
+
+    if (transport->pair(fds) < 0)
+        return false;
+    pair.from.fd = fds[0];
+    pair.to = fds[1];
+    if (transport->counts_segments) /* or Nagle's algorithm would be seen as a cork */
+        setsockopt(fds[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    holds = probe->holds(&pair);
+    close(fds[0]);
+    close(fds[1]);
+    return holds;
+}
+
+#define TRANSPORTS_MAX 16
+
+unsigned probe_capabilities(const struct transport *transport, unsigned wanted)
+{
+    static struct {
+        const struct transport *transport;
+        unsigned asked, found;
+    } known[TRANSPORTS_MAX];
+    size_t at = 0;
+
+    if (!transport->pair)
+        return wanted; /* nothing happens in calls that return at once, so nothing can be missing */
+    while (known[at].transport && known[at].transport != transport)
+        at++;
+    known[at].transport = transport;
+    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
+        unsigned capability = probes[i].capability;
+
+        if (!(wanted & capability) || (known[at].asked & capability))
+            continue;
+        known[at].asked |= capability;
+        if (probe_one(transport, &probes[i]))
+            known[at].found |= capability;
+    }
+    return known[at].found & wanted;
+}
+
+void probe_counters(void)
+{
+    extern const struct transport transport_tcp;
+    int fds[2];
+
+    if (transport_tcp.pair(fds) < 0)
+        return;
+    tcp_info_probe(fds);
+    close(fds[0]);
+    close(fds[1]);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a transport really does here, found out by effect: a system may accept an option and do nothing.
+ * For the control thread only; answers are kept for the life of the process.
+ */
+#ifndef UNCORK_TRANSPORT_PROBE_H
+#define UNCORK_TRANSPORT_PROBE_H
+
+#include "transport/transport.h"
+
+/* Those of the `wanted` capabilities that the transport has. Takes a few milliseconds for each that was not
+ * asked before. */
+unsigned probe_capabilities(const struct transport *transport, unsigned wanted);
+
+/* Finds out which TCP counters move here (tcp_info_probe()). Once, before any run. */
+void probe_counters(void);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "transport/transport.h"
+
+#include <netinet/in.h>
+#include <unistd.h>
+
+static void loopback(struct address *address)
+{
+    struct sockaddr_in *in = (struct sockaddr_in *)&address->storage;
+
+    *address = (struct address){.size = sizeof *in};
+    in->sin_family = AF_INET;
+    in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+}
+
+static int connect_through(int listener, int fds[2])
+{
+    struct address address;
+    int result = address_of_socket(&address, listener);
+
+    if (result < 0)
+        return result;
+    if ((fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0)
+        return -errno;
+    if (connect(fds[0], (struct sockaddr *)&address.storage, address.size) == 0 &&
+        (fds[1] = accept(listener, NULL, NULL)) >= 0)
+        return 0;
+    result = -errno;
+    close(fds[0]);
+    return result;
+}
+
+static int tcp_pair(int fds[2])
+{
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), result;
+    struct address address;
+
+    if (listener < 0)
+        return -errno;
+    loopback(&address);
+    if (bind(listener, (struct sockaddr *)&address.storage, address.size) == 0 && listen(listener, 1) == 0)
+        result = connect_through(listener, fds);
+    else
+        result = -errno;
+    close(listener);
+    return result;
+}
+
+static int tcp_data_address(struct address *data, const struct address *control)
+{
+    if (control->storage.ss_family == AF_UNIX)
+        loopback(data);
+    else
+        *data = *control;
+    address_set_port(data, 0);
+    return 0;
+}
+
+const struct transport transport_tcp = {
+    .variant = {"tcp", "TCP, over IPv4 or IPv6 by the server's address"},
+    .calls = &calls_of_sockets,
+    .has_other_end = true,
+    .counts_segments = true,
+    .pair = tcp_pair,
+    .data_address = tcp_data_address,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "transport/transport.h"
+
+#include "strategy/strategy.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VARIANT(name) extern const struct transport transport_##name;
+#include "transport/list.def"
+#undef VARIANT
+
+#define VARIANT(name) &transport_##name.variant,
+static const struct variant *const variants[] = {
+#include "transport/list.def"
+};
+
+const struct axis transport_axis = {"transport", variants, sizeof variants / sizeof *variants};
+
+static int set_buffer(int fd, int option, const char *word, uint64_t bytes, struct problem *problem)
+{
+    int size = (int)bytes;
+
+    if (bytes && setsockopt(fd, SOL_SOCKET, option, &size, sizeof size) < 0)
+        return problem_unsupported(problem, "%s=%d: the system refuses that size: %s", word, size,
+                                   strerror(errno));
+    return 0;
+}
+
+static bool congestion_is(int fd, const char *name)
+{
+    char now[CONGESTION_NAME_MAX] = "";
+    socklen_t size = sizeof now;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, now, &size) == 0 && !strncmp(now, name, sizeof now);
+}
+
+/* Read back, because some systems accept any name. */
+static int set_congestion(int fd, const char *name, struct problem *problem)
+{
+    bool preset = !strcmp(name, "default");
+
+    if (!strcmp(name, "system"))
+        return 0;
+    if (preset)
+        name = "cubic";
+    if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0 &&
+        congestion_is(fd, name))
+        return 0;
+    if (preset)
+        return 0; /* no cubic here: the system's own, which the record names */
+    return problem_unsupported(
+        problem,
+        "congestion=%s is not available here; sysctl net.ipv4.tcp_available_congestion_control lists what is",
+        name);
+}
+
+int transport_socket(const struct transport *transport, const struct plan *plan, enum end end,
+                     const struct address *address, struct problem *problem)
+{
+    const struct end_plan *own = &plan->ends[end];
+    int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return problem_failure(problem, "cannot make a %s socket: %s", transport->variant.name,
+                               strerror(errno));
+    if (set_buffer(fd, SO_SNDBUF, "sndbuf", own->sndbuf_bytes, problem) == 0 &&
+        set_buffer(fd, SO_RCVBUF, "rcvbuf", own->rcvbuf_bytes, problem) == 0 &&
+        (!transport->counts_segments || set_congestion(fd, own->congestion, problem) == 0))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool wants_nodelay(const struct plan *plan, enum end end)
+{
+    int choice = plan->ends[end].nodelay;
+
+    if (choice == NODELAY_BY_STRATEGY)
+        return plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->nodelay;
+    return choice == NODELAY_ON;
+}
+
+static int set_nodelay(int fd, bool on, struct problem *problem)
+{
+    int value = on, now = !on;
+    socklen_t size = sizeof now;
+
+    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof value) == 0 &&
+        getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &now, &size) == 0 && !now == !on)
+        return 0;
+    return problem_unsupported(problem, "TCP_NODELAY cannot be switched %s here", on ? "on" : "off");
+}
+
+int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
+                      struct problem *problem)
+{
+    const struct end_plan *own = &plan->ends[end];
+
+    if (transport->counts_segments)
+        return set_nodelay(fd, wants_nodelay(plan, end), problem);
+    if (set_buffer(fd, SO_SNDBUF, "sndbuf", own->sndbuf_bytes, problem) < 0)
+        return -1;
+    return set_buffer(fd, SO_RCVBUF, "rcvbuf", own->rcvbuf_bytes, problem);
+}
+
+static void put_option(json_t *options, const char *key, int fd, int level, int name)
+{
+    int value = 0;
+    socklen_t size = sizeof value;
+
+    if (getsockopt(fd, level, name, &value, &size) == 0)
+        json_object_set_new(options, key, json_integer(value));
+}
+
+json_t *transport_options(const struct transport *transport, int fd)
+{
+    json_t *options = json_object();
+    char congestion[CONGESTION_NAME_MAX] = "";
+    socklen_t size = sizeof congestion - 1;
+
+    put_option(options, "sndbuf_bytes", fd, SOL_SOCKET, SO_SNDBUF);
+    put_option(options, "rcvbuf_bytes", fd, SOL_SOCKET, SO_RCVBUF);
+    if (!transport->counts_segments)
+        return options;
+    put_option(options, "nodelay", fd, IPPROTO_TCP, TCP_NODELAY);
+    put_option(options, "mss_bytes", fd, IPPROTO_TCP, TCP_MAXSEG);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, congestion, &size) == 0)
+        json_object_set_new(options, "congestion", json_string(congestion));
+    return options;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* A transport is what carries the bytes: how its sockets are made and which options stand when. */
+#ifndef UNCORK_TRANSPORT_TRANSPORT_H
+#define UNCORK_TRANSPORT_TRANSPORT_H
+
+#include "base/axis.h"
+#include "base/calls.h"
+#include "plan/plan.h"
+#include "transport/address.h"
+
+struct transport {
+    struct variant variant;
+    const struct call_table *calls;
+    bool has_other_end;   /* false: null */
+    bool counts_segments; /* TCP: TCP_INFO, TCP_NODELAY, TCP_CONGESTION */
+
+    /* A connected pair on this machine, on which effects are probed. 0 or a negative errno value. NULL: has
+     * no sockets. */
+    int (*pair)(int fds[2]);
+
+    /* The address on which a session of this server listens for data, given the address of its control
+     * channel. */
+    int (*data_address)(struct address *data, const struct address *control);
+};
+
+extern const struct axis transport_axis;
+
+/* Makes a socket for `address` with the options of `end` that must stand before connect or listen (buffers,
+ * congestion control). Returns the descriptor, or -1 with a failure or an unsupported problem. */
+int transport_socket(const struct transport *transport, const struct plan *plan, enum end end,
+                     const struct address *address, struct problem *problem);
+
+/* Sets the options that stand on a connected socket: TCP_NODELAY, and what accept(2) does not inherit. 0, or
+ * -1 with a problem. */
+int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
+                      struct problem *problem);
+
+/* Effective options, read back: {"sndbuf_bytes", "rcvbuf_bytes", "nodelay", "congestion", "mss_bytes"}. New
+ * reference. */
+json_t *transport_options(const struct transport *transport, int fd);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "transport/transport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+static int unix_pair(int fds[2])
+{
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0 ? -errno : 0;
+}
+
+/* A path in a new directory that only this user can enter; whoever unbinds removes both. */
+static int unix_data_address(struct address *data, const struct address *control)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)&data->storage;
+    const char *base = getenv("TMPDIR");
+    int length;
+
+    (void)control;
+    *data = (struct address){.size = sizeof *un};
+    un->sun_family = AF_UNIX;
+    length = snprintf(un->sun_path, sizeof un->sun_path - sizeof "/data", "%s/uncork-XXXXXX",
+                      base ? base : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof un->sun_path - sizeof "/data")
+        return -ENAMETOOLONG;
+    if (!mkdtemp(un->sun_path))
+        return -errno;
+    strcat(un->sun_path, "/data");
+    return 0;
+}
+
+const struct transport transport_unix = {
+    .variant = {"unix", "a Unix stream socket"},
+    .calls = &calls_of_sockets,
+    .has_other_end = true,
+    .pair = unix_pair,
+    .data_address = unix_data_address,
+};

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "lobby.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GUESTS_MAX 16384 /* connections that may be here without a token at the same time */
+
+struct guest {
+    uv_poll_t poll; /* first: closed as a handle */
+    struct lobby *lobby;
+    struct guest *next;
+    int fd; /* -1: handed over */
+    size_t size;
+    uint8_t hello[HELLO_SIZE];
+};
+
+static void try_closed(struct lobby *lobby)
+{
+    if (!lobby->closing || !lobby->listener_closed || lobby->guests)
+        return;
+    free(lobby->here);
+    lobby->events->closed(lobby->owner);
+}
+
+static void on_guest_closed(uv_handle_t *handle)
+{
+    struct guest *guest = (struct guest *)handle;
+    struct lobby *lobby = guest->lobby;
+    struct guest **at = &lobby->guests;
+
+    while (*at != guest)
+        at = &(*at)->next;
+    *at = guest->next;
+    lobby->guest_count--;
+    if (guest->fd >= 0)
+        close(guest->fd);
+    free(guest);
+    try_closed(lobby);
+}
+
+static void dismiss(struct guest *guest, bool stranger)
+{
+    if (uv_is_closing((uv_handle_t *)&guest->poll))
+        return;
+    guest->lobby->strangers += stranger;
+    uv_close((uv_handle_t *)&guest->poll, on_guest_closed);
+}
+
+/* Looks at every byte of the token, wherever the first difference is. */
+static bool same_token(const uint8_t *a, const uint8_t *b)
+{
+    uint8_t difference = 0;
+
+    for (size_t i = 0; i < TOKEN_SIZE; i++)
+        difference |= a[i] ^ b[i];
+    return difference == 0;
+}
+
+static void admit(struct guest *guest)
+{
+    struct lobby *lobby = guest->lobby;
+    const uint8_t *number = guest->hello + TOKEN_SIZE;
+    size_t index = (size_t)number[0] << 24 | (size_t)number[1] << 16 | (size_t)number[2] << 8 | number[3];
+    int fd = guest->fd;
+
+    if (!same_token(guest->hello, lobby->token) || index >= lobby->expected || lobby->here[index]) {
+        dismiss(guest, true);
+        return;
+    }
+    lobby->here[index] = true;
+    guest->fd = -1;
+    uv_poll_stop(&guest->poll);
+    dismiss(guest, false);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    lobby->events->joined(lobby->owner, index, fd);
+}
+
+/* Reads not a byte beyond the hello: what follows belongs to the run. */
+static void on_guest_readable(uv_poll_t *poll, int status, int events)
+{
+    struct guest *guest = (struct guest *)poll;
+    ssize_t size;
+
+    (void)events;
+    size = status < 0 ? 0 : recv(guest->fd, guest->hello + guest->size, HELLO_SIZE - guest->size, 0);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (size <= 0) {
+        dismiss(guest, true);
+        return;
+    }
+    guest->size += (size_t)size;
+    if (guest->size == HELLO_SIZE)
+        admit(guest);
+}
+
+static void welcome(struct lobby *lobby, int fd)
+{
+    struct guest *guest = lobby->guest_count < GUESTS_MAX ? calloc(1, sizeof *guest) : NULL;
+
+    if (!guest || uv_poll_init(lobby->listener.loop, &guest->poll, fd) < 0) {
+        lobby->strangers++;
+        free(guest);
+        close(fd);
+        return;
+    }
+    guest->lobby = lobby;
+    guest->fd = fd;
+    guest->next = lobby->guests;
+    lobby->guests = guest;
+    lobby->guest_count++;
+    uv_poll_start(&guest->poll, UV_READABLE | UV_DISCONNECT, on_guest_readable);
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct lobby *lobby = poll->data;
+    int fd;
+
+    (void)status, (void)events;
+    while ((fd = accept4(lobby->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+        welcome(lobby, fd);
+}
+
+int lobby_open(struct lobby *lobby, uv_loop_t *loop, int fd, const struct address *address, size_t expected,
+               const struct lobby_events *events, void *owner, struct problem *problem)
+{
+    *lobby =
+        (struct lobby){.fd = fd, .address = *address, .expected = expected, .events = events, .owner = owner};
+    uv_poll_init(loop, &lobby->listener, fd);
+    lobby->listener.data = lobby;
+    lobby->here = calloc(expected, sizeof *lobby->here);
+    if (!lobby->here || uv_random(NULL, NULL, lobby->token, sizeof lobby->token, 0, NULL) < 0)
+        return problem_failure(problem, "no memory or no random numbers for a token");
+    uv_poll_start(&lobby->listener, UV_READABLE, on_connection);
+    return 0;
+}
+
+static void on_listener_closed(uv_handle_t *handle)
+{
+    struct lobby *lobby = handle->data;
+
+    lobby->listener_closed = true;
+    try_closed(lobby);
+}
+
+void lobby_close(struct lobby *lobby)
+{
+    if (lobby->closing)
+        return;
+    lobby->closing = true;
+    uv_poll_stop(&lobby->listener);
+    uv_close((uv_handle_t *)&lobby->listener, on_listener_closed);
+    close(lobby->fd);
+    address_unlink(&lobby->address, true);
+    for (struct guest *guest = lobby->guests; guest; guest = guest->next)
+        dismiss(guest, false);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "server.h"
+
+#include "base/version.h"
+#include "limits.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void stop(struct server *server)
+{
+    struct session *next;
+
+    if (server->stopping)
+        return;
+    server->stopping = true;
+    uv_close((uv_handle_t *)&server->listener, NULL);
+    uv_close((uv_handle_t *)&server->terminate, NULL);
+    uv_close((uv_handle_t *)&server->interrupt, NULL);
+    if (server->has_parent)
+        uv_close((uv_handle_t *)&server->parent, NULL);
+    close(server->fd);
+    address_unlink(&server->address, false);
+    for (struct session *session = server->sessions; session; session = next) {
+        next = session_next(session);
+        session_end(session, "the server was told to end");
+    }
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    (void)number;
+    stop(signal->data);
+}
+
+static void on_parent_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    static char ignored[64];
+
+    (void)handle, (void)suggested;
+    *buffer = uv_buf_init(ignored, sizeof ignored);
+}
+
+static void on_parent_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+    (void)buffer;
+    if (size < 0)
+        stop(stream->data);
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct server *server = poll->data;
+    int fd;
+
+    (void)status, (void)events;
+    while ((fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        if (server->session_count == LIMIT_CONTROL_CONNECTIONS) {
+            close(fd);
+            continue;
+        }
+        session_create(server, fd);
+    }
+}
+
+bool server_claim(struct server *server, struct session *session)
+{
+    if (server->busy)
+        return false;
+    server->busy = session;
+    return true;
+}
+
+static struct session *find_waiting(const struct server *server)
+{
+    struct session *oldest = NULL;
+
+    for (struct session *session = server->sessions; session; session = session_next(session))
+        if (session_waits(session))
+            oldest = session;
+    return oldest;
+}
+
+void server_forget(struct server *server, struct session *session)
+{
+    session_unlink(&server->sessions, session);
+    server->session_count--;
+    if (server->busy != session)
+        return;
+    server->busy = find_waiting(server);
+    if (server->busy)
+        session_begin(server->busy);
+}
+
+static int print_ready(const struct server *server, struct problem *problem)
+{
+    char text[ADDRESS_MAX], *colon;
+
+    address_format(text, &server->address);
+    if (server->address.storage.ss_family == AF_UNIX) {
+        printf("{\"ready\": {\"address\": \"%s\", \"version\": \"%s\"}}\n", text, UNCORK_VERSION);
+    } else {
+        colon = strrchr(text, ':');
+        *colon = '\0';
+        printf("{\"ready\": {\"address\": \"%s\", \"port\": %s, \"version\": \"%s\"}}\n", text, colon + 1,
+               UNCORK_VERSION);
+    }
+    if (fflush(stdout) != 0)
+        return problem_failure(problem, "cannot print the ready line");
+    return 0;
+}
+
+static void start_handles(struct server *server, bool with_parent)
+{
+    uv_poll_init(&server->loop, &server->listener, server->fd);
+    uv_signal_init(&server->loop, &server->terminate);
+    uv_signal_init(&server->loop, &server->interrupt);
+    server->listener.data = server->terminate.data = server->interrupt.data = server;
+    uv_poll_start(&server->listener, UV_READABLE, on_connection);
+    uv_signal_start(&server->terminate, on_signal, SIGTERM);
+    uv_signal_start(&server->interrupt, on_signal, SIGINT);
+    if (!with_parent)
+        return;
+    server->has_parent = true;
+    uv_pipe_init(&server->loop, &server->parent, 0);
+    server->parent.data = server;
+    if (uv_pipe_open(&server->parent, STDIN_FILENO) == 0)
+        uv_read_start((uv_stream_t *)&server->parent, on_parent_alloc, on_parent_read);
+}
+
+int server_run(const struct address *address, bool with_parent, struct problem *problem)
+{
+    struct server server = {.address = *address};
+
+    uv_loop_init(&server.loop);
+    server.fd = address_listen(-1, &server.address, problem);
+    if (server.fd < 0) {
+        uv_loop_close(&server.loop);
+        return -1;
+    }
+    start_handles(&server, with_parent);
+    if (print_ready(&server, problem) < 0)
+        stop(&server);
+    uv_run(&server.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&server.loop);
+    return problem->kind == PROBLEM_NONE ? 0 : -1;
+}

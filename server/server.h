@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The daemon: listens, and lets one session at a time be busy. */
+#ifndef UNCORK_SERVER_SERVER_H
+#define UNCORK_SERVER_SERVER_H
+
+#include "session.h"
+#include "transport/address.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+struct server {
+    uv_loop_t loop;
+    struct address address;
+    int fd;
+    uv_poll_t listener;
+    uv_signal_t terminate, interrupt;
+    uv_pipe_t parent; /* standard input, with --with-parent */
+    bool has_parent, stopping;
+    struct session *sessions; /* newest first */
+    size_t session_count;
+    struct session *busy; /* the one that runs; others wait */
+};
+
+/* Listens on `address`, prints the ready line and serves until SIGTERM, SIGINT, or the end of standard input
+ * where `with_parent`. 0, or -1 with a failure. */
+int server_run(const struct address *address, bool with_parent, struct problem *problem);
+
+/* ---- for sessions ---- */
+
+/* A session wants to be busy: true at once, or false and session_begin() when its turn comes. */
+bool server_claim(struct server *server, struct session *session);
+
+/* A session is over, busy or not. */
+void server_forget(struct server *server, struct session *session);
+
+#endif

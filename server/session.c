@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+#include "session.h"
+
+#include "base/version.h"
+#include "connection/legality.h"
+#include "control/channel.h"
+#include "limits.h"
+#include "lobby.h"
+#include "measure/facts.h"
+#include "server.h"
+#include "team/conduct.h"
+#include "transport/transport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct session {
+    struct server *server;
+    struct session *next;
+    struct channel channel;
+    uv_timer_t timer; /* for a plan or data connections to come, or a client to go */
+    struct plan plan;
+    struct lobby lobby;
+    struct team team;
+    struct conduct conduct;
+    size_t joined;
+    bool remote, has_plan, waits, has_lobby, has_team, reported, ending;
+    int open_parts; /* of channel, timer, lobby, team: freed at zero */
+};
+
+/* ---- the end ---- */
+
+static void part_closed(void *owner)
+{
+    struct session *session = owner;
+
+    if (--session->open_parts > 0)
+        return;
+    if (session->has_plan)
+        plan_free(&session->plan);
+    server_forget(session->server, session);
+    free(session);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    part_closed(handle->data);
+}
+
+static void close_parts(struct session *session)
+{
+    if (session->ending)
+        return;
+    session->ending = true;
+    session->waits = false;
+    if (session->has_lobby)
+        lobby_close(&session->lobby);
+    if (session->has_team)
+        team_close(&session->team);
+    uv_close((uv_handle_t *)&session->timer, on_timer_closed);
+    channel_close(&session->channel);
+}
+
+static void refuse(struct session *session, const struct problem *problem)
+{
+    channel_send(&session->channel, CONTROL_REFUSED,
+                 json_pack("{s:s, s:s}", "kind", problem_kind_name(problem->kind), "text", problem->text));
+    close_parts(session);
+}
+
+static void fail(struct session *session, const char *phase, const struct problem *problem)
+{
+    channel_send(&session->channel, CONTROL_FAILED,
+                 json_pack("{s:s, s:s, s:s}", "kind", problem_kind_name(problem->kind), "phase", phase,
+                           "text", problem->text));
+    close_parts(session);
+}
+
+void session_end(struct session *session, const char *why)
+{
+    struct problem problem = {0};
+
+    problem_failure(&problem, "%s", why);
+    fail(session, "run", &problem);
+}
+
+/* ---- the run ---- */
+
+static void on_timeout(uv_timer_t *timer)
+{
+    struct session *session = timer->data;
+    struct problem problem = {0};
+
+    if (!session->has_lobby) {
+        session_end(session, "no plan came on the control connection");
+    } else if (session->reported) {
+        session_end(session, "the report was not taken");
+    } else {
+        problem_failure(&problem, "%zu of %llu data connections came with the token", session->joined,
+                        (unsigned long long)session->plan.connections);
+        fail(session, "hello", &problem);
+    }
+}
+
+static void on_reached(void *owner, enum stage stage)
+{
+    struct session *session = owner;
+    const struct problem *problem;
+    const char *phase;
+    json_t *report;
+
+    conduct_reached(&session->conduct, stage);
+    if (stage != STAGE_DONE)
+        return;
+    if ((problem = team_problem(&session->team, &phase))) {
+        fail(session, phase, problem);
+        return;
+    }
+    report = team_report(&session->team);
+    json_object_set_new(report, "strangers", json_integer((json_int_t)session->lobby.strangers));
+    channel_send_long(&session->channel, CONTROL_REPORT, report);
+    json_decref(report);
+    session->reported = true;
+    uv_timer_start(&session->timer, on_timeout, LIMIT_LEAVE_MS, 0);
+}
+
+static const struct team_events team_events = {.reached = on_reached, .closed = part_closed};
+
+static void on_joined(void *owner, size_t index, int fd)
+{
+    struct session *session = owner;
+    struct problem problem = {0};
+
+    team_give(&session->team, index, fd);
+    if (++session->joined < session->plan.connections)
+        return;
+    uv_timer_stop(&session->timer);
+    if (team_start(&session->team, &problem) < 0) {
+        fail(session, "hello", &problem);
+        return;
+    }
+    channel_send(&session->channel, CONTROL_JOINED, NULL);
+    conduct_start(&session->conduct);
+}
+
+static const struct lobby_events lobby_events = {.joined = on_joined, .closed = part_closed};
+
+static int open_lobby(struct session *session, struct problem *problem)
+{
+    const struct plan *plan = &session->plan;
+    struct address control, data;
+    uv_os_fd_t fd;
+    int listener;
+
+    if (uv_fileno(&session->channel.handle, &fd) < 0 || address_of_socket(&control, fd) < 0 ||
+        plan->transport->data_address(&data, &control) < 0)
+        return problem_failure(problem, "cannot choose an address for data connections");
+    listener = transport_socket(plan->transport, plan, END_SERVER, &data, problem);
+    if (listener < 0 || (listener = address_listen(listener, &data, problem)) < 0)
+        return -1;
+    session->has_lobby = true;
+    session->open_parts++;
+    return lobby_open(&session->lobby, &session->server->loop, listener, &data, plan->connections,
+                      &lobby_events, session, problem);
+}
+
+static int open_team(struct session *session, struct problem *problem)
+{
+    session->has_team = true;
+    session->open_parts++;
+    session->conduct = (struct conduct){.team = &session->team, .channel = &session->channel};
+    return team_open(&session->team, &session->server->loop, &session->plan, END_SERVER, session->remote,
+                     &team_events, session, problem);
+}
+
+static void send_ready(struct session *session)
+{
+    char address[ADDRESS_MAX], token[2 * TOKEN_SIZE + 1];
+
+    address_format(address, &session->lobby.address);
+    for (size_t i = 0; i < TOKEN_SIZE; i++)
+        snprintf(token + 2 * i, 3, "%02x", session->lobby.token[i]);
+    channel_send(&session->channel, CONTROL_READY,
+                 json_pack("{s:s, s:s, s:s}", "address", address, "token", token, "host", facts_host_id()));
+    uv_timer_start(&session->timer, on_timeout, LIMIT_JOIN_MS, 0);
+}
+
+bool session_waits(const struct session *session)
+{
+    return session->waits;
+}
+
+void session_begin(struct session *session)
+{
+    struct problem problem = {0};
+
+    session->waits = false;
+    if (open_team(session, &problem) < 0 || open_lobby(session, &problem) < 0)
+        refuse(session, &problem);
+    else
+        send_ready(session);
+}
+
+/* ---- messages ---- */
+
+static int check_version(const json_t *body, struct problem *problem)
+{
+    const char *version = json_string_value(json_object_get(body, "version"));
+
+    if (!strcmp(version, UNCORK_VERSION))
+        return 0;
+    return problem_failure(problem,
+                           "this server is uncork %s, the client is %.40s; use the same version on both ends",
+                           UNCORK_VERSION, version);
+}
+
+static int parse_plan(struct session *session, const json_t *body, struct problem *problem)
+{
+    const json_t *words = json_object_get(body, "words");
+    size_t count = json_array_size(words);
+    const char **texts = calloc(count + 1, sizeof *texts);
+    int result;
+
+    if (!texts)
+        return problem_failure(problem, "out of memory for %zu words", count);
+    for (size_t i = 0; i < count; i++)
+        texts[i] = json_string_value(json_array_get(words, i));
+    result = plan_parse(&session->plan, texts, count, problem);
+    free(texts);
+    session->has_plan = result == 0;
+    session->remote = strcmp(json_string_value(json_object_get(body, "host")), facts_host_id()) != 0;
+    return result;
+}
+
+static void take_plan(struct session *session, const json_t *body)
+{
+    struct problem problem = {0};
+
+    uv_timer_stop(&session->timer);
+    if (session->has_plan)
+        problem_failure(&problem, "a session has one plan");
+    else if (check_version(body, &problem) == 0 && parse_plan(session, body, &problem) == 0 &&
+             !plan_has_server(&session->plan))
+        problem_usage(&problem, "transport=null has no server");
+    else if (problem.kind == PROBLEM_NONE && limits_check(&session->plan, &problem) == 0)
+        legality_check(&session->plan, END_SERVER, session->remote, &problem);
+
+    if (problem.kind != PROBLEM_NONE) {
+        refuse(session, &problem);
+    } else if (server_claim(session->server, session)) {
+        session_begin(session);
+    } else {
+        session->waits = true;
+        channel_send(&session->channel, CONTROL_WAIT, NULL);
+    }
+}
+
+static void tell_facts(struct session *session, const json_t *body)
+{
+    struct problem problem = {0};
+    struct address peer = {.size = sizeof peer.storage};
+    uv_os_fd_t fd;
+    json_t *facts;
+
+    uv_timer_stop(&session->timer);
+    if (check_version(body, &problem) < 0) {
+        refuse(session, &problem);
+        return;
+    }
+    if (uv_fileno(&session->channel.handle, &fd) < 0 ||
+        getpeername(fd, (struct sockaddr *)&peer.storage, &peer.size) < 0)
+        peer.storage.ss_family = AF_UNIX;
+    facts = facts_collect(&peer);
+    channel_send_long(&session->channel, CONTROL_FACTS, facts);
+    json_decref(facts);
+}
+
+static void on_message(void *owner, enum control_type type, const json_t *body)
+{
+    struct session *session = owner;
+    struct problem problem = {0};
+    int taken;
+
+    if (type == CONTROL_PLAN) {
+        take_plan(session, body);
+        return;
+    }
+    if (type == CONTROL_ASK) {
+        tell_facts(session, body);
+        return;
+    }
+    if (type == CONTROL_FAILED) { /* the client knows why */
+        close_parts(session);
+        return;
+    }
+    taken = session->has_team ? conduct_message(&session->conduct, type, body, &problem) : 0;
+    if (taken == 0)
+        problem_failure(&problem, "a message that does not belong here");
+    if (taken <= 0)
+        fail(session, "run", &problem);
+}
+
+static void on_ended(void *owner, const char *why)
+{
+    struct session *session = owner;
+
+    (void)why; /* the client has gone: there is nobody to tell */
+    close_parts(session);
+}
+
+static const struct channel_events channel_events = {
+    .message = on_message, .ended = on_ended, .closed = part_closed};
+
+void session_create(struct server *server, int fd)
+{
+    struct session *session = calloc(1, sizeof *session);
+
+    if (!session) {
+        close(fd);
+        return;
+    }
+    server->session_count++;
+    session->server = server;
+    session->next = server->sessions;
+    server->sessions = session;
+    session->open_parts = 2;
+    uv_timer_init(&server->loop, &session->timer);
+    session->timer.data = session;
+    uv_timer_start(&session->timer, on_timeout, LIMIT_PLAN_MS, 0);
+    if (channel_open(&session->channel, &server->loop, fd, &channel_events, session) < 0)
+        close_parts(session);
+}
+
+struct session *session_next(const struct session *session)
+{
+    return session->next;
+}
+
+void session_unlink(struct session **list, struct session *session)
+{
+    while (*list != session)
+        list = &(*list)->next;
+    *list = session->next;
+}
