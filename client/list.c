@@ -98,8 +98,10 @@ static json_t *list_axis(const struct axis *axis)
                                 json_pack("s?", ((const struct strategy *)variant)->parameter));
             json_object_set_new(entry, "unsupported", list_unsupported(variant, check_strategy));
         }
-        if (axis == &reading_axis)
+        if (axis == &reading_axis) {
+            json_object_set_new(entry, "delivers", json_boolean(((const struct reading *)variant)->delivers));
             json_object_set_new(entry, "unsupported", list_unsupported(variant, check_reading));
+        }
         json_array_append_new(entries, entry);
     }
     return entries;

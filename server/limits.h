@@ -11,8 +11,8 @@
 #define LIMIT_THREADS UINT64_C(4096)     /* of a session */
 #define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
 #define LIMIT_TIME_NS (UINT64_C(7200) * 1000000000)
-#define LIMIT_JOIN_MS 5000   /* for all data connections to come */
-#define LIMIT_PLAN_MS 5000   /* for a plan to come on a control connection */
+#define LIMIT_JOIN_MS 3000   /* for all data connections to come */
+#define LIMIT_PLAN_MS 3000   /* for a plan to come on a control connection */
 #define LIMIT_LEAVE_MS 10000 /* for a client to take its report and go */
 
 /* Whether this server will run the plan. 0, or -1 with a failure that names the limit. */

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""Counts the cells that were run and those that this machine cannot run, and prints both at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+
+class Tally:
+    def __init__(self) -> None:
+        self.ran = 0
+        self.skipped: Counter[str] = Counter()
+
+    def run(self) -> None:
+        self.ran += 1
+
+    def skip(self, reason: str) -> None:
+        self.skipped[reason] += 1
+
+
+_tally = Tally()
+
+
+@pytest.fixture
+def tally() -> Tally:
+    return _tally
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not _tally.ran:
+        return
+    terminalreporter.write_line(f"cells run: {_tally.ran}, not supported here: {_tally.skipped.total()}")
+    for reason, count in sorted(_tally.skipped.items()):
+        terminalreporter.write_line(f"  {count} times: {reason}")

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""The control channel and the data hello, spoken by hand: docs/architecture.md, "Two ends".
+
+Written from the description and not from the C code, so that both can be wrong only in the same way by accident.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from typing import Any
+
+
+def connect(address: str) -> socket.socket:
+    if address.startswith("unix:"):
+        channel = socket.socket(socket.AF_UNIX)
+        channel.connect(address.removeprefix("unix:"))
+        return channel
+    host, port = address.rsplit(":", 1)
+    return socket.create_connection((host.strip("[]"), int(port)), timeout=10)
+
+
+class Channel:
+    """A control connection: length (4 bytes, big endian), then JSON."""
+
+    def __init__(self, address: str) -> None:
+        self.socket = connect(address)
+        self.socket.settimeout(10)
+
+    def send(self, type_: str, **fields: Any) -> None:
+        body = json.dumps({"type": type_, **fields}).encode()
+        self.socket.sendall(struct.pack(">I", len(body)) + body)
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            part = self.socket.recv(size - len(data))
+            if not part:
+                raise EOFError
+            data += part
+        return data
+
+    def receive(self) -> dict[str, Any]:
+        """The next message that is no ping; EOFError when the server has closed."""
+        while True:
+            (size,) = struct.unpack(">I", self._exactly(4))
+            message = json.loads(self._exactly(size))
+            if message["type"] != "ping":
+                return message
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+def plan_send(channel: Channel, version: str, *words: str) -> dict[str, Any]:
+    """Sends a plan and returns the answer."""
+    channel.send("plan", version=version, host="a test", words=list(words))
+    return channel.receive()
+
+
+def data_join(ready: dict[str, Any], index: int = 0, token: str | None = None) -> socket.socket:
+    """A data connection that shows its token."""
+    data = connect(ready["address"])
+    data.settimeout(10)
+    data.sendall(bytes.fromhex(token or ready["token"]) + struct.pack(">I", index))
+    return data
+
+
+def long_value_receive(channel: Channel, type_: str) -> dict[str, Any]:
+    """A report or facts, put together from its pieces."""
+    text = ""
+    while True:
+        piece = channel.receive()
+        assert piece["type"] == type_, piece
+        text += piece["text"]
+        if piece["left"] == 0:
+            return json.loads(text)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""The client as a user meets it: answers, files, and one clear line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from programs import CLIENT, batch_run, client_json, client_run, record_sum
+
+QUICK = ["messages=200", "warmup=0s", "place=free"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["mesage=64"],
+        ["message=15x"],
+        ["message=x2"],
+        ["message=0x2"],
+        ["message=-1"],
+        ["message=1e99"],
+        ["message="],
+        ["message=64,128"],
+        ["write=corc"],
+        ["write=nodelay:64K"],
+        ["write=cork:x"],
+        ["duration=1"],
+        ["duration=2s", "bytes=1M"],
+        ["messages=5", "bytes=1M"],
+        ["connections=0"],
+        ["connections=10001"],
+        ["message=64", "message=64"],
+        ["client.message=64"],
+        ["chunk=0"],
+        ["verify=on", "read=msgtrunc"],
+        ["touch=checksum", "server.read=msgtrunc"],
+        ["direction=receive"],
+        ["workload=stream", "reply=4"],
+        ["transport=unix", "congestion=cubic"],
+        ["place=1-2"],
+        ["place=1.2/"],
+        ["rounds=5"],
+        ["server=localhost"],
+        ["--jsn"],
+        ["word"],
+        ["--batch"],
+        ["--batch", "/nowhere/file"],
+        ["--list=xml"],
+        ["--expand", "message=64..1M:1"],
+        ["--expand", "message=1M..64"],
+        ["--expand", "write=a..b"],
+    ],
+)
+def test_bad_words_are_one_clear_line(words: list[str]) -> None:
+    done = client_run(*words)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("uncork-client: ") and done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("mesage=4", "message"), ("wirte=cork", "write"), ("write=crok", "cork")])
+def test_a_mistyped_word_names_the_nearest(typed: str, meant: str) -> None:
+    assert f"'{meant}'" in client_run(typed).stderr
+
+
+def test_a_bad_line_of_a_batch_is_named_before_anything_runs(tmp_path: Path) -> None:
+    path = tmp_path / "cells"
+    path.write_text("message=64 messages=5\n\n# a comment\nmessage=15x\n")
+    done = client_run("--batch", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{path}:4: " in done.stderr
+
+
+def test_one_run_answers_in_a_few_readable_lines() -> None:
+    done = client_run("message=15x2", "reply=2", "write=cork", *QUICK)
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert 5 <= len(lines) <= 8 and max(map(len, lines)) <= 100
+    assert "17.00 write calls" in done.stdout
+
+
+def test_what_is_not_supported_is_said_and_recorded() -> None:
+    done = client_run("--json", "transport=unix", "write=cork", *QUICK)
+    assert done.returncode == 1
+    record = json.loads(done.stdout)
+    assert record["status"] == "unsupported"
+    assert record["reason"] in done.stderr
+
+
+def test_a_cpu_that_does_not_exist_is_not_supported() -> None:
+    (record,) = batch_run(["place=4000 messages=5"])
+    assert (record["status"], "CPU 4000" in record["reason"]) == ("unsupported", True)
+
+
+def test_a_congestion_control_that_does_not_exist_is_not_supported() -> None:
+    (record,) = batch_run(["congestion=nosuch messages=5 place=free"])
+    assert (record["status"], "congestion=nosuch" in record["reason"]) == ("unsupported", True)
+
+
+def test_a_record_written_to_a_file_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    assert client_run("--json", str(path), *QUICK).returncode == 0
+    assert json.loads(path.read_text())["status"] == "ok"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["record.json"]
+
+
+def test_words_of_a_record_run_again_are_the_same_words() -> None:
+    (first,) = batch_run(["client.chunk=4K chunk=8K message=2+2+2 write=cork:64K warmup=0s messages=10 place=free"])
+    (again,) = batch_run([" ".join(f"{key}={value}" for key, value in first["words"].items())])
+    assert again["words"] == first["words"]
+    assert first["words"]["client.chunk"] == "4K" and first["words"]["server.chunk"] == "8K"
+    assert first["words"]["message"] == "3x2"
+
+
+def test_ranges_and_lists_are_written_out() -> None:
+    (expanded,) = client_json("--expand", "message=64..1M:4,15x2", "write=cork:64K,more", "connections=1..4:+1", "rounds=5")
+    assert expanded == {
+        "words": [
+            {"key": "message", "values": ["64", "256", "1K", "4K", "16K", "64K", "256K", "1M", "15x2"]},
+            {"key": "write", "values": ["cork:64K", "more"]},
+            {"key": "connections", "values": ["1", "2", "3", "4"]},
+            {"key": "rounds", "values": ["5"]},
+        ]
+    }
+
+
+def test_fixed_work_is_divided_among_connections() -> None:
+    (record,) = batch_run(["messages=10 connections=3 warmup=0s place=free"])
+    assert [thread["messages_sent"] for thread in record["client"]["threads"]] == [4, 3, 3]
+
+
+def test_fixed_bytes_are_rounded_up_to_whole_messages() -> None:
+    (record,) = batch_run(["workload=stream message=1000 bytes=2500 warmup=0s place=free"])
+    assert record_sum(record["server"], "bytes_received") == 3000
+
+
+def test_the_warm_up_is_outside_every_figure() -> None:
+    (record,) = batch_run(["messages=100 warmup=50ms place=free"])
+    assert record_sum(record["client"], "messages_sent") == 100
+    assert record_sum(record["server"], "messages_received") == 100
+    assert record["client"]["threads"][0]["latency"]["count"] == 100
+    assert record["client"]["threads"][0]["calls"] == {"sendto": 100, "recvfrom": 100}
+
+
+def test_a_receiving_client_measures_by_its_own_clock() -> None:
+    (record,) = batch_run(["workload=stream direction=receive message=64K messages=500 place=free"])
+    assert record["server"]["drives"] and not record["client"]["drives"]
+    assert record["client"]["threads"][0]["elapsed_ns"] > 0
+
+
+def test_a_burning_replier_slows_every_request() -> None:
+    (record,) = batch_run(["spin=2ms messages=20 place=free warmup=0s"])
+    assert record["client"]["threads"][0]["latency"]["minimum"] > 2_000_000
+
+
+def test_a_touched_stream_has_a_checksum() -> None:
+    (record,) = batch_run(["workload=stream messages=20 touch=checksum place=free"])
+    assert record["server"]["threads"][0]["checksum"]
+    assert "checksum" not in record["client"]["threads"][0]
+
+
+def test_without_another_end_the_harness_is_measured() -> None:
+    (record,) = batch_run(["transport=null messages=1000 place=free"])
+    assert "server" not in record and "peer" not in record
+    assert record["client"]["threads"][0]["calls"] == {"sendto": 1000, "recvfrom": 1000}
+    assert "tcp_info" not in record["client"]["threads"][0]
+
+
+def test_unix_sockets_have_no_tcp_figures() -> None:
+    (record,) = batch_run(["transport=unix messages=10 place=free"])
+    assert "tcp_info" not in record["client"]["threads"][0]
+    assert "congestion" not in record["words"]
+
+
+def test_asked_buffers_and_congestion_control_are_read_back() -> None:
+    (record,) = batch_run(["sndbuf=64K server.rcvbuf=128K congestion=reno messages=10 place=free"])
+    client = record["client"]["threads"][0]["options"]
+    server = record["server"]["threads"][0]["options"]
+    assert client["sndbuf_bytes"] >= 65536 and server["rcvbuf_bytes"] >= 131072
+    assert client["congestion"] == server["congestion"] == "reno"
+
+
+def test_every_thread_is_pinned_where_it_was_asked_to_run() -> None:
+    (record,) = batch_run(["place=together connections=2 messages=10"])
+    for end in (record["client"], record["server"]):
+        for thread in end["threads"]:
+            (asked,) = thread["cpus"]["asked"]
+            assert thread["cpus"]["start"] == thread["cpus"]["end"] == asked
+
+
+def test_the_output_of_a_full_disk_is_an_error() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [str(CLIENT), "--batch", "-"], input="messages=5 place=free\n", stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1 and "standard output" in done.stderr

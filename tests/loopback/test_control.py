@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""The server, spoken to by hand: what it accepts, what it refuses, what it survives."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+
+import pytest
+from control import Channel, connect, data_join, long_value_receive, plan_send
+from programs import client_json, client_run, server_started
+
+VERSION = client_json("--list=json")[0]["uncork"]
+ONE_REQUEST = ["message=4", "reply=2", "messages=1", "warmup=0s", "place=free"]
+
+
+def works(address: str) -> bool:
+    """Whether the server still serves."""
+    return client_run(f"server={address}", *ONE_REQUEST).returncode == 0
+
+
+def test_a_run_can_be_done_by_hand() -> None:
+    with server_started() as server:
+        channel = Channel(server.address)
+        ready = plan_send(channel, VERSION, *ONE_REQUEST)
+        data = data_join(ready)
+        assert channel.receive()["type"] == "joined"
+        assert channel.receive()["type"] == "marked"
+        data.sendall(b"ping")
+        assert len(data.recv(2, socket.MSG_WAITALL)) == 2
+        data.shutdown(socket.SHUT_WR)
+        assert data.recv(1) == b""
+        report = long_value_receive(channel, "report")
+        assert report["threads"][0]["bytes_received"] == 4
+        assert report["threads"][0]["messages_sent"] == 1
+        assert report["strangers"] == 0
+
+
+def test_a_warm_up_ends_at_the_announced_byte() -> None:
+    with server_started() as server:
+        channel = Channel(server.address)
+        ready = plan_send(channel, VERSION, "message=4", "reply=2", "messages=1", "warmup=1s", "place=free")
+        data = data_join(ready)
+        assert channel.receive()["type"] == "joined"
+        data.sendall(b"warm")
+        data.recv(2, socket.MSG_WAITALL)
+        channel.send("drain", first=0, bytes=[8])
+        assert channel.receive()["type"] == "draining"
+        data.sendall(b"last")
+        data.recv(2, socket.MSG_WAITALL)
+        assert channel.receive()["type"] == "marked"
+        data.sendall(b"runs")
+        data.recv(2, socket.MSG_WAITALL)
+        data.shutdown(socket.SHUT_WR)
+        assert long_value_receive(channel, "report")["threads"][0]["bytes_received"] == 4
+
+
+def test_strangers_are_dropped_and_counted() -> None:
+    with server_started() as server:
+        channel = Channel(server.address)
+        ready = plan_send(channel, VERSION, *ONE_REQUEST)
+        stranger = data_join(ready, token="00" * 16)
+        assert stranger.recv(1) == b"", "a wrong token is dropped"
+        beyond = data_join(ready, index=1)
+        assert beyond.recv(1) == b"", "a connection that nobody planned is dropped"
+        silent = connect(ready["address"])
+        silent.sendall(b"half a tok")
+        data = data_join(ready)
+        again = data_join(ready)
+        assert channel.receive()["type"] == "joined"
+        assert again.recv(1) == b"", "a place is taken once"
+        assert channel.receive()["type"] == "marked"
+        data.sendall(b"ping")
+        data.recv(2, socket.MSG_WAITALL)
+        data.shutdown(socket.SHUT_WR)
+        assert long_value_receive(channel, "report")["strangers"] == 3
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        struct.pack(">I", 0),
+        struct.pack(">I", 1 << 30),
+        struct.pack(">I", 2) + b"[]",
+        struct.pack(">I", 4) + b"{{{{",
+        struct.pack(">I", 16) + b'{"type":"joined"',
+        struct.pack(">I", 17) + b'{"type":"joined"}',
+        struct.pack(">I", 15) + b'{"type":"nope"}',
+        struct.pack(">I", 15) + b'{"type":"plan"}',
+    ],
+)
+def test_garbage_ends_its_own_session_only(garbage: bytes) -> None:
+    with server_started() as server:
+        channel = connect(server.address)
+        channel.settimeout(10)
+        channel.sendall(garbage)
+        while channel.recv(4096):
+            pass
+        assert works(server.address)
+
+
+def test_another_version_is_refused_by_name() -> None:
+    with server_started() as server:
+        answer = plan_send(Channel(server.address), "9.9.9", *ONE_REQUEST)
+        assert answer["type"] == "refused"
+        assert "9.9.9" in answer["text"] and VERSION in answer["text"]
+
+
+def test_wrong_words_are_refused_by_the_same_vocabulary() -> None:
+    with server_started() as server:
+        answer = plan_send(Channel(server.address), VERSION, "mesage=4")
+        assert (answer["type"], answer["kind"]) == ("refused", "usage")
+        assert "'message'" in answer["text"]
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [
+        (["connections=5000"], "4096 threads"),
+        (["connections=4000", "chunk=1G"], "8G"),
+        (["duration=3600s", "warmup=3601s"], "3600s"),
+    ],
+)
+def test_what_is_over_a_limit_is_refused_and_not_tried(words: list[str], limit: str) -> None:
+    with server_started() as server:
+        answer = plan_send(Channel(server.address), VERSION, *words)
+        assert answer["type"] == "refused"
+        assert limit in answer["text"]
+        assert works(server.address)
+
+
+def test_a_second_client_waits_for_its_turn() -> None:
+    with server_started() as server:
+        first, second = Channel(server.address), Channel(server.address)
+        ready = plan_send(first, VERSION, *ONE_REQUEST)
+        assert ready["type"] == "ready"
+        assert plan_send(second, VERSION, *ONE_REQUEST)["type"] == "wait"
+        first.close()
+        assert second.receive()["type"] == "ready"
+
+
+def test_a_client_that_never_joins_is_ended() -> None:
+    with server_started() as server:
+        channel = Channel(server.address)
+        plan_send(channel, VERSION, "connections=2", *ONE_REQUEST[:3])
+        answer = channel.receive()
+        assert (answer["type"], answer["phase"]) == ("failed", "hello")
+        assert answer["text"].startswith("0 of 2 data connections")
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:0", "unix:{path}/control"])
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_a_server_serves_wherever_it_listens(listen: str, transport: str, tmp_path) -> None:
+    with server_started(listen.format(path=tmp_path)) as server:
+        done = client_run(
+            "--json", f"server={server.address}", f"transport={transport}", "verify=on", "message=3x1000", "messages=10"
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["status"] == "ok"
+
+
+def test_facts_of_both_ends_are_told() -> None:
+    with server_started() as server:
+        (facts,) = client_json("--facts", f"server={server.address}")
+        assert facts["client"]["id"] == facts["server"]["id"]
+        assert facts["server"]["device"]["name"] == "lo"
+        assert facts["server"]["sysctl"]["net.ipv4.tcp_congestion_control"]

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Whatever dies, the other end says who, where and why within 5 s, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from programs import SERVER, client_run, client_start, server_started
+
+WITHIN_S = 5.5  # 5 s, and the time to start and end a process under a sanitizer
+LONG = ["duration=60s", "warmup=0s", "place=free"]
+SHORT = ["messages=10", "warmup=0s", "place=free"]
+
+
+def busy(pid: int) -> None:
+    """Waits until a server runs data threads."""
+    for _ in range(1000):
+        if len(os.listdir(f"/proc/{pid}/task")) > 1 and cpu_ticks(pid) > 2:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the run never began")
+
+
+def cpu_ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def open_files(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def settled(pid: int, files: int) -> None:
+    """Waits until a server has as few descriptors and threads as before."""
+    for _ in range(int(WITHIN_S * 100)):
+        # libuv keeps its pool of helper threads once it has made random numbers
+        if open_files(pid) <= files:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{open_files(pid)} descriptors are open, {files} were before")
+
+
+WORKLOADS = [
+    ["workload=request"],
+    ["workload=stream", "message=64K"],
+    ["workload=stream", "message=64K", "direction=receive"],
+    ["workload=request", "connections=5", "transport=unix"],
+]
+
+
+@pytest.mark.parametrize("words", WORKLOADS)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_server_that_goes_away_is_named_within_5_s(words: list[str], number: signal.Signals) -> None:
+    with server_started() as server:
+        client = client_start("--json", f"server={server.address}", *words, *LONG)
+        busy(server.pid)
+        os.kill(server.pid, number)
+        began = time.monotonic()
+        out, error = client.communicate(timeout=20)
+        assert time.monotonic() - began < WITHIN_S
+        assert client.returncode == 1
+        record = json.loads(out)
+        assert (record["status"], record["phase"]) == ("failed", "run")
+        assert "server" in record["reason"] and record["peer"] == server.address
+        assert error.count("\n") == 1
+        server.process.kill()
+        server.process.wait()
+
+
+@pytest.mark.parametrize("words", WORKLOADS)
+def test_a_client_that_is_killed_leaves_nothing_in_the_server(words: list[str]) -> None:
+    with server_started() as server:
+        assert client_run(f"server={server.address}", *SHORT).returncode == 0
+        files = open_files(server.pid)
+        for _ in range(3):
+            client = client_start(f"server={server.address}", *words, *LONG)
+            time.sleep(0.3)
+            client.kill()
+            client.wait()
+        settled(server.pid, files)
+        assert client_run(f"server={server.address}", *SHORT).returncode == 0
+
+
+def test_a_client_that_is_killed_takes_its_own_server_with_it() -> None:
+    client = client_start("--json", *LONG)
+    for _ in range(500):
+        children = Path(f"/proc/{client.pid}/task/{client.pid}/children").read_text().split()
+        if children:
+            break
+        time.sleep(0.01)
+    client.kill()
+    client.wait()
+    for _ in range(int(WITHIN_S * 100)):
+        if not any(Path(f"/proc/{child}").exists() for child in children):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{children} still run")
+
+
+def test_a_server_that_is_told_to_end_tells_its_client_and_ends_well(tmp_path: Path) -> None:
+    with server_started(f"unix:{tmp_path}/control") as server:
+        client = client_start("--json", f"server={server.address}", *LONG)
+        busy(server.pid)
+        server.process.terminate()
+        assert server.process.wait(WITHIN_S) == 0
+        record = json.loads(client.communicate(timeout=20)[0])
+        assert record["status"] == "failed"
+        assert not (tmp_path / "control").exists()
+
+
+def test_the_own_server_is_started_again_after_it_died() -> None:
+    client = subprocess.Popen(
+        [str(SERVER.with_name("uncork-client")), "--batch", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert client.stdin and client.stdout
+    client.stdin.write(f"{' '.join(LONG)}\n{' '.join(SHORT)}\n")
+    client.stdin.close()
+    for _ in range(500):
+        children = Path(f"/proc/{client.pid}/task/{client.pid}/children").read_text().split()
+        if children:
+            break
+        time.sleep(0.01)
+    busy(int(children[0]))
+    os.kill(int(children[0]), signal.SIGKILL)
+    first, second, end = map(json.loads, client.stdout.read().splitlines())
+    assert client.wait(20) == 0
+    assert first["status"] == "failed" and second["status"] == "ok" and end == {"end": 2}
+
+
+def test_no_server_there_says_where_it_tried() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        done = client_run(f"server={address}", *SHORT)
+    assert done.returncode == 1
+    assert done.stderr == f"uncork-client: failed: cannot connect to {address}: Connection refused\n"
+
+
+def test_a_port_in_use_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = subprocess.run([str(SERVER), "--listen", address], capture_output=True, text=True, timeout=10)
+    assert done.returncode == 1
+    assert address in done.stderr and "in use" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--listen", "0.0.0.0:0"], "--insecure"),
+        (["--listen", "[::]:0"], "--insecure"),
+        (["--listen", "nowhere"], "HOST:PORT"),
+        (["--listen", "127.0.0.1:99999"], "HOST:PORT"),
+        (["--listen"], "needs a value"),
+        (["--lisen", "x"], "no option"),
+        ([], "--listen"),
+        (["--listen", "127.0.0.1:0", "message=64"], "takes no words"),
+    ],
+)
+def test_a_server_started_wrongly_says_so_in_one_line(arguments: list[str], says: str) -> None:
+    done = subprocess.run([str(SERVER), *arguments], capture_output=True, text=True, timeout=10)
+    assert done.returncode == 2
+    assert says in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_insecure_is_allowed_and_warned_about() -> None:
+    with server_started("0.0.0.0:0", "--insecure") as server:
+        port = server.address.rsplit(":", 1)[1]
+        assert client_run(f"server=127.0.0.1:{port}", *SHORT).returncode == 0
+        server.process.terminate()
+        server.process.wait(10)
+        assert server.process.stderr and "warning" in server.process.stderr.read()
