@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+# Curve: a metric by size with intervals, and under it its ratio to the baseline.
+# Set before this: name, headline, note, label_x, label_y, series (their number), names, colours,
+# points, dashes (arrays), base (number of the baseline, 0: none), empty (1: no value at all),
+# left, right, logarithmic_x, logarithmic_y, ratio_low, ratio_high, logarithmic_ratio, and as macros
+# tics_x, tics_blank (the same without labels), tics_text (as many as have room in text),
+# tics_ratio, tics_ratio_text.
+# Columns of name.dat: x, value, low, high, ratio, its low, its high. One block for each series.
+
+data = name.".dat"
+set macros
+do for [format in "png svg txt"] {
+    text = format eq "txt"
+    if (format eq "png") {
+        set terminal pngcairo noenhanced size 960,720 font "Sans,11" background "#ffffff"
+    }
+    if (format eq "svg") {
+        set terminal svg noenhanced size 960,720 font "Sans,11" background "#ffffff"
+    }
+    if (text) { set terminal dumb nofeed mono noenhanced size 72,18 }
+    set output name.".".format
+    set border 3
+    set tics nomirror out
+    set key outside right center reverse Left samplen 2
+    if (logarithmic_x) { set logscale x 2 }
+    if (logarithmic_y) { set logscale y 10 }
+    set xrange [left:right]
+    if (!logarithmic_y) { set yrange [0:*] }
+    if (empty) { set yrange [0:1] }
+    if (!text) {
+        if (base) { @tics_blank } else { @tics_x }
+        set grid xtics ytics lc rgb "#dddddd" lt 1
+        set multiplot title headline font "Sans,13" offset 0,-0.3
+        set lmargin at screen 0.12
+        set rmargin at screen 0.80
+        set tmargin at screen 0.93
+        set bmargin at screen (base ? 0.46 : 0.14)
+        set label 1 note at screen 0.5, screen 0.014 center font "Sans,9" \
+            textcolor rgb "#555555"
+        if (!base) { set xlabel label_x }
+        set ylabel label_y
+        set bars 0.6
+    } else {
+        @tics_text
+        set title headline
+        set xlabel label_x
+    }
+    if (text) {
+        plot for [i = 1:series] data index i-1 using 1:2 with linespoints \
+            pt i title names[i]
+    } else {
+        plot for [i = 1:series] data index i-1 using 1:2:3:4 with yerrorlines lw 1.4 \
+            pt points[i] ps 0.8 dt dashes[i] lc rgb colours[i] title names[i]
+    }
+    if (base) {
+        unset key
+        unset label 1
+        unset logscale y
+        if (logarithmic_ratio) { set logscale y 2 }
+        set yrange [ratio_low:ratio_high]
+        set xlabel label_x
+        if (!text) {
+            @tics_x
+            @tics_ratio
+            set tmargin at screen 0.42
+            set bmargin at screen 0.12
+            set ylabel "ratio to ".names[base]
+        } else {
+            set terminal dumb nofeed mono noenhanced size 72,14
+            set key outside right center reverse Left samplen 2
+            set title "ratio to ".names[base]
+            @tics_ratio_text
+        }
+        if (text) {
+            plot for [i = 1:series] data index i-1 using 1:5 with linespoints \
+                pt i title names[i]
+        } else {
+            plot 1 with lines lw 1.4 lc rgb colours[base] dt dashes[base] notitle, \
+                for [i = 1:series] data index i-1 using 1:(i == base ? NaN : $5):6:7 \
+                with yerrorlines lw 1.4 pt points[i] ps 0.8 dt dashes[i] lc rgb colours[i] notitle
+        }
+    }
+    if (!text) { unset multiplot }
+    set output
+    reset
+}

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: MIT
+"""Claims: metrics of named cells with + - * / and one comparison; parsed here, never eval'd.
+
+    claim   = sum ( ">=" | "<=" | ">" | "<" | "==" ) sum
+    sum     = product { ( "+" | "-" ) product }
+    product = factor { ( "*" | "/" ) factor }
+    factor  = "-" factor | number | "(" sum ")" | metric [ "(" words ")" ]
+
+Both sides are worked out in every round that all named cells share; the claim is decided on the
+log ratio of the two (on their difference, if one is not above 0 in some round) by the interval of
+its Hodges-Lehmann shift. Where only counts are named and each was the same in every round the
+comparison is decided exactly.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from suite import stats
+from suite.errors import UsageError
+from suite.frame import Cell, Matrix, words_match, words_parse
+from suite.metrics import METRICS, metric_find
+from suite.scenario import Claim
+from suite.summary import counts_exactly
+from suite.units import count_text, number_text, value_text
+
+COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt,
+}
+OPERATORS: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}
+TOKEN = re.compile(r"""\s*(?:
+    (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
+  | (?P<metric>[a-z][a-z0-9_]*)(?:\((?P<words>[^()]*)\))?
+  | (?P<sign>>=|<=|==|[-+*/()<>])
+  )""", re.VERBOSE)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A metric of the one cell that words select."""
+
+    metric: str
+    words: str
+
+    @property
+    def text(self) -> str:
+        """As it would stand in a claim."""
+        return f"{self.metric}({self.words})" if self.words else self.metric
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Two expressions and the sign between them."""
+
+    sign: str
+    left: Expression
+    right: Expression
+
+
+Expression = float | Reference | Operation
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A whole claim."""
+
+    left: Expression
+    sign: str
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """outcome: ok, not ok or undecided; remarks: what was measured, or why nothing can be said."""
+
+    claim: Claim
+    outcome: str
+    remarks: tuple[str, ...]
+
+
+class Undecidable(Exception):
+    """A cell that a claim names has nothing to say in this result."""
+
+
+class Parser:
+    """Recursive descent over the tokens of one claim."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.token = self.next_token()
+
+    def wrong(self, what: str) -> UsageError:
+        """The error for what was found here."""
+        return UsageError(f'claim "{self.text}": {what} at character {self.at + 1}')
+
+    def next_token(self) -> re.Match[str] | None:
+        """The token after this one; None at the end."""
+        if not self.text[self.at:].strip():
+            self.at = len(self.text)
+            return None
+        match = TOKEN.match(self.text, self.at)
+        if match is None:
+            raise self.wrong("cannot read what stands")
+        return match
+
+    def advance(self) -> re.Match[str]:
+        """Consumes this token, which is not the end."""
+        token = self.token
+        if token is None:
+            raise self.wrong("it ends too early")
+        self.at = token.end()
+        self.token = self.next_token()
+        return token
+
+    def sign_is(self, *signs: str) -> bool:
+        """Whether this token is one of signs."""
+        return self.token is not None and self.token["sign"] in signs
+
+    def parse(self) -> Comparison:
+        """The whole claim."""
+        left = self.sum()
+        if not self.sign_is(*COMPARISONS):
+            raise self.wrong("one comparison (>= <= > < ==) is needed")
+        sign = self.advance()["sign"]
+        right = self.sum()
+        if self.sign_is(*COMPARISONS):
+            raise self.wrong("a second comparison")
+        if self.token is not None:
+            raise self.wrong(f'"{self.token[0].strip()}" is not expected')
+        return Comparison(left, sign, right)
+
+    def sum(self) -> Expression:
+        """Products joined by + and -."""
+        value = self.product()
+        while self.sign_is("+", "-"):
+            value = Operation(self.advance()["sign"], value, self.product())
+        return value
+
+    def product(self) -> Expression:
+        """Factors joined by * and /."""
+        value = self.factor()
+        while self.sign_is("*", "/"):
+            value = Operation(self.advance()["sign"], value, self.factor())
+        return value
+
+    def factor(self) -> Expression:
+        """A number, a metric, something in parentheses, or the negative of one."""
+        if self.sign_is("-"):
+            self.advance()
+            return Operation("-", 0.0, self.factor())
+        if self.sign_is("("):
+            self.advance()
+            value = self.sum()
+            if not self.sign_is(")"):
+                raise self.wrong('")" is missing')
+            self.advance()
+            return value
+        start, token = self.at, self.advance()
+        if token["number"]:
+            return float(token["number"])
+        if token["metric"]:
+            metric_find(token["metric"], f'claim "{self.text}"')
+            if self.sign_is("("):
+                raise self.wrong('")" is missing after the words that begin')
+            return Reference(token["metric"], " ".join((token["words"] or "").split()))
+        self.at = start
+        raise self.wrong(f'"{token["sign"]}" is not expected')
+
+
+def claim_parse(text: str) -> Comparison:
+    """The claim as a tree; UsageError says what is wrong and where."""
+    return Parser(text).parse()
+
+
+def references_of(expression: Expression) -> Iterator[Reference]:
+    """Every metric that an expression names."""
+    if isinstance(expression, Reference):
+        yield expression
+    elif isinstance(expression, Operation):
+        yield from references_of(expression.left)
+        yield from references_of(expression.right)
+
+
+def cell_select(matrix: Matrix, reference: Reference) -> Cell:
+    """The one cell that a reference names.
+
+    UsageError: a key that no cell has, or an axis that varies and is not named. Undecidable: there
+    is no such cell here (the words of this run left it out).
+    """
+    wanted = words_parse(reference.words, reference.text)
+    cells = list(matrix.cells.values())
+    for key in wanted:
+        if not any(key in cell.words for cell in cells):
+            raise UsageError(f"{reference.text}: no cell of this result has the word {key}")
+    found = [cell for cell in cells if words_match(wanted, cell.words)]
+    if not found:
+        raise Undecidable(f"{reference.words}: this result has no such cell")
+    for axis in matrix.axes:
+        values = list(dict.fromkeys(cell.axes[axis] for cell in found))
+        if axis not in wanted and len(values) > 1:
+            raise UsageError(f"{reference.text}: {axis} varies and is not named; "
+                             f"it is one of {', '.join(value or 'none' for value in values)}")
+    return found[0]
+
+
+def values_of(matrix: Matrix, reference: Reference) -> dict[int, float]:
+    """The reference's values by round; Undecidable where it has none."""
+    cell = cell_select(matrix, reference)
+    if cell.status != "ok":
+        raise Undecidable(f"{cell.name}: {cell.status}: {'; '.join(cell.reasons)}")
+    values = matrix.rounds_of(cell.name, reference.metric)
+    if values.empty:
+        raise Undecidable(f"{cell.name}: {reference.metric} is not known here")
+    return {int(key): float(value) for key, value in values.items()}
+
+
+def evaluate(expression: Expression, values: Mapping[Reference, float]) -> float:
+    """The value of an expression in one round; UsageError for a division by 0."""
+    if isinstance(expression, Operation):
+        left, right = evaluate(expression.left, values), evaluate(expression.right, values)
+        if expression.sign == "/" and right == 0:
+            raise Undecidable("a division by 0")
+        return OPERATORS[expression.sign](left, right)
+    return values[expression] if isinstance(expression, Reference) else expression
+
+
+def outcome_of(sign: str, interval: stats.Interval, middle: float) -> str:
+    """The outcome when left over (or less) right lies in interval, and middle means equality."""
+    if sign in (">=", ">"):
+        proven, refuted = interval.low, interval.high
+        if proven > middle or (sign == ">=" and proven >= middle):
+            return "ok"
+        return "not ok" if refuted < middle or (sign == ">" and refuted <= middle) else "undecided"
+    if sign in ("<=", "<"):
+        proven, refuted = interval.high, interval.low
+        if proven < middle or (sign == "<=" and proven <= middle):
+            return "ok"
+        return "not ok" if refuted > middle or (sign == "<" and refuted >= middle) else "undecided"
+    # Equality: no interval of something measured can prove it, only refute it.
+    return "undecided" if interval.contains(middle) else "not ok"
+
+
+def measured_text(comparison: Comparison, estimate: stats.Estimate, right: float | None,
+                  by_ratio: bool) -> str:
+    """`measured 4.12, 95 % interval 3.90 to 4.31, 10 rounds`, in terms of the left side.
+
+    right is None where the right side varies; then the ratio or difference itself is shown.
+    """
+    left = comparison.left
+    unit = METRICS[left.metric].unit if isinstance(left, Reference) and right is not None else None
+
+    def text(value: float) -> str:
+        if right is not None:
+            value = value * right if by_ratio else value + right
+        return value_text(value, unit) if unit else number_text(value)
+
+    what = "measured" if right is not None else "left / right" if by_ratio else "left - right"
+    rounds = f"{estimate.pairs} round" + ("s" if estimate.pairs != 1 else "")
+    if estimate.interval is None:
+        return f"{what} {text(estimate.value)}, {rounds}: an interval needs {stats.ROUNDS_NEEDED}"
+    low, high = text(estimate.interval.low), text(estimate.interval.high)
+    return f"{what} {text(estimate.value)}, 95 % interval {low} to {high}, {rounds}"
+
+
+def sides_compare(comparison: Comparison, left: list[float],
+                  right: list[float]) -> tuple[str, str]:
+    """Outcome and remark from the values of both sides, round by round."""
+    by_ratio = min(left + right) > 0
+    if by_ratio:
+        estimate, middle = stats.ratio_estimate(left, right), 1.0
+    else:
+        differences = [a - b for a, b in zip(left, right, strict=True)]
+        estimate, middle = stats.shift_estimate(differences), 0.0
+    fixed = right[0] if not any(references_of(comparison.right)) else None
+    remark = measured_text(comparison, estimate, fixed, by_ratio)
+    if estimate.interval is None:
+        return "undecided", remark
+    return outcome_of(comparison.sign, estimate.interval, middle), remark
+
+
+def claim_decide(matrix: Matrix, claim: Claim) -> Verdict:
+    """Decides one claim; UsageError if it is not a claim about this result."""
+    comparison = claim_parse(claim.that)
+    names = [*references_of(comparison.left), *references_of(comparison.right)]
+    if not names:
+        raise UsageError(f'claim "{claim.that}": it names no metric')
+    try:
+        series = {name: values_of(matrix, name) for name in names}
+        rounds = sorted(set.intersection(*(set(values) for values in series.values())))
+        if not rounds:
+            raise Undecidable("the cells share no good round")
+        sides = []
+        for side in (comparison.left, comparison.right):
+            sides.append([evaluate(side, {name: series[name][number] for name in names})
+                          for number in rounds])
+    except Undecidable as error:
+        return Verdict(claim, "undecided", (str(error),))
+    exact = all(counts_exactly(METRICS[name.metric], list(series[name].values()))
+                for name in names)
+    if exact:
+        holds = exact_compare(comparison.sign, sides[0][0], sides[1][0])
+        remark = (f"exactly {count_text(sides[0][0])} against {count_text(sides[1][0])} "
+                  f"in all of {len(rounds)} rounds")
+        return Verdict(claim, "ok" if holds else "not ok", (remark,))
+    outcome, remark = sides_compare(comparison, sides[0], sides[1])
+    return Verdict(claim, outcome, (remark,))
+
+
+def exact_compare(sign: str, left: float, right: float) -> bool:
+    """Compares exact counts; what differs by the rounding of arithmetic only is equal."""
+    if math.isclose(left, right, rel_tol=1e-12, abs_tol=1e-12):
+        return sign in (">=", "<=", "==")
+    return COMPARISONS[sign](left, right)
+
+
+def claims_decide(matrix: Matrix) -> list[Verdict]:
+    """Every claim of the scenario, in order."""
+    return [claim_decide(matrix, claim) for claim in matrix.result.scenario.claims]
+
+
+def tap_text(verdicts: list[Verdict]) -> str:
+    """The verdicts in the Test Anything Protocol; remarks follow their line as comments."""
+    if not verdicts:
+        return "1..0 # SKIP the scenario makes no claim\n"
+    lines = [f"1..{len(verdicts)}"]
+    for number, verdict in enumerate(verdicts, start=1):
+        result = "ok" if verdict.outcome == "ok" else "not ok"
+        says = verdict.claim.says.replace("\\", "\\\\").replace("#", "\\#")
+        todo = " # TODO undecided" if verdict.outcome == "undecided" else ""
+        lines.append(f"{result} {number} - {says}{todo}")
+        lines += [f"# {remark}" for remark in (verdict.claim.that, *verdict.remarks)]
+    return "\n".join(lines) + "\n"
+
+
+def claims_status(verdicts: list[Verdict]) -> int:
+    """Exit status: 0 all ok, 1 one is not, 3 one is undecided and none is refuted."""
+    outcomes = {verdict.outcome for verdict in verdicts}
+    return 1 if "not ok" in outcomes else 3 if "undecided" in outcomes else 0

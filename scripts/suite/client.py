@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""The one way to the binaries: finds them, brings them up to date, and asks `uncork-client`.
+
+Words and their values are known to `uncork-client` alone; what it prints for programs is documented
+in docs/record.md. Its own one-line errors pass through: exit 2 becomes UsageError, others Failure.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.errors import Failure, UsageError, nearest_hint
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "release"
+BINARIES = ("uncork-client", "uncork-server")
+ASK_SECONDS = 120  # a question answers at once, but probes of a slow machine are given time
+BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
+
+
+@dataclass(frozen=True)
+class Client:
+    """The folder of both binaries; `built` is the build folder to keep up to date, if ours."""
+
+    folder: Path
+    built: Path | None
+
+    @property
+    def program(self) -> str:
+        """The path of uncork-client."""
+        return str(self.folder / "uncork-client")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What `--list=json` printed; `words` by key, in the client's order."""
+
+    document: dict[str, Any]
+    words: dict[str, dict[str, Any]]
+
+    @property
+    def version(self) -> str:
+        """The version of the tool."""
+        return str(self.document.get("uncork", "unknown"))
+
+    @property
+    def revision(self) -> str:
+        """The revision of the sources that the client was built from."""
+        return str(self.document.get("revision", "unknown"))
+
+    @property
+    def run_words(self) -> tuple[str, ...]:
+        """The words of the run, as opposed to those of a cell."""
+        return tuple(key for key, word in self.words.items() if word.get("scope") == "run")
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A word with its list or range written out, in canonical spelling."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What `--check` says of a line: words with defaults, those given and used, those unused."""
+
+    words: dict[str, str]
+    given: dict[str, str]
+    unused: tuple[str, ...]
+    unsupported: str | None
+
+
+def client_place(environ: Mapping[str, str] = os.environ) -> Client:
+    """Where the binaries should be: $UNCORK_BIN, else build/release/bin beside the repository."""
+    chosen = environ.get("UNCORK_BIN")
+    if chosen:
+        return Client(Path(chosen).expanduser().absolute(), None)
+    return Client(BUILD / "bin", BUILD)
+
+
+def client_require(client: Client) -> Client:
+    """The same client if both binaries are there; else Failure names what builds them."""
+    for name in BINARIES:
+        path = client.folder / name
+        if not os.access(path, os.X_OK) or path.is_dir():
+            chosen = "" if client.built else " (UNCORK_BIN)"
+            raise Failure(f"no {name} in {client.folder}{chosen}: {BUILD_HINT}")
+    return client
+
+
+def client_open(environ: Mapping[str, str] = os.environ) -> Client:
+    """Finds the binaries, brings our own build up to date, and checks that they are there."""
+    client = client_place(environ)
+    if client.built is not None and (client.built / "CMakeCache.txt").exists():
+        build_update(client, client.built)
+    return client_require(client)
+
+
+def stamps_read(client: Client) -> list[tuple[int, int] | None]:
+    """(size, time of change in ns) of each binary, None where it is missing."""
+    stamps: list[tuple[int, int] | None] = []
+    for name in BINARIES:
+        try:
+            status = (client.folder / name).stat()
+            stamps.append((status.st_size, status.st_mtime_ns))
+        except FileNotFoundError:
+            stamps.append(None)
+    return stamps
+
+
+def build_update(client: Client, build: Path) -> None:
+    """`cmake --build`; one line on standard error only if it changed a binary. One at a time."""
+    command = ["cmake", "--build", str(build), "--target", *BINARIES]
+    with open(build / "CMakeCache.txt", "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        before = stamps_read(client)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        except FileNotFoundError:
+            raise Failure(f"cmake is missing, {build} cannot be brought up to date: "
+                          "run scripts/demo") from None
+    if done.returncode != 0:
+        lines = (done.stdout + done.stderr).splitlines()
+        wrong = next((line for line in lines if "rror" in line), (lines or ["no output"])[-1])
+        raise Failure(f"{' '.join(command)} failed: {wrong.strip()}; "
+                      "scripts/demo sets up a machine")
+    if stamps_read(client) != before:
+        print(f"uncork: brought {build} up to date", file=sys.stderr)
+
+
+def build_digest(client: Client) -> str:
+    """What was built, as 16 hexadecimal digits: SHA-256 over both binaries."""
+    digest = hashlib.sha256()
+    for name in BINARIES:
+        digest.update(hashlib.sha256((client.folder / name).read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def exit_text(status: int) -> str:
+    """An exit status of subprocess in words."""
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"ended with status {status}"
+
+
+def complaint_text(stderr: str) -> str:
+    """The last line of standard error, without the name of the program before it."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return lines[-1].removeprefix("uncork-client: ").removeprefix("uncork: ") if lines else ""
+
+
+def client_ask(client: Client, arguments: Sequence[str], stdin: str = "") -> list[Any]:
+    """Runs uncork-client with a question and gives its lines of JSON."""
+    command = [client.program, *arguments]
+    try:
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True,
+                              errors="replace", timeout=ASK_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{client.program} {arguments[0]} did not answer in "
+                      f"{ASK_SECONDS} s") from None
+    except OSError as error:
+        raise Failure(f"{client.program} does not start: {error.strerror}") from None
+    if done.returncode != 0:
+        told = complaint_text(done.stderr)
+        raised = UsageError if done.returncode == 2 and told else Failure
+        raise raised(told or f"{client.program} {arguments[0]} {exit_text(done.returncode)}")
+    try:
+        return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+    except ValueError:
+        raise Failure(f"{client.program} {arguments[0]} printed what is not JSON: "
+                      "is it of another version?") from None
+
+
+def client_answer(client: Client, arguments: Sequence[str], key: str) -> dict[str, Any]:
+    """The one object that a question is answered with; key must be in it."""
+    answers = client_ask(client, arguments)
+    if len(answers) != 1 or not isinstance(answers[0], dict) or key not in answers[0]:
+        raise Failure(f'{client.program} {arguments[0]} answered without "{key}": '
+                      "is it of another version?")
+    return answers[0]
+
+
+def client_list(client: Client) -> Vocabulary:
+    """All words and variants: `--list=json`."""
+    document = client_answer(client, ["--list=json"], "words")
+    return Vocabulary(document, {word["key"]: word for word in document["words"]})
+
+
+def client_expand(client: Client, words: Iterable[str]) -> list[Expanded]:
+    """Lists and ranges written out, one entry per word in the order given: `--expand`."""
+    asked = list(words)
+    if not asked:
+        return []
+    answer = client_answer(client, ["--expand", *asked], "words")
+    return [Expanded(word["key"], tuple(word["values"])) for word in answer["words"]]
+
+
+def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
+    """What each line of words comes to: `--check`, one call for all lines."""
+    answers = client_ask(client, ["--check", "-"], "".join(f"{line}\n" for line in lines))
+    if not answers or answers.pop() != {"end": len(lines)} or len(answers) != len(lines):
+        raise Failure(f"{client.program} --check did not answer all of {len(lines)} lines")
+    return [Checked(answer["words"], answer["given"], tuple(answer.get("unused", ())),
+                    answer.get("unsupported")) for answer in answers]
+
+
+def client_facts(client: Client, words: Iterable[str]) -> dict[str, Any]:
+    """Facts about both ends' machines: `--facts`."""
+    return client_answer(client, ["--facts", *words], "client")
+
+
+def client_batch(client: Client) -> subprocess.Popen[bytes]:
+    """Starts `--batch -`, which runs lines from standard input, in a process group of its own.
+
+    The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id.
+    """
+    try:
+        return subprocess.Popen([client.program, "--batch", "-"], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
+    except OSError as error:
+        raise Failure(f"{client.program} does not start: {error.strerror}") from None
+
+
+def scenario_path(name: str) -> Path:
+    """The file of a scenario: a path if it looks like one, else scenarios/NAME.toml."""
+    if "/" in name or name.endswith(".toml"):
+        return Path(name)
+    path = ROOT / "scenarios" / f"{name}.toml"
+    if not path.exists():
+        hint = nearest_hint(name, scenario_names())
+        raise UsageError(f'no scenario "{name}" in {path.parent}{hint}')
+    return path
+
+
+def scenario_names() -> list[str]:
+    """The names of the scenarios that ship, in alphabetical order."""
+    return sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""The subcommands of `uncork`: one module each, one line each.
+
+A module has `HELP: str`, `arguments(parser)` and `main(options) -> int`. It is imported only when
+it is asked for, so that `uncork run` does not wait for pandas.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+COMMANDS = (
+    "run",
+    "list",
+    "table",
+    "show",
+    "check",
+    "plot",
+)
+
+
+def command_load(name: str) -> ModuleType:
+    """The module of one subcommand; name is one of COMMANDS."""
+    return importlib.import_module(f"{__name__}.{name}")

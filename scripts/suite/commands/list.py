@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""`uncork list`: scenarios, words, and variants with what this machine supports."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from suite.client import (
+    ROOT, Vocabulary, client_list, client_open, scenario_names,
+)
+from suite.scenario import Scenario, scenario_load
+from suite.units import size_text
+
+HELP = "scenarios, words with their defaults, strategies, and what this machine supports"
+WIDTH_MAX = 100
+BOUND_MAX = 2**40  # what is larger than this only keeps a number from overflowing
+DURATIONS = (("s", 10**9), ("ms", 10**6), ("us", 1000), ("ns", 1))
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of `uncork list`."""
+    parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
+
+
+def scenarios_read() -> list[Scenario]:
+    """The scenarios that ship."""
+    return [scenario_load(ROOT / "scenarios" / f"{name}.toml") for name in scenario_names()]
+
+
+def rows_text(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
+    """Two columns: a name, and a text that wraps in its column."""
+    listed = list(rows)
+    column = max((len(name) for name, _ in listed if len(name) <= 28), default=0) + 2
+    lines = []
+    for name, text in listed:
+        wrapped = textwrap.wrap(text, max(width - column - 2, 30)) or [""]
+        if len(name) > column - 2:
+            lines.append(f"  {name}")
+        else:
+            lines.append(f"  {name:<{column}}{wrapped.pop(0)}".rstrip())
+        lines += [f"  {'':<{column}}{line}" for line in wrapped]
+    return lines
+
+
+def bound_text(number: int, unit: str) -> str:
+    """A bound as it would be typed: sizes in K, M, G, durations (ns) in the largest whole unit."""
+    if unit == "bytes":
+        return size_text(number)
+    if unit == "duration":
+        return next((f"{number // factor}{name}" for name, factor in DURATIONS
+                     if number % factor == 0))
+    return str(number)
+
+
+def bounds_text(word: Mapping[str, Any]) -> str:
+    """`1 to 10000`, `1 to 1G bytes`, or nothing for words without bounds."""
+    if "minimum" not in word or "maximum" not in word:
+        return ""
+    unit = str(word.get("unit", ""))
+    low, high = (bound_text(word[key], unit) for key in ("minimum", "maximum"))
+    if word["maximum"] > BOUND_MAX and unit != "duration":
+        return f"from {low}"
+    return f"{low} to {high} {'' if unit in ('duration', word['key']) else unit}".strip()
+
+
+def word_row(word: Mapping[str, Any]) -> tuple[str, str]:
+    """A word with its default, its help, its values, and whether ends may differ."""
+    default = word.get("default")
+    name = f"{word['key']}={default}" if default is not None else f"{word['key']}="
+    parts = [str(word.get("help", "")).rstrip(".")]
+    choices = word.get("choices")
+    if choices:
+        parts.append(", ".join(str(choice) for choice in choices))
+    elif bounds_text(word):
+        parts.append(bounds_text(word))
+    if word.get("ends"):
+        parts.append("each end")
+    return name, "; ".join(part for part in parts if part)
+
+
+def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
+    """A variant with its help and where this machine does not support it."""
+    name = variant["name"] + (":SIZE" if variant.get("parameter") else "")
+    text = str(variant.get("help", "")).rstrip(".")
+    missing = variant.get("unsupported") or {}
+    # A reason begins with the words that it was asked for, which stand here already.
+    reasons = [f"not on {where}: {why.rpartition(' here: ')[2]}" for where, why in missing.items()]
+    return name, "; ".join([text, *reasons])
+
+
+def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> str:
+    """Everything, readable in width columns."""
+    words = vocabulary.words.values()
+    lines = ["Scenarios (uncork run NAME)"]
+    lines += rows_text(((item.name, item.question) for item in scenarios), width)
+    lines += ["", "Words (key=value; with their defaults; each end: client.KEY, server.KEY too)"]
+    lines += rows_text((word_row(word) for word in words if word.get("scope") != "run"), width)
+    lines += ["", "Words of a whole matrix (uncork run only)"]
+    lines += rows_text((word_row(word) for word in words if word.get("scope") == "run"), width)
+    for axis, variants in vocabulary.document.get("variants", {}).items():
+        lines += ["", f"{axis.capitalize()}"]
+        lines += rows_text((variant_row(variant) for variant in variants), width)
+    return "\n".join(lines)
+
+
+def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
+    """What the client printed, with the scenarios beside it."""
+    listed = [{"name": item.name, "question": item.question, "source": item.source}
+              for item in scenarios]
+    return json.dumps(vocabulary.document | {"scenarios": listed}, indent=1, ensure_ascii=False)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Prints the list."""
+    vocabulary = client_list(client_open())
+    scenarios = scenarios_read()
+    if options.json:
+        print(list_json(vocabulary, scenarios))
+    else:
+        width = min(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MAX)
+        print(list_text(vocabulary, scenarios, width))
+    return 0

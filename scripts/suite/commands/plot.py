@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""`uncork plot RESULTS [-o DIR]`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+from pathlib import Path
+
+from suite.errors import Failure
+from suite.frame import matrix_build
+from suite.plot import Drawing, drawings_make
+from suite.results import result_load
+
+HELP = "a result as pictures: png, svg and 72 columns of text, with their .dat and .gp"
+ROOT = Path(__file__).resolve().parents[3]
+FORMATS = ("png", "svg", "txt")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of `uncork plot`."""
+    parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
+    parser.add_argument("-o", dest="folder", type=Path, metavar="DIR",
+                        help="where the pictures go (default: plots/NAME of this repository)")
+
+
+def gnuplot_run(script: Path) -> None:
+    """Runs a script in its folder; Failure with gnuplot's own complaint."""
+    try:
+        done = subprocess.run(["gnuplot", script.name], cwd=script.parent, capture_output=True,
+                              text=True, errors="replace", stdin=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise Failure("gnuplot is missing: install the package gnuplot-nox (apt) or gnuplot (dnf), "
+                      "or run scripts/demo") from None
+    if done.returncode != 0:  # a series without any value is a warning, and is no error
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip(" ^\n")]
+        raise Failure(f"{script}: gnuplot says: {lines[-1] if lines else 'nothing'}")
+
+
+def text_clean(path: Path) -> None:
+    """Takes blanks at line ends and superfluous empty lines out of an ASCII picture."""
+    lines = [line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()]
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+    path.write_text(f"{text}\n", encoding="utf-8")
+
+
+def drawing_write(drawing: Drawing, folder: Path) -> list[Path]:
+    """Writes NAME.dat and NAME.gp, draws, and gives the pictures."""
+    template = (ROOT / "plots" / f"{drawing.template}.gp").read_text(encoding="utf-8")
+    (folder / f"{drawing.name}.dat").write_text(drawing.data, encoding="utf-8")
+    script = folder / f"{drawing.name}.gp"
+    script.write_text(drawing.settings + template, encoding="utf-8")
+    gnuplot_run(script)
+    text_clean(folder / f"{drawing.name}.txt")
+    return [folder / f"{drawing.name}.{kind}" for kind in FORMATS]
+
+
+def main(options: argparse.Namespace) -> int:
+    """Draws, and prints the name of each picture."""
+    matrix = matrix_build(result_load(options.results))
+    folder = options.folder or ROOT / "plots" / matrix.result.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for drawing in drawings_make(matrix):
+        for path in drawing_write(drawing, folder):
+            print(path)
+    return 0

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+"""`uncork run [SCENARIO] [word=value ...]`: measures a matrix and prints its table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from suite.client import (
+    ROOT, Client, build_digest, client_list, client_open, scenario_path,
+)
+from suite.commands import command_load
+from suite.errors import Failure, Interrupted, UsageError, nearest_hint
+from suite.hosts import hosts_collect, hosts_header
+from suite.journal import (
+    RECORDS, Identity, Journal, document_read, folder_find, folder_name, journal_close,
+    journal_continue, journal_create, left_runs, session_total,
+)
+from suite.metrics import metric_find
+from suite.plan import Plan, plan_make, plan_seeded, selector_expand
+from suite.progress import Pace, clock_text, round_text, watch_open
+from suite.run import matrix_run, runs_seconds, signals_unify
+from suite.scenario import Scenario, scenario_load
+from suite.schedule import Run, round_order, seed_draw
+
+HELP = "measure: a scenario by name, words, or both; words override the scenario's"
+WORDS_NAME = "words"  # the name of a run without a scenario
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of `uncork run`."""
+    parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
+                        help='a scenario (scenarios/NAME.toml or a path) and words; '
+                             'not="a=1 b=2" leaves out cells, and may be repeated')
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path,
+                        help="folder of the result (default: results/NAME-YYYYmmdd-HHMMSS, in the "
+                             "repository or $UNCORK_RESULTS)")
+    parser.add_argument("-n", "--dry-run", action="store_true",
+                        help="only say what would run, how long, and as which commands")
+    parser.add_argument("--more", action="store_true",
+                        help="add a session to a finished result: as many rounds again")
+
+
+def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, list[str]]:
+    """(scenario, its file, words) from what stood in the shell."""
+    names = [argument for argument in arguments if "=" not in argument]
+    words = [argument for argument in arguments if "=" in argument]
+    if len(names) > 1:
+        raise UsageError(f'one scenario at a time, not "{names[0]}" and "{names[1]}"')
+    if names:
+        path = scenario_path(names[0])
+        return scenario_load(path), path, words
+    if not words:
+        raise UsageError("nothing to run: give a scenario or words (uncork list shows both)")
+    return Scenario(WORDS_NAME), None, words
+
+
+def results_place() -> Path:
+    """Where folders of results go without -o."""
+    chosen = os.environ.get("UNCORK_RESULTS")
+    return Path(chosen) if chosen else ROOT / "results"
+
+
+def selectors_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """(words, where they stand) of claims and published figures."""
+    from suite.claims import claim_parse, references_of  # pandas is slow to import
+    for figure in scenario.published:
+        yield figure.words, f'[published] words "{figure.words}": '
+    for claim in scenario.claims:
+        comparison = claim_parse(claim.that)
+        for side in (comparison.left, comparison.right):
+            for reference in references_of(side):
+                yield reference.words, f'[claim] that "{reference.text}": '
+
+
+def answers_check(client: Client, scenario: Scenario, path: Path) -> None:
+    """Refuses metrics, words and axes that the scenario's answers could not be made from."""
+    for figure in scenario.published:
+        metric_find(figure.metric, f"{path}: [published] metric")
+    for column in scenario.table.columns if scenario.table else ():
+        metric_find(column, f"{path}: [table] columns")
+    words = client_list(client).words
+    axes = [("[table] rows", row) for row in (scenario.table.rows if scenario.table else ())]
+    for picture in scenario.pictures:
+        if picture.metric:
+            metric_find(picture.metric, f"{path}: [picture] metric")
+        axes += [("[picture] x", picture.x)] if picture.x else []
+    for where, axis in axes:
+        if axis.split(".")[-1] not in words:
+            raise UsageError(f"{path}: {where}: unknown word {axis}{nearest_hint(axis, words)}")
+    try:
+        selectors = dict(selectors_of(scenario))
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    for text, where in selectors.items():
+        if text:
+            selector_expand(client, text, f"{path}: {where}")
+
+
+def estimate_text(runs: Sequence[Run], times: int = 1) -> str:
+    """How long the runs take so many times over: `about 0:38`, `at least 0:05` for fixed work."""
+    seconds, unknown = runs_seconds(runs)
+    return f"{'at least' if unknown else 'about'} {clock_text(seconds * times)}"
+
+
+def plan_text(plan: Plan) -> str:
+    """What `-n` prints: how much, how long, then every cell as a command."""
+    cells = plan.runnable
+    runs = round_order(cells, 0, 1)
+    rounds = plan.rounds + 1
+    lines = [f"# {plan.scenario.name}: {plan.scenario.question}".rstrip(": ")]
+    lines.append(f"# {len(cells)} cells, {len(runs)} runs a round (baseline cells twice), "
+                 f"{plan.rounds} rounds and a warm-up: {len(runs) * rounds} runs, "
+                 f"{estimate_text(runs, rounds)}")
+    lines.append(f"# varies: {', '.join(plan.axes) or 'nothing'}; "
+                 f"baseline: {plan.baseline or 'the only cell'}; "
+                 f"seed: {'random' if plan.seed is None else plan.seed}")
+    lines += [f"# {note}" for note in plan.notes]
+    lines += [f"uncork-client {shlex.join(cell.name.split())}"
+              + ("  # baseline" if cell.baseline else "") for cell in cells]
+    lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
+              for cell in plan.cells if cell.unsupported is not None]
+    return "\n".join(lines)
+
+
+def say(text: str) -> None:
+    """One line for the person who waits."""
+    print(f"uncork: {text}", file=sys.stderr, flush=True)
+
+
+def journal_open(
+    options: argparse.Namespace, plan: Plan, identity: Identity, hosts: dict[str, Any],
+) -> Journal:
+    """The folder to write: resumed, added to, or new (design, "The shell")."""
+    results = results_place()
+    folder = options.output
+    if folder is None:
+        folder = folder_find(results, plan, identity, options.more)
+        if folder is None and options.more:
+            raise UsageError(f"no finished result of this plan and build in {results} "
+                             "to add a session to")
+    if folder is not None:
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"{folder} is a file: -o takes a folder")
+        if document_read(folder) is not None:
+            return journal_continue(folder, plan, identity, hosts, options.more)
+        if options.more:
+            raise UsageError(f"{folder} has no result to add a session to")
+    seeded = plan if plan.seed is not None else plan_seeded(plan, seed_draw())
+    return journal_create(folder or folder_name(results, plan.scenario.name), seeded, identity,
+                          hosts)
+
+
+def header_say(plan: Plan, journal: Journal, runs: Sequence[Run], machine: str) -> None:
+    """The machine, then the folder and what is to do in it."""
+    say(machine)
+    for note in plan.notes:
+        say(note)
+    total, folder = session_total(journal), path_text(journal.folder)
+    if journal.resumed and runs:
+        first, done = runs[0], total - len(runs)
+        last = journal.document["sessions"][-1]["rounds"][1]
+        say(f"resuming {folder} at {round_text(first.round, last)}, {first.cell.name} "
+            f"({done} of {total} runs done), {estimate_text(runs)}")
+    else:
+        out = len(plan.cells) - len(plan.runnable)
+        cells = f"{len(plan.runnable)} cells" + (f" and {out} unsupported" if out else "")
+        say(f"{plan.scenario.name}: {cells}, {total} runs, {estimate_text(runs)}, into {folder}")
+
+
+def path_text(path: Path) -> str:
+    """The path as short as it can be typed from here."""
+    absolute = path.absolute()
+    here = Path.cwd()
+    return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
+
+
+def journal_run(client: Client, plan: Plan, journal: Journal, machine: str) -> None:
+    """Runs what is left; Interrupted says how to go on."""
+    runs = left_runs(journal)
+    header_say(plan, journal, runs, machine)
+    seconds, _ = runs_seconds(runs)
+    pace = Pace(len(runs), seconds / len(runs) if runs else 0.0)
+    last = journal.document["sessions"][-1]["rounds"][1]
+    try:
+        with watch_open(pace, plan.axes, last) as watch:
+            matrix_run(client, journal, runs, watch)
+    except KeyboardInterrupt:
+        total, left = session_total(journal), len(left_runs(journal))
+        raise Interrupted(
+            f"interrupted: {total - left} of {total} runs are kept in "
+            f"{path_text(journal.folder)}; to go on: uncork {shlex.join(sys.argv[1:])}") from None
+
+
+def outcome_check(journal: Journal) -> None:
+    """Says how many runs failed; Failure where a cell has nothing but failures."""
+    statuses: dict[str, list[str]] = {}
+    reasons: list[str] = []
+    with open(journal.folder / RECORDS, "rb") as file:
+        for line in file:
+            record = json.loads(line)
+            if record["run"].get("session") == journal.session:
+                statuses.setdefault(record["run"]["cell"], []).append(record["status"])
+                if record["status"] == "failed":
+                    reasons.append(str(record.get("reason", "no reason given")))
+    if reasons:
+        say(f"{len(reasons)} of {sum(map(len, statuses.values()))} runs failed: {reasons[-1]}")
+    lost = [cell for cell, found in statuses.items() if set(found) == {"failed"}]
+    if lost:
+        more = f" (and {len(lost) - 1} more cells)" if len(lost) > 1 else ""
+        raise Failure(f"every run of {lost[0]}{more} failed: {reasons[-1]}")
+
+
+def table_print(folder: Path) -> None:
+    """The folder, and its table as `uncork table` prints it."""
+    print(path_text(folder), flush=True)
+    table = command_load("table")
+    parser = argparse.ArgumentParser()
+    table.arguments(parser)
+    table.main(parser.parse_args([str(folder)]))
+
+
+def main(options: argparse.Namespace) -> int:
+    """Plans, runs or says what would run, and prints the table."""
+    scenario, path, words = scenario_choose(options.words)
+    client = client_open()
+    plan = plan_make(client, scenario, path, words)
+    if path is not None:
+        answers_check(client, scenario, path)
+    if options.dry_run:
+        print(plan_text(plan))
+        return 0
+    signals_unify()
+    hosts, mine = hosts_collect(client, plan)
+    vocabulary = client_list(client)
+    identity = Identity(vocabulary.version, vocabulary.revision, build_digest(client), mine)
+    journal = journal_open(options, plan, identity, hosts)
+    try:
+        journal_run(client, plan, journal, hosts_header(hosts, mine))
+        table_print(journal.folder)
+        outcome_check(journal)
+    finally:
+        journal_close(journal)
+    return 0

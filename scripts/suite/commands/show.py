@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""`uncork show RESULTS CELL`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from suite.frame import matrix_build
+from suite.results import result_load
+from suite.show import cell_choose, show_text
+
+HELP = "one cell explained: counts, CPU, placement, options, every round"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of `uncork show`."""
+    parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
+    parser.add_argument("cell", nargs="*", metavar="WORD",
+                        help="words that select one cell, place=together write=cork")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Prints the explanation."""
+    matrix = matrix_build(result_load(options.results))
+    width = max(shutil.get_terminal_size((100, 24)).columns, 40)
+    print(show_text(matrix, cell_choose(matrix, options.cell), width), end="")
+    return 0

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""`uncork table RESULTS [rows=...] [columns=...]`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from suite.errors import UsageError, nearest_hint
+from suite.frame import matrix_build
+from suite.results import result_load
+from suite.scenario import Table
+from suite.summary import summary_build
+from suite.table import layout_choose, table_csv, table_json, table_markdown, table_text
+
+HELP = "a result as a table: medians with intervals, beside what others published"
+WORDS = ("rows", "columns")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of `uncork table`."""
+    parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
+    parser.add_argument("words", nargs="*", metavar="WORD",
+                        help="rows=place,write columns=time_per_message,segments_per_message")
+    style = parser.add_mutually_exclusive_group()
+    style.add_argument("--csv", action="store_true", help="base units, one line per cell")
+    style.add_argument("--json", action="store_true", help="everything that is known")
+    style.add_argument("--md", action="store_true", help="a Markdown table")
+
+
+def words_read(words: list[str], default: Table | None) -> Table:
+    """rows= and columns= of the shell over those of the scenario."""
+    chosen: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key not in WORDS:
+            raise UsageError(f'"{word}": table takes rows=... and columns=...'
+                             f"{nearest_hint(key, WORDS) if equals else ''}")
+        names = tuple(value.split(","))
+        if key in chosen or len(set(names)) < len(names):
+            raise UsageError(f'"{word}": {key if key in chosen else "a name"} is given twice')
+        if "" in names:
+            raise UsageError(f'"{word}": an empty name')
+        chosen[key] = names
+    default = default or Table((), ())
+    return Table(chosen.get("rows", default.rows), chosen.get("columns", default.columns))
+
+
+def main(options: argparse.Namespace) -> int:
+    """Prints the table."""
+    result = result_load(options.results)
+    asked = words_read(options.words, result.scenario.table)
+    matrix = matrix_build(result)
+    layout = layout_choose(matrix, asked.rows, asked.columns)
+    summary = summary_build(matrix, layout.metrics)
+    if options.csv:
+        text = table_csv(summary)
+    elif options.json:
+        text = table_json(summary)
+    elif options.md:
+        text = table_markdown(summary, layout)
+    else:
+        text = table_text(summary, layout, max(shutil.get_terminal_size((100, 24)).columns, 40))
+    print(text, end="")
+    return 0

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""Curves: a metric along one axis, with a ratio panel under it. Pure: gives the text of the files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from suite import stats
+from suite.frame import Cell, Matrix, baseline_words
+from suite.metrics import Metric
+from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_array, gnuplot_string,
+                           headline_text, name_safe, note_text, number_data, x_value)
+from suite.summary import Figure
+from suite.table import axis_values
+from suite.units import Scale, size_parse, size_text
+
+# Okabe and Ito's colours without yellow; from the eighth series on they return dashed.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1)
+
+
+def positions_make(matrix: Matrix, x: str) -> tuple[dict[str, float], bool]:
+    """Where each value of the axis stands, and whether on a logarithmic axis.
+
+    Messages stand at their bytes, as the records tell them; other sizes at their number. Values
+    that are no different numbers above 0 (`default`) stand side by side instead.
+    """
+    values = list(dict.fromkeys(x_value(cell, x) for cell in matrix.cells.values()))
+    numbers: dict[str, float | None] = {value: size_parse(value) for value in values}
+    if x == "message":
+        for record in matrix.result.records:
+            cell = matrix.cells[record["run"]["cell"]]
+            for end in ("client", "server"):
+                part = record.get(end, {})
+                if part.get("drives") and "message_bytes" in part:
+                    numbers[x_value(cell, x)] = part["message_bytes"]
+    known = [number for number in numbers.values() if number]
+    if len(known) == len(values) == len(set(known)):
+        return {value: float(number) for value, number in numbers.items() if number}, True
+    return {value: float(index) for index, value in enumerate(values)}, False
+
+
+def ratio_settings(ratios: Sequence[float]) -> list[str]:
+    """Range, scale and tics of the ratio panel: logarithmic if the ratios span a lot."""
+    low, high = min([*ratios, 1.0]), max([*ratios, 1.0])
+    steep = high / low > 2
+    reach = max(high - low, 0.04) * 0.12
+    commands = ['set ytics autofreq; set format y "%gx"'] * 2
+    if steep:
+        commands = [f"set ytics ({tics})" for tics in (ratio_tics(low, high, 8),
+                                                       ratio_tics(low, high, 4))]
+    return [f"ratio_low = {number_data(low / 1.1 if steep else low - reach)}",
+            f"ratio_high = {number_data(high * 1.1 if steep else high + reach)}",
+            f"logarithmic_ratio = {int(steep)}",
+            f"tics_ratio = {gnuplot_string(commands[0])}",
+            f"tics_ratio_text = {gnuplot_string(commands[1])}"]
+
+
+def ratio_tics(low: float, high: float, most: int) -> str:
+    """At most that many round ratios from low to high, 1 among them, as gnuplot's list of tics."""
+    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5),
+                   (1, 3), (1,)):
+        tics = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
+        tics = [tic for tic in tics if low / 1.1 <= tic <= high * 1.1]
+        if len(tics) <= most or digits == (1,):
+            break
+    return ", ".join(f'"{tic:g}x" {tic:g}' for tic in tics[::-(-len(tics) // most)])
+
+
+def curve_line(position: float, figure: Figure | None, scale: Scale) -> str:
+    """One line of a curve .dat."""
+    if figure is None:
+        return " ".join([number_data(position)] + ["NaN"] * 6)
+    centre = scale.apply(figure.median)
+    numbers: list[float | None] = [position, centre]
+    numbers += [scale.apply(figure.interval.low), scale.apply(figure.interval.high)] \
+        if figure.interval else [centre, centre]
+    if figure.ratio is None:
+        numbers += [None] * 3
+    else:
+        within = figure.ratio.interval
+        numbers += [figure.ratio.value, within.low if within else figure.ratio.value,
+                    within.high if within else figure.ratio.value]
+    return " ".join(map(number_data, numbers))
+
+
+def curve_draw(matrix: Matrix, plan: Plan) -> list[Drawing]:
+    """One picture for each combination of the axes other than x and the series."""
+    x = plan.x or ""
+    others = tuple(axis for axis in matrix.axes if axis != x)
+    inner, outer = others[-1:], others[:-1]
+    figures = figures_of(matrix, plan.metric)
+    cells = list(matrix.cells.values())
+    drawings = []
+    for values in axis_values(cells, outer):
+        inside = [c for c in cells if tuple(c.axes[axis] for axis in outer) == values]
+        place = " ".join(f"{axis}={value}" for axis, value in zip(outer, values, strict=True))
+        name = name_safe("-".join([plan.name, *values]))
+        drawings.append(curve_build(matrix, plan, inside, inner, place, name, figures))
+    return drawings
+
+
+def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[str, ...],
+                place: str, name: str, figures: Mapping[str, Figure]) -> Drawing:
+    """One picture of the cells; inner is the axis of the series, or empty for a single one."""
+    x = plan.x or ""
+    positions, logarithmic = positions_make(matrix, x)
+    scale = figures_scale({c.name: figures[c.name] for c in cells if c.name in figures},
+                          plan.metric)
+    series: dict[str, list[Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: positions[x_value(cell, x)]):
+        series.setdefault(" ".join(cell.axes[axis] or "none" for axis in inner), []).append(cell)
+    order = [names[0] or plan.metric.name for names in axis_values(cells, inner)] if inner else [""]
+    blocks = []
+    for label in order:
+        lines = [f"# {label or plan.metric.name}"]
+        lines += [curve_line(positions[x_value(cell, x)], figures.get(cell.name), scale)
+                  for cell in series[label]]
+        blocks.append("\n".join(lines) + "\n")
+    used = [figures[cell.name] for cell in cells if cell.name in figures]
+    base = baseline_words(matrix)
+    base_at = next((number for number, label in enumerate(order, start=1)
+                    if inner and base == {inner[0]: label}), 0)
+    settings = [
+        f"name = {gnuplot_string(name)}",
+        f"headline = {gnuplot_string(headline_text(matrix, plan.metric, scale.unit, place))}",
+        f"note = {gnuplot_string(note_text(matrix))}",
+        f"empty = {int(not used)}",
+        *series_settings([series_label(label or plan.metric.name, series[label], figures)
+                          for label in order], base_at),
+        *axes_settings(x, positions, logarithmic, scale, plan.metric, used),
+        *ratio_settings([end for figure in used if figure.ratio
+                         for end in ratio_ends(figure.ratio)]),
+    ]
+    return Drawing(name, "curve", "\n\n".join(blocks), "\n".join(settings) + "\n")
+
+
+def ratio_ends(ratio: stats.Estimate) -> Iterable[float]:
+    """Everything of a ratio that must fit into its panel."""
+    return (ratio.interval.low, ratio.interval.high) if ratio.interval else (ratio.value,)
+
+
+def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure]) -> str:
+    """What the key says of a series; one without any value is still named there."""
+    return label if any(cell.name in figures for cell in cells) else f"{label} (none)"
+
+
+def series_settings(labels: Sequence[str], base: int) -> list[str]:
+    """Names, colours, points and dashes of the series; base is the number of the baseline."""
+    count = len(labels)
+    return [
+        f"series = {count}", f"base = {base}", gnuplot_array("names", labels),
+        gnuplot_array("colours", [COLOURS[i % len(COLOURS)] for i in range(count)]),
+        gnuplot_array("points", [POINTS[i % len(POINTS)] for i in range(count)]),
+        gnuplot_array("dashes", [1 + (i // len(COLOURS)) % 4 for i in range(count)]),
+    ]
+
+
+def axes_settings(x: str, positions: Mapping[str, float], logarithmic: bool, scale: Scale,
+                  metric: Metric, figures: Sequence[Figure]) -> list[str]:
+    """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot."""
+    ordered = sorted(positions.values())
+    low, high = (ordered[0] / 1.3, ordered[-1] * 1.3) if logarithmic else \
+        (ordered[0] - 0.4, ordered[-1] + 0.4)
+    labels = [(size_text(at) if value.isdigit() and logarithmic else value, at)
+              for value, at in sorted(positions.items(), key=lambda item: item[1])]
+    values = [figure.median for figure in figures if figure.median > 0]
+    steep = bool(values) and max(values) > 300 * min(values)
+    return [
+        f"left = {number_data(low)}", f"right = {number_data(high)}",
+        f"logarithmic_x = {int(logarithmic)}", f"logarithmic_y = {int(steep)}",
+        f"tics_x = {gnuplot_string(xtics_text(labels))}",
+        f"tics_blank = {gnuplot_string(xtics_text([('', at) for _, at in labels]))}",
+        f"tics_text = {gnuplot_string(xtics_text(labels[::math.ceil(len(labels) / 8)]))}",
+        f"label_x = {gnuplot_string(x + (', bytes' if x == 'message' else ''))}",
+        f"label_y = {gnuplot_string(scale.unit or metric.name.replace('_', ' '))}",
+    ]
+
+
+def xtics_text(labels: Sequence[tuple[str, float]]) -> str:
+    """The gnuplot command for these tics."""
+    return "set xtics (" + ", ".join(f'"{label}" {at:g}' for label, at in labels) + ")"

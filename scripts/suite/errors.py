@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Errors that a user can cause: one clear line each, never a traceback.
+
+`__main__` is the only place that turns them into text on standard error and an exit status.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UncorkError(Exception):
+    """One line that says what was wrong, where, and what would be right."""
+
+    status = 1
+
+
+class UsageError(UncorkError):
+    """What the user wrote is wrong: exit status 2."""
+
+    status = 2
+
+
+class Failure(UncorkError):
+    """What was asked for is right but could not be done: exit status 1."""
+
+    status = 1
+
+
+class Interrupted(UncorkError):
+    """The user pressed Ctrl-C: exit status 130, as a shell gives it for SIGINT."""
+
+    status = 130
+
+
+def nearest_hint(word: str, choices: Iterable[str]) -> str:
+    """`: did you mean X?` for the choice nearest to word, else a list of all when they are few."""
+    names = sorted(choices)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if close:
+        return f": did you mean {close[0]}?"
+    if 0 < len(names) <= 12:
+        return f" (there is {', '.join(names)})"
+    return ""

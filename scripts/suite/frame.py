@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""Records -> frames: one row per record, then one value per (cell, round) and metric.
+
+Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. Where
+a cell ran twice in a round (the A/A pair) its value of the round is the mean of the two, so that
+a round stays one observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from suite import stats
+from suite.errors import UsageError
+from suite.metrics import METRICS, metrics_compute
+from suite.results import Result
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the plan and how its counted runs went.
+
+    axes: the words that vary, in order; "" where the cell does not use one.
+    status: ok, unsupported, failed (no run succeeded) or missing (not run yet).
+    """
+
+    name: str
+    words: Mapping[str, str]
+    given: Mapping[str, str]
+    axes: Mapping[str, str]
+    baseline: bool
+    status: str
+    reasons: tuple[str, ...]
+    runs_ok: int
+    runs_failed: int
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A result as frames.
+
+    frame: one row per record: status, reason, cell, label, round, position, axes, metrics.
+    values: mean of the good counted runs, indexed by (cell, round), one column per metric.
+    """
+
+    result: Result
+    frame: pd.DataFrame
+    values: pd.DataFrame
+    cells: Mapping[str, Cell]
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The words that vary, in order: the last varies fastest."""
+        return tuple(self.result.plan["axes"])
+
+    @property
+    def rounds(self) -> int:
+        """How many counted rounds have at least one record."""
+        return int(self.frame.loc[self.frame["round"] > 0, "round"].nunique())
+
+    def rounds_of(self, cell: str, metric: str) -> pd.Series:
+        """The values of a metric of a cell, indexed by round, ascending; empty if there is none."""
+        if cell not in self.values.index.get_level_values("cell"):
+            return pd.Series(dtype=float)
+        return self.values.loc[cell, metric].dropna()
+
+
+def words_parse(text: str, where: str) -> dict[str, str]:
+    """`key=value key=value` as a dictionary; UsageError if it is something else."""
+    words: dict[str, str] = {}
+    for word in text.split():
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
+            raise UsageError(f'{where}: "{word}" is no word: key=value')
+        if key in words:
+            raise UsageError(f"{where}: {key} is given twice")
+        words[key] = value
+    return words
+
+
+def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
+    """Whether words has every one of wanted."""
+    return all(words.get(key) == value for key, value in wanted.items())
+
+
+def frame_build(result: Result) -> pd.DataFrame:
+    """One row per record, in the order in which they were run."""
+    axes = result.plan["axes"]
+    words = {cell["cell"]: {**cell["words"], **cell.get("given", {})}
+             for cell in result.plan["cells"]}
+    rows = []
+    for record in result.records:
+        run = record["run"]
+        row: dict[str, Any] = {
+            "status": record["status"], "reason": record.get("reason", ""), "cell": run["cell"],
+            "label": run["label"], "round": run["round"], "position": run.get("position"),
+        }
+        row |= {axis: words[run["cell"]].get(axis, "") for axis in axes}
+        rows.append(row | metrics_compute(record))
+    frame = pd.DataFrame(rows)
+    return frame.astype(dict.fromkeys(METRICS, float))
+
+
+def status_of(runs: pd.DataFrame) -> tuple[str, tuple[str, ...], int, int]:
+    """Status, reasons, good and failed counted runs of one cell from all rows of its records.
+
+    Round 0 counts here only where it is all there is.
+    """
+    counted = runs[runs["round"] > 0]
+    told = counted if len(counted) else runs[runs["status"] != "ok"]
+    statuses = list(told["status"])
+    reasons = tuple(dict.fromkeys(told.loc[told["status"] != "ok", "reason"]))
+    good = int((counted["status"] == "ok").sum())
+    failed = int((counted["status"] == "failed").sum())
+    for status in ("ok", "unsupported", "failed"):
+        if status in statuses:
+            return status, reasons, good, failed
+    return "missing", ("not run yet",), good, failed
+
+
+def cells_build(result: Result, frame: pd.DataFrame) -> dict[str, Cell]:
+    """The cells of the plan in order, by name."""
+    groups = dict(tuple(frame.groupby("cell")))
+    cells = {}
+    for entry in result.plan["cells"]:
+        words = {**entry["words"], **entry.get("given", {})}
+        status, reasons, good, failed = status_of(groups.get(entry["cell"], frame.iloc[:0]))
+        if status == "missing" and entry.get("unsupported"):
+            status, reasons = "unsupported", (entry["unsupported"],)
+        cells[entry["cell"]] = Cell(
+            name=entry["cell"], words=words, given=entry.get("given", {}),
+            axes={axis: words.get(axis, "") for axis in result.plan["axes"]},
+            baseline=bool(entry.get("baseline")), status=status, reasons=reasons,
+            runs_ok=good, runs_failed=failed)
+    return cells
+
+
+def matrix_build(result: Result) -> Matrix:
+    """All frames of a result."""
+    frame = frame_build(result)
+    good = frame[(frame["round"] > 0) & (frame["status"] == "ok")]
+    values = good.groupby(["cell", "round"], sort=True)[list(METRICS)].mean()
+    return Matrix(result, frame, values, cells_build(result, frame))
+
+
+def baseline_words(matrix: Matrix) -> dict[str, str]:
+    """The axes that make a cell a baseline: the plan's word, else what all baseline cells share.
+
+    Of a list of values (`write=nodelay,cork`) the first is what others are compared with.
+    """
+    given = matrix.result.plan.get("baseline") or ""
+    words = words_parse(given, "plan.json: baseline")
+    chosen = {key: value.split(",")[0] for key, value in words.items() if key in matrix.axes}
+    if chosen:
+        return chosen
+    marked = [cell.axes for cell in matrix.cells.values() if cell.baseline]
+    return {axis: marked[0][axis] for axis in matrix.axes
+            if marked and len({axes[axis] for axes in marked}) == 1}
+
+
+def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str]) -> Cell | None:
+    """The cell that differs from this one in the baseline's words only; None if there is none."""
+    if not base:
+        return None
+    wanted = {**cell.axes, **base}
+    return next((other for other in matrix.cells.values() if other.axes == wanted), None)
+
+
+def ratio_between(matrix: Matrix, cell: str, base: str, metric: str) -> stats.Estimate | None:
+    """cell / base over the rounds that both have; None if there are none or a value is not > 0."""
+    new, old = matrix.rounds_of(cell, metric), matrix.rounds_of(base, metric)
+    shared = new.index.intersection(old.index)
+    if not len(shared) or (new[shared] <= 0).any() or (old[shared] <= 0).any():
+        return None
+    return stats.ratio_estimate(new[shared].to_numpy(), old[shared].to_numpy())
+
+
+def same_pairs(matrix: Matrix, metric: str) -> Iterable[stats.Estimate]:
+    """A'/A of every cell that ran twice a round, over the complete pairs."""
+    frame = matrix.frame
+    good = frame[(frame["round"] > 0) & (frame["status"] == "ok")]
+    doubled = good[good["cell"].isin(good.loc[good["label"] == "A'", "cell"])]
+    for _, runs in doubled.groupby("cell", sort=False):
+        pairs = runs.pivot(index="round", columns="label", values=metric)
+        if {"A", "A'"} <= set(pairs.columns):
+            pairs = pairs[["A", "A'"]].dropna()
+            if len(pairs) and (pairs > 0).all(axis=None):
+                yield stats.ratio_estimate(pairs["A'"].to_numpy(), pairs["A"].to_numpy())
+
+
+def same_band(matrix: Matrix, metric: str) -> float | None:
+    """The A/A band of a metric as a fraction; None below 6 complete pairs."""
+    return stats.same_band(same_pairs(matrix, metric))

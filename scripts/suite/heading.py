@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""What must be known before a figure is read: units, machine, placement, congestion, rounds, noise.
+
+Gives (label, text) pairs; used by tables, `show` and, shortened, by pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from suite import stats
+from suite.frame import Matrix
+from suite.summary import Summary
+from suite.units import Scale, percent_text
+
+
+def host_text(facts: Mapping[str, Any]) -> str:
+    """One machine in one line: processor, CPUs, system and kernel, virtualisation."""
+    cpus = facts.get("cpus_online")
+    virtual = facts.get("virtualisation", "none")
+    parts = [str(facts.get("cpu", "")), f"{cpus} CPU{'s' if cpus != 1 else ''}" if cpus else "",
+             f"{facts.get('system', '')} {facts.get('kernel', '')}",
+             virtual if virtual != "none" else ""]
+    return ", ".join(" ".join(part.split()) for part in parts if part.strip()) or "unknown"
+
+
+def machines_text(matrix: Matrix) -> str:
+    """Every machine of the records."""
+    hosts = matrix.result.hosts.values()
+    return "; ".join(dict.fromkeys(host_text(facts) for facts in hosts)) or "unknown"
+
+
+def threads_of(matrix: Matrix) -> Iterable[Mapping[str, Any]]:
+    """The data threads of all good counted runs, both ends."""
+    for record in matrix.result.records:
+        if record["status"] == "ok" and record["run"]["round"] > 0:
+            for end in ("client", "server"):
+                yield from record.get(end, {}).get("threads", ())
+
+
+def congestion_text(matrix: Matrix) -> str:
+    """The congestion control that was read back from the sockets; none where they have none."""
+    names = {thread.get("options", {}).get("congestion") for thread in threads_of(matrix)}
+    return ", ".join(sorted(name for name in names if name)) or ("none" if names else "unknown")
+
+
+def word_text(matrix: Matrix, key: str) -> str:
+    """The values of a word over all cells, in order."""
+    values = dict.fromkeys(cell.words.get(key, "") for cell in matrix.cells.values())
+    return ", ".join(value for value in values if value) or "unknown"
+
+
+def rounds_text(matrix: Matrix) -> str:
+    """How many rounds, of how many, and in which order."""
+    plan, done = matrix.result.plan, matrix.rounds
+    sessions = plan.get("sessions", [])
+    planned = max((session["rounds"][1] for session in sessions), default=plan.get("rounds", 0))
+    of = f" of {planned}" if planned > done else ""
+    several = f" in {len(sessions)} sessions" if len(sessions) > 1 else ""
+    seed = plan.get("seed")
+    return (f"{done}{of}{several}, every cell once in each, in fresh random order"
+            + (f", seed {seed}" if seed is not None else "") + "; medians")
+
+
+def bands_text(summary: Summary) -> str:
+    """What the machine invents: the A/A band of each metric that is no count."""
+    measured = [metric for metric in summary.metrics if not metric.counts]
+    known = [(metric.name, summary.bands[metric.name]) for metric in measured]
+    parts = [f"{percent_text(band)} of {name}" for name, band in known if band is not None]
+    if parts:
+        return "this machine invents " + ", ".join(parts)
+    return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
+
+
+def metric_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:
+    """Each metric with its unit and which way is better."""
+    pairs = []
+    for metric in summary.metrics:
+        unit = scales[metric.name].unit
+        pairs.append((metric.name, ", ".join(filter(None, (unit, f"{metric.better} is better")))))
+    return pairs
+
+
+def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
+    """Machine, placement, congestion control and rounds."""
+    return [
+        ("machine", machines_text(matrix)),
+        ("place", word_text(matrix, "place") + f"; congestion {congestion_text(matrix)}"),
+        ("rounds", rounds_text(matrix)),
+    ]
+
+
+def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:
+    """Everything above a table."""
+    source = summary.matrix.result.scenario.source
+    return ([("source", source)] if source else []) + metric_pairs(summary, scales) + \
+        machine_pairs(summary.matrix) + [("A/A", bands_text(summary))]

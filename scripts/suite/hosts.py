@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""What hosts.json keeps: facts of both ends' machines, and what only the runner knows."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from typing import Any
+
+from suite.client import ROOT, Client, client_facts
+from suite.errors import Failure
+from suite.plan import Plan
+
+
+def command_line(command: list[str]) -> str | None:
+    """The first line that a command prints; None where it is missing or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True,
+                              errors="replace")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = (done.stdout or done.stderr).splitlines()
+    return lines[0].strip() if lines else None
+
+
+def runner_facts() -> dict[str, str]:
+    """The runner's own versions; what is not there is absent."""
+    facts = {
+        "python": platform.python_version(),
+        "gnuplot": command_line(["gnuplot", "--version"]),
+        "kernel": platform.release(),
+        "project": command_line(["git", "-C", str(ROOT), "describe", "--always", "--dirty",
+                                 "--tags"]),
+    }
+    return {key: value for key, value in facts.items() if value}
+
+
+def hosts_collect(client: Client, plan: Plan) -> tuple[dict[str, Any], str]:
+    """(hosts by id, id of the client's machine); the first cell that can run names the ends."""
+    cell = plan.runnable[0].name.split() if plan.runnable else []
+    answer = client_facts(client, cell)
+    hosts: dict[str, Any] = {}
+    for end in ("server", "client"):
+        facts = answer.get(end)
+        if facts is None:
+            continue
+        if not isinstance(facts.get("id"), str):
+            raise Failure(f"{client.program} --facts names no id of the {end}'s machine")
+        hosts[facts["id"]] = {key: value for key, value in facts.items() if key != "id"}
+    mine = answer["client"]["id"]
+    hosts[mine]["runner"] = runner_facts()
+    return hosts, mine
+
+
+def hosts_header(hosts: dict[str, Any], mine: str) -> str:
+    """One line about the runner's machine; what the client does not know is left out."""
+    facts = hosts[mine]
+    cpus, kind = facts.get("cpus_online"), facts.get("virtualisation")
+    parts = [
+        facts.get("distribution"),
+        " ".join(str(facts[key]) for key in ("system", "kernel") if key in facts),
+        " x ".join(str(fact) for fact in (cpus, facts.get("cpu")) if fact),
+        kind if kind != "none" else None,
+    ]
+    return ", ".join(str(part) for part in parts if part)

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: MIT
+"""The folder of a result while it is written: nothing that was measured is lost by any kill.
+
+Records are appended to records.jsonl, flushed and synced run by run; a torn last line is cut off
+when the matrix is resumed, and that run is done again. One runner writes a folder at a time: it
+holds a lock (flock(2)) on records.jsonl, which the kernel drops with the process.
+
+plan.json has, beside what docs/record.md names, `sessions`: one entry per start of the runner that
+began rounds of its own, `{"session", "boot", "started_unix_ns", "rounds": [first, last]}`. Going on
+with an unfinished session, on the same boot and build, is still that session.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.errors import Failure, UsageError
+from suite.plan import Cell, Plan, plan_seeded
+from suite.scenario import scenario_text
+from suite.schedule import LABEL, WARMUP_ROUND, Run, runs_per_round, schedule_make
+
+SCHEMA = 1
+RECORDS = "records.jsonl"
+CREATED_FIRST = {RECORDS, "scenario.toml", "hosts.json", "plan.json.new", "hosts.json.new",
+                 "scenario.toml.new"}  # all that a start which was killed may leave behind
+Key = tuple[str, int, str, str]  # session, round, cell, label
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What must be the same for runs to be of one session: the build and the boot."""
+
+    uncork: str
+    revision: str
+    build: str
+    boot: str
+
+
+@dataclass
+class Journal:
+    """An open result: its plan document, the session being run, and what is done already."""
+
+    folder: Path
+    document: dict[str, Any]
+    session: str
+    done: set[Key]
+    descriptor: int
+
+    @property
+    def resumed(self) -> bool:
+        """Whether runs of this session were stored by an earlier start."""
+        return any(key[0] == self.session for key in self.done)
+
+
+def key_of(record: dict[str, Any]) -> Key:
+    """What makes a record one of its kind."""
+    run = record["run"]
+    return run.get("session", ""), run["round"], run["cell"], run["label"]
+
+
+def cell_entry(cell: Cell) -> dict[str, Any]:
+    """A cell as plan.json has it."""
+    entry = {"cell": cell.name, "words": cell.words, "given": cell.given,
+             "baseline": cell.baseline}
+    return entry if cell.unsupported is None else entry | {"unsupported": cell.unsupported}
+
+
+def plan_document(plan: Plan, identity: Identity) -> dict[str, Any]:
+    """plan.json without its sessions."""
+    return {
+        "schema": SCHEMA, "name": plan.scenario.name, "uncork": identity.uncork,
+        "revision": identity.revision, "build": identity.build, "boot": identity.boot,
+        "seed": plan.seed, "rounds": plan.rounds, "baseline": plan.baseline,
+        "axes": list(plan.axes), "cells": [cell_entry(cell) for cell in plan.cells],
+    }
+
+
+def plan_same(document: dict[str, Any], plan: Plan) -> bool:
+    """Whether a stored plan is this one; a seed counts only if this one was given a seed."""
+    mine = {"name": plan.scenario.name, "rounds": plan.rounds, "baseline": plan.baseline,
+            "axes": list(plan.axes)}
+    if plan.seed is not None:
+        mine["seed"] = plan.seed
+    cells = [cell_entry(cell) for cell in plan.cells]
+    return (all(document.get(key) == value for key, value in mine.items())
+            and cells_bare(document["cells"]) == cells_bare(cells))
+
+
+def cells_bare(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Cells without what the machine had to say about them: another boot may say otherwise."""
+    return [{key: value for key, value in entry.items() if key != "unsupported"}
+            for entry in entries]
+
+
+def document_cells(document: dict[str, Any]) -> list[Cell]:
+    """The cells of plan.json."""
+    return [Cell(entry["cell"], entry["words"], entry["given"], entry["baseline"],
+                 entry.get("unsupported")) for entry in document["cells"]]
+
+
+def session_rounds(session: dict[str, Any]) -> range:
+    """The numbers of a session's counted rounds."""
+    first, last = session["rounds"]
+    return range(first, last + 1)
+
+
+def session_schedule(document: dict[str, Any], session: dict[str, Any]) -> Iterator[Run]:
+    """All runs of one session in order."""
+    runnable = [cell for cell in document_cells(document) if cell.unsupported is None]
+    return schedule_make(runnable, session_rounds(session), document["seed"])
+
+
+def session_begin(document: dict[str, Any], boot: str) -> dict[str, Any]:
+    """A new session after those of the document: as many rounds again, numbers going on."""
+    last = max((entry["rounds"][1] for entry in document["sessions"]), default=0)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return {"session": f"{stamp}-{secrets.token_hex(3)}", "boot": boot,
+            "started_unix_ns": time.time_ns(), "rounds": [last + 1, last + document["rounds"]]}
+
+
+def session_left(document: dict[str, Any], session: dict[str, Any], done: set[Key]) -> list[Run]:
+    """The runs of a session that have no record yet, in order."""
+    name = session["session"]
+    return [run for run in session_schedule(document, session)
+            if (name, run.round, run.cell.name, run.label) not in done]
+
+
+def file_write(path: Path, text: str) -> None:
+    """Replaces a file as a whole: a reader, or a kill, finds the old one or the new one."""
+    fresh = path.with_name(path.name + ".new")
+    with open(fresh, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, path)
+
+
+def json_text(value: Any) -> str:
+    """JSON for a file that people may look at."""
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def document_read(folder: Path) -> dict[str, Any] | None:
+    """plan.json of a folder, None where there is none; UsageError for a newer schema."""
+    path = folder / "plan.json"
+    try:
+        document = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise Failure(f"{path}: damaged: {error}") from None
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if not isinstance(schema, int):
+        raise Failure(f"{path}: damaged: it has no schema")
+    if schema > SCHEMA:
+        raise UsageError(f"{path}: schema {schema} is of a newer uncork; "
+                         f"this one writes schema {SCHEMA}")
+    if not document.get("sessions"):
+        raise Failure(f"{path}: damaged: it has no sessions")
+    return document
+
+
+def records_open(folder: Path) -> int:
+    """Opens records.jsonl to append, and takes the folder's lock; Failure if another has it."""
+    descriptor = os.open(folder / RECORDS, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise Failure(f"{folder} is being written by another uncork run") from None
+    return descriptor
+
+
+def records_recover(folder: Path, descriptor: int) -> set[Key]:
+    """What is done already; a torn last line is cut off. Failure where a whole line is damaged."""
+    data = (folder / RECORDS).read_bytes()
+    whole = data.rfind(b"\n") + 1
+    if whole != len(data):
+        os.ftruncate(descriptor, whole)
+    done = set()
+    for number, line in enumerate(data[:whole].splitlines(), start=1):
+        try:
+            done.add(key_of(json.loads(line)))
+        except (ValueError, KeyError, TypeError):
+            raise Failure(f"{folder / RECORDS}:{number}: not a record, "
+                          "so it cannot be continued") from None
+    return done
+
+
+def record_append(journal: Journal, record: dict[str, Any]) -> None:
+    """Stores one record: written in one piece, flushed and synced before it returns."""
+    line = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    view = memoryview(line)
+    while view:
+        view = view[os.write(journal.descriptor, view):]
+    os.fsync(journal.descriptor)
+    journal.done.add(key_of(record))
+
+
+def unsupported_store(journal: Journal) -> None:
+    """One record, of round 0, for each cell that this machine cannot run."""
+    for cell in document_cells(journal.document):
+        key = (journal.session, WARMUP_ROUND, cell.name, LABEL)
+        if cell.unsupported is None or key in journal.done:
+            continue
+        record_append(journal, {
+            "schema": SCHEMA, "uncork": journal.document["uncork"], "status": "unsupported",
+            "reason": cell.unsupported, "words": cell.words,
+            "run": {"cell": cell.name, "label": LABEL, "round": WARMUP_ROUND,
+                    "session": journal.session},
+        })
+
+
+def folder_prepare(folder: Path) -> None:
+    """Makes the folder of a new result; UsageError where it holds something else."""
+    folder.mkdir(parents=True, exist_ok=True)
+    strange = {path.name for path in folder.iterdir()} - CREATED_FIRST
+    if strange:
+        raise UsageError(f"{folder} is no result and not empty ({sorted(strange)[0]}): "
+                         "choose another folder with -o")
+
+
+def journal_create(
+    folder: Path, plan: Plan, identity: Identity, hosts: dict[str, Any],
+) -> Journal:
+    """Starts a result in folder, which is new or empty; plan.json comes last and makes it one."""
+    folder_prepare(folder)
+    descriptor = records_open(folder)
+    try:
+        if os.fstat(descriptor).st_size:
+            raise UsageError(f"{folder} has records but no plan.json: "
+                             "choose another folder with -o")
+        document: dict[str, Any] = plan_document(plan, identity) | {"sessions": []}
+        session = session_begin(document, identity.boot)
+        document["sessions"].append(session)
+        file_write(folder / "scenario.toml", scenario_text(plan.scenario))
+        file_write(folder / "hosts.json", json_text(hosts))
+        file_write(folder / "plan.json", json_text(document))
+        journal = Journal(folder, document, session["session"], set(), descriptor)
+        unsupported_store(journal)
+        return journal
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def build_refuse(folder: Path, document: dict[str, Any], identity: Identity) -> None:
+    """Refuses to mix two builds in one folder, naming both."""
+    if document["build"] != identity.build:
+        raise UsageError(
+            f"{folder} was measured with another build ({document['revision']}, "
+            f"{document['build']}; this one is {identity.revision}, {identity.build}): "
+            "choose another folder with -o")
+
+
+def boot_refuse(folder: Path, session: dict[str, Any], identity: Identity) -> None:
+    """Refuses to go on with a session that another boot began, naming both."""
+    if session["boot"] != identity.boot:
+        raise UsageError(
+            f"{folder} was measured on another boot ({session['boot']}; this one is "
+            f"{identity.boot}): choose another folder with -o, or add a session of this boot "
+            "with --more")
+
+
+def hosts_merge(folder: Path, hosts: dict[str, Any]) -> None:
+    """Adds machines to hosts.json; those that are there stay as they were found first."""
+    path = folder / "hosts.json"
+    try:
+        known = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        known = {}
+    if hosts.keys() - known.keys():
+        file_write(path, json_text(hosts | known))
+
+
+def session_choose(
+    folder: Path, document: dict[str, Any], done: set[Key], identity: Identity, more: bool,
+) -> dict[str, Any]:
+    """The session to run: the last one where it is unfinished, with more a new one."""
+    session = document["sessions"][-1]
+    left = len(session_left(document, session, done))
+    if more:
+        if left and session["boot"] == identity.boot:
+            raise UsageError(f"{folder} has {left} runs left: finish it without --more first")
+        return session_begin(document, identity.boot)
+    boot_refuse(folder, session, identity)
+    if not left:
+        raise UsageError(f"{folder} is finished: add a session with --more, "
+                         "or choose another folder with -o")
+    return session
+
+
+def journal_continue(
+    folder: Path, plan: Plan, identity: Identity, hosts: dict[str, Any], more: bool,
+) -> Journal:
+    """Goes on with a folder that has a plan: its unfinished session, or with more a new one.
+
+    UsageError where it has another plan, is finished (without more), or is of another build or
+    boot.
+    """
+    descriptor = records_open(folder)
+    try:
+        document = document_read(folder)
+        if document is None:
+            raise Failure(f"{folder / 'plan.json'} is gone")
+        build_refuse(folder, document, identity)
+        if not plan_same(document, plan):
+            raise UsageError(f"{folder} has another plan: choose another folder with -o")
+        done = records_recover(folder, descriptor)
+        session = session_choose(folder, document, done, identity, more)
+        if more:
+            document["sessions"].append(session)
+            file_write(folder / "plan.json", json_text(document))
+        # The cells are the same; what is claimed about them may have been edited since.
+        as_run = plan_seeded(plan, document["seed"]).scenario
+        file_write(folder / "scenario.toml", scenario_text(as_run))
+        hosts_merge(folder, hosts)
+        journal = Journal(folder, document, session["session"], done, descriptor)
+        unsupported_store(journal)
+        return journal
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def folder_finished(folder: Path, document: dict[str, Any]) -> bool:
+    """Whether the last session of a folder is finished; reads only."""
+    data = (folder / RECORDS).read_bytes() if (folder / RECORDS).exists() else b""
+    keys = set()
+    for line in data[:data.rfind(b"\n") + 1].splitlines():
+        try:
+            keys.add(key_of(json.loads(line)))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return not session_left(document, document["sessions"][-1], keys)
+
+
+def folders_read(results: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The results in a folder of results, newest first; what is not ours to read is passed by."""
+    found = []
+    for folder in results.iterdir() if results.is_dir() else ():
+        try:
+            document = document_read(folder)
+        except (Failure, UsageError):
+            continue
+        if document is not None:
+            found.append((document["sessions"][0]["started_unix_ns"], folder, document))
+    for _, folder, document in sorted(found, key=lambda entry: entry[0], reverse=True):
+        yield folder, document
+
+
+def folder_find(results: Path, plan: Plan, identity: Identity, more: bool) -> Path | None:
+    """The newest folder to go on with: unfinished, of this plan, build and boot; with more, the
+    newest finished one of this plan and build."""
+    for folder, document in folders_read(results):
+        if plan_same(document, plan) and document["build"] == identity.build:
+            same_boot = document["sessions"][-1]["boot"] == identity.boot
+            if (more or same_boot) and folder_finished(folder, document) == more:
+                return folder
+    return None
+
+
+def folder_name(results: Path, name: str) -> Path:
+    """results/NAME-YYYYmmdd-HHMMSS, with a number where two start in one second."""
+    stem = results / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = (stem, *(stem.with_name(f"{stem.name}-{number}") for number in range(2, 1000)))
+    return next(path for path in names if not path.exists())
+
+
+def left_runs(journal: Journal) -> list[Run]:
+    """What the journal's session still has to run, in order."""
+    return session_left(journal.document, journal.document["sessions"][-1], journal.done)
+
+
+def session_total(journal: Journal) -> int:
+    """All runs of the journal's session."""
+    runnable = [cell for cell in document_cells(journal.document) if cell.unsupported is None]
+    return runs_per_round(runnable) * (len(session_rounds(journal.document["sessions"][-1])) + 1)
+
+
+def journal_close(journal: Journal) -> None:
+    """Gives the lock back."""
+    os.close(journal.descriptor)

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: MIT
+"""What is derived from a record: the one table of metrics.
+
+A metric is a row of METRICS; adding one is adding a row. A formula takes a Run (a record of status
+`ok`, shape as in docs/record.md) and gives a value in the unit of the row, or None where the
+record does not know it: an input that is absent never becomes a zero.
+
+Terms. The *driver* is the end that sends `message`, the *other* end answers or receives;
+`transport=null` has a driver only. *Messages* of a run are those the driver finished (`request`)
+or the receiver took out of its socket (`stream`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from suite.errors import UsageError, nearest_hint
+
+NANOSECOND = 1e-9
+
+
+def threads_sum(end: dict[str, Any] | None, *path: str) -> float | None:
+    """The sum over an end's threads of the number at path; None if one of them lacks it."""
+    total = 0.0
+    threads = (end or {}).get("threads")
+    for thread in threads or ():
+        value: Any = thread
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is None:
+            return None
+        total += value
+    return total if threads else None
+
+
+def elapsed_longest(end: dict[str, Any] | None) -> float | None:
+    """The longest measured interval of an end's threads, in seconds."""
+    intervals = [thread.get("elapsed_ns") for thread in (end or {}).get("threads", ())]
+    if not intervals or None in intervals:
+        return None
+    return max(intervals) * NANOSECOND
+
+
+def quotient(numerator: float | None, denominator: float | None) -> float | None:
+    """numerator / denominator; None where one of them is unknown or nothing was done."""
+    if numerator is None or not denominator:
+        return None
+    return numerator / denominator
+
+
+def total(*parts: float | None) -> float | None:
+    """The sum; None if one part is unknown."""
+    return None if None in parts else sum(part for part in parts if part is not None)
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Latencies of all threads of the driver: bins are (low, width, count), ascending, in ns."""
+
+    count: int
+    maximum: float
+    minimum: float
+    bins: tuple[tuple[int, int, int], ...]
+
+    def quantile(self, share: float) -> float | None:
+        """The value, in ns, at rank ceil(share * count): the middle of its bin.
+
+        None if fewer than 1 / (1 - share) values were counted: the tail was not seen.
+        """
+        if self.count * (1 - share) < 1 - 1e-9:
+            return None
+        rank, seen = math.ceil(share * self.count - 1e-9), 0
+        for low, width, count in self.bins:
+            seen += count
+            if seen >= rank:
+                return min(max(low + (width - 1) / 2, self.minimum), self.maximum)
+        return None
+
+
+def histograms_merge(parts: list[dict[str, Any]]) -> Histogram:
+    """One histogram of several; bins of one low have one width."""
+    counts: dict[tuple[int, int], int] = {}
+    for part in parts:
+        for low, width, count in part["bins"]:
+            counts[low, width] = counts.get((low, width), 0) + count
+    bins = tuple((low, width, count) for (low, width), count in sorted(counts.items()))
+    return Histogram(sum(part["count"] for part in parts), max(p["maximum"] for p in parts),
+                     min(p["minimum"] for p in parts), bins)
+
+
+class Run:
+    """A record of status `ok` with the roles of its ends worked out; read-only."""
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        self.record = record
+        self.client: dict[str, Any] | None = record.get("client")
+        self.server: dict[str, Any] | None = record.get("server")
+        self.workload: str = record.get("words", {}).get("workload", "")
+        self.streams = self.workload == "stream"
+
+    @cached_property
+    def ends(self) -> list[dict[str, Any]]:
+        """The ends that the record has."""
+        return [end for end in (self.client, self.server) if end is not None]
+
+    @cached_property
+    def driver(self) -> dict[str, Any] | None:
+        """The end that sends `message`."""
+        return next((end for end in self.ends if end.get("drives")), None)
+
+    @cached_property
+    def other(self) -> dict[str, Any] | None:
+        """The end that does not drive; None for transport=null."""
+        return next((end for end in self.ends if not end.get("drives")), None)
+
+    @cached_property
+    def messages(self) -> float | None:
+        """Messages of the run: finished by the driver, or received at the end of a stream."""
+        if self.streams and self.other is not None:
+            return threads_sum(self.other, "messages_received")
+        return threads_sum(self.driver, "messages_sent")
+
+    @cached_property
+    def elapsed(self) -> float | None:
+        """Seconds that those messages took: of the driver, or of the receiver of a stream."""
+        return elapsed_longest(self.other if self.streams and self.other else self.driver)
+
+    @cached_property
+    def payload(self) -> float | None:
+        """Bytes of `message` that the other end received."""
+        return threads_sum(self.other, "bytes_received")
+
+    @cached_property
+    def latency(self) -> Histogram | None:
+        """Latencies of the driver's threads, merged."""
+        threads = (self.driver or {}).get("threads", ())
+        parts = [thread["latency"] for thread in threads if "latency" in thread]
+        if self.streams or not parts or len(parts) < len(threads):
+            return None
+        return histograms_merge(parts)
+
+    def cpu(self, end: dict[str, Any] | None) -> float | None:
+        """CPU seconds of an end's data threads, user and system."""
+        spent = total(threads_sum(end, "cpu", "user_ns"), threads_sum(end, "cpu", "system_ns"))
+        return None if spent is None else spent * NANOSECOND
+
+    def cpu_all(self) -> float | None:
+        """CPU seconds of the data threads of every end that there is."""
+        return total(*(self.cpu(end) for end in self.ends)) if self.ends else None
+
+
+def time_per_message(run: Run) -> float | None:
+    """request: mean time of one request on a connection; stream: receiver's time per message."""
+    if run.streams:
+        return quotient(run.elapsed, run.messages)
+    spent = 0.0
+    for thread in (run.driver or {}).get("threads", ()):
+        if "elapsed_ns" not in thread:
+            return None
+        spent += thread["elapsed_ns"] * thread.get("connections", 1) * NANOSECOND
+    return quotient(spent or None, run.messages)
+
+
+def bandwidth(run: Run) -> float | None:
+    """Bits of payload of `message` that arrived, by the receiver's time or the driver's."""
+    return quotient(None if run.payload is None else 8 * run.payload, run.elapsed)
+
+
+def segments(end: dict[str, Any] | None) -> float | None:
+    """Data segments that an end sent, each once, per message that it sent."""
+    sent = threads_sum(end, "tcp_info", "data_segs_out", "sum")
+    return quotient(sent, threads_sum(end, "messages_sent"))
+
+
+def sends(end: dict[str, Any] | None) -> float | None:
+    """Calls on the write path of an end per message that it sent."""
+    return quotient(threads_sum(end, "write_calls"), threads_sum(end, "messages_sent"))
+
+
+def syscalls(run: Run, end: dict[str, Any] | None) -> float | None:
+    """All calls on the data path of an end, per message of the run."""
+    calls = total(threads_sum(end, "write_calls"), threads_sum(end, "read_calls"))
+    return quotient(calls, run.messages)
+
+
+def latency_quantile(share: float) -> Callable[[Run], float | None]:
+    """The formula of one quantile of the latency, in seconds."""
+    def quantile(run: Run) -> float | None:
+        value = run.latency.quantile(share) if run.latency else None
+        return None if value is None else value * NANOSECOND
+    return quantile
+
+
+def latency_maximum(run: Run) -> float | None:
+    """The largest latency, exact, in seconds."""
+    return run.latency.maximum * NANOSECOND if run.latency else None
+
+
+def cpu_part(key: str) -> Callable[[Run], float | None]:
+    """CPU seconds of one kind over the data threads of every end."""
+    def part(run: Run) -> float | None:
+        spent = total(*(threads_sum(end, "cpu", key) for end in run.ends)) if run.ends else None
+        return None if spent is None else spent * NANOSECOND
+    return part
+
+
+def wall_time(run: Run) -> float | None:
+    """Seconds from the start of the run to its finished record."""
+    wall_ns = run.record.get("wall_ns")
+    return None if wall_ns is None else wall_ns * NANOSECOND
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One row: unit is the base unit (in CSV too); better is `lower` or `higher`."""
+
+    name: str
+    unit: str
+    better: str
+    formula: Callable[[Run], float | None]
+    means: str
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts events per message, and so can be exact."""
+        return self.unit == "1"
+
+
+METRICS = {metric.name: metric for metric in (
+    Metric("time_per_message", "s", "lower", time_per_message,
+           "request: mean time of a request on its connection; stream: receiver's time"),
+    Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
+           "all messages by the longest interval of a thread"),
+    Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
+    Metric("segments_per_message", "1", "lower", lambda run: segments(run.driver),
+           "data segments of the end that sends messages, each counted once"),
+    Metric("segments_per_reply", "1", "lower",
+           lambda run: None if run.streams else segments(run.other),
+           "data segments of the end that sends replies"),
+    Metric("sends_per_message", "1", "lower", lambda run: sends(run.driver),
+           "write-path calls of the end that sends messages, cork's setsockopt included"),
+    Metric("sends_per_reply", "1", "lower", lambda run: None if run.streams else sends(run.other),
+           "write-path calls of the end that sends replies"),
+    Metric("syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.client),
+           "all data-path calls of the client"),
+    Metric("server_syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.server),
+           "all data-path calls of the server"),
+    Metric("cpu_per_message", "s", "lower", lambda run: quotient(run.cpu_all(), run.messages),
+           "CPU of the data threads of both ends"),
+    Metric("client_cpu_per_message", "s", "lower",
+           lambda run: quotient(run.cpu(run.client), run.messages), "CPU of the client's threads"),
+    Metric("server_cpu_per_message", "s", "lower",
+           lambda run: quotient(run.cpu(run.server), run.messages), "CPU of the server's threads"),
+    Metric("cpu_per_byte", "s", "lower", lambda run: quotient(run.cpu_all(), run.payload),
+           "CPU of both ends per byte of payload at the receiver"),
+    Metric("latency_p50", "s", "lower", latency_quantile(0.50), "half of the requests are faster"),
+    Metric("latency_p90", "s", "lower", latency_quantile(0.90), "9 of 10 requests are faster"),
+    Metric("latency_p99", "s", "lower", latency_quantile(0.99), "99 of 100 requests are faster"),
+    Metric("latency_p999", "s", "lower", latency_quantile(0.999), "999 of 1000 are faster"),
+    Metric("latency_max", "s", "lower", latency_maximum, "the slowest request"),
+    Metric("time", "s", "lower", wall_time, "the whole run, connecting and warming up included"),
+    Metric("user", "s", "lower", cpu_part("user_ns"), "CPU of both ends in user mode"),
+    Metric("system", "s", "lower", cpu_part("system_ns"), "CPU of both ends in the kernel"),
+)}
+
+
+def metric_find(name: str, where: str) -> Metric:
+    """The metric of that name; UsageError says where it stood and names the nearest."""
+    if name not in METRICS:
+        raise UsageError(f'{where}: unknown metric "{name}"{nearest_hint(name, METRICS)}')
+    return METRICS[name]
+
+
+def metrics_compute(record: dict[str, Any]) -> dict[str, float | None]:
+    """Every metric of a record by name; all None where its status is not `ok`."""
+    if record.get("status") != "ok":
+        return dict.fromkeys(METRICS)
+    run = Run(record)
+    return {name: metric.formula(run) for name, metric in METRICS.items()}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""`uncork plot`: which pictures a result has. Pure: gives the text of their files."""
+
+from __future__ import annotations
+
+from suite.bars import bars_draw
+from suite.curve import curve_draw
+from suite.errors import UsageError, nearest_hint
+from suite.frame import Matrix
+from suite.metrics import metric_find
+from suite.picture import Drawing, Plan, x_value
+from suite.scenario import Picture
+from suite.summary import metrics_default
+
+SIZES_CURVE = 4  # so many message sizes make a curve the better picture
+
+
+def pictures_default(matrix: Matrix) -> tuple[Picture, ...]:
+    """What to draw when the scenario does not say."""
+    sizes = {cell.axes.get("message") for cell in matrix.cells.values()}
+    curve = "message" in matrix.axes and len(sizes) >= SIZES_CURVE
+    return (Picture("curve" if curve else "bars", None, None, None),)
+
+
+def plan_make(matrix: Matrix, picture: Picture) -> Plan:
+    """The picture with its defaults filled in; UsageError for an unknown metric or axis."""
+    metric = metric_find(picture.metric or metrics_default(matrix)[0],
+                         "scenario.toml: [picture] metric")
+    x = picture.x
+    words = set(matrix.axes).union(*(cell.words for cell in matrix.cells.values()))
+    if x is not None and x not in words:
+        raise UsageError(f'scenario.toml: [picture] x: no word "{x}" in this result'
+                         f"{nearest_hint(x, words)}")
+    kind = picture.kind
+    if kind == "curve":
+        x = x or "message"
+        if len({x_value(cell, x) for cell in matrix.cells.values()}) < 2:
+            kind = "bars"  # an axis of one value has no curve
+    if x not in matrix.axes:
+        x = None
+    return Plan(kind, metric, x, picture.name or f"{metric.name}-{kind}")
+
+
+def drawings_make(matrix: Matrix) -> list[Drawing]:
+    """Every picture of a result; UsageError where two would have one name."""
+    pictures = matrix.result.scenario.pictures or pictures_default(matrix)
+    drawings: list[Drawing] = []
+    for picture in pictures:
+        plan = plan_make(matrix, picture)
+        drawings += bars_draw(matrix, plan) if plan.kind == "bars" else curve_draw(matrix, plan)
+    names = [drawing.name for drawing in drawings]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UsageError(f'scenario.toml: [picture] two pictures are called "{twice}": '
+                         "give one a name")
+    return drawings

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""How far a matrix is: a bar on a terminal, a line per round in a log. On standard error only."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Column
+
+from suite.metrics import METRICS, Run as Measured
+from suite.schedule import WARMUP_ROUND, Run
+from suite.units import value_text
+
+
+def clock_text(seconds: float) -> str:
+    """0:05, 12:30, 1:02:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def figure_text(record: dict[str, Any]) -> str:
+    """What a run came to, for a person who watches: its time per message, or why there is none."""
+    if record["status"] != "ok":
+        return record["status"]
+    metric = METRICS["time_per_message"]
+    value = metric.formula(Measured(record))
+    return "no message" if value is None else f"{value_text(value, metric.unit)}/message"
+
+
+def cell_short(run: Run, axes: tuple[str, ...]) -> str:
+    """The words by which this cell differs from others."""
+    words = [f"{axis}={run.cell.given[axis]}" for axis in axes if axis in run.cell.given]
+    return " ".join(words) or run.cell.name
+
+
+def round_text(number: int, last: int) -> str:
+    """Which round: `warm-up`, `round 3 of 10`."""
+    return "warm-up" if number == WARMUP_ROUND else f"round {number} of {last}"
+
+
+@dataclass
+class Pace:
+    """How long the rest will take: by the mean of the runs so far, before that by the plan."""
+
+    total: int
+    planned_s: float
+    done: int = 0
+    spent_s: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        """One more run."""
+        self.done += 1
+        self.spent_s += seconds
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left."""
+        mean = self.spent_s / self.done if self.done else self.planned_s
+        return mean * (self.total - self.done)
+
+
+class Watch(AbstractContextManager["Watch"]):
+    """What both kinds of progress share; `begin` before and `end` after every run."""
+
+    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int) -> None:
+        self.pace = pace
+        self.axes = axes
+        self.last_round = last_round
+        self.started = time.monotonic()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        """Nothing to put back."""
+
+    def begin(self, run: Run) -> None:
+        """A run starts."""
+        self.started = time.monotonic()
+
+    def end(self, run: Run, record: dict[str, Any]) -> None:
+        """A run has ended with this record."""
+        self.pace.add(time.monotonic() - self.started)
+
+
+class Bar(Watch):
+    """A bar with the cell that runs, and the last figure of that cell."""
+
+    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, stream: TextIO) -> None:
+        super().__init__(pace, axes, last_round)
+        self.figures: dict[str, str] = {}
+        fixed = Column(no_wrap=True, min_width=9)
+        self.bar = Progress(
+            BarColumn(bar_width=10), MofNCompleteColumn(table_column=fixed),
+            TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True, min_width=10)),
+            TextColumn("{task.description}", markup=False,
+                       table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
+            console=Console(file=stream), transient=True, expand=True)
+        self.task = self.bar.add_task("", total=pace.total, left="")
+
+    def __enter__(self) -> Bar:
+        """Shows the bar."""
+        self.bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        """Takes the bar away again."""
+        self.bar.stop()
+
+    def begin(self, run: Run) -> None:
+        """Names the cell, with the figure that it had last time."""
+        super().begin(run)
+        last = self.figures.get(run.cell.name, "")
+        text = f"{round_text(run.round, self.last_round)}: {cell_short(run, self.axes)} {last}"
+        self.bar.update(self.task, description=text.strip(),
+                        left=f"{clock_text(self.pace.left_s)} left")
+
+    def end(self, run: Run, record: dict[str, Any]) -> None:
+        """Moves the bar on; a run that failed leaves a line."""
+        super().end(run, record)
+        self.figures[run.cell.name] = figure_text(record)
+        self.bar.update(self.task, completed=self.pace.done)
+        if record["status"] == "failed":
+            self.bar.console.print(failure_text(run, record), markup=False, highlight=False)
+
+
+class Log(Watch):
+    """A line at the end of every round, and one for every run that failed."""
+
+    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, stream: TextIO) -> None:
+        super().__init__(pace, axes, last_round)
+        self.stream = stream
+        self.round: int | None = None
+
+    def say(self, text: str) -> None:
+        """One line at once, not when a buffer is full."""
+        print(text, file=self.stream, flush=True)
+
+    def begin(self, run: Run) -> None:
+        """Says which round begins."""
+        super().begin(run)
+        if run.round != self.round:
+            self.round = run.round
+            self.say(f"uncork: {round_text(run.round, self.last_round)}: {self.pace.done} of "
+                     f"{self.pace.total} runs done, about {clock_text(self.pace.left_s)} left")
+
+    def end(self, run: Run, record: dict[str, Any]) -> None:
+        """Says what failed."""
+        super().end(run, record)
+        if record["status"] == "failed":
+            self.say(failure_text(run, record))
+
+
+def failure_text(run: Run, record: dict[str, Any]) -> str:
+    """One line about a run that failed."""
+    return f"uncork: {run.cell.name}: failed: {record.get('reason', 'no reason given')}"
+
+
+def watch_open(pace: Pace, axes: tuple[str, ...], last_round: int) -> Watch:
+    """A bar where standard error is a terminal, else a log."""
+    kind = Bar if sys.stderr.isatty() else Log
+    return kind(pace, axes, last_round, sys.stderr)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Runs a schedule: one `uncork-client --batch` per run, one record for each, whatever happens.
+
+On the local target a batch is one cell: its line goes in on standard input, its record and the line
+`{"end": 1}` come out. A run that hangs, dies or is torn becomes a record of status `failed`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from suite.client import Client, client_batch, complaint_text, exit_text
+from suite.journal import Journal, record_append
+from suite.plan import Cell, cell_seconds
+from suite.progress import Watch
+from suite.schedule import Run
+
+OVERHEAD_S = 0.05  # connect, drain and report of a run: design's budget for the matrix
+SPARE_S = 30.0  # how much longer than planned a run may take before it is ended
+FIXED_WORK_S = 3600.0  # a run of fixed work says nothing about its time
+GRACE_S = 6.0  # the client tells its server within 5 s; after that both are killed
+
+
+@dataclass(frozen=True)
+class Output:
+    """What one client left: its output, its exit status, and whether it had to be ended."""
+
+    stdout: bytes
+    stderr: str
+    status: int
+    overdue: bool
+
+
+def run_limit(cell: Cell) -> float:
+    """Seconds after which a run is taken to hang."""
+    planned = cell_seconds(cell)
+    return FIXED_WORK_S if planned is None else 2 * planned + SPARE_S
+
+
+def group_kill(child: subprocess.Popen[bytes]) -> None:
+    """Kills the child's process group: the client and the server it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def child_end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """Asks the child to end, kills its group if it does not, and reaps it."""
+    with contextlib.suppress(ProcessLookupError):
+        child.terminate()
+    try:
+        return child.communicate(timeout=GRACE_S)
+    except subprocess.TimeoutExpired:
+        group_kill(child)
+        return child.communicate()
+
+
+def batch_run(client: Client, line: str, limit_s: float) -> Output:
+    """Runs one line; KeyboardInterrupt passes through after the child has ended."""
+    child = client_batch(client)
+    overdue = False
+    try:
+        stdout, stderr = child.communicate(f"{line}\n".encode(), timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        overdue = True
+        stdout, stderr = child_end(child)
+    except BaseException:
+        child_end(child)
+        raise
+    return Output(stdout, stderr.decode(errors="replace"), child.returncode, overdue)
+
+
+def output_complaint(output: Output, limit_s: float) -> str:
+    """Why there is no whole record, in one line."""
+    told = complaint_text(output.stderr)
+    if output.overdue:
+        what = f"not finished after {limit_s:.0f} s, so it was ended"
+    elif output.status != 0:
+        what = f"uncork-client {exit_text(output.status)}"
+    else:
+        what = "uncork-client printed no whole record"
+    return f"{what}: {told}" if told else what
+
+
+def record_read(output: Output, limit_s: float) -> dict[str, Any]:
+    """The record that the client printed, or one of status `failed` with the reason."""
+    lines = output.stdout.split(b"\n")
+    whole, torn = lines[:-1], lines[-1]
+    try:
+        record, end = (json.loads(line) for line in whole)
+        good = not torn and not output.overdue and output.status == 0 and end == {"end": 1}
+        if good and isinstance(record, dict) and isinstance(record.get("status"), str):
+            return record
+    except ValueError:
+        pass
+    return {"status": "failed", "reason": output_complaint(output, limit_s)}
+
+
+def run_stamp(run: Run, session: str) -> dict[str, Any]:
+    """What the runner adds to a record: docs/record.md, "What the runner adds"."""
+    return {"cell": run.cell.name, "label": run.label, "round": run.round,
+            "position": run.position, "session": session}
+
+
+def cell_run(client: Client, cell: Cell, limit_s: float | None = None) -> dict[str, Any]:
+    """Runs a cell once and gives its record, without the runner's own part."""
+    limit = run_limit(cell) if limit_s is None else limit_s
+    return record_read(batch_run(client, cell.name, limit), limit)
+
+
+def matrix_run(client: Client, journal: Journal, runs: Sequence[Run], watch: Watch) -> None:
+    """Does the runs in order; each record is stored before the next run starts."""
+    for run in runs:
+        watch.begin(run)
+        record = cell_run(client, run.cell)
+        record["run"] = run_stamp(run, journal.session)
+        record_append(journal, record)
+        watch.end(run, record)
+
+
+def runs_seconds(runs: Sequence[Run]) -> tuple[float, bool]:
+    """(estimated seconds for all runs, whether some of them are fixed work of unknown time)."""
+    times = [cell_seconds(run.cell) for run in runs]
+    known = sum(OVERHEAD_S + (seconds or 0.0) for seconds in times)
+    return known, None in times
+
+
+def signals_unify() -> None:
+    """SIGTERM and SIGHUP end a matrix as Ctrl-C does: the child first, what is done kept."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:  # nohup: the user does not want it
+            continue
+        signal.signal(number, signal.default_int_handler)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""In which order cells run: every cell once in every round, each round in a fresh random order.
+
+With a drifting machine the order decides more than the test does (docs/methodology.md). It is a
+pure function of cells, rounds and seed, so that a resumed matrix goes on where it was.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from suite.plan import Cell
+
+LABEL = "A"
+LABEL_AGAIN = "A'"  # the second run of a baseline cell: the A/A pair
+WARMUP_ROUND = 0  # runs and is recorded, but is not counted
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: a cell at its place in the random order of a round; position counts from 0."""
+
+    cell: Cell
+    label: str
+    round: int
+    position: int
+
+
+def round_order(cells: Sequence[Cell], seed: int, number: int) -> list[Run]:
+    """One round in random order.
+
+    Each run draws one `random.Random(f"{seed}:{number}").random()`, in the order of the plan with
+    the second runs of the baseline last, and the draws are sorted. Python promises that sequence
+    (Mersenne Twister seeded with text) for all versions, and promises no such thing for shuffle().
+    """
+    again = [(cell, LABEL_AGAIN) for cell in cells if cell.baseline]
+    entries = [(cell, LABEL) for cell in cells] + again
+    generator = random.Random(f"{seed}:{number}")
+    draws = [(generator.random(), index) for index in range(len(entries))]
+    return [Run(*entries[index], number, position)
+            for position, (_, index) in enumerate(sorted(draws))]
+
+
+def schedule_make(cells: Sequence[Cell], rounds: Sequence[int], seed: int) -> Iterator[Run]:
+    """The warm-up round and then the numbered rounds; cells are those that can run."""
+    for number in (WARMUP_ROUND, *rounds):
+        yield from round_order(cells, seed, number)
+
+
+def runs_per_round(cells: Sequence[Cell]) -> int:
+    """How many runs a round has."""
+    return len(cells) + sum(cell.baseline for cell in cells)
+
+
+def seed_draw() -> int:
+    """A seed that nobody chose: 32 bits from the system."""
+    return random.SystemRandom().randrange(2**32)

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: MIT
+"""`uncork show`: one cell explained from its records. Pure: gives a string.
+
+Figures per message are medians over the good counted runs; the rounds stand below in order, with
+outliers marked and never dropped.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from suite import stats
+from suite.errors import UsageError
+from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_match, words_parse
+from suite.heading import machines_text
+from suite.layout import Column, Group, Item, labelled_lines, table_lines
+from suite.metrics import METRICS, Run, quotient, threads_sum
+from suite.summary import Figure, counts_exactly, figure_build, metrics_default
+from suite.units import (count_text, number_text, percent_text, ratio_text, scale_choose,
+                         value_text)
+
+ENDS = ("client", "server")
+CANDIDATES_SHOWN = 12
+Lines = list[str]
+
+
+def cell_choose(matrix: Matrix, words: Sequence[str]) -> Cell:
+    """The one cell that has all words; UsageError lists the candidates if there is not just one."""
+    wanted = words_parse(" ".join(words), "show")
+    cells = [cell for cell in matrix.cells.values() if words_match(wanted, cell.words)]
+    if len(cells) == 1:
+        return cells[0]
+    told = " ".join(words)
+    if cells:
+        candidates = cells
+        what = f'"{told}" selects {len(cells)} cells' if told else f"one of {len(cells)} cells"
+    else:
+        candidates = list(matrix.cells.values())
+        what = f'no cell has "{told}"'
+    names = [axes_text(cell) or cell.name for cell in candidates]
+    more = len(names) - CANDIDATES_SHOWN
+    listed = "; ".join(names[:CANDIDATES_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+    raise UsageError(f"{what}, name one: {listed}")
+
+
+def axes_text(cell: Cell) -> str:
+    """The words that vary, as they would be typed."""
+    return " ".join(f"{key}={value}" for key, value in cell.axes.items() if value)
+
+
+def runs_of(matrix: Matrix, cell: Cell) -> list[dict[str, Any]]:
+    """The records of a cell's counted runs, by round and label."""
+    found = [record for record in matrix.result.records
+             if record["run"]["cell"] == cell.name and record["run"]["round"] > 0]
+    return sorted(found, key=lambda record: (record["run"]["round"], record["run"]["label"]))
+
+
+def section(title: str, lines: Lines) -> Lines:
+    """A titled part, indented; nothing if it has no lines."""
+    return ["", title, *(f"  {line}".rstrip() for line in lines)] if lines else []
+
+
+def median_of(values: Iterable[float | None]) -> float | None:
+    """The median of those that are known; None if none is."""
+    known = [value for value in values if value is not None]
+    return stats.median(known) if known else None
+
+
+def figure_text(figure: Figure, unit: str) -> str:
+    """A median with its interval."""
+    text = value_text(figure.median, unit)
+    if figure.exact:
+        return f"{text}, the same in all {figure.rounds} rounds"
+    if figure.interval is None:
+        return f"{text}, one round"
+    kind = "95 % interval" if figure.interval.level else "min..max"
+    return (f"{text}, {kind} {value_text(figure.interval.low, unit)}"
+            f" to {value_text(figure.interval.high, unit)}")
+
+
+def metrics_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
+    """Every metric that the cell knows; its ratio to the baseline, `~` if that may be 1."""
+    base = baseline_find(matrix, cell, baseline_words(matrix))
+    pairs = []
+    for metric in METRICS.values():
+        figure = figure_build(matrix, cell, metric, base)
+        if figure is None:
+            continue
+        text = figure_text(figure, metric.unit)
+        if figure.ratio is not None:
+            within = figure.ratio.interval
+            mark = "?" if within is None else "~" if within.contains(1.0) else ""
+            text += f"; {ratio_text(figure.ratio.value)}{mark}"
+        pairs.append((metric.name, text))
+    return labelled_lines(pairs, width - 2)
+
+
+def end_of(run: Run, name: str) -> dict[str, Any] | None:
+    """The client's or the server's part of a record."""
+    return run.client if name == "client" else run.server
+
+
+def per_message(runs: Sequence[Run], name: str, *path: str) -> float | None:
+    """The median over runs of an end's sum at path per message of the run."""
+    return median_of(quotient(threads_sum(end_of(run, name), *path), run.messages)
+                     for run in runs)
+
+
+def call_kinds(runs: Sequence[Run]) -> list[str]:
+    """The kinds of call that either end made, in alphabetical order."""
+    return sorted({kind for run in runs for end in run.ends
+                   for thread in end.get("threads", ()) for kind in thread.get("calls", {})})
+
+
+def calls_per_message(runs: Sequence[Run], name: str, kind: str) -> float | None:
+    """As per_message, of one kind of call; a kind that a thread did not use counts 0."""
+    values = []
+    for run in runs:
+        threads = (end_of(run, name) or {}).get("threads", ())
+        known = [thread["calls"].get(kind, 0) for thread in threads if "calls" in thread]
+        values.append(quotient(sum(known), run.messages) if known else None)
+    return median_of(values)
+
+
+def ends_table(rows: Sequence[tuple[str, Sequence[str]]], width: int) -> Lines:
+    """Rows with a column for each end; a row that neither end knows is left out."""
+    known = [(label, texts) for label, texts in rows if any(texts)]
+    if not known:
+        return []
+    keys = [Column("", tuple(Item(label) for label, _ in known), left=True)]
+    groups = [Group(end, (Column("", tuple(Item(texts[index]) for _, texts in known)),))
+              for index, end in enumerate(ENDS)]
+    titles, _, rule, *lines = table_lines(keys, groups, width)
+    return [titles, rule, *lines]
+
+
+def counts_lines(runs: Sequence[Run], width: int) -> Lines:
+    """Calls by kind and other counts, per message of the run, by end."""
+    def row(label: str, of: Callable[[str], float | None]) -> tuple[str, list[str]]:
+        values = [of(end) for end in ENDS]
+        return label, [count_text(value) if value is not None else "" for value in values]
+
+    rows = [row(kind, lambda end, kind=kind: calls_per_message(runs, end, kind) or None)
+            for kind in call_kinds(runs)]
+    for label, *path in (("all writing", "write_calls"), ("all reading", "read_calls"),
+                         ("that would have blocked", "would_block"),
+                         ("data segments out", "tcp_info", "data_segs_out", "sum"),
+                         ("voluntary switches", "cpu", "voluntary_switches"),
+                         ("forced switches", "cpu", "forced_switches"),
+                         ("migrations", "cpu", "migrations")):
+        rows.append(row(label, lambda end, path=path: per_message(runs, end, *path)))
+    return ends_table(rows, width)
+
+
+def cpu_lines(runs: Sequence[Run], width: int) -> Lines:
+    """CPU time per message by end, in one unit."""
+    values = {key: [per_message(runs, end, "cpu", key) for end in ENDS]
+              for key in ("user_ns", "system_ns")}
+    known = [value * 1e-9 for pair in values.values() for value in pair if value is not None]
+    scale = scale_choose(known, "s")
+    rows = []
+    for label, key in (("user", "user_ns"), ("system", "system_ns")):
+        texts = [number_text(scale.apply(value * 1e-9)) if value is not None else ""
+                 for value in values[key]]
+        rows.append((f"{label}, {scale.unit}", texts))
+    return ends_table(rows, width)
+
+
+def machine_lines(runs: Sequence[Run], width: int) -> Lines:
+    """What all CPUs of each end's machine did during the runs, in percent of their time."""
+    kinds = ("user", "system", "softirq", "irq", "steal", "idle")
+
+    def share(run: Run, end: str, kind: str) -> float | None:
+        machine = (end_of(run, end) or {}).get("machine", {})
+        whole = sum(machine.get(f"{each}_ns", 0) for each in kinds)
+        return quotient(machine.get(f"{kind}_ns"), whole)
+
+    rows = []
+    for kind in kinds:
+        shares = [median_of(share(run, end, kind) for run in runs) for end in ENDS]
+        rows.append((kind, [percent_text(value) if value is not None else ""
+                            for value in shares]))
+    return ends_table(rows, width)
+
+
+def variants_text(values: Iterable[Any]) -> str:
+    """The different values in the order in which they occur; ranges where they are many numbers."""
+    different = list(dict.fromkeys(values))
+    if len(different) > 4 and all(isinstance(value, int | float) for value in different):
+        return f"{min(different)} to {max(different)}"
+    return ", ".join({True: "on", False: "off"}.get(value, str(value))
+                     if isinstance(value, bool) else str(value) for value in different)
+
+
+def threads_of(runs: Sequence[Run], name: str) -> list[tuple[int, Mapping[str, Any]]]:
+    """(index, thread) of one end over all runs."""
+    return [(index, thread) for run in runs
+            for index, thread in enumerate((end_of(run, name) or {}).get("threads", ()))]
+
+
+def placement_lines(runs: Sequence[Run], width: int) -> Lines:
+    """Which CPUs were asked for and where the threads ran."""
+    pairs = []
+    for name in ENDS:
+        threads = threads_of(runs, name)
+        for index in sorted({index for index, _ in threads}):
+            places = [thread["cpus"] for number, thread in threads
+                      if number == index and "cpus" in thread]
+            asked = variants_text(",".join(map(str, place["asked"])) if "asked" in place
+                                  else "free" for place in places)
+            ran = variants_text(cpu for place in places
+                                for cpu in (place.get("start"), place.get("end"))
+                                if cpu is not None)
+            if places:
+                pairs.append((f"{name} thread {index}", f"asked {asked}; ran on {ran}"))
+    return labelled_lines(pairs, width - 2)
+
+
+def tcp_lines(runs: Sequence[Run], width: int) -> Lines:
+    """TCP_INFO: medians over runs of the sums (differences) or medians (states) of connections."""
+    keys = dict.fromkeys(key for name in ENDS for _, thread in threads_of(runs, name)
+                         for key in thread.get("tcp_info", {}))
+    states = {"cwnd_segments", "rtt_ns", "min_rtt_ns", "peer_window_bytes",
+              "largest_peer_window_bytes"}
+    rows = []
+    for key in keys:
+        which = "median" if key in states else "sum"
+        texts = []
+        for name in ENDS:
+            value = median_of(thread.get("tcp_info", {}).get(key, {}).get(which)
+                              for _, thread in threads_of(runs, name))
+            texts.append("" if value is None else value_text(value * 1e-9, "s")
+                         if key.endswith("_ns") and value else f"{value:.0f}")
+        rows.append((key.removesuffix("_ns"), texts))
+    return ends_table(rows, width)
+
+
+def options_lines(runs: Sequence[Run], width: int) -> Lines:
+    """Effective socket options at the end of the runs, the engine, strategy and reading."""
+    rows = []
+    for key in ("engine", "write", "read"):
+        rows.append((key, [variants_text(end[key] for end in (end_of(run, name) for run in runs)
+                                         if end and key in end) for name in ENDS]))
+    options = dict.fromkeys(key for name in ENDS for _, thread in threads_of(runs, name)
+                            for key in thread.get("options", {}))
+    for key in options:
+        rows.append((key, [variants_text(thread["options"][key]
+                                         for _, thread in threads_of(runs, name)
+                                         if key in thread.get("options", {})) for name in ENDS]))
+    return ends_table(rows, width)
+
+
+def rounds_lines(matrix: Matrix, cell: Cell) -> Lines:
+    """Every counted run in order: the first metric's value, or what went wrong."""
+    metric = METRICS[metrics_default(matrix)[0]]
+    rows = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] > 0)]
+    rows = rows.sort_values(["round", "label"])
+    good = rows[(rows["status"] == "ok") & rows[metric.name].notna()]
+    marks = dict(zip(good.index, stats.outliers_mark(good[metric.name].tolist()), strict=True))
+    scale = scale_choose(good[metric.name], metric.unit)
+    lines = []
+    for index, row in rows.iterrows():
+        label = f"round {row['round']:>3} {row['label']:<2}"
+        if index in marks:
+            mark = "  outlier" if marks[index] else ""
+            value = number_text(scale.apply(row[metric.name]))
+            lines.append(f"{label} {value:>8} {scale.unit}{mark}")
+        else:
+            lines.append(f"{label} {row['status']:>8} {row['reason']}")
+    return lines
+
+
+def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
+    """Reasons of runs that are not good, and remarks on the result."""
+    counted = metrics_default(matrix)[0]
+    values = matrix.rounds_of(cell.name, "segments_per_message").tolist()
+    notes = list(cell.reasons) + list(matrix.result.notes)
+    if len(values) > 1 and not counts_exactly(METRICS["segments_per_message"], values):
+        notes.append("segments_per_message differs between rounds: a measurement, not exact")
+    if cell.words.get("place") == "free":
+        notes.append(f"place=free: {counted} also measures where the scheduler put the threads")
+    return labelled_lines([("-", note) for note in notes], width - 2)
+
+
+def replay_text(cell: Cell) -> str:
+    """The command that runs this cell once, by hand."""
+    words = cell.given or cell.words
+    return " ".join(["uncork-client", *(shlex.quote(f"{k}={v}") for k, v in words.items())])
+
+
+def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
+    """Everything about one cell."""
+    runs = [Run(record) for record in runs_of(matrix, cell) if record["status"] == "ok"]
+    failed = f", {cell.runs_failed} failed" if cell.runs_failed else ""
+    head = [("status", f"{cell.status}, {cell.runs_ok} good runs{failed}"),
+            ("words", " ".join(f"{key}={value}" for key, value in cell.words.items())),
+            ("machine", machines_text(matrix))]
+    base = baseline_find(matrix, cell, baseline_words(matrix))
+    compared = f"; x: of {axes_text(base)}" if base is not None and base.name != cell.name else ""
+    metric = metrics_default(matrix)[0]
+    lines = [axes_text(cell) or cell.name, "", *labelled_lines(head, width)]
+    lines += section(f"Metrics (medians over rounds{compared})", metrics_lines(matrix, cell, width))
+    lines += section("Calls and counts per message", counts_lines(runs, width - 2))
+    lines += section("CPU per message", cpu_lines(runs, width - 2))
+    lines += section("All CPUs of the machine, share of time", machine_lines(runs, width - 2))
+    lines += section("Placement", placement_lines(runs, width))
+    lines += section("TCP_INFO (per run)", tcp_lines(runs, width - 2))
+    lines += section("Effective options", options_lines(runs, width - 2))
+    lines += section(f"Rounds in order, {metric}", rounds_lines(matrix, cell))
+    lines += section("Notes", notes_lines(matrix, cell, width))
+    lines += section("By hand", [replay_text(cell)])
+    return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""What every answer is made of: for each cell and metric the median, its interval, its ratio to
+the baseline and the published figure that belongs to it. All in base units; no text here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from suite import stats
+from suite.frame import (Cell, Matrix, baseline_find, baseline_words, ratio_between, same_band,
+                         words_match, words_parse)
+from suite.metrics import METRICS, Metric, metric_find
+from suite.scenario import Published
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A metric of a cell over its rounds.
+
+    exact: a count that was the same in every round (2 or more), so that it needs no interval.
+    ratio: to the baseline cell; None for it itself and where there is none.
+    published_ratio: the same ratio of published figures; 1 for a baseline that has one.
+    """
+
+    median: float
+    interval: stats.Interval | None
+    rounds: int
+    exact: bool
+    ratio: stats.Estimate | None
+    published: Published | None
+    published_ratio: float | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All figures of a result: figures[cell][metric], absent where a cell knows no value."""
+
+    matrix: Matrix
+    metrics: tuple[Metric, ...]
+    baseline: Mapping[str, str]
+    figures: Mapping[str, Mapping[str, Figure]]
+    bands: Mapping[str, float | None]
+    published_unused: tuple[str, ...]
+
+
+def published_find(matrix: Matrix, cell: Cell, metric: str) -> Published | None:
+    """The published figure for a cell; the one with the most words where several match."""
+    matching = [figure for figure in matrix.result.scenario.published if figure.metric == metric
+                and words_match(words_parse(figure.words, "scenario.toml: [published] words"),
+                                cell.words)]
+    return max(matching, key=lambda figure: len(figure.words.split()), default=None)
+
+
+def counts_exactly(metric: Metric, values: list[float]) -> bool:
+    """Whether this is a count that was the same in all of at least two rounds."""
+    return metric.counts and len(values) > 1 and len(set(values)) == 1
+
+
+def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) -> Figure | None:
+    """One figure; None where no good round knows the metric."""
+    values = [float(value) for value in matrix.rounds_of(cell.name, metric.name)]
+    if not values:
+        return None
+    ratio = published_ratio = None
+    published = published_find(matrix, cell, metric.name)
+    if base is not None:
+        if base.name != cell.name:
+            ratio = ratio_between(matrix, cell.name, base.name, metric.name)
+        other = published_find(matrix, base, metric.name)
+        published_ratio = published.value / other.value if published and other else None
+    return Figure(stats.median(values), stats.median_interval(values), len(values),
+                  counts_exactly(metric, values), ratio, published, published_ratio)
+
+
+def published_unused(matrix: Matrix) -> tuple[str, ...]:
+    """The words of published figures that no cell of this result has."""
+    return tuple(figure.words for figure in matrix.result.scenario.published if not any(
+        words_match(words_parse(figure.words, "scenario.toml: [published] words"), cell.words)
+        for cell in matrix.cells.values()))
+
+
+def metrics_default(matrix: Matrix) -> tuple[str, ...]:
+    """The columns of a table for which nobody asked, by what the cells do."""
+    workloads = {cell.words.get("workload") for cell in matrix.cells.values()}
+    if workloads == {"stream"}:
+        return ("bandwidth", "segments_per_message", "sends_per_message", "cpu_per_byte")
+    return ("time_per_message", "segments_per_message", "sends_per_message", "cpu_per_message")
+
+
+def summary_build(matrix: Matrix, names: tuple[str, ...]) -> Summary:
+    """The figures of the metrics named, for every cell."""
+    for figure in matrix.result.scenario.published:
+        metric_find(figure.metric, "scenario.toml: [published] metric")
+    metrics = tuple(METRICS[name] for name in names)
+    base = baseline_words(matrix)
+    figures: dict[str, dict[str, Figure]] = {}
+    for cell in matrix.cells.values():
+        other = baseline_find(matrix, cell, base)
+        found = {m.name: figure_build(matrix, cell, m, other) for m in metrics}
+        figures[cell.name] = {name: figure for name, figure in found.items() if figure}
+    bands = {metric.name: same_band(matrix, metric.name) for metric in metrics}
+    return Summary(matrix, metrics, base, figures, bands, published_unused(matrix))

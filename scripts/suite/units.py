@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Figures as people read them: one unit for a column, three significant digits, ASCII only.
+
+Values come in SI base units (s, bit/s, 1/s, 1) and leave as text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+UNIT_PREFIXES = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    "1/s": ((1e6, "M/s"), (1e3, "k/s"), (1.0, "1/s")),
+    "1": ((1.0, ""),),
+}
+SIZE_FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Divide a value in the base unit by `factor` to have it in `unit`."""
+
+    factor: float
+    unit: str
+
+    def apply(self, value: float) -> float:
+        """The value in this scale's unit."""
+        return value / self.factor
+
+
+def scale_choose(values: Iterable[float], unit: str) -> Scale:
+    """The largest prefix of unit in which at least half of the values that are not 0 reach 1."""
+    sizes = sorted(abs(value) for value in values if value and math.isfinite(value))
+    middle = sizes[len(sizes) // 2] if sizes else 0.0
+    prefixes = UNIT_PREFIXES[unit]
+    for factor, name in prefixes:
+        if middle >= factor * (1 - 1e-9):
+            return Scale(factor, name)
+    return Scale(*(prefixes[-1] if sizes else next(p for p in prefixes if p[0] == 1.0)))
+
+
+def number_text(value: float, digits: int = 3) -> str:
+    """Three significant digits without an exponent: 8.93, 43100, 0.00213."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    rounded = float(f"{value:.{digits - 1}e}")
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:.{max(decimals, 0)}f}"
+
+
+def count_text(value: float) -> str:
+    """A count per message with two decimals, 15.00; below 0.1 three significant digits."""
+    return f"{value:.2f}" if value == 0 or abs(value) >= 0.1 else number_text(value)
+
+
+def value_text(value: float, unit: str) -> str:
+    """One value with a unit of its own: `8.93 us`; counts have two decimals and no unit."""
+    if unit == "1":
+        return count_text(value)
+    scale = scale_choose([value], unit)
+    return f"{number_text(scale.apply(value))} {scale.unit}"
+
+
+def percent_text(fraction: float) -> str:
+    """A fraction as a percentage: 0.8%, 12%."""
+    percent = 100 * fraction
+    return f"{percent:.1f}%" if abs(percent) < 9.95 else f"{percent:.0f}%"
+
+
+def ratio_text(ratio: float) -> str:
+    """A ratio: 0.42x, 17.3x, 0.0041x."""
+    if 0.095 <= ratio < 9.995:
+        return f"{ratio:.2f}x"
+    return f"{number_text(ratio, 3 if ratio > 1 else 2)}x"
+
+
+def size_text(size: float) -> str:
+    """A number of bytes or another whole size: 64, 4K, 1M."""
+    for suffix in ("G", "M", "K"):
+        if size and size % SIZE_FACTORS[suffix] == 0:
+            return f"{size // SIZE_FACTORS[suffix]:.0f}{suffix}"
+    return f"{size:g}"
+
+
+def size_parse(text: str) -> float | None:
+    """The number in 64, 4K, 1.5M; None where text is not a plain number above 0."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)", text)
+    if match is None:
+        return None
+    return float(match[1]) * SIZE_FACTORS[match[2]] or None

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the answers share: invented results, the command line, golden files.
+
+`UNCORK_GOLDEN=write` writes every golden file again instead of comparing with it; read the diff.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+DATA = HERE / "data"
+GOLDEN = HERE / "golden"
+for folder in (ROOT / "scripts", DATA):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+import result_make  # noqa: E402, F401  (for the tests, which cannot find it themselves)
+
+from suite.frame import Matrix, matrix_build  # noqa: E402
+from suite.results import result_load  # noqa: E402
+
+NODELAY = DATA / "nodelay"
+
+
+def matrix_of(folder: Path) -> Matrix:
+    """The frames of a result."""
+    return matrix_build(result_load(folder))
+
+
+def uncork(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs `uncork ARGUMENTS` as a user would, in a terminal of 100 columns."""
+    return subprocess.run(
+        [sys.executable, "-m", "suite", *map(str, arguments)], capture_output=True, text=True,
+        timeout=120, env=os.environ | {"PYTHONPATH": str(ROOT / "scripts"), "COLUMNS": "100"}
+        | environment)
+
+
+def refused(*arguments: str | Path, status: int = 2) -> str:
+    """Runs what must be refused and gives its one line on standard error."""
+    done = uncork(*arguments)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("uncork: ") and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr.removeprefix("uncork: ").strip()
+
+
+def golden_check(name: str, text: str) -> None:
+    """Compares text, byte for byte, with tests/scripts/golden/NAME."""
+    path = GOLDEN / name
+    if os.environ.get("UNCORK_GOLDEN") == "write":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    assert path.exists(), f"{path} is missing: UNCORK_GOLDEN=write makes it"
+    assert text == path.read_bytes().decode(), f"differs from {path}"

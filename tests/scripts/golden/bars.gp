@@ -1,0 +1,10 @@
+name = 'time_per_message-bars'
+headline = 'nodelay: time per message, us (lower is better)'
+note = 'median of 7 rounds, 95 % interval; place together, apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
+panels = 2
+array bars[2] = [6, 6]
+array heads[2] = ['place=together', 'place=apart']
+array tops[2] = [56.5953, 164.387]
+label = 'us; in brackets: ratio to nodelay (grey), each panel with its own scale'
+widest = 8
+height = 536

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""Claims: their grammar, the cells that they name, and the three outcomes."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from suite.claims import (Operation, Reference, claim_decide, claim_parse, claims_status,
+                          evaluate, exact_compare, outcome_of, tap_text)
+from suite.errors import UsageError
+from suite.scenario import Claim
+from suite.stats import Interval
+
+
+@pytest.fixture(scope="module")
+def nodelay():
+    """The stored result."""
+    return matrix_of(NODELAY)
+
+
+@pytest.fixture(scope="module")
+def transports(tmp_path_factory):
+    """Three rounds: too few for an interval."""
+    return matrix_of(result_make.result_write(result_make.recipe_transports(),
+                                              tmp_path_factory.mktemp("results")))
+
+
+def decide(matrix, that):
+    """The verdict on one claim."""
+    return claim_decide(matrix, Claim("it is so", that))
+
+
+def value(text):
+    """The value of an expression without metrics."""
+    return evaluate(claim_parse(f"{text} < time").left, {})
+
+
+@pytest.mark.parametrize("text, number", [
+    ("1+2*3", 7), ("(1+2)*3", 9), ("8/4/2", 1), ("5-3-1", 1), ("-2*3", -6), ("--2", 2),
+    ("2*-3", -6), ("10e-3", 0.01), (".5+1.", 1.5), ("1E3", 1000), (" 1 + 1 ", 2),
+])
+def test_arithmetic(text, number):
+    assert value(text) == pytest.approx(number)
+
+
+def test_a_metric_names_its_cell_in_parentheses():
+    claim = claim_parse("2 * bandwidth( write=cork   place=0.2/1.3 ) >= time / user(message=64)")
+    assert claim.left == Operation("*", 2.0, Reference("bandwidth", "write=cork place=0.2/1.3"))
+    assert claim.right == Operation("/", Reference("time", ""), Reference("user", "message=64"))
+
+
+@pytest.mark.parametrize("text, said", [
+    ("", "it ends too early"), ("1 + 2", "one comparison"), ("time < 1 < 2", "a second"),
+    ("time < (1", "is missing"), ("time < 1)", "is not expected"), ("time <", "too early"),
+    ("time = 1", "cannot read"), ("time != 1", "cannot read"), ("tine < 1", "did you mean time"),
+    ("time(write=cork < 1", "is missing after the words"),
+    ("__import__('os') < 1", "cannot read"),
+    ("1 2 < time", "one comparison"), ("* 2 < time", "is not expected"), ("1 < 2", "no metric"),
+])
+def test_what_is_no_claim_is_refused_with_its_place(nodelay, text, said):
+    with pytest.raises(UsageError, match=said):
+        decide(nodelay, text)
+
+
+def test_an_axis_that_varies_must_be_named(nodelay):
+    with pytest.raises(UsageError, match="place varies and is not named; it is one of together"):
+        decide(nodelay, "time_per_message(write=cork) < 1")
+
+
+def test_a_word_that_no_cell_has_is_refused(nodelay):
+    with pytest.raises(UsageError, match="no cell of this result has the word wirte"):
+        decide(nodelay, "time_per_message(wirte=cork place=apart) < 1")
+
+
+def test_a_word_that_is_fixed_may_be_named(nodelay):
+    that = "time_per_message(message=15x2 write=cork place=apart) < 1"
+    assert decide(nodelay, that).outcome == "ok"
+
+
+def test_a_cell_that_this_result_does_not_have_is_undecided(nodelay):
+    verdict = decide(nodelay, "time_per_message(write=zerocopy place=apart) < 1")
+    assert verdict.outcome == "undecided" and "has no such cell" in verdict.remarks[0]
+
+
+@pytest.mark.parametrize("words, said", [("transport=unix write=cork", "hold nothing back"),
+                                         ("transport=unix write=coalesce", "killed by signal"),
+                                         ("transport=tcp write=cork", "an interval needs 6")])
+def test_unsupported_failed_and_too_few_rounds_are_undecided(transports, words, said):
+    verdict = decide(transports, f"time_per_message({words}) < 1")
+    assert verdict.outcome == "undecided" and said in verdict.remarks[0]
+
+
+def test_a_metric_that_is_not_known_is_undecided(transports):
+    verdict = decide(transports, "segments_per_message(transport=unix write=nodelay) == 1")
+    assert verdict.outcome == "undecided" and "is not known here" in verdict.remarks[0]
+
+
+@pytest.mark.parametrize("that, outcome", [
+    ("segments_per_message(write=cork place=apart) == 1", "ok"),
+    ("segments_per_message(write=nodelay place=apart) == 15", "ok"),
+    ("segments_per_message(write=nodelay place=apart) < 15", "not ok"),
+    ("sends_per_message(write=cork place=apart) - 2 == sends_per_message(write=more place=apart)",
+     "ok"),
+    ("segments_per_message(write=cork place=apart) / 3 * 3 == 1", "ok"),
+    ("segments_per_message(write=nagle place=apart) < 3", "ok"),
+    ("segments_per_message(write=nagle place=apart) == 2.05", "undecided"),
+    ("segments_per_message(write=nagle place=apart) == 15", "not ok"),
+    ("time_per_message(write=cork place=together) < 20e-6", "ok"),
+    ("time_per_message(write=cork place=together) > 20e-6", "not ok"),
+    ("time_per_message(write=cork place=together) - time_per_message(write=more place=together)"
+     " > -1", "ok"),
+    ("1 / time_per_message(write=cork place=together) > 1000", "ok"),
+])
+def test_outcomes(nodelay, that, outcome):
+    assert decide(nodelay, that).outcome == outcome
+
+
+def test_a_division_by_zero_is_undecided(nodelay):
+    verdict = decide(nodelay, "1 / (segments_per_message(write=cork place=apart) - 1) > 1")
+    assert verdict.outcome == "undecided" and "division by 0" in verdict.remarks[0]
+
+
+@pytest.mark.parametrize("sign, above, around, below", [
+    (">=", "ok", "undecided", "not ok"), (">", "ok", "undecided", "not ok"),
+    ("<=", "not ok", "undecided", "ok"), ("<", "not ok", "undecided", "ok"),
+    ("==", "not ok", "undecided", "not ok"),
+])
+def test_the_interval_decides(sign, above, around, below):
+    assert outcome_of(sign, Interval(1.1, 1.2, 0.95), 1) == above
+    assert outcome_of(sign, Interval(0.9, 1.1, 0.95), 1) == around
+    assert outcome_of(sign, Interval(0.8, 0.9, 0.95), 1) == below
+
+
+@pytest.mark.parametrize("sign, low, high", [
+    (">=", "ok", "undecided"), (">", "undecided", "not ok"),
+    ("<=", "undecided", "ok"), ("<", "not ok", "undecided"),
+])
+def test_an_interval_that_touches_equality(sign, low, high):
+    assert outcome_of(sign, Interval(1.0, 1.1, 0.95), 1) == low
+    assert outcome_of(sign, Interval(0.9, 1.0, 0.95), 1) == high
+
+
+def test_exact_counts_forgive_the_rounding_of_arithmetic_only():
+    assert exact_compare("==", 0.1 + 0.2, 0.3) and exact_compare(">=", 0.3, 0.1 + 0.2)
+    assert not exact_compare("<", 0.3, 0.1 + 0.2) and exact_compare("<", 0.29, 0.3)
+
+
+def test_check_prints_tap_and_its_status(nodelay):
+    done = uncork("check", NODELAY)
+    golden_check("check.tap", done.stdout)
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("thats, status", [
+    (["time(write=cork place=apart) > 0"], 0),
+    (["time(write=cork place=apart) > 0", "time(write=zerocopy place=apart) > 0"], 3),
+    (["time(write=zerocopy place=apart) > 0", "time(write=cork place=apart) < 0"], 1),
+    ([], 0),
+])
+def test_the_exit_status_sums_up(nodelay, thats, status):
+    verdicts = [decide(nodelay, that) for that in thats]
+    assert claims_status(verdicts) == status
+    assert tap_text(verdicts).startswith(f"1..{len(thats)}")
+
+
+def test_a_hash_in_a_sentence_does_not_become_a_directive(nodelay):
+    verdict = claim_decide(nodelay, Claim("# TODO no", "time(write=cork place=apart) > 0"))
+    assert "ok 1 - \\# TODO no\n" in tap_text([verdict])
+
+
+def test_a_claim_that_cannot_be_read_is_one_line_and_status_2(tmp_path):
+    folder = shutil.copytree(NODELAY, tmp_path / "result")
+    with (folder / "scenario.toml").open("a") as file:
+        file.write('\n[[claim]]\nsays = "x"\nthat = "time_per_message >"\n')
+    assert "it ends too early" in refused("check", folder)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""Every metric from records small enough to work out by hand."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+import answers
+from suite.errors import UsageError
+from suite.metrics import METRICS, Histogram, metric_find, metrics_compute
+
+NAMES = """time_per_message messages_per_second bandwidth segments_per_message segments_per_reply
+sends_per_message sends_per_reply syscalls_per_message server_syscalls_per_message cpu_per_message
+client_cpu_per_message server_cpu_per_message cpu_per_byte latency_p50 latency_p90 latency_p99
+latency_p999 latency_max time user system""".split()
+
+
+def thread(sent, received, elapsed_ns, size_out, size_in, writes, reads, segments=None, **more):
+    """One data thread; its CPU is 30 ns user and 70 ns system a message."""
+    count = max(sent, received)
+    value = {"connections": 1, "messages_sent": sent, "messages_received": received,
+             "bytes_sent": sent * size_out, "bytes_received": received * size_in,
+             "elapsed_ns": elapsed_ns, "write_calls": writes, "read_calls": reads,
+             "cpu": {"user_ns": 30 * count, "system_ns": 70 * count}}
+    if segments is not None:
+        value["tcp_info"] = {"data_segs_out": {"sum": segments}}
+    return value | more
+
+
+def latency(*values):
+    """A histogram with bins of width 1."""
+    bins = [[value, 1, values.count(value)] for value in sorted(set(values))]
+    return {"unit": "ns", "count": len(values), "minimum": min(values), "maximum": max(values),
+            "sum": sum(values), "bins": bins}
+
+
+@pytest.fixture
+def request_record():
+    """Two connections with a thread each: 100 requests in 1 ms, 300 in 2 ms, of 30 and 2 bytes."""
+    return {
+        "status": "ok", "wall_ns": 5_000_000, "words": {"workload": "request"},
+        "client": {"drives": True, "threads": [
+            thread(100, 100, 1_000_000, 30, 2, 1700, 100, 1500, latency=latency(*range(1, 101))),
+            thread(300, 300, 2_000_000, 30, 2, 5100, 300, 4500, latency=latency(*[500] * 900)),
+        ]},
+        "server": {"drives": False, "threads": [
+            thread(100, 100, 1_000_000, 2, 30, 100, 200, 100),
+            thread(300, 300, 2_000_000, 2, 30, 300, 600, 400),
+        ]},
+    }
+
+
+@pytest.fixture
+def stream_record():
+    """1000 messages of 64 bytes, sent in 1 ms, received in 2 ms."""
+    return {
+        "status": "ok", "wall_ns": 4_000_000, "words": {"workload": "stream"},
+        "client": {"drives": True, "threads": [
+            thread(1000, 0, 1_000_000, 64, 0, 1000, 1, 50)]},
+        "server": {"drives": False, "threads": [
+            thread(0, 1000, 2_000_000, 0, 64, 0, 20, 0)]},
+    }
+
+
+def test_the_table_has_exactly_the_names_that_were_agreed():
+    assert list(METRICS) == NAMES
+
+
+def test_every_metric_has_a_known_unit_and_direction():
+    assert {metric.unit for metric in METRICS.values()} <= {"s", "bit/s", "1/s", "1"}
+    assert {metric.better for metric in METRICS.values()} <= {"lower", "higher"}
+
+
+def test_metrics_of_a_request_run(request_record):
+    values = metrics_compute(request_record)
+    expected = {
+        "time_per_message": 3e-3 / 400, "messages_per_second": 400 / 2e-3,
+        "bandwidth": 8 * 30 * 400 / 2e-3, "segments_per_message": 6000 / 400,
+        "segments_per_reply": 500 / 400, "sends_per_message": 6800 / 400, "sends_per_reply": 1.0,
+        "syscalls_per_message": 18.0, "server_syscalls_per_message": 3.0,
+        "cpu_per_message": 200e-9, "client_cpu_per_message": 100e-9,
+        "server_cpu_per_message": 100e-9, "cpu_per_byte": 200e-9 / 30,
+        "latency_p50": 500e-9, "latency_p90": 500e-9, "latency_p99": 500e-9,
+        "latency_p999": 500e-9, "latency_max": 500e-9,
+        "time": 5e-3, "user": 800 * 30e-9, "system": 800 * 70e-9,
+    }
+    assert list(values) == NAMES
+    assert values == pytest.approx(expected)
+
+
+def test_metrics_of_a_stream_are_the_receivers(stream_record):
+    values = metrics_compute(stream_record)
+    assert values["time_per_message"] == pytest.approx(2e-6)
+    assert values["messages_per_second"] == pytest.approx(5e5)
+    assert values["bandwidth"] == pytest.approx(8 * 64000 / 2e-3)
+    assert values["segments_per_message"] == pytest.approx(0.05)
+    assert values["sends_per_message"] == 1.0
+    assert values["syscalls_per_message"] == pytest.approx(1.001)
+    assert values["server_syscalls_per_message"] == pytest.approx(0.02)
+    assert values["cpu_per_message"] == pytest.approx(200e-9)
+    for name in ("segments_per_reply", "sends_per_reply", "latency_p50", "latency_max"):
+        assert values[name] is None
+
+
+def test_when_the_server_sends_the_stream_the_roles_turn_round_but_not_the_names(stream_record):
+    turned = stream_record | {"client": stream_record["server"], "server": stream_record["client"]}
+    before, after = metrics_compute(stream_record), metrics_compute(turned)
+    for name in ("time_per_message", "bandwidth", "segments_per_message", "sends_per_message"):
+        assert before[name] == after[name]
+    assert after["syscalls_per_message"] == before["server_syscalls_per_message"]
+
+
+def test_a_run_without_another_end_has_times_but_no_bandwidth(request_record, stream_record):
+    for record in (request_record, stream_record):
+        values = metrics_compute({k: v for k, v in record.items() if k != "server"})
+        assert values["time_per_message"] > 0 and values["cpu_per_message"] > 0
+        assert values["bandwidth"] is None and values["server_syscalls_per_message"] is None
+        assert values["server_cpu_per_message"] is None and values["cpu_per_byte"] is None
+
+
+@pytest.mark.parametrize("key, gone", [
+    ("tcp_info", ["segments_per_message", "segments_per_reply"]),
+    ("cpu", ["cpu_per_message", "client_cpu_per_message", "user", "system", "cpu_per_byte"]),
+    ("write_calls", ["sends_per_message", "sends_per_reply", "syscalls_per_message"]),
+    ("read_calls", ["syscalls_per_message", "server_syscalls_per_message"]),
+    ("elapsed_ns", ["time_per_message", "messages_per_second", "bandwidth"]),
+    ("messages_sent", ["time_per_message", "sends_per_message", "cpu_per_message"]),
+    ("bytes_received", ["bandwidth", "cpu_per_byte"]),
+    ("latency", ["latency_p50", "latency_max"]),
+])
+def test_an_absent_input_is_absent_and_never_zero(request_record, key, gone):
+    for end in ("client", "server"):
+        del_from = request_record[end]["threads"][-1]
+        del_from.pop(key, None)
+    values = metrics_compute(request_record)
+    assert {values[name] for name in gone} == {None}
+    assert values["time"] is not None
+
+
+def test_a_run_that_is_not_ok_has_no_metric():
+    values = metrics_compute({"status": "failed", "reason": "x", "client": {"threads": []}})
+    assert set(values.values()) == {None} and list(values) == NAMES
+
+
+def test_nothing_done_is_absent_not_a_division_by_zero(request_record):
+    for end in ("client", "server"):
+        for each in request_record[end]["threads"]:
+            each |= {"messages_sent": 0, "messages_received": 0}
+    assert metrics_compute(request_record)["time_per_message"] is None
+
+
+def test_several_connections_of_a_thread_each_waited_for_their_own_requests(request_record):
+    request_record["client"]["threads"][1]["connections"] = 3
+    assert metrics_compute(request_record)["time_per_message"] == pytest.approx(7e-3 / 400)
+
+
+def test_quantiles_take_the_middle_of_a_bin_within_minimum_and_maximum():
+    histogram = Histogram(4, 1003.0, 100.0, ((100, 1, 1), (1000, 16, 3)))
+    assert histogram.quantile(0.25) == 100
+    assert histogram.quantile(0.5) == 1003  # the middle, 1007.5, is above the maximum
+
+
+@pytest.mark.parametrize("count, share, known", [
+    (9, 0.9, False), (10, 0.9, True), (99, 0.99, False), (100, 0.99, True),
+    (999, 0.999, False), (1000, 0.999, True), (1, 0.5, False), (2, 0.5, True),
+])
+def test_a_quantile_whose_tail_was_not_seen_is_absent(count, share, known):
+    value = Histogram(count, 7.0, 7.0, ((7, 1, count),)).quantile(share)
+    assert value == (7.0 if known else None)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99, 0.999])
+def test_quantiles_of_merged_threads_are_those_of_all_values(request_record, share):
+    values = sorted([*range(1, 101), *[500] * 900])
+    name = {0.5: "p50", 0.9: "p90", 0.99: "p99", 0.999: "p999"}[share]
+    rank = -(-round(share * 1e6) * len(values) // 10**6)
+    assert metrics_compute(request_record)[f"latency_{name}"] == pytest.approx(
+        values[rank - 1] * 1e-9)
+
+
+def test_an_unknown_metric_names_the_nearest():
+    with pytest.raises(UsageError, match="did you mean bandwidth"):
+        metric_find("bandwith", "here")
+
+
+def test_computing_leaves_the_record_as_it_was():
+    with (answers.NODELAY / "records.jsonl").open() as file:
+        record = json.loads(file.readline())
+    before = copy.deepcopy(record)
+    metrics_compute(record)
+    assert record == before

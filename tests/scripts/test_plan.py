@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+"""From words to cells, with the real client as the only source of words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from suite.client import Client
+from suite.errors import UsageError
+from suite.plan import Plan, cell_seconds, duration_seconds, plan_make, plan_seeded
+from suite.scenario import Scenario, scenario_load, scenario_text
+from suite.schedule import runs_per_round
+
+SCENE = Scenario(
+    "scene", fixed={"workload": "request", "message": "15x2", "reply": "2"},
+    sweep={"place": ("together", "free"), "write": ("nodelay", "cork", "writev")},
+    run={"rounds": "3", "duration": "0.2s"})
+
+
+def plan_of(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> Plan:
+    """The plan of a scenario and words."""
+    return plan_make(binaries, scenario, Path("scene.toml") if scenario is SCENE else None, words)
+
+
+def values_of(plan: Plan, key: str) -> list[str | None]:
+    """What each cell has for a key."""
+    return [cell.given.get(key) for cell in plan.cells]
+
+
+def refused(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> str:
+    """The message with which words are refused, in one line."""
+    with pytest.raises(UsageError) as error:
+        plan_of(binaries, *words, scenario=scenario)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_the_last_axis_varies_fastest(binaries: Client) -> None:
+    plan = plan_of(binaries, scenario=SCENE)
+    assert plan.axes == ("place", "write")
+    assert values_of(plan, "place") == ["together"] * 3 + ["free"] * 3
+    assert values_of(plan, "write") == ["nodelay", "cork", "writev"] * 2
+
+
+def test_a_name_has_the_words_of_the_plan_and_can_be_run_by_hand(binaries: Client) -> None:
+    cell = plan_of(binaries, scenario=SCENE).cells[0]
+    assert cell.name == ("workload=request message=15x2 reply=2 place=together write=nodelay "
+                         "duration=200ms")
+    assert cell.given.items() <= cell.words.items()
+    assert cell.words["transport"] == "tcp"
+
+
+def test_a_range_doubles_and_spellings_become_canonical(binaries: Client) -> None:
+    plan = plan_of(binaries, "message=64..1024")
+    assert values_of(plan, "message") == ["64", "128", "256", "512", "1K"]
+    assert plan.axes == ("message",)
+
+
+def test_a_word_of_the_shell_replaces_that_of_the_scenario(binaries: Client) -> None:
+    plan = plan_of(binaries, "reply=1", "write=writev,cork", "rounds=7", scenario=SCENE)
+    assert set(values_of(plan, "reply")) == {"1"}
+    assert values_of(plan, "write") == ["writev", "cork"] * 2
+    assert plan.rounds == 7
+
+
+def test_an_axis_with_one_value_becomes_fixed(binaries: Client) -> None:
+    plan = plan_of(binaries, "place=free", scenario=SCENE)
+    assert plan.axes == ("write",)
+    assert plan.scenario.fixed["place"] == "free" and "place" not in plan.scenario.sweep
+
+
+def test_a_fixed_word_with_several_values_becomes_the_last_axis(binaries: Client) -> None:
+    plan = plan_of(binaries, "reply=1,2", scenario=SCENE)
+    assert plan.axes == ("place", "write", "reply")
+    assert values_of(plan, "reply")[:4] == ["1", "2", "1", "2"]
+    assert plan.baseline == "reply=1"
+
+
+def test_the_measured_time_can_be_an_axis(binaries: Client) -> None:
+    plan = plan_of(binaries, "duration=10ms,20ms", scenario=SCENE)
+    assert plan.axes[-1] == "duration" and "duration" not in plan.scenario.run
+
+
+def test_the_baseline_is_the_first_value_of_the_last_axis(binaries: Client) -> None:
+    plan = plan_of(binaries, scenario=SCENE)
+    assert plan.baseline == "write=nodelay"
+    assert [cell.baseline for cell in plan.cells] == [True, False, False] * 2
+    assert runs_per_round(plan.runnable) == 8
+
+
+def test_a_baseline_may_be_named(binaries: Client) -> None:
+    plan = plan_of(binaries, "baseline=write=cork place=free", scenario=SCENE)
+    assert [cell.baseline for cell in plan.cells] == [False] * 4 + [True, False]
+
+
+def test_a_baseline_that_no_cell_has_is_refused(binaries: Client) -> None:
+    assert 'no cell has the words "write=more"' in refused(
+        binaries, "baseline=write=more", scenario=SCENE)
+
+
+def test_a_scenario_whose_baseline_the_shell_removed_takes_the_default(binaries: Client) -> None:
+    scenario = scenario_load(ROOT / "scenarios" / "nodelay.toml")
+    plan = plan_of(binaries, "rounds=20", "write=cork,more", scenario=scenario)
+    assert plan.baseline == "write=cork"
+    assert any("write=nodelay" in note for note in plan.notes)
+
+
+def test_a_single_cell_is_its_own_baseline(binaries: Client) -> None:
+    plan = plan_of(binaries, "write=cork")
+    assert plan.axes == () and [cell.baseline for cell in plan.cells] == [True]
+
+
+def test_not_leaves_out_the_cells_that_match_all_its_words(binaries: Client) -> None:
+    plan = plan_of(binaries, "not=write=cork,writev place=free", scenario=SCENE)
+    assert values_of(plan, "write") == ["nodelay", "cork", "writev", "nodelay"]
+
+
+def test_not_may_be_repeated(binaries: Client) -> None:
+    plan = plan_of(binaries, "not=write=cork", "not=write=writev", scenario=SCENE)
+    assert plan.axes == ("place",)
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("write=more", "leaves out no cell"), ("direction=send", "direction is no word of this plan"),
+    ("place=together,free", "leaves no cell"), ("", "names no words"), ("cork", "not a word"),
+    ("write=crok", "crok"),
+])
+def test_a_wrong_not_is_refused(binaries: Client, text: str, says: str) -> None:
+    message = refused(binaries, f"not={text}", scenario=SCENE)
+    assert says in message and message.startswith("not=") or says == "not a word"
+
+
+def test_a_scenario_excludes_too(binaries: Client, tmp_path: Path) -> None:
+    path = tmp_path / "scene.toml"
+    path.write_text('exclude = ["write=cork place=free"]\n[sweep]\n'
+                    'place = ["together", "free"]\nwrite = ["nodelay", "cork"]\n')
+    plan = plan_make(binaries, scenario_load(path), path, [])
+    assert len(plan.cells) == 3
+
+
+def test_a_cell_leaves_a_word_that_it_does_not_use_out_of_its_name(binaries: Client) -> None:
+    plan = plan_of(binaries, "workload=request,stream", "direction=send,receive")
+    assert [(cell.given["workload"], cell.given.get("direction")) for cell in plan.cells] == [
+        ("request", None), ("stream", "send"), ("stream", "receive")]
+
+
+def test_a_word_that_no_cell_uses_is_refused(binaries: Client) -> None:
+    assert "no cell uses direction" in refused(binaries, "workload=request", "direction=send")
+    message = refused(binaries, scenario=Scenario("x", fixed={"direction": "send"}))
+    assert "no cell uses direction" in message
+
+
+def test_a_word_of_a_scenario_that_the_shell_made_useless_is_left_out(binaries: Client) -> None:
+    plan = plan_of(binaries, "workload=stream", scenario=SCENE)
+    assert set(values_of(plan, "reply")) == {None} and "reply" not in plan.scenario.fixed
+    assert any("reply" in note for note in plan.notes)
+
+
+def test_a_cell_that_this_machine_cannot_run_keeps_its_reason(binaries: Client) -> None:
+    plan = plan_of(binaries, "transport=unix", "write=cork,nodelay")
+    cork, nodelay = plan.cells
+    assert cork.unsupported and nodelay.unsupported is None
+    assert plan.runnable == (nodelay,)
+    assert plan.baseline == "write=nodelay"  # the first that can run
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    (["write=cork", "write=more"], "write is given twice"),
+    (["wirte=cork"], "write"),
+    (["write=crok"], "cork"),
+    (["message=15x"], "message"), (["message=x2"], "message"), (["message=0x2"], "message"),
+    (["message=-1"], "message"), (["message=1e99"], "message"), (["message="], "message"),
+    (["messages=10", "duration=1s"], "contradict"), (["bytes=1K", "duration=1s"], "contradict"),
+    (["connections=0"], "connections"), (["connections=10001"], "out of range"),
+    (["rounds=0"], "rounds"), (["rounds=1,2"], "one value"), (["rounds=x"], "rounds"),
+    (["seed=1,2"], "one value"), (["cork"], "not a word"), (["=cork"], "not a word"),
+    (["message=1..1M:+1"], "message"),
+    (["message=1..1000:+1", "chunk=1..200:+1"], "too many"),
+])
+def test_wrong_words_are_refused_in_one_line(binaries: Client, words: list[str], says: str) -> None:
+    assert says in refused(binaries, *words)
+
+
+def test_a_wrong_word_of_a_scenario_is_named_with_file_and_key(binaries: Client) -> None:
+    message = refused(binaries, scenario=Scenario("x", sweep={"write": ("cork", "writv")}))
+    assert "writv" in message
+    with pytest.raises(UsageError, match=r"^scene.toml: \[sweep\] write: .*writev"):
+        plan_make(binaries, Scenario("x", sweep={"write": ("cork", "writv")}),
+                  Path("scene.toml"), [])
+    with pytest.raises(UsageError, match=r"^scene.toml: \[fixed\] rounds: .*\[run\]"):
+        plan_make(binaries, Scenario("x", fixed={"rounds": "3"}), Path("scene.toml"), [])
+    with pytest.raises(UsageError, match=r"^scene.toml: \[fixed\] write: .*\[sweep\]"):
+        plan_make(binaries, Scenario("x", fixed={"write": "cork,more"}), Path("scene.toml"), [])
+    with pytest.raises(UsageError, match=r"^scene.toml: \[run\] not: .*exclude"):
+        plan_make(binaries, Scenario("x", run={"not": "write=cork"}), Path("scene.toml"), [])
+
+
+def test_a_plan_written_as_a_scenario_is_the_same_plan(binaries: Client, tmp_path: Path) -> None:
+    plan = plan_seeded(plan_of(binaries, "reply=1,2", "not=reply=2 write=cork", "place=free",
+                               scenario=SCENE), 5)
+    path = tmp_path / "scene.toml"
+    path.write_text(scenario_text(plan.scenario))
+    again = plan_make(binaries, scenario_load(path), path, [])
+    assert (again.cells, again.axes, again.rounds, again.seed, again.baseline) == (
+        plan.cells, plan.axes, plan.rounds, 5, plan.baseline)
+    assert again.scenario == plan.scenario
+
+
+@pytest.mark.parametrize(("text", "seconds"), [
+    ("2s", 2.0), ("150ms", 0.15), ("50us", 5e-5), ("10ns", 1e-8), ("0.2s", 0.2), ("1e9", None),
+    ("", None), ("5", None)])
+def test_durations_are_read_in_seconds(text: str, seconds: float | None) -> None:
+    assert duration_seconds(text) == pytest.approx(seconds)
+
+
+def test_fixed_work_has_no_planned_time(binaries: Client) -> None:
+    assert cell_seconds(plan_of(binaries, "messages=10").cells[0]) is None
+    timed = plan_of(binaries, "duration=100ms", "warmup=20ms").cells[0]
+    assert cell_seconds(timed) == pytest.approx(0.12)
+
+
+def test_quick_takes_less_than_a_minute(binaries: Client) -> None:
+    plan = plan_of(binaries, scenario=scenario_load(ROOT / "scenarios" / "quick.toml"))
+    runs = runs_per_round(plan.cells) * (plan.rounds + 1)
+    seconds = cell_seconds(plan.cells[0])
+    assert seconds is not None and runs * (seconds + 0.1) < 60

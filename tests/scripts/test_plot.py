@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""Pictures: their data and scripts byte for byte; that each is drawn, and drawn the same again."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from suite.commands.plot import drawing_write
+from suite.curve import ratio_tics
+from suite.picture import gnuplot_string, name_safe
+from suite.plot import drawings_make, pictures_default
+
+needs_gnuplot = pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is missing")
+
+
+def made(folder, recipe, pictures=""):
+    """The frames of a recipe's result, with pictures added to its scenario."""
+    path = result_make.result_write(recipe, folder)
+    with (path / "scenario.toml").open("a") as file:
+        file.write(pictures)
+    return matrix_of(path)
+
+
+def draw(matrix, folder):
+    """Draws everything; checks each picture; gives the drawings."""
+    drawings = drawings_make(matrix)
+    for drawing in drawings:
+        for path in drawing_write(drawing, folder):
+            assert path.stat().st_size > 200
+        png = (folder / f"{drawing.name}.png").read_bytes()
+        assert png.startswith(b"\x89PNG") and struct.unpack(">I", png[16:20])[0] == 960
+        ElementTree.parse(folder / f"{drawing.name}.svg")
+        text = (folder / f"{drawing.name}.txt").read_text()
+        assert text.isascii() and "\t" not in text and "\f" not in text
+        assert max(map(len, text.splitlines())) <= 72
+        assert all(line == line.rstrip() for line in text.splitlines())
+    return drawings
+
+
+def test_data_and_script_of_bars():
+    (drawing,) = drawings_make(matrix_of(NODELAY))
+    assert drawing.name == "time_per_message-bars"
+    golden_check("bars.dat", drawing.data)
+    golden_check("bars.gp", drawing.settings)
+
+
+def test_data_and_script_of_a_curve(tmp_path):
+    (drawing,) = drawings_make(made(tmp_path, result_make.recipe_sizes(3, 5)))
+    assert drawing.name == "bandwidth-curve"
+    golden_check("curve.dat", drawing.data)
+    golden_check("curve.gp", drawing.settings)
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("sizes", [1, 15])
+@pytest.mark.parametrize("series", [1, 2, 6, 14])
+def test_few_and_many_series_and_sizes_are_drawn(tmp_path, series, sizes):
+    matrix = made(tmp_path, result_make.recipe_sizes(series, sizes, rounds=2))
+    (drawing,) = draw(matrix, tmp_path)
+    assert drawing.template == ("curve" if sizes > 3 else "bars")
+
+
+@needs_gnuplot
+def test_the_same_picture_is_drawn_byte_for_byte(tmp_path):
+    first, second = tmp_path / "a", tmp_path / "b"
+    for folder in (first, second):
+        folder.mkdir()
+        draw(matrix_of(NODELAY), folder)
+    for path in first.iterdir():
+        assert path.read_bytes() == (second / path.name).read_bytes(), path.name
+
+
+@needs_gnuplot
+def test_unsupported_and_failed_cells_are_named_in_the_picture(tmp_path):
+    (drawing,) = draw(made(tmp_path, result_make.recipe_transports()), tmp_path)
+    golden_check("bars-transports.dat", drawing.data)
+    text = (tmp_path / f"{drawing.name}.txt").read_text()
+    assert text.count("(unsupported)") == 2 and "failed" in text
+
+
+@needs_gnuplot
+def test_pictures_of_a_scenario(tmp_path):
+    pictures = ('\n[[picture]]\nkind = "bars"\nmetric = "segments_per_message"\n'
+                '\n[[picture]]\nkind = "curve"\nx = "write"\nname = "by strategy"\n'
+                '\n[[picture]]\nkind = "bars"\nx = "message"\nmetric = "cpu_per_byte"\n')
+    drawings = draw(made(tmp_path, result_make.recipe_sizes(3, 4), pictures), tmp_path)
+    assert [drawing.name for drawing in drawings] == [
+        "segments_per_message-bars", "by_strategy", "cpu_per_byte-bars"]
+
+
+@needs_gnuplot
+def test_a_curve_along_an_axis_of_one_value_is_drawn_as_bars(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_sizes(3, 1), '\n[[picture]]\nkind = "curve"\n')
+    assert [drawing.template for drawing in draw(matrix, tmp_path)] == ["bars"]
+
+
+@needs_gnuplot
+def test_a_matrix_in_which_everything_failed_is_still_drawn(tmp_path):
+    path = result_make.result_write(result_make.recipe_sizes(2, 5), tmp_path)
+    records = (path / "records.jsonl").read_text()
+    (path / "records.jsonl").write_text(records.replace('"status":"ok"', '"status":"failed"'))
+    (drawing,) = draw(matrix_of(path), tmp_path)
+    assert "'nagle (none)'" in drawing.settings
+
+
+def test_many_bars_become_several_pictures(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_sizes(14, 4, rounds=1),
+                  '\n[[picture]]\nkind = "bars"\n')
+    names = [drawing.name for drawing in drawings_make(matrix)]
+    assert names == ["bandwidth-bars-1", "bandwidth-bars-2"]
+
+
+def test_four_message_sizes_make_a_curve_and_three_make_bars(tmp_path):
+    four = made(tmp_path, result_make.recipe_sizes(2, 4, rounds=1))
+    three = made(tmp_path, result_make.recipe_sizes(2, 3, rounds=1))
+    assert [pictures_default(matrix)[0].kind for matrix in (four, three)] == ["curve", "bars"]
+
+
+@needs_gnuplot
+def test_the_command_names_its_pictures_and_keeps_data_and_script(tmp_path):
+    done = uncork("plot", NODELAY, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert [line.rsplit(".")[-1] for line in done.stdout.split()] == ["png", "svg", "txt"]
+    assert sorted(path.suffix for path in (tmp_path / "out").iterdir()) == [
+        ".dat", ".gp", ".png", ".svg", ".txt"]
+
+
+def test_a_missing_gnuplot_is_one_line_that_names_the_package(tmp_path):
+    done = uncork("plot", NODELAY, "-o", tmp_path, PATH=str(tmp_path))
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "gnuplot is missing: install the package gnuplot-nox" in done.stderr
+
+
+@pytest.mark.parametrize("picture, said", [
+    ('kind = "bars"\nmetric = "bandwith"', "did you mean bandwidth"),
+    ('kind = "curve"\nx = "mesage"', "did you mean message"),
+    ('kind = "bars"', 'two pictures are called "time_per_message-bars"'),
+])
+def test_pictures_that_cannot_be_are_refused(tmp_path, picture, said):
+    folder = shutil.copytree(NODELAY, tmp_path / "result")
+    with (folder / "scenario.toml").open("a") as file:
+        file.write(f"\n[[picture]]\n{picture}\n")
+    assert said in refused("plot", folder, "-o", tmp_path)
+
+
+def test_names_become_file_names_and_strings_are_quoted():
+    assert name_safe("a b/0.2/1.3=x") == "a_b_0.2_1.3_x"
+    assert gnuplot_string("it's $1 \\n") == "'it''s $1 \\n'"
+
+
+@pytest.mark.parametrize("low, high", [(0.36, 1), (0.001, 1), (1, 1300), (0.1, 12), (0.9, 2.1)])
+def test_ratio_tics_are_few_and_have_1_among_them(low, high):
+    for most in (4, 8):
+        tics = ratio_tics(low, high, most)
+        assert '"1x" 1' in tics and 1 <= tics.count("x") <= most

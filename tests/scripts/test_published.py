@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""Every published figure that a scenario quotes is worked out again from its file."""
+
+from __future__ import annotations
+
+import pytest
+
+from answers import ROOT
+from suite.errors import UsageError
+from suite.published import RULES, published_recompute
+from suite.scenario import scenario_load
+
+SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
+FOLDER = ROOT / "scenarios" / "published"
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_published_values_of_a_scenario_are_those_of_their_files(path):
+    for figure in scenario_load(path).published:
+        value = published_recompute(figure.source, figure.metric, FOLDER)
+        assert figure.value == pytest.approx(value, rel=1e-3), figure
+
+
+@pytest.mark.parametrize("row, seconds", [("nagle", 40.0129781e-3), ("nodelay", 164.977124e-6),
+                                          ("cork", 85.0796448e-6)])
+def test_the_tcp_nodelay_guide_gives_seconds_per_message(row, seconds):
+    value = published_recompute(f"tcp_nodelay.csv:{row}", "time_per_message", FOLDER)
+    assert value == pytest.approx(seconds)
+
+
+def test_every_rule_is_of_a_file_that_is_there():
+    assert all((FOLDER / name).exists() for name in RULES)
+
+
+@pytest.mark.parametrize("source, metric, said", [
+    ("tcp_nodelay.csv:corc", "time_per_message", "did you mean cork"),
+    ("tcp_nodelay.csv", "time_per_message", 'no row ""'),
+    ("tcp_nodely.csv:cork", "time_per_message", "did you mean tcp_nodelay.csv"),
+    ("tcp_nodelay.csv:cork", "bandwidth", "does not tell bandwidth"),
+])
+def test_a_source_that_is_not_there_is_named(source, metric, said):
+    with pytest.raises(UsageError, match=said):
+        published_recompute(source, metric, FOLDER)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""Loading a result: damage, versions and what was left out are said, never guessed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from answers import NODELAY, refused, uncork
+from suite.errors import Failure, UsageError
+from suite.frame import matrix_build
+from suite.results import result_load
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of the stored result, to be damaged."""
+    return shutil.copytree(NODELAY, tmp_path / "result")
+
+
+def lines_of(folder):
+    """The lines of records.jsonl."""
+    return (folder / "records.jsonl").read_text().splitlines()
+
+
+def lines_write(folder, lines):
+    """Replaces records.jsonl."""
+    (folder / "records.jsonl").write_text("".join(f"{line}\n" for line in lines))
+
+
+def plan_change(folder, **changes):
+    """Changes keys of plan.json."""
+    path = folder / "plan.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_a_whole_result_loads_without_notes(folder):
+    result = result_load(folder)
+    assert len(result.records) == 14 * 8
+    assert result.notes == () and result.name == "result"
+    assert result.scenario.claims and result.plan["baseline"] == "write=nodelay"
+
+
+def test_a_torn_last_line_is_left_out_with_a_note(folder):
+    lines = lines_of(folder)
+    (folder / "records.jsonl").write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:40])
+    result = result_load(folder)
+    assert len(result.records) == len(lines) - 1
+    assert "the last line is torn" in result.notes[0]
+
+
+def test_a_note_reaches_the_reader_of_the_table(folder):
+    with (folder / "records.jsonl").open("a") as file:
+        file.write('{"schema": 1, "sta')
+    assert "the last line is torn" in uncork("table", folder).stdout
+
+
+def test_a_damaged_line_in_the_middle_is_named(folder):
+    lines = lines_of(folder)
+    lines[4] = lines[4][:30]
+    lines_write(folder, lines)
+    with pytest.raises(Failure, match=r"records.jsonl:5: not JSON"):
+        result_load(folder)
+
+
+@pytest.mark.parametrize("line, said", [
+    ("[1]", "not a JSON object"), ('{"status": "ok"}', 'no "run"'),
+    ('{"status": "fine"}', "status 'fine' is none of ok, unsupported, failed"),
+])
+def test_a_line_that_is_no_record_is_named(folder, line, said):
+    lines_write(folder, [*lines_of(folder), line])
+    with pytest.raises(Failure, match="records.jsonl:113: ") as caught:
+        result_load(folder)
+    assert said in str(caught.value)
+
+
+def test_a_run_that_is_there_twice_is_noted_and_the_first_kept(folder):
+    lines = lines_of(folder)
+    again = json.loads(lines[-1])
+    again["wall_ns"] = 1
+    lines_write(folder, [*lines, json.dumps(again)])
+    result = result_load(folder)
+    assert len(result.records) == len(lines)
+    assert "is there twice: the first was kept" in result.notes[0]
+    assert result.records[-1]["wall_ns"] != 1
+
+
+def test_every_session_may_have_a_warm_up_round(folder):
+    lines = lines_of(folder)
+    more = [json.loads(line) for line in lines if json.loads(line)["run"]["round"] == 0]
+    for record in more:
+        record["run"]["session"] = "s2"
+    lines_write(folder, [*lines, *map(json.dumps, more)])
+    result = result_load(folder)
+    assert result.notes == () and len(result.records) == len(lines) + len(more)
+
+
+def test_records_of_cells_that_the_plan_does_not_have_are_noted(folder):
+    plan = json.loads((folder / "plan.json").read_text())
+    plan_change(folder, cells=plan["cells"][:-1])
+    result = result_load(folder)
+    assert result.notes == ("8 records of cells that are not in plan.json were left out",)
+
+
+@pytest.mark.parametrize("name", ["scenario.toml", "plan.json", "hosts.json", "records.jsonl"])
+def test_a_missing_file_is_named_with_exit_status_2(folder, name):
+    (folder / name).unlink()
+    assert f"{folder / name}: no such" in refused("table", folder)
+
+
+def test_a_missing_folder_or_a_file_in_its_place_is_a_usage_error(tmp_path):
+    assert "no such folder" in refused("table", tmp_path / "gone")
+    (tmp_path / "file").write_text("")
+    assert "is a file, not the folder of a result" in refused("show", tmp_path / "file")
+
+
+def test_a_result_in_which_nothing_was_measured_says_so(folder):
+    (folder / "records.jsonl").write_text("")
+    assert "no record yet" in refused("check", folder)
+
+
+def test_a_newer_plan_names_the_schema_that_is_understood(folder):
+    plan_change(folder, schema=2)
+    assert "schema 2 is of a newer uncork; this one understands schema 1" in refused(
+        "table", folder)
+
+
+def test_a_newer_record_names_its_line(folder):
+    lines = lines_of(folder)
+    lines[2] = json.dumps(json.loads(lines[2]) | {"schema": 9})
+    lines_write(folder, lines)
+    with pytest.raises(UsageError, match=r"records.jsonl:3: schema 9 is of a newer"):
+        result_load(folder)
+
+
+@pytest.mark.parametrize("text, said", [("{", "not JSON"), ("[]", "not a JSON object"),
+                                        ('{"schema": 1}', 'no "axes" or "cells"')])
+def test_a_damaged_plan_is_a_failure(folder, text, said):
+    (folder / "plan.json").write_text(text)
+    assert said in refused("table", folder, status=1)
+
+
+def test_round_0_is_in_the_frame_but_not_counted(folder):
+    matrix = matrix_build(result_load(folder))
+    assert set(matrix.frame["round"]) == set(range(8))
+    assert set(matrix.values.index.get_level_values("round")) == set(range(1, 8))
+    assert matrix.rounds == 7
+
+
+def test_the_two_runs_of_a_baseline_are_one_value_of_the_round(folder):
+    matrix = matrix_build(result_load(folder))
+    cell = next(cell for cell in matrix.cells.values() if cell.baseline)
+    runs = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] == 3)]
+    assert list(runs["label"]) in (["A", "A'"], ["A'", "A"])
+    mean = runs["time_per_message"].mean()
+    assert matrix.rounds_of(cell.name, "time_per_message")[3] == pytest.approx(mean)
+
+
+def test_a_failed_run_is_counted_as_failed_and_never_averaged(folder):
+    matrix = matrix_build(result_load(folder))
+    cell = next(c for c in matrix.cells.values() if c.axes == {"place": "apart",
+                                                               "write": "coalesce"})
+    assert (cell.status, cell.runs_ok, cell.runs_failed) == ("ok", 6, 1)
+    assert 3 not in matrix.rounds_of(cell.name, "time_per_message").index
+
+
+def test_cells_that_were_not_reached_yet_are_missing(folder):
+    lines_write(folder, lines_of(folder)[:20])
+    matrix = matrix_build(result_load(folder))
+    statuses = {cell.status for cell in matrix.cells.values()}
+    assert statuses == {"ok", "missing"}
+    assert "missing: not run yet" in uncork("table", folder).stdout

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""Results survive any kill, and only what belongs together is put together."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Uncork, keys_of, records_of
+from suite.journal import session_schedule
+from test_run import SHORT, wait_for_records
+
+WORDS = ("run", "write=nodelay,writev,coalesce", "place=free", "rounds=12", *SHORT)
+RUNS = 13 * 4  # warm-up and 12 rounds of three cells, one of them twice
+
+
+def plan_read(folder: Path) -> dict[str, Any]:
+    """plan.json of a result."""
+    return json.loads((folder / "plan.json").read_text())
+
+
+def plan_change(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Edits plan.json."""
+    document = plan_read(folder)
+    change(document)
+    (folder / "plan.json").write_text(json.dumps(document))
+
+
+def assert_complete(folder: Path) -> None:
+    """The records are those of the schedule: all, none twice, in the seed's order."""
+    document = plan_read(folder)
+    expected = [(session["session"], run.round, run.cell.name, run.label)
+                for session in document["sessions"]
+                for run in session_schedule(document, session)]
+    assert keys_of(folder) == expected
+
+
+def killed(uncork: Uncork, *words: str, after: int = 17) -> Path:
+    """The folder of a matrix that was killed in the middle."""
+    process = uncork.start(*words)
+    folder = wait_for_records(process, uncork, after)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=30)
+    return folder
+
+
+@pytest.fixture
+def finished(uncork: Uncork) -> Path:
+    """A small result that is complete, made with -o."""
+    folder = uncork.results / "mine"
+    done = uncork.run("run", "place=free", "rounds=1", *SHORT, "-o", str(folder))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+AGAIN = ("run", "place=free", "rounds=1", *SHORT, "-o")
+
+
+def test_a_killed_matrix_goes_on_where_it_was(uncork: Uncork) -> None:
+    folder = killed(uncork, *WORDS)
+    before = records_of(folder)
+    assert 17 <= len(before) < RUNS
+    done = uncork.run(*WORDS)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in uncork.results.iterdir()] == [folder.name]
+    (line,) = [line for line in done.stderr.splitlines() if "resuming" in line]
+    assert folder.name in line and f"({len(before)} of {RUNS} runs done)" in line
+    assert records_of(folder)[:len(before)] == before
+    assert len(records_of(folder)) == RUNS
+    assert_complete(folder)
+
+
+def test_a_matrix_that_is_killed_again_and_again_is_complete_in_the_end(uncork: Uncork) -> None:
+    folder = killed(uncork, *WORDS, after=3)
+    for count in (15, 30):
+        assert killed(uncork, *WORDS, after=count) == folder
+    assert uncork.run(*WORDS).returncode == 0
+    assert_complete(folder)
+
+
+def test_a_torn_last_line_is_dropped_and_its_run_done_again(uncork: Uncork) -> None:
+    folder = killed(uncork, *WORDS)
+    path = folder / "records.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:10]) + lines[10][:50])
+    assert uncork.run(*WORDS).returncode == 0
+    assert_complete(folder)
+
+
+def test_a_start_that_was_killed_before_its_plan_is_started_over(uncork: Uncork) -> None:
+    folder = uncork.results / "mine"
+    folder.mkdir(parents=True)
+    (folder / "records.jsonl").touch()
+    (folder / "scenario.toml").write_text("half")
+    assert uncork.run(*AGAIN, str(folder)).returncode == 0
+    assert_complete(folder)
+
+
+def test_a_finished_matrix_starts_a_new_folder(uncork: Uncork) -> None:
+    words = ("run", "place=free", "rounds=1", *SHORT)
+    for count in (1, 2):
+        assert uncork.run(*words).returncode == 0
+        assert len(list(uncork.results.iterdir())) == count
+
+
+def test_another_plan_starts_a_new_folder(uncork: Uncork) -> None:
+    folder = killed(uncork, *WORDS, after=3)
+    done = uncork.run("run", "place=free", "rounds=1", *SHORT)
+    assert done.returncode == 0 and "resuming" not in done.stderr
+    assert len(list(uncork.results.iterdir())) == 2
+    assert len(records_of(folder)) < RUNS
+
+
+def test_another_seed_starts_a_new_folder_and_the_same_seed_goes_on(uncork: Uncork) -> None:
+    folder = killed(uncork, *WORDS, "seed=5", after=3)
+    assert uncork.run(*WORDS, "seed=6", "-n").returncode == 0
+    done = uncork.run(*WORDS, "seed=5")
+    assert "resuming" in done.stderr and plan_read(folder)["seed"] == 5
+    assert_complete(folder)
+
+
+def test_an_unfinished_folder_of_another_boot_is_left_alone(uncork: Uncork) -> None:
+    folder = killed(uncork, *WORDS, after=3)
+    plan_change(folder, lambda plan: plan["sessions"][0].update(boot="another"))
+    before = records_of(folder)
+    done = uncork.run(*WORDS)
+    assert done.returncode == 0 and "resuming" not in done.stderr
+    assert records_of(folder) == before
+
+
+def test_a_finished_folder_is_refused(uncork: Uncork, finished: Path) -> None:
+    message = uncork.refused(*AGAIN, str(finished))
+    assert "is finished" in message and "--more" in message
+
+
+def test_more_adds_a_session_of_as_many_rounds(uncork: Uncork, finished: Path) -> None:
+    done = uncork.run(*AGAIN, str(finished), "--more")
+    assert done.returncode == 0, done.stderr
+    sessions = plan_read(finished)["sessions"]
+    assert [session["rounds"] for session in sessions] == [[1, 1], [2, 2]]
+    assert sessions[0]["session"] != sessions[1]["session"]
+    assert_complete(finished)
+
+
+def test_more_without_a_folder_takes_the_newest_result(uncork: Uncork, finished: Path) -> None:
+    assert uncork.run(*AGAIN[:-1], "--more").returncode == 0
+    assert len(plan_read(finished)["sessions"]) == 2
+
+
+def test_more_of_nothing_is_refused(uncork: Uncork) -> None:
+    assert "no finished result" in uncork.refused(*AGAIN[:-1], "--more")
+    assert "no result to add" in uncork.refused(*AGAIN, str(uncork.results / "new"), "--more")
+
+
+def test_more_of_an_unfinished_folder_is_refused(uncork: Uncork) -> None:
+    folder = killed(uncork, *WORDS, after=3)
+    assert "finish it without --more" in uncork.refused(*WORDS, "-o", str(folder), "--more")
+
+
+def test_another_plan_is_refused_in_a_folder(uncork: Uncork, finished: Path) -> None:
+    message = uncork.refused("run", "place=free", "rounds=2", *SHORT, "-o", str(finished))
+    assert "another plan" in message and str(finished) in message
+
+
+def test_another_boot_is_refused_by_name(uncork: Uncork, finished: Path) -> None:
+    plan_change(finished, lambda plan: plan["sessions"][0].update(boot="another-boot"))
+    message = uncork.refused(*AGAIN, str(finished))
+    assert "another boot (another-boot" in message
+
+
+def test_a_session_of_another_boot_can_be_added(uncork: Uncork, finished: Path) -> None:
+    plan_change(finished, lambda plan: plan["sessions"][0].update(boot="another-boot"))
+    assert uncork.run(*AGAIN, str(finished), "--more").returncode == 0
+    assert len(plan_read(finished)["sessions"]) == 2
+
+
+def test_another_build_is_refused_by_name(
+    finished: Path, misbehave: Callable[[str], Uncork],
+) -> None:
+    other = misbehave('exec "$REAL" "$@"')
+    for flags in ([], ["--more"]):
+        message = other.refused(*AGAIN, str(finished), *flags)
+        assert "another build" in message and plan_read(finished)["build"] in message
+
+
+def test_a_folder_of_a_newer_schema_is_refused(uncork: Uncork, finished: Path) -> None:
+    plan_change(finished, lambda plan: plan.update(schema=2))
+    message = uncork.refused(*AGAIN, str(finished), "--more")
+    assert "schema 2" in message and "newer" in message
+
+
+def test_a_folder_with_other_things_in_it_is_refused(uncork: Uncork, tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "thesis.tex").touch()
+    assert "thesis.tex" in uncork.refused(*AGAIN, str(folder))
+    assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+
+
+def test_a_damaged_record_is_a_failure_that_names_its_line(uncork: Uncork) -> None:
+    folder = killed(uncork, *WORDS, after=3)
+    path = folder / "records.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"broken\n" + lines[1])
+    assert "records.jsonl:2" in uncork.refused(*WORDS, "-o", str(folder), status=1)
+
+
+def test_two_runners_never_write_one_folder(uncork: Uncork) -> None:
+    process = uncork.start(*WORDS, "seed=1")
+    folder = wait_for_records(process, uncork, 1)
+    message = uncork.refused(*WORDS, "seed=1", "-o", str(folder), status=1)
+    assert "being written by another uncork run" in message
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)

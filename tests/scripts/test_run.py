@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""One run and one matrix: whatever the client does, there is one record for every run."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Uncork, records_of
+from suite.client import Client
+from suite.plan import Cell, Plan, plan_make
+from suite.run import cell_run, run_limit
+from suite.scenario import Scenario
+
+Misbehave = Callable[[str], Uncork]
+SHORT = ("duration=20ms", "warmup=0s")
+
+
+def plan_short(client: Client, *words: str) -> Plan:
+    """A plan of short runs."""
+    return plan_make(client, Scenario("words"), None, [*words, *SHORT])
+
+
+def record_of(uncork: Uncork, limit_s: float = 30) -> dict[str, Any]:
+    """The record of one run with a client that misbehaves."""
+    client = Client(uncork.bin, None)
+    return cell_run(client, plan_short(client, "place=free").cells[0], limit_s)
+
+
+def process_gone(marker: Path) -> bool:
+    """Whether the process whose id is in marker ends within 5 s; a zombie has ended."""
+    status = Path("/proc") / marker.read_text().strip() / "stat"
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        try:
+            if status.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def only_folder(uncork: Uncork) -> Path:
+    """The one result that was made."""
+    (folder,) = uncork.results.iterdir()
+    return folder
+
+
+def test_a_real_run_gives_its_record(binaries: Client) -> None:
+    cell = plan_short(binaries, "place=free").cells[0]
+    record = cell_run(binaries, cell)
+    assert record["status"] == "ok", record
+    assert record["words"] == cell.words
+
+
+@pytest.mark.parametrize("script", [
+    '"$REAL" --batch - | head -c 200',             # torn in the record
+    '"$REAL" --batch - | head -n 1',               # no end
+    '"$REAL" --batch - | tail -n 1',               # no record
+    '"$REAL" --batch - | sed "s/^{.end.: *1}/{}/"',  # another end
+    "cat > /dev/null; echo nonsense; echo '{\"end\": 1}'",
+    "cat > /dev/null; echo '[]'; echo '{\"end\": 1}'",
+    "cat > /dev/null",
+])
+def test_output_that_is_not_whole_is_a_failed_run(misbehave: Misbehave, script: str) -> None:
+    record = record_of(misbehave(script))
+    assert record == {"status": "failed", "reason": "uncork-client printed no whole record"}
+
+
+def test_a_crash_in_the_middle_of_a_line_is_a_failed_run(misbehave: Misbehave) -> None:
+    record = record_of(misbehave("printf '{\"status\": \"ok\"'; kill -SEGV $$"))
+    assert record == {"status": "failed", "reason": "uncork-client was ended by SIGSEGV"}
+
+
+def test_the_reason_is_the_last_line_of_standard_error(misbehave: Misbehave) -> None:
+    record = record_of(misbehave("echo noise >&2; echo 'uncork-client: no server' >&2; exit 1"))
+    assert record["reason"] == "uncork-client ended with status 1: no server"
+
+
+def test_a_client_that_does_not_read_is_a_failed_run(misbehave: Misbehave) -> None:
+    assert record_of(misbehave("exec <&-; exit 3"))["reason"] == "uncork-client ended with status 3"
+
+
+def test_a_run_that_hangs_is_ended(misbehave: Misbehave) -> None:
+    uncork = misbehave('echo $$ > "$STATE/pid"; exec sleep 600')
+    began = time.monotonic()
+    record = record_of(uncork, limit_s=0.5)
+    assert time.monotonic() - began < 5
+    assert "not finished after" in record["reason"]
+    assert process_gone(uncork.bin / "pid")
+
+
+def test_a_run_that_ignores_the_request_to_end_is_killed_with_its_server(
+    misbehave: Misbehave, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("suite.run.GRACE_S", 0.5)
+    uncork = misbehave("trap '' TERM; sleep 600 & echo $! > \"$STATE/pid\"; wait; wait; sleep 600")
+    assert "not finished after" in record_of(uncork, limit_s=0.5)["reason"]
+    assert process_gone(uncork.bin / "pid")
+
+
+def test_the_time_limit_is_generous_and_finite() -> None:
+    timed = Cell("x", {"duration": "2s", "warmup": "200ms"}, {})
+    assert 20 < run_limit(timed) < 120
+    assert run_limit(Cell("x", {"messages": "10"}, {})) >= 600
+
+
+def test_a_matrix_stores_every_run_and_prints_its_table(uncork: Uncork) -> None:
+    done = uncork.run("run", "write=nodelay,writev", "place=free", "rounds=2", *SHORT)
+    assert done.returncode == 0, done.stderr
+    folder = only_folder(uncork)
+    assert folder.name.startswith("words-2")
+    assert str(folder) in done.stdout and "writev" in done.stdout
+    records = records_of(folder)
+    assert [record["status"] for record in records] == ["ok"] * 9
+    assert {record["run"]["round"] for record in records} == {0, 1, 2}
+    assert {path.name for path in folder.iterdir()} == {
+        "scenario.toml", "plan.json", "hosts.json", "records.jsonl"}
+
+
+def test_a_log_without_a_terminal_has_a_line_per_round(uncork: Uncork) -> None:
+    log = uncork.run("run", "place=free", "rounds=2", *SHORT).stderr
+    for text in ("warm-up", "round 1 of 2", "round 2 of 2", "left"):
+        assert text in log
+    assert "\x1b" not in log and all(line.startswith("uncork: ") for line in log.splitlines())
+
+
+def test_an_unsupported_cell_is_stored_once_and_fails_nothing(uncork: Uncork) -> None:
+    done = uncork.run("run", "transport=unix", "write=nodelay,cork", "place=free", "rounds=2",
+                      *SHORT)
+    assert done.returncode == 0, done.stderr
+    records = records_of(only_folder(uncork))
+    (refused,) = [record for record in records if record["status"] == "unsupported"]
+    assert refused["reason"] and refused["run"]["round"] == 0
+    assert "write=cork" in refused["run"]["cell"]
+    assert len(records) == 1 + 3 * 2
+
+
+def test_a_run_that_failed_is_stored_and_said_and_the_rest_goes_on(misbehave: Misbehave) -> None:
+    uncork = misbehave('echo x >> "$STATE/count"; [ "$(wc -l < "$STATE/count")" = 3 ] && '
+                       '{ echo "out of luck" >&2; exit 1; }; exec "$REAL" "$@"')
+    done = uncork.run("run", "place=free", "rounds=3", *SHORT)
+    assert done.returncode == 0, done.stderr
+    assert "1 of 8 runs failed" in done.stderr and "out of luck" in done.stderr
+    records = records_of(only_folder(uncork))
+    failed = records[2]
+    assert failed.keys() == {"status", "reason", "run"} and failed["status"] == "failed"
+    assert [record["status"] for record in records].count("ok") == 7
+
+
+def test_a_matrix_in_which_every_run_fails_is_a_failure(misbehave: Misbehave) -> None:
+    done = misbehave("echo 'no luck' >&2; exit 1").run("run", "place=free", "rounds=1", *SHORT)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("uncork: every run of")
+
+
+def wait_for_records(process: subprocess.Popen[str], uncork: Uncork, count: int) -> Path:
+    """Waits until a matrix has stored so many records."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        for path in uncork.results.glob("*/records.jsonl"):
+            if path.read_bytes().count(b"\n") >= count:
+                return path.parent
+        time.sleep(0.02)
+    raise AssertionError(f"no {count} records: {process.communicate()}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_is_done_and_says_how_to_go_on(
+    uncork: Uncork, number: signal.Signals,
+) -> None:
+    words = ("run", "place=free", "rounds=500", *SHORT)
+    process = uncork.start(*words)
+    folder = wait_for_records(process, uncork, 3)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    last = stderr.splitlines()[-1]
+    assert "interrupted" in last and "runs are kept" in last and " ".join(words) in last
+    assert len(records_of(folder)) >= 3  # every line is whole
+
+
+def test_an_interrupt_ends_the_client(misbehave: Misbehave) -> None:
+    uncork = misbehave('echo $$ > "$STATE/pid"; exec sleep 600')
+    process = uncork.start("run", "place=free", *SHORT)
+    deadline = time.monotonic() + 60
+    while not (uncork.bin / "pid").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130 and process_gone(uncork.bin / "pid")

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""The order of runs: random within each round, and a pure function of the seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from suite.plan import Cell
+from suite.schedule import Run, round_order, runs_per_round, schedule_make, seed_draw
+
+CELLS = [Cell(f"write={name}", {}, {}, name == "b") for name in "abcdef"]
+
+
+def names_of(runs: list[Run]) -> list[tuple[str, str]]:
+    """Cell and label of each run."""
+    return [(run.cell.name, run.label) for run in runs]
+
+
+def test_every_round_has_every_cell_once_and_the_baseline_twice() -> None:
+    runs = list(schedule_make(CELLS, range(1, 5), 7))
+    assert len(runs) == 5 * runs_per_round(CELLS) == 5 * 7
+    for number in range(5):
+        entries = [run for run in runs if run.round == number]
+        assert [run.position for run in entries] == list(range(7))
+        assert sorted(names_of(entries)) == sorted(
+            [(cell.name, "A") for cell in CELLS] + [("write=b", "A'")])
+
+
+def test_the_warm_up_round_comes_first() -> None:
+    assert [run.round for run in schedule_make(CELLS[:1], [1, 2], 7)] == [0, 1, 2]
+
+
+def test_the_order_is_a_function_of_the_seed() -> None:
+    first, again = (names_of(list(schedule_make(CELLS, range(1, 9), 7))) for _ in range(2))
+    other = names_of(list(schedule_make(CELLS, range(1, 9), 8)))
+    assert first == again
+    assert first != other
+
+
+def test_every_round_has_an_order_of_its_own() -> None:
+    orders = {tuple(names_of(round_order(CELLS, 7, number))) for number in range(50)}
+    assert len(orders) > 45
+
+
+def test_a_cell_stands_at_every_place_equally_often() -> None:
+    rounds = 3000
+    places = Counter(run.position for number in range(rounds)
+                     for run in round_order(CELLS, 1, number) if run.cell.name == "write=a")
+    expected = rounds / 7
+    # Chi-squared, 6 degrees of freedom: 22.46 is exceeded once in 1000 seeds; this one is fixed.
+    assert sum((places[p] - expected) ** 2 / expected for p in range(7)) < 22.46
+
+
+def test_the_order_never_changes_between_versions() -> None:
+    # A result that was begun by another Python or another uncork must go on in its own order.
+    order = [run.cell.name[-1] + run.label[1:] for run in round_order(CELLS, 42, 3)]
+    assert order == ["b'", "e", "b", "f", "a", "d", "c"]
+
+
+def test_a_drawn_seed_fits_32_bits() -> None:
+    assert all(0 <= seed_draw() < 2**32 for _ in range(100))

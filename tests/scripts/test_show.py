@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""`uncork show`, byte for byte, and how it asks for one cell."""
+
+from __future__ import annotations
+
+import pytest
+
+from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from suite.show import cell_choose, show_text
+
+
+@pytest.fixture(scope="module")
+def transports(tmp_path_factory):
+    """Three rounds over TCP and Unix sockets, with unsupported and failed cells."""
+    return result_make.result_write(result_make.recipe_transports(),
+                                    tmp_path_factory.mktemp("results"))
+
+
+@pytest.mark.parametrize("name, words", [
+    ("outlier", ["place=together", "write=writev"]),
+    ("baseline", ["place=apart", "write=nodelay"]),
+    ("failed-run", ["place=apart", "write=coalesce"]),
+    ("nagle", ["place=together", "write=nagle"]),
+])
+def test_one_cell_explained(name, words):
+    matrix = matrix_of(NODELAY)
+    text = show_text(matrix, cell_choose(matrix, words), 100)
+    assert max(map(len, text.splitlines())) <= 100 and text.isascii()
+    golden_check(f"show-{name}.txt", text)
+
+
+@pytest.mark.parametrize("write", ["nodelay", "cork", "coalesce"])
+def test_cells_over_unix_sockets_that_work_are_unsupported_or_failed(transports, write):
+    matrix = matrix_of(transports)
+    cell = cell_choose(matrix, ["transport=unix", f"write={write}"])
+    golden_check(f"show-unix-{write}.txt", show_text(matrix, cell, 80))
+
+
+def test_the_command_gives_the_same():
+    done = uncork("show", NODELAY, "place=together", "write=writev")
+    matrix = matrix_of(NODELAY)
+    cell = cell_choose(matrix, ["place=together", "write=writev"])
+    assert (done.returncode, done.stdout) == (0, show_text(matrix, cell, 100))
+
+
+def test_an_outlier_is_marked_and_still_counted():
+    matrix = matrix_of(NODELAY)
+    text = show_text(matrix, cell_choose(matrix, ["place=together", "write=writev"]), 100)
+    assert sum("outlier" in line for line in text.splitlines()) == 1
+    assert sum(line.startswith("  round ") for line in text.splitlines()) == 7
+
+
+def test_the_command_by_hand_has_only_the_words_of_the_plan():
+    matrix = matrix_of(NODELAY)
+    text = show_text(matrix, cell_choose(matrix, ["place=together", "write=cork"]), 100)
+    assert text.endswith("  uncork-client workload=request message=15x2 reply=2 "
+                         "place=together write=cork\n")
+
+
+def test_words_that_select_several_cells_list_them():
+    said = refused("show", NODELAY, "write=cork")
+    assert 'selects 2 cells' in said
+    assert "place=together write=cork; place=apart write=cork" in said
+
+
+def test_words_that_select_no_cell_list_all():
+    assert 'no cell has "write=corc"' in refused("show", NODELAY, "write=corc")
+
+
+def test_no_words_list_all():
+    assert "one of 12 cells, name one" in refused("show", NODELAY)
+
+
+@pytest.mark.parametrize("words, said", [(["cork"], '"cork" is no word'),
+                                         (["write=cork", "write=more"], "write is given twice")])
+def test_words_must_be_words(words, said):
+    assert said in refused("show", NODELAY, *words)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Tables, byte for byte, and what they refuse."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from suite import units
+from suite.summary import summary_build
+from suite.table import layout_choose, table_csv, table_json, table_markdown, table_text
+
+PIVOT = ("write", "bandwidth")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Results that are made, not stored: transports (3 rounds) and sizes (streams)."""
+    folder = tmp_path_factory.mktemp("results")
+    return {recipe.name: result_make.result_write(recipe, folder) for recipe in (
+        result_make.recipe_transports(), result_make.recipe_sizes(4, 5),
+        result_make.recipe_sizes(1, 1, rounds=1))}
+
+
+def summary_of(folder, rows=(), columns=()):
+    """Summary and layout of a result, with the scenario's table unless told otherwise."""
+    matrix = matrix_of(folder)
+    table = matrix.result.scenario.table
+    layout = layout_choose(matrix, rows or (table.rows if table else ()),
+                           columns or (table.columns if table else ()))
+    return summary_build(matrix, layout.metrics), layout
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_the_table_at_a_width(width):
+    text = table_text(*summary_of(NODELAY), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert text.isascii() and "\t" not in text
+    assert not any(line != line.rstrip() for line in text.splitlines())
+    golden_check(f"table-{width}.txt", text)
+
+
+def test_the_other_forms_of_the_same_table():
+    summary, layout = summary_of(NODELAY)
+    golden_check("table.md", table_markdown(summary, layout))
+    golden_check("table.csv", table_csv(summary))
+    golden_check("table.json", table_json(summary))
+
+
+def test_unsupported_and_failed_cells_and_too_few_rounds(made):
+    summary, layout = summary_of(made["transports"])
+    text = table_text(summary, layout, 100)
+    golden_check("table-transports.txt", text)
+    golden_check("table-transports.md", table_markdown(summary, layout))
+    golden_check("table-transports.csv", table_csv(summary))
+    assert "[1]  unsupported: unix sockets hold nothing back" in text
+    assert "not an interval" in text
+
+
+def test_an_axis_over_the_columns(made):
+    golden_check("table-pivot.txt", table_text(*summary_of(made["sizes-4-5"], (), PIVOT), 80))
+
+
+def test_one_round_has_no_interval(made):
+    golden_check("table-one-round.txt", table_text(*summary_of(made["sizes-1-1"]), 80))
+
+
+def test_the_csv_has_si_units_one_line_per_cell_and_no_line_for_the_second_baseline_run():
+    rows = list(csv.DictReader(io.StringIO(table_csv(summary_of(NODELAY)[0]))))
+    assert len(rows) == 12
+    assert list(rows[0])[:6] == ["status", "place", "write", "time_per_message",
+                                 "time_per_message_low", "time_per_message_high"]
+    cork = next(row for row in rows if row["write"] == "cork" and row["place"] == "together")
+    assert 8e-6 < float(cork["time_per_message"]) < 9.5e-6
+    assert float(cork["segments_per_message"]) == 1.0
+
+
+def test_in_csv_what_is_absent_is_empty(made):
+    rows = list(csv.DictReader(io.StringIO(table_csv(summary_of(made["transports"])[0]))))
+    unix = [row for row in rows if row["transport"] == "unix"]
+    assert {row["segments_per_message"] for row in unix} == {""}
+    assert {row["status"] for row in unix} == {"ok", "unsupported", "failed"}
+
+
+def test_the_json_is_json_with_ratios_and_published_figures():
+    cells = {cell["cell"]: cell for cell in json.loads(
+        table_json(summary_of(NODELAY)[0]))["cells"]}
+    cork = next(cell for name, cell in cells.items() if "together write=cork" in name)
+    figure = cork["metrics"]["time_per_message"]
+    assert figure["ratio"]["low"] < figure["ratio"]["value"] < figure["ratio"]["high"] < 1
+    assert figure["published"]["ratio"] == pytest.approx(85.08 / 165.0)
+
+
+def test_every_axis_is_in_the_table_even_if_nobody_named_it(made):
+    matrix = matrix_of(made["sizes-4-5"])
+    assert layout_choose(matrix, ("write",), ("bandwidth",)).rows == ("write", "message")
+    assert layout_choose(matrix, ("workload", "write"), PIVOT).rows == ("message",)
+
+
+def test_the_commands_give_the_same_as_the_functions():
+    assert uncork("table", NODELAY).stdout == table_text(*summary_of(NODELAY), 100)
+    assert uncork("table", NODELAY, "--csv").stdout == table_csv(summary_of(NODELAY)[0])
+    done = uncork("table", NODELAY, "rows=write", "columns=place,time_per_message", COLUMNS="80")
+    assert done.returncode == 0
+    golden_check("table-words.txt", done.stdout)
+
+
+@pytest.mark.parametrize("words, said", [
+    (["columns=bandwith"], "did you mean bandwidth?"),
+    (["rows=wirte"], "did you mean write?"),
+    (["row=write"], "did you mean rows?"),
+    (["write"], "table takes rows=... and columns=..."),
+    (["rows=write", "rows=place"], "given twice"),
+    (["rows=write,write"], "given twice"),
+    (["columns="], "an empty name"),
+    (["--csv", "--json"], "not allowed with"),
+])
+def test_what_a_table_refuses(words, said):
+    assert said in refused("table", NODELAY, *words)
+
+
+@pytest.mark.parametrize("value, text", [
+    (8.934, "8.93"), (43100.4, "43100"), (0.00213, "0.00213"), (999.9, "1000"), (0, "0"),
+    (12.345, "12.3"), (99.96, "100"), (-3.14159, "-3.14"),
+])
+def test_three_significant_digits(value, text):
+    assert units.number_text(value) == text
+
+
+@pytest.mark.parametrize("value, unit, text", [
+    (8.93e-6, "s", "8.93 us"), (1e-9, "s", "1.00 ns"), (2.5e-10, "s", "0.250 ns"),
+    (0.0431, "s", "43.1 ms"), (7.06e10, "bit/s", "70.6 Gbit/s"), (950, "bit/s", "950 bit/s"),
+    (15, "1", "15.00"), (0.00312, "1", "0.00312"), (12e3, "1/s", "12.0 k/s"), (0, "s", "0 s"),
+])
+def test_values_with_a_unit_of_their_own(value, unit, text):
+    assert units.value_text(value, unit) == text
+
+
+@pytest.mark.parametrize("ratio, text", [(0.417, "0.42x"), (1, "1.00x"), (17.34, "17.3x"),
+                                         (1230, "1230x"), (0.0041, "0.0041x")])
+def test_ratios(ratio, text):
+    assert units.ratio_text(ratio) == text
+
+
+@pytest.mark.parametrize("text, size", [("64", 64), ("4K", 4096), ("1.5M", 1572864),
+                                        ("default", None), ("15x2", None), ("0", None)])
+def test_sizes(text, size):
+    assert units.size_parse(text) == size

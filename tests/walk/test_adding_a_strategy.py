@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""docs/adding-a-strategy.md, followed literally in a scratch copy of the tree by somebody who knows nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+PAGE = TOP / "docs/adding-a-strategy.md"
+
+
+def page_blocks(language: str) -> list[str]:
+    """The code blocks of the page, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def tree_files() -> list[str]:
+    """Everything that belongs to the tree, committed or about to be."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [name for name in listed.stdout.splitlines() if (TOP / name).is_file()]
+
+
+def shell(command: str, tree: Path) -> str:
+    done = subprocess.run(
+        ["bash", "-euc", command],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        env={key: value for key, value in os.environ.items() if key != "UNCORK_BIN"},
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scratch copy in which sections 1 to 3 of the page have been followed up to the build."""
+    tree = tmp_path_factory.mktemp("stranger") / "uncork"
+    for name in tree_files():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(TOP / name, tree / name)
+    source, line = page_blocks("c")
+    (tree / "common/strategy/pairs.c").write_text(source)
+    with (tree / "common/strategy/list.def").open("a") as listing:
+        listing.write(line)
+    shell(build_commands()[0] + " >/dev/null", tree)
+    shell(build_commands()[1] + " >/dev/null", tree)
+    return tree
+
+
+def build_commands() -> list[str]:
+    return page_blocks("sh")[0].splitlines()
+
+
+def test_the_page_shows_one_file_and_one_line() -> None:
+    source, line = page_blocks("c")
+    assert "`common/strategy/pairs.c`:" in PAGE.read_text()
+    assert line == "VARIANT(pairs)\n"
+    assert source.count("const struct strategy strategy_pairs") == 1
+
+
+def test_it_shows_up_in_the_list(tree: Path) -> None:
+    assert "a sendmsg() for every two fragments" in shell(build_commands()[2], tree)
+
+
+def test_it_runs_and_makes_as_many_calls_as_the_page_says(tree: Path) -> None:
+    assert "Eight write calls a message" in PAGE.read_text()
+    assert "8.00 write calls" in shell(build_commands()[3], tree)
+
+
+def test_it_is_a_row_of_a_table(tree: Path) -> None:
+    shell(build_commands()[4].replace("duration=200ms", "duration=20ms warmup=0s rounds=2") + " -o results/walk", tree)
+    assert re.search(r"^pairs\s", shell("scripts/uncork table results/walk", tree), re.MULTILINE)
+    table = json.loads(shell("scripts/uncork table results/walk --json", tree))
+    assert "pairs" in json.dumps(table)
+
+
+def test_it_passes_the_tests_that_nobody_wrote_for_it(tree: Path) -> None:
+    unit, loopback = page_blocks("sh")[1].splitlines()
+    assert "100% tests passed" in shell(unit, tree)
+    said = shell(loopback + " -q", tree)
+    assert re.search(r"\b[1-9]\d* passed", said) and "failed" not in said
