@@ -112,6 +112,10 @@ int batch_run(const struct batch *batch, struct client *client, struct problem *
     for (size_t i = 0; i < batch->count; i++) {
         json_t *record = run_cell(client, &batch->plans[i], problem);
 
+        if (client->orphaned) {
+            json_decref(record);
+            return problem_failure(problem, "standard input was closed");
+        }
         if (!record || print_line(record, problem) < 0)
             return -1;
     }
@@ -136,6 +140,8 @@ int batch_check(const struct batch *batch, struct problem *problem)
         json_t *line = json_pack("{s:o, s:o, s:o}", "words", plan_words(plan), "given",
                                  plan_words_given(plan), "unused", plan_words_unused(plan));
 
+        if (!plan->messages && !plan->bytes)
+            json_object_set_new(line, "planned_ns", json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
         if (check_ends(plan, &why) < 0)
             json_object_set_new(line, "unsupported", json_string(why.text));
         if (print_line(line, problem) < 0)

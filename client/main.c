@@ -17,7 +17,7 @@
 static const char help[] =
     "Usage: uncork-client [key=value ...]\n"
     "       uncork-client --json [FILE] [key=value ...]\n"
-    "       uncork-client --batch FILE | --check FILE\n"
+    "       uncork-client --batch FILE [--with-parent] | --check FILE\n"
     "       uncork-client --list[=json] | --expand key=value,value ... | --facts [key=value ...]\n"
     "\n"
     "Measures what a way of writing to a socket costs. Starts a server of its own unless server= says "
@@ -28,6 +28,7 @@ static const char help[] =
     "\n"
     "  --json [FILE]   print the whole record, or write it to FILE\n"
     "  --batch FILE    run the words of each line and print a record for each, then {\"end\": N}\n"
+    "  --with-parent   give up when standard input closes\n"
     "  --check FILE    say for each line which words it uses and whether this machine supports it\n"
     "  --list[=json]   words, values, and what this machine supports\n"
     "  --expand        write out the lists and ranges of words\n"
@@ -102,7 +103,7 @@ static int do_run(struct words words, bool json, const char *path, struct proble
     return result;
 }
 
-static int do_batch(const char *path, struct problem *problem)
+static int do_batch(const char *path, bool with_parent, struct problem *problem)
 {
     struct client client;
     struct batch batch;
@@ -112,6 +113,8 @@ static int do_batch(const char *path, struct problem *problem)
         return -1;
     probe_counters();
     client_open(&client);
+    if (with_parent)
+        client_follow_parent(&client);
     result = batch_run(&batch, &client, problem);
     client_close(&client);
     batch_free(&batch);
@@ -183,9 +186,11 @@ static int dispatch(const char *option, struct words rest, struct problem *probl
                       problem);
     if (strcmp(option, "--batch") != 0 && strcmp(option, "--check") != 0)
         return refuse(option, problem);
+    if (!strcmp(option, "--batch") && rest.count == 2 && !strcmp(rest.list[1], "--with-parent"))
+        return do_batch(rest.list[0], true, problem);
     if (rest.count != 1)
         return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", option);
-    return !strcmp(option, "--batch") ? do_batch(rest.list[0], problem) : do_check(rest.list[0], problem);
+    return !strcmp(option, "--batch") ? do_batch(rest.list[0], false, problem) : do_check(rest.list[0], problem);
 }
 
 static int run(int count, char **arguments, struct problem *problem)

@@ -269,10 +269,22 @@ static int begin_alone(struct run *run, struct problem *problem)
     return 0;
 }
 
+static void give_up_orphaned(struct run *run)
+{
+    struct problem problem = {0};
+
+    problem_failure(&problem, "standard input was closed: whoever asked for this run has gone");
+    give_up(run, "run", &problem);
+}
+
 static void complete(struct run *run)
 {
+    run->client->running = run;
+    if (run->client->orphaned)
+        give_up_orphaned(run);
     while (!run->over)
         uv_run(&run->client->loop, UV_RUN_ONCE);
+    run->client->running = NULL;
 }
 
 static void clear(struct run *run)
@@ -337,8 +349,42 @@ void client_open(struct client *client)
     uv_loop_init(&client->loop);
 }
 
+static void on_parent_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    static char ignored[64];
+
+    (void)handle, (void)suggested;
+    *buffer = uv_buf_init(ignored, sizeof ignored);
+}
+
+static void on_parent_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+    struct client *client = stream->data;
+
+    (void)buffer;
+    if (size >= 0)
+        return;
+    uv_read_stop(stream);
+    client->orphaned = true;
+    if (client->running)
+        give_up_orphaned(client->running);
+}
+
+void client_follow_parent(struct client *client)
+{
+    uv_pipe_init(&client->loop, &client->parent, 0);
+    client->parent.data = client;
+    client->follows_parent = true;
+    if (uv_pipe_open(&client->parent, STDIN_FILENO) == 0)
+        uv_read_start((uv_stream_t *)&client->parent, on_parent_alloc, on_parent_read);
+}
+
 void client_close(struct client *client)
 {
     own_server_stop(&client->own);
+    if (client->follows_parent) {
+        uv_close((uv_handle_t *)&client->parent, NULL);
+        uv_run(&client->loop, UV_RUN_NOWAIT);
+    }
     uv_loop_close(&client->loop);
 }

@@ -9,14 +9,23 @@
 #include <jansson.h>
 #include <uv.h>
 
+struct run;
+
 /* What outlives a run: the loop, and the server of our own. */
 struct client {
     uv_loop_t loop;
     struct own_server own;
+    uv_pipe_t parent;    /* standard input, after client_follow_parent() */
+    bool follows_parent; /* and orphaned when it has closed */
+    bool orphaned;
+    struct run *running; /* what to give up then */
 };
 
 void client_open(struct client *client);
 void client_close(struct client *client);
+
+/* Gives up whatever runs when standard input closes: whoever started this process has gone. */
+void client_follow_parent(struct client *client);
 
 /* Runs the plan and returns its record, whatever happens; a usage problem that only the server could see (and
  * no record) comes back in `problem`. New reference, or NULL with the problem. */

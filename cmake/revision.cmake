@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Writes revision.h at build time, and only when it changes.
 execute_process(
-    COMMAND git describe --always --dirty --tags
+    COMMAND git -c safe.directory=* describe --always --dirty --tags
     WORKING_DIRECTORY ${SOURCE_DIR}
     OUTPUT_VARIABLE revision
     OUTPUT_STRIP_TRAILING_WHITESPACE

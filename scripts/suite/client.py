@@ -7,6 +7,7 @@ in docs/record.md. Its own one-line errors pass through: exit 2 becomes UsageErr
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -14,7 +15,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,7 @@ class Checked:
     words: dict[str, str]
     given: dict[str, str]
     unused: tuple[str, ...]
+    planned_s: float | None  # warm-up and measured time; None for fixed work
     unsupported: str | None
 
 
@@ -213,7 +215,13 @@ def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
     if not answers or answers.pop() != {"end": len(lines)} or len(answers) != len(lines):
         raise Failure(f"{client.program} --check did not answer all of {len(lines)} lines")
     return [Checked(answer["words"], answer["given"], tuple(answer.get("unused", ())),
-                    answer.get("unsupported")) for answer in answers]
+                    planned_seconds(answer), answer.get("unsupported")) for answer in answers]
+
+
+def planned_seconds(answer: dict[str, Any]) -> float | None:
+    """How long a line of `--check` is to run, in seconds; None for fixed work."""
+    planned_ns = answer.get("planned_ns")
+    return None if planned_ns is None else planned_ns / 1e9
 
 
 def client_facts(client: Client, words: Iterable[str]) -> dict[str, Any]:
@@ -221,16 +229,31 @@ def client_facts(client: Client, words: Iterable[str]) -> dict[str, Any]:
     return client_answer(client, ["--facts", *words], "client")
 
 
-def client_batch(client: Client) -> subprocess.Popen[bytes]:
-    """Starts `--batch -`, which runs lines from standard input, in a process group of its own.
+@contextlib.contextmanager
+def client_batch(client: Client, line: str) -> Iterator[subprocess.Popen[bytes]]:
+    """`--batch` with one line under way, in a process group of its own.
 
     The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id.
+    Its standard input is a pipe that nobody writes to: when this process is killed the pipe
+    closes, and the client gives up.
     """
-    try:
-        return subprocess.Popen([client.program, "--batch", "-"], stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
-    except OSError as error:
-        raise Failure(f"{client.program} does not start: {error.strerror}") from None
+    with contextlib.ExitStack() as pipes:
+        words, words_writer = os.pipe()
+        lifeline, lifeline_writer = os.pipe()
+        pipes.callback(os.close, lifeline_writer)
+        try:
+            with open(words_writer, "wb") as file:
+                file.write(f"{line}\n".encode())
+            child = subprocess.Popen(
+                [client.program, "--batch", f"/dev/fd/{words}", "--with-parent"],
+                pass_fds=(words,), stdin=lifeline, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                process_group=0)
+        except OSError as error:
+            raise Failure(f"{client.program} does not start: {error.strerror}") from None
+        finally:
+            os.close(words)
+            os.close(lifeline)
+        yield child
 
 
 def scenario_path(name: str) -> Path:

@@ -69,7 +69,7 @@ def key_of(record: dict[str, Any]) -> Key:
 def cell_entry(cell: Cell) -> dict[str, Any]:
     """A cell as plan.json has it."""
     entry = {"cell": cell.name, "words": cell.words, "given": cell.given,
-             "baseline": cell.baseline}
+             "baseline": cell.baseline, "planned_s": cell.planned_s}
     return entry if cell.unsupported is None else entry | {"unsupported": cell.unsupported}
 
 
@@ -103,7 +103,8 @@ def cells_bare(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def document_cells(document: dict[str, Any]) -> list[Cell]:
     """The cells of plan.json."""
     return [Cell(entry["cell"], entry["words"], entry["given"], entry["baseline"],
-                 entry.get("unsupported")) for entry in document["cells"]]
+                 entry.get("unsupported"), entry.get("planned_s"))
+            for entry in document["cells"]]
 
 
 def session_rounds(session: dict[str, Any]) -> range:

@@ -25,7 +25,6 @@ from suite.scenario import Scenario
 CELLS_MAX = 100_000
 RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
 RUN_WORDS = ("rounds", "seed", "baseline")  # what this runner acts on; the client lists them too
-NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class Cell:
     given: dict[str, str]
     baseline: bool = False
     unsupported: str | None = None
+    planned_s: float | None = None  # warm-up and measured time; None for fixed work
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,8 @@ def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[Cel
         given |= {key: value for key, value in entry.given.items() if key not in given}
         name = " ".join(f"{key}={value}" for key, value in given.items())
         # A word given to one end may not differ from the other end's, and is then not in words.
-        cells.setdefault(name, Cell(name, entry.words | given, given, False, entry.unsupported))
+        cells.setdefault(name, Cell(name, entry.words | given, given, False, entry.unsupported,
+                                    entry.planned_s))
     return tuple(cells.values())
 
 
@@ -374,17 +375,3 @@ def plan_seeded(plan: Plan, seed: int) -> Plan:
     """The same plan with its seed settled."""
     run = plan.scenario.run | {"seed": str(seed)}
     return replace(plan, seed=seed, scenario=replace(plan.scenario, run=run))
-
-
-def duration_seconds(text: str) -> float | None:
-    """`150ms` in seconds; None where it is no duration."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s)", text)
-    return float(match[1]) * NANOSECONDS[match[2]] / 1e9 if match else None
-
-
-def cell_seconds(cell: Cell) -> float | None:
-    """Warm-up and measured time of a run in seconds; None for fixed work, which takes its time."""
-    measured = duration_seconds(cell.words.get("duration", ""))
-    if measured is None:
-        return None
-    return measured + (duration_seconds(cell.words.get("warmup", "")) or 0.0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs a schedule: one `uncork-client --batch` per run, one record for each, whatever happens.
 
-On the local target a batch is one cell: its line goes in on standard input, its record and the line
-`{"end": 1}` come out. A run that hangs, dies or is torn becomes a record of status `failed`.
+On the local target a batch is one cell: its line goes in, its record and the line `{"end": 1}` come
+out. A run that hangs, dies or is torn becomes a record of status `failed`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from suite.client import Client, client_batch, complaint_text, exit_text
 from suite.journal import Journal, record_append
-from suite.plan import Cell, cell_seconds
+from suite.plan import Cell
 from suite.progress import Watch
 from suite.schedule import Run
 
@@ -40,8 +40,7 @@ class Output:
 
 def run_limit(cell: Cell) -> float:
     """Seconds after which a run is taken to hang."""
-    planned = cell_seconds(cell)
-    return FIXED_WORK_S if planned is None else 2 * planned + SPARE_S
+    return FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + SPARE_S
 
 
 def group_kill(child: subprocess.Popen[bytes]) -> None:
@@ -63,16 +62,16 @@ def child_end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
 
 def batch_run(client: Client, line: str, limit_s: float) -> Output:
     """Runs one line; KeyboardInterrupt passes through after the child has ended."""
-    child = client_batch(client)
     overdue = False
-    try:
-        stdout, stderr = child.communicate(f"{line}\n".encode(), timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        overdue = True
-        stdout, stderr = child_end(child)
-    except BaseException:
-        child_end(child)
-        raise
+    with client_batch(client, line) as child:
+        try:
+            stdout, stderr = child.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            overdue = True
+            stdout, stderr = child_end(child)
+        except BaseException:
+            child_end(child)
+            raise
     return Output(stdout, stderr.decode(errors="replace"), child.returncode, overdue)
 
 
@@ -126,7 +125,7 @@ def matrix_run(client: Client, journal: Journal, runs: Sequence[Run], watch: Wat
 
 def runs_seconds(runs: Sequence[Run]) -> tuple[float, bool]:
     """(estimated seconds for all runs, whether some of them are fixed work of unknown time)."""
-    times = [cell_seconds(run.cell) for run in runs]
+    times = [run.cell.planned_s for run in runs]
     known = sum(OVERHEAD_S + (seconds or 0.0) for seconds in times)
     return known, None in times
 

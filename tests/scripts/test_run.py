@@ -60,13 +60,13 @@ def test_a_real_run_gives_its_record(binaries: Client) -> None:
 
 
 @pytest.mark.parametrize("script", [
-    '"$REAL" --batch - | head -c 200',             # torn in the record
-    '"$REAL" --batch - | head -n 1',               # no end
-    '"$REAL" --batch - | tail -n 1',               # no record
-    '"$REAL" --batch - | sed "s/^{.end.: *1}/{}/"',  # another end
-    "cat > /dev/null; echo nonsense; echo '{\"end\": 1}'",
-    "cat > /dev/null; echo '[]'; echo '{\"end\": 1}'",
-    "cat > /dev/null",
+    '"$REAL" "$@" | head -c 200',             # torn in the record
+    '"$REAL" "$@" | head -n 1',               # no end
+    '"$REAL" "$@" | tail -n 1',               # no record
+    '"$REAL" "$@" | sed "s/^{.end.: *1}/{}/"',  # another end
+    "echo nonsense; echo '{\"end\": 1}'",
+    "echo '[]'; echo '{\"end\": 1}'",
+    "true",
 ])
 def test_output_that_is_not_whole_is_a_failed_run(misbehave: Misbehave, script: str) -> None:
     record = record_of(misbehave(script))
@@ -106,7 +106,7 @@ def test_a_run_that_ignores_the_request_to_end_is_killed_with_its_server(
 
 
 def test_the_time_limit_is_generous_and_finite() -> None:
-    timed = Cell("x", {"duration": "2s", "warmup": "200ms"}, {})
+    timed = Cell("x", {"duration": "2s", "warmup": "200ms"}, {}, planned_s=2.2)
     assert 20 < run_limit(timed) < 120
     assert run_limit(Cell("x", {"messages": "10"}, {})) >= 600
 
@@ -196,3 +196,30 @@ def test_an_interrupt_ends_the_client(misbehave: Misbehave) -> None:
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130 and process_gone(uncork.bin / "pid")
+
+
+def descendants_wait(pid: int, count: int) -> list[str]:
+    """Process ids below one process: its client and the client's server, once both are there."""
+    def children(parent: str) -> list[str]:
+        return Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    for _ in range(3000):
+        found = []
+        try:
+            found = [child for first in children(str(pid)) for child in (first, *children(first))]
+        except FileNotFoundError:
+            pass  # one that asked a question and ended
+        if len(found) >= count:
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"{pid} has never had {count} descendants")
+
+
+def test_a_killed_runner_takes_its_client_and_server_with_it(uncork: Uncork) -> None:
+    process = uncork.start("run", "duration=60s", "warmup=0s", "place=free", "rounds=2")
+    children = descendants_wait(process.pid, 2)
+    process.kill()
+    process.communicate(timeout=30)
+    deadline = time.monotonic() + 6
+    while any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < deadline, f"{children} still run"
+        time.sleep(0.02)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Configures and builds build/TREE. Sourced after scripts/setup/packages.sh.
+
+# tree_options TREE: what CMake is told for it, one option per line.
+tree_options() {
+    case $1 in
+    release) echo -DCMAKE_BUILD_TYPE=Release ;;
+    clang) printf '%s\n' -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang ;;
+    asan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=address ;;
+    tsan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=thread ;;
+    fuzz) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER=clang -DUNCORK_FUZZ=ON ;;
+    *) fail "no build tree \"$1\"" ;;
+    esac
+}
+
+# tree_build TREE [OPTION...]: into build/TREE, its output on standard output and error. A tree that was moved here
+# from elsewhere is configured anew.
+tree_build() {
+    local tree=$1 folder=$UNCORK_TOP/build/$1
+    shift
+    [ -f "$UNCORK_TOP/CMakeLists.txt" ] || fail "there is no CMakeLists.txt in $UNCORK_TOP"
+    if [ -f "$folder/CMakeCache.txt" ] &&
+        ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$UNCORK_TOP" "$folder/CMakeCache.txt"; then
+        echo "$folder was configured for another folder: starting anew"
+        rm -rf "$folder"
+    fi
+    # shellcheck disable=SC2046  # words
+    cmake -S "$UNCORK_TOP" -B "$folder" -G Ninja --no-warn-unused-cli $(tree_options "$tree") "$@" &&
+        cmake --build "$folder" -j "$(processors)"
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# What every launcher shares: where the tree is, how to speak, logs, time. Sourced; UNCORK_TOP must be set.
+
+LOGS=$UNCORK_TOP/build/logs
+readonly LOGS
+
+# One line on standard error; the program goes on.
+warn() {
+    printf 'uncork: %s\n' "$*" >&2
+}
+
+# One line on standard error, exit 1.
+fail() {
+    warn "$@"
+    exit 1
+}
+
+# Like fail, for words that the user got wrong: exit 2.
+fail_usage() {
+    warn "$@"
+    exit 2
+}
+
+have() {
+    command -v -- "$1" >/dev/null 2>&1
+}
+
+# listed WORD...: "a, b, c".
+listed() {
+    local text=$*
+    printf '%s' "${text// /, }"
+}
+
+# A path as a reader in the tree would type it.
+short() {
+    printf '%s' "${1#"$UNCORK_TOP"/}"
+}
+
+# limited SECONDS COMMAND...: ended after that long (status 124), standard input empty.
+limited() {
+    local seconds=$1
+    shift
+    if have timeout; then
+        timeout -k 1 "$seconds" "$@" </dev/null
+    else
+        "$@" </dev/null
+    fi
+}
+
+# How many processors this process may use.
+processors() {
+    nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1
+}
+
+# log_tail FILE [LINES]: the end of a log, indented, on standard error.
+log_tail() {
+    printf '  --- the last lines of %s\n' "$(short "$1")" >&2
+    tail -n "${2:-25}" "$1" 2>/dev/null | sed 's/^/  | /' >&2
+}
+
+# logged NAME COMMAND...: output goes to build/logs/NAME.log only; its status is the command's.
+logged() {
+    local log=$LOGS/$1.log
+    shift
+    mkdir -p "$LOGS" || return 1
+    {
+        printf '+'
+        printf ' %q' "$@"
+        printf '\n'
+    } >"$log"
+    ("$@") >>"$log" 2>&1 </dev/null
+}

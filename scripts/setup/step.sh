@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Runs one step of scripts/test, which starts it: step.sh FILE. A step is a file in scripts/setup/steps with the
+# comment "# does: ..." and commands; its status is that of its last command. What it tests it counts with `count`
+# or `count_junit`; all else it prints is its log.
+set -u
+
+: "${UNCORK_TOP:?scripts/test runs the steps}" "${UNCORK_COUNTS:?}" "${UNCORK_PYTHON:?}"
+# shellcheck source=scripts/setup/python
+. "$UNCORK_TOP/scripts/setup/python"
+# shellcheck source=scripts/setup/build.sh
+. "$UNCORK_TOP/scripts/setup/build.sh"
+
+# count passed|failed|skipped N [REASON]
+count() {
+    echo "$@" >>"$UNCORK_COUNTS"
+}
+
+# count_junit FILE: what ctest or pytest wrote.
+count_junit() {
+    "$UNCORK_PYTHON" "$UNCORK_TOP/scripts/setup/junit.py" "$1" >>"$UNCORK_COUNTS"
+}
+
+# tree_test TREE [OPTION...]: the tests that CMake knows, in build/TREE, one after the other: they pin CPUs.
+tree_test() {
+    local junit=$LOGS/ctest-$1.xml tree=$1 status=0
+    shift
+    rm -f "$junit"
+    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 240 \
+        --output-junit "$junit" "$@" || status=$?
+    count_junit "$junit" || status=1
+    return $status
+}
+
+# suite_test NAME FOLDER: pytest.
+suite_test() {
+    local junit=$LOGS/pytest-$1.xml status=0
+    rm -f "$junit"
+    "$UNCORK_TOP/scripts/setup/python" -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" \
+        "$UNCORK_TOP/$2" || status=$?
+    count_junit "$junit" || status=1
+    return $status
+}
+
+# sources GLOB...: the files of the tree that match, tracked or new but not ignored.
+sources() {
+    if git -C "$UNCORK_TOP" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+        git -C "$UNCORK_TOP" ls-files --cached --others --exclude-standard -- "$@"
+    else
+        local glob
+        for glob in "$@"; do
+            find . -path ./build -prune -o -type f -path "./$glob" -print
+        done
+    fi
+}
+
+# Sanitizers of gcc 12 and clang 14 cannot place their shadow where a kernel randomises more than they expect.
+NO_ASLR=''
+# shellcheck disable=SC2034  # used by steps
+setarch "$(uname -m)" -R true 2>/dev/null && NO_ASLR="setarch $(uname -m) -R"
+# Tests that run cmake themselves: make is not among the packages.
+export CMAKE_GENERATOR=Ninja
+export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export TSAN_OPTIONS=second_deadlock_stack=1
+
+cd "$UNCORK_TOP" || exit 1
+# shellcheck source=/dev/null
+. "$1"

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# does: unit and loopback tests of the C code
+
+tree_build release -DUNCORK_WERROR=ON && tree_test release

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# does: tests of the Python package
+
+tree_build release -DUNCORK_WERROR=ON && suite_test release tests/scripts

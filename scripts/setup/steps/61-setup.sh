@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# does: tests of the launchers
+
+suite_test setup tests/setup

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# does: clang-format of the C code
+
+# Every version formats a little differently; the tree is kept in that of Debian 12.
+if ! have clang-format; then
+    count skipped 1 "clang-format is not installed"
+    return 0
+fi
+version=$(clang-format --version | grep -Eo '[0-9]+' | head -n 1)
+if [ "$version" != 14 ]; then
+    count skipped 1 "clang-format $version is installed, the tree is formatted by 14"
+    return 0
+fi
+status=0
+for file in $(sources '*.c' '*.h'); do
+    clang-format --dry-run -Werror --style=file "$file" 2>/dev/null && continue
+    echo "not formatted: $file"
+    status=1
+done
+[ $status = 0 ] && count passed 1 && return
+echo "clang-format -i FILE formats it"
+return 1

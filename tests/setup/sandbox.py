@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""A copy of the launchers with commands that only pretend: nothing here installs anything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+
+SUITE = """import json, os, sys
+print(json.dumps({"arguments": sys.argv[1:], "folder": os.getcwd(), "path": sys.path,
+                  "python": sys.executable, "marker": os.environ.get("MARKER")}))
+sys.exit(int(os.environ.get("STATUS", "0")))
+"""
+TABLE = "python:pandas  python3-pandas  python3-pandas  run\n"
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """`tree` is the copy, `bin` comes first on PATH, `calls` is where the pretenders write."""
+
+    tree: Path
+    bin: Path
+    calls: Path
+
+    def command_add(self, name: str, *lines: str) -> Path:
+        """A shell script on PATH, before all others."""
+        path = self.bin / name
+        path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+        path.chmod(0o755)
+        return path
+
+    def recorder_add(self, name: str, *lines: str) -> Path:
+        """A command that notes its arguments in `calls`, then does the lines."""
+        return self.command_add(name, f'echo "{name} $*" >>"{self.calls}"', *lines)
+
+    def table_write(self, *rows: str) -> None:
+        """The table of packages: pandas, and these rows."""
+        text = TABLE + "".join(f"{row}\n" for row in rows)
+        (self.tree / "scripts/setup/packages").write_text(text)
+
+    def calls_read(self) -> list[str]:
+        """What the recorders were called with, in order."""
+        return self.calls.read_text().splitlines()
+
+    def run(
+        self,
+        *command: str | Path,
+        folder: Path | None = None,
+        path: str | None = None,
+        **variables: str,
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a command of the copy by its full path, at most 60 s."""
+        program, *rest = map(str, command)
+        if program.startswith("scripts/"):
+            program = str(self.tree / program)
+        environment = dict(os.environ)
+        for name in [key for key in environment if key.startswith(("UNCORK", "PYTHON"))]:
+            del environment[name]
+        environment |= {"PATH": f"{self.bin}:{path or os.environ['PATH']}", **variables}
+        return subprocess.run(
+            [program, *rest],
+            cwd=folder or self.tree,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def shell(self, script: str, **options: str) -> subprocess.CompletedProcess[str]:
+        """Runs lines of bash that have the functions of scripts/setup."""
+        head = (
+            f'set -u; UNCORK_TOP="{self.tree}"; . "$UNCORK_TOP/scripts/setup/python"; '
+            '. "$UNCORK_TOP/scripts/setup/packages.sh"; '
+            '. "$UNCORK_TOP/scripts/setup/build.sh"\n'
+        )
+        return self.run("bash", "-c", head + script, **options)
+
+
+def sandbox_make(folder: Path) -> Sandbox:
+    """The copy below folder, with a suite that prints what it was given."""
+    tree, binaries = folder / "a tree", folder / "bin"
+    ignored = shutil.ignore_patterns("suite", "__pycache__")
+    shutil.copytree(TOP / "scripts", tree / "scripts", ignore=ignored)
+    (tree / "scripts/suite").mkdir()
+    (tree / "scripts/suite/__main__.py").write_text(SUITE)
+    binaries.mkdir()
+    sandbox = Sandbox(tree, binaries, folder / "calls")
+    sandbox.calls.write_text("")
+    sandbox.table_write()
+    # Whatever a test forgets to replace must not reach the real ones.
+    for name in ("apt-get", "dnf", "sudo", "su"):
+        sandbox.recorder_add(name, "exit 1")
+    return sandbox
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    """A fresh copy, in a folder that other users may enter too."""
+    with tempfile.TemporaryDirectory(prefix="uncork-setup-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield sandbox_make(folder)
+
+
+def path_without(folder: Path, *names: str) -> str:
+    """A folder for PATH with links to all commands of the system but those named."""
+    folder.mkdir()
+    for place in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"):
+        for program in Path(place).iterdir():
+            link = folder / program.name
+            if program.name not in names and not link.is_symlink():
+                link.symlink_to(program)
+    return str(folder)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""What scripts/demo and scripts/test print and how they end."""
+
+from __future__ import annotations
+
+import pytest
+from sandbox import Sandbox, sandbox
+
+__all__ = ["sandbox"]
+
+PASSES = "# does: passes\n\ncount passed 3\n"
+FAILS = "# does: fails\n\necho the reason of it\nfalse\n"
+SKIPS = "# does: skips\n\ncount skipped 1 'tool is not installed'\n"
+EMPTY = "# does: tests nothing\n\ntrue\n"
+LONG = "# does: takes long\n# long: yes\n\ncount passed 100\n"
+CMAKE = "cmake_minimum_required(VERSION 3.25)\nproject(empty NONE)\n"
+JUNIT = """# does: counts a file
+cat >"$LOGS/some.xml" <<'END'
+<testsuites><testsuite>
+<testcase name="a" status="run"/><testcase name="b"/>
+<testcase name="c" status="fail"><failure message="broken"/></testcase>
+<testcase name="d"><skipped message="no netperf"/></testcase>
+<testcase name="e" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
+<system-out>start\nskipped: no IPv6 here</system-out></testcase>
+<testcase name="f" status="disabled"/>
+</testsuite></testsuites>
+END
+count_junit "$LOGS/some.xml"
+"""
+
+
+def steps_write(sandbox: Sandbox, **steps: str) -> None:
+    """These steps instead of the real ones, in this order."""
+    folder = sandbox.tree / "scripts/setup/steps"
+    for file in folder.iterdir():
+        file.unlink()
+    for number, (name, text) in enumerate(steps.items()):
+        (folder / f"{number:02d}-{name}.sh").write_text(text)
+
+
+def test_all_passed(sandbox: Sandbox) -> None:
+    steps_write(sandbox, one=PASSES, two=PASSES, three=SKIPS)
+    done = sandbox.run("scripts/test")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("packages ")
+    verdicts = [line.split()[:2] for line in lines[1:4]]
+    assert verdicts == [["one", "ok"], ["two", "ok"], ["three", "skipped"]]
+    assert lines[-3:-1] == ["skipped:", "  three: tool is not installed"]
+    assert lines[-1] == "6 passed, 0 failed, 1 skipped"
+    assert done.stderr == ""
+
+
+def test_a_failed_step_shows_its_log_and_the_others_still_run(sandbox: Sandbox) -> None:
+    steps_write(sandbox, one=FAILS, two=PASSES)
+    done = sandbox.run("scripts/test")
+    assert done.returncode == 1
+    assert "  --- the last lines of build/logs/test-one.log\n  | the reason of it\n" in done.stderr
+    assert done.stdout.splitlines()[-1] == "3 passed, 1 failed, 0 skipped"
+
+
+def test_a_step_that_tests_nothing_failed(sandbox: Sandbox) -> None:
+    steps_write(sandbox, one=EMPTY)
+    done = sandbox.run("scripts/test")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "0 passed, 1 failed, 0 skipped")
+    assert "this step ran no test" in done.stderr
+
+
+def test_a_step_that_hangs_is_ended(sandbox: Sandbox) -> None:
+    steps_write(sandbox, one="# does: hangs\nsleep 100\n")
+    script = sandbox.tree / "scripts/test"
+    script.write_text(script.read_text().replace("STEP_SECONDS=300", "STEP_SECONDS=1"))
+    done = sandbox.run("scripts/test")
+    assert done.stdout.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+    assert "ended after 1 s" in done.stderr
+
+
+def test_junit_files_are_counted_with_reasons(sandbox: Sandbox) -> None:
+    steps_write(sandbox, one=JUNIT)
+    done = sandbox.run("scripts/test")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-3:] == [
+        "  one: d: no netperf",
+        "  one: e: skipped: no IPv6 here",
+        "2 passed, 2 failed, 2 skipped",
+    ]
+
+
+def test_steps_are_listed_and_chosen_by_name(sandbox: Sandbox) -> None:
+    steps_write(sandbox, **{"big-one": PASSES, "one": SKIPS, "slow": LONG})
+    listed = sandbox.run("scripts/test", "--list").stdout.splitlines()
+    assert [line.split(maxsplit=1) for line in listed] == [
+        ["big-one", "passes"],
+        ["one", "skips"],
+        ["slow", "takes long (only with --all)"],
+    ]
+    for words, last in (
+        (["one"], "0 passed, 0 failed, 1 skipped"),
+        (["slow", "one"], "100 passed, 0 failed, 1 skipped"),
+        ([], "3 passed, 0 failed, 1 skipped"),
+        (["--all"], "103 passed, 0 failed, 1 skipped"),
+    ):
+        assert sandbox.run("scripts/test", *words).stdout.splitlines()[-1] == last
+
+
+@pytest.mark.parametrize("command", ["scripts/demo", "scripts/test"])
+def test_wrong_arguments_are_one_line_and_exit_2(sandbox: Sandbox, command: str) -> None:
+    for word in ("nonsense", "--nonsense"):
+        done = sandbox.run(command, word)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert sandbox.run(command, "--help").stdout.startswith(f"usage: {command}")
+
+
+def test_the_demo_shows_why_a_build_failed(sandbox: Sandbox) -> None:
+    (sandbox.tree / "CMakeLists.txt").write_text('message(FATAL_ERROR "the moon is full")\n')
+    done = sandbox.run("scripts/demo")
+    assert done.returncode == 1
+    assert "the moon is full" in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last == "uncork: the build failed; whole log: build/logs/build-release.log"
+
+
+def test_the_demo_builds_runs_and_prints(sandbox: Sandbox) -> None:
+    (sandbox.tree / "CMakeLists.txt").write_text(CMAKE)
+    done = sandbox.run("scripts/demo", folder=sandbox.bin)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    names = [line.split()[0] for line in lines if line and not line.startswith("{")]
+    assert names == ["folder", "packages", "build", "run", "plot", "again", "next"]
+    assert lines.count("") == 1
+    again = sandbox.run("scripts/demo", STATUS="1")
+    assert again.returncode == 1
+    assert "uncork: the run failed; what was measured is kept in results/quick-" in again.stderr
+
+
+def test_a_tree_that_was_moved_is_configured_anew(sandbox: Sandbox) -> None:
+    (sandbox.tree / "CMakeLists.txt").write_text(CMAKE)
+    assert sandbox.shell("tree_build release").returncode == 0
+    cache = sandbox.tree / "build/release/CMakeCache.txt"
+    home = "CMAKE_HOME_DIRECTORY:INTERNAL="
+    assert home + str(sandbox.tree) in cache.read_text()
+    cache.write_text(cache.read_text().replace(home + str(sandbox.tree), home + "/old"))
+    done = sandbox.shell("tree_build release")
+    assert done.returncode == 0, done.stderr
+    assert "was configured for another folder: starting anew" in done.stdout
