@@ -141,7 +141,8 @@ int batch_check(const struct batch *batch, struct problem *problem)
                                  plan_words_given(plan), "unused", plan_words_unused(plan));
 
         if (!plan->messages && !plan->bytes)
-            json_object_set_new(line, "planned_ns", json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
+            json_object_set_new(line, "planned_ns",
+                                json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
         if (check_ends(plan, &why) < 0)
             json_object_set_new(line, "unsupported", json_string(why.text));
         if (print_line(line, problem) < 0)

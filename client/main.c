@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -190,7 +191,8 @@ static int dispatch(const char *option, struct words rest, struct problem *probl
         return do_batch(rest.list[0], true, problem);
     if (rest.count != 1)
         return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", option);
-    return !strcmp(option, "--batch") ? do_batch(rest.list[0], false, problem) : do_check(rest.list[0], problem);
+    return !strcmp(option, "--batch") ? do_batch(rest.list[0], false, problem)
+                                      : do_check(rest.list[0], problem);
 }
 
 static int run(int count, char **arguments, struct problem *problem)
@@ -220,6 +222,7 @@ int main(int count, char **arguments)
 {
     struct problem problem = {0};
 
+    signal(SIGPIPE, SIG_IGN); /* the other end may go at any moment: every write says so by its result */
     run(count, arguments, &problem);
     if (problem.kind != PROBLEM_NONE)
         fprintf(stderr, "uncork-client: %s\n", problem.text);

@@ -5,6 +5,7 @@
 #include "transport/probe.h"
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -98,6 +99,7 @@ int main(int count, char **arguments)
 {
     struct problem problem = {0};
 
+    signal(SIGPIPE, SIG_IGN); /* the other end may go at any moment: every write says so by its result */
     run(count, arguments, &problem);
     if (problem.kind != PROBLEM_NONE)
         fprintf(stderr, "uncork-server: %s\n", problem.text);

@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "transport/transport.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -221,7 +222,7 @@ static void cancel_locked(struct team *team, const char *phase, const struct pro
 {
     if (!team->cancelled) {
         team->problem = *problem;
-        team->failed_phase = phase;
+        snprintf(team->failed_phase, sizeof team->failed_phase, "%s", phase);
     }
     team->cancelled = true;
     uv_cond_broadcast(&team->released);

@@ -79,7 +79,7 @@ struct team {
     size_t reached[STAGE_COUNT];
     bool cancelled;
     struct problem problem; /* the first thing that went wrong */
-    const char *failed_phase;
+    char failed_phase[32];
 
     uv_async_t wake;
     uv_timer_t watch; /* over threads that are stuck */

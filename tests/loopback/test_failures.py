@@ -115,6 +115,21 @@ def test_a_server_that_is_told_to_end_tells_its_client_and_ends_well(tmp_path: P
         assert not (tmp_path / "control").exists()
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_whenever_a_server_ends_its_client_says_so(number: signal.Signals) -> None:
+    for milliseconds in (1, 2, 5, 10, 15, 20, 30, 50, 80, 130, 200):
+        with server_started() as server:
+            client = client_start("--json", f"server={server.address}", "duration=60s", "warmup=20ms", "place=free")
+            time.sleep(milliseconds / 1000)
+            server.process.send_signal(number)
+            out, error = client.communicate(timeout=20)
+            assert client.returncode == 1, f"after {milliseconds} ms: {client.returncode} {error}"
+            record = json.loads(out)
+            assert record["status"] == "failed" and record["phase"], record
+            assert error.count("\n") == 1, error
+            server.process.wait(WITHIN_S)
+
+
 def test_the_own_server_is_started_again_after_it_died() -> None:
     client = subprocess.Popen(
         [str(SERVER.with_name("uncork-client")), "--batch", "-"],
