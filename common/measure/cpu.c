@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 
+#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,7 +18,6 @@ static const struct {
 } events[CPU_EVENT_COUNT] = {
     [CPU_CYCLES] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
     [CPU_INSTRUCTIONS] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-    [CPU_MIGRATIONS] = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
 };
 
 static int event_open(enum cpu_event event)
@@ -45,12 +45,28 @@ static int event_open(enum cpu_event event)
 #endif
 
 static const char *const event_names[CPU_EVENT_COUNT] = {
-    [CPU_CYCLES] = "cycles", [CPU_INSTRUCTIONS] = "instructions", [CPU_MIGRATIONS] = "migrations"};
+    [CPU_CYCLES] = "cycles", [CPU_INSTRUCTIONS] = "instructions"};
 
-void cpu_meter_open(struct cpu_meter *meter)
+void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
 {
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
-        meter->fds[event] = event_open((enum cpu_event)event);
+        meter->fds[event] = events_wanted ? event_open((enum cpu_event)event) : -1;
+}
+
+/* How often the calling thread moved to another CPU: sched(7) debugging figures, -1 where the kernel shows
+ * none. */
+static int64_t read_migrations(void)
+{
+    FILE *file = fopen("/proc/thread-self/sched", "re");
+    char line[128];
+    long long migrations = -1;
+
+    while (file && fgets(line, sizeof line, file) &&
+           sscanf(line, "se.nr_migrations : %lld", &migrations) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return migrations;
 }
 
 void cpu_meter_close(struct cpu_meter *meter)
@@ -79,6 +95,7 @@ void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading)
     reading->system_ns = timeval_ns(&usage.ru_stime);
     reading->voluntary_switches = (uint64_t)usage.ru_nvcsw;
     reading->forced_switches = (uint64_t)usage.ru_nivcsw;
+    reading->migrations = read_migrations();
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
         reading->counted[event] =
             meter->fds[event] >= 0 && read(meter->fds[event], &reading->events[event],
@@ -93,6 +110,8 @@ json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *
                   (json_int_t)(after->voluntary_switches - before->voluntary_switches), "forced_switches",
                   (json_int_t)(after->forced_switches - before->forced_switches));
 
+    if (before->migrations >= 0 && after->migrations >= 0)
+        json_object_set_new(cpu, "migrations", json_integer(after->migrations - before->migrations));
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
         if (before->counted[event] && after->counted[event])
             json_object_set_new(cpu, event_names[event],

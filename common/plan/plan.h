@@ -37,6 +37,7 @@ struct end_plan {
     uint64_t chunk_bytes;
     int touch;                            /* enum touch */
     int nodelay;                          /* enum nodelay */
+    int perf;                             /* bool: count cycles and instructions */
     uint64_t sndbuf_bytes, rcvbuf_bytes;  /* 0: the system's default */
     char congestion[CONGESTION_NAME_MAX]; /* "default": cubic where there is one; "system": what the machine
                                              has */

@@ -120,6 +120,7 @@ const struct word word_list[] = {
     {"engine",      &kind_variant,    "block",    OF_END(engine),       .used = always,        .axis = &engine_axis, .help = "who waits"},
     {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always,        .help = "CPUs of the threads: apart, together, free, or client/server like 0.2/1.3"},
     {"spin",        &kind_duration,   "0s",       OF_PLAN(spin_ns),     .used = by_replier,    .minimum = 0, .maximum = 1000000000, .unit = "duration", .help = "the replier burns so long per message: for tests of the statistics"},
+    {"perf",        &kind_choice,     "off",      OF_END(perf),         .used = always,        .choices = switch_names, .help = "count cycles and instructions by perf_event_open(2), which slows every switch of threads"},
     {"duration",    &kind_duration,   "2s",       OF_PLAN(duration_ns), .used = in_timed_work, .minimum = 1000000, .maximum = HOUR_NS, .unit = "duration", .help = "measured time"},
     {"messages",    &kind_count,      NULL,       OF_PLAN(messages),    .used = if_messages,   .minimum = 1, .maximum = UINT64_C(1) << 48, .unit = "messages", .help = "fixed work in messages, all connections together, in place of duration"},
     {"bytes",       &kind_size,       NULL,       OF_PLAN(bytes),       .used = if_bytes,      .minimum = 1, .maximum = UINT64_C(1) << 60, .unit = "bytes", .help = "fixed work in bytes, all connections together, rounded up to whole messages"},

@@ -288,7 +288,7 @@ void worker_main(void *argument)
     struct worker *worker = argument;
     struct problem problem = {0};
 
-    cpu_meter_open(&worker->meter);
+    cpu_meter_open(&worker->meter, worker->team->plan->ends[worker->team->end].perf);
     histogram_reset(&worker->latency);
     samples_restart(&worker->samples, clock_now_ns());
     worker->samples.look = watch_windows;
