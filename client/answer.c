@@ -26,6 +26,8 @@ static void print_scaled(FILE *out, double value, const struct scale *scales)
     fprintf(out, "%.3g %s", value * scales->factor, scales->unit);
 }
 
+static const struct scale count_scales[] = {{1e6, 1e-6, "M"}, {1e3, 1e-3, "k"}, {0, 1, ""}};
+
 static void print_time(FILE *out, double seconds)
 {
     print_scaled(out, seconds, time_scales);
@@ -130,8 +132,9 @@ static void print_request(FILE *out, const struct ends *ends)
         return;
     fprintf(out, "  ");
     print_time(out, (double)record_sum(ends->driver, "elapsed_ns") / 1e9 / (double)messages);
-    fprintf(out, " per message, %.4g messages/s, %" PRIu64 " messages\n",
-            (double)messages / ((double)elapsed / 1e9), messages);
+    fprintf(out, " per message, ");
+    print_scaled(out, (double)messages / ((double)elapsed / 1e9), count_scales);
+    fprintf(out, " messages/s, %" PRIu64 " messages\n", messages);
     merge_latency(&latency, ends->driver);
     fprintf(out, "  latency ");
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {

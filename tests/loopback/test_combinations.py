@@ -111,3 +111,14 @@ def test_every_combination_carries_its_bytes_whole(transport: str, write: str, t
     for text, record in zip(lines, batch_run(lines), strict=True):
         check_record(text, record)
         tally.run()
+
+
+@pytest.mark.parametrize("transport", [name for name in names("transport") if name != "null"])
+def test_a_mebibyte_goes_whole_through_the_smallest_buffers(transport: str) -> None:
+    small = f"transport={transport} message=1M sndbuf=4K rcvbuf=4K verify=on messages=2 warmup=0s place=free"
+    lines = [f"{small} write={write} {rest}" for write in names("strategy") for rest in (
+        "workload=request reply=1M", "workload=stream", "workload=stream direction=receive", "reply=300x3K/1")]
+    for text, record in zip(lines, batch_run(lines), strict=True):
+        assert record["status"] in ("ok", "unsupported"), f"{text}: {record['reason']}"
+        if record["status"] == "ok":
+            assert record_sum(record["server"], "bytes_received") + record_sum(record["client"], "bytes_received") >= 2 << 20
