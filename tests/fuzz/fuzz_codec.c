@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes, cut anywhere, are messages of the control channel or end it; a message encoded again is the same
+ * message. */
+#include "base/cleanup.h"
+#include "control/codec.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int take(void *owner, enum control_type type, const json_t *body)
+{
+    CLEANUP_FREE uint8_t *bytes = NULL;
+    struct problem problem = {0};
+    size_t length;
+
+    ++*(size_t *)owner;
+    /* what came in 64 KiB may need more when it is spelled anew, and is then refused */
+    if (control_encode(type, body, &bytes, &length, &problem) == 0 &&
+        length > CONTROL_HEADER_SIZE + CONTROL_BODY_MAX)
+        abort();
+    return 0;
+}
+
+static int feed(const uint8_t *data, size_t size, size_t step, size_t *messages)
+{
+    struct codec *codec = calloc(1, sizeof *codec);
+    struct problem problem = {0};
+    int result = 0;
+
+    *messages = 0;
+    for (size_t done = 0, part; done < size && result == 0; done += part) {
+        part = size - done < step ? size - done : step;
+        result = codec_feed(codec, data + done, part, take, messages, &problem);
+    }
+    if ((result != 0) != (problem.kind != PROBLEM_NONE))
+        abort();
+    free(codec);
+    return result;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t whole, cut;
+    int result = feed(data, size, size ? size : 1, &whole);
+
+    if (feed(data, size, 1, &cut) != result || cut != whole)
+        abort();
+    if (feed(data, size, 7, &cut) != result || cut != whole)
+        abort();
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Any text is a message or is refused; a message spelled canonically is the same message. */
+#include "plan/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void compare(const struct shape *a, const struct shape *b)
+{
+    if (a->count != b->count || a->groups != b->groups || a->bytes != b->bytes ||
+        memcmp(a->fragments, b->fragments, a->count * sizeof *a->fragments) != 0)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = strndup((const char *)data, size);
+    struct problem problem = {0};
+    struct shape shape, again;
+
+    if (shape_parse(&shape, text, &problem) == 0) {
+        char *spelled = shape_format(&shape);
+
+        if (shape_parse(&again, spelled, &problem) < 0)
+            abort();
+        compare(&shape, &again);
+        shape_free(&again);
+        shape_free(&shape);
+        free(spelled);
+    } else if (problem.kind != PROBLEM_USAGE || !*problem.text) {
+        abort();
+    }
+    free(text);
+    return 0;
+}

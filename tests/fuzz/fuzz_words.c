@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Any lines are words of a plan or are refused; the words of a plan, given again, are the same plan. */
+#include "base/cleanup.h"
+#include "plan/expand.h"
+#include "plan/plan.h"
+
+#include <string.h>
+
+#define WORDS_MAX 64
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_again(const struct plan *plan)
+{
+    CLEANUP_JSON json_t *words = plan_words(plan);
+    CLEANUP_JSON json_t *again = NULL;
+    char *texts[WORDS_MAX * 2];
+    struct problem problem = {0};
+    struct plan second;
+    size_t count = 0;
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(words, key, value)
+    {
+        texts[count] = malloc(strlen(key) + json_string_length(value) + 2);
+        strcat(strcat(strcpy(texts[count++], key), "="), json_string_value(value));
+    }
+    if (plan_parse(&second, (const char *const *)texts, count, &problem) < 0)
+        abort();
+    again = plan_words(&second);
+    if (!json_equal(words, again))
+        abort();
+    plan_free(&second);
+    while (count)
+        free(texts[--count]);
+}
+
+static void check_rest(const struct plan *plan)
+{
+    json_decref(plan_words_given(plan));
+    json_decref(plan_words_unused(plan));
+    for (uint64_t i = 0; i < 3; i++)
+        plan_messages_of(plan, i);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    CLEANUP_FREE char *text = strndup((const char *)data, size);
+    const char *words[WORDS_MAX];
+    struct problem problem = {0}, ignored = {0};
+    struct plan plan;
+    char *rest = text, *word;
+    size_t count = 0;
+
+    while (count < WORDS_MAX && (word = strsep(&rest, "\n")))
+        if (*word)
+            words[count++] = word;
+    json_decref(expand_words(words, count, &ignored));
+    if (plan_parse(&plan, words, count, &problem) < 0) {
+        if (problem.kind == PROBLEM_NONE || !*problem.text)
+            abort();
+        return 0;
+    }
+    check_again(&plan);
+    check_rest(&plan);
+    plan_free(&plan);
+    return 0;
+}

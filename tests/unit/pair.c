@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "pair.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void parse(struct plan *plan, const char *transport, const char *write, const char *message)
+{
+    char texts[3][256];
+    const char *words[] = {"workload=stream", "verify=on", "sndbuf=4K", "rcvbuf=4K",
+                           texts[0],          texts[1],    texts[2]};
+    struct problem problem = {0};
+
+    snprintf(texts[0], sizeof texts[0], "transport=%s", transport);
+    snprintf(texts[1], sizeof texts[1], "write=%s", write);
+    snprintf(texts[2], sizeof texts[2], "message=%s", message);
+    if (plan_parse(plan, words, COUNT_OF(words), &problem) < 0)
+        fail_msg("%s", problem.text);
+}
+
+/* As client and server do it, so that the buffers stand before the window is agreed upon. */
+static void connect_over_loopback(struct pair *pair, int fds[2], struct problem *problem)
+{
+    const struct transport *transport = pair->plan.transport;
+    struct address control = {.storage.ss_family = AF_UNIX}, address;
+    int listener;
+
+    assert_int_equal(transport->data_address(&address, &control), 0);
+    listener = transport_socket(transport, &pair->plan, END_SERVER, &address, problem);
+    listener = address_listen(listener, &address, problem);
+    fds[0] = transport_socket(transport, &pair->plan, END_CLIENT, &address, problem);
+    assert_int_equal(address_connect(fds[0], &address, 1000, problem), 0);
+    fds[1] = accept(listener, NULL, NULL);
+    assert_true(fds[1] >= 0);
+    close(listener);
+    address_unlink(&address, true);
+}
+
+static void prepare(struct pair *pair, enum end end, int fd)
+{
+    struct problem problem = {0};
+
+    if (transport_prepare(pair->plan.transport, &pair->plan, end, fd, &problem) < 0)
+        fail_msg("%s", problem.text);
+    assert_int_equal(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+}
+
+void pair_open(struct pair *pair, const char *transport, const char *write, const char *message)
+{
+    struct problem problem = {0};
+    int fds[2];
+
+    memset(pair, 0, sizeof *pair);
+    parse(&pair->plan, transport, write, message);
+    connect_over_loopback(pair, fds, &problem);
+    prepare(pair, END_CLIENT, fds[0]);
+    prepare(pair, END_SERVER, fds[1]);
+    pair->other = fds[1];
+    assert_int_equal(connection_open(&pair->connection, &pair->plan, END_CLIENT, fds[0]), 0);
+}
+
+void pair_close(struct pair *pair)
+{
+    close(pair->connection.calls.fd);
+    close(pair->other);
+    connection_close(&pair->connection);
+    plan_free(&pair->plan);
+}
+
+size_t pair_read(struct pair *pair, size_t limit)
+{
+    static uint8_t buffer[65536];
+    size_t sum = 0;
+
+    while (sum < limit) {
+        size_t part = limit - sum < sizeof buffer ? limit - sum : sizeof buffer;
+        ssize_t size = recv(pair->other, buffer, part, 0);
+
+        if (size < 0 && errno == EAGAIN)
+            break;
+        assert_true(size > 0);
+        assert_int_equal(pattern_compare(buffer, (size_t)size, pair->received), size);
+        pair->received += (uint64_t)size;
+        sum += (size_t)size;
+    }
+    return sum;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* Every strategy of the list, over sockets that are nearly always full, and over calls that answer as the
+ * test says. */
+#include "connection/capability.h"
+#include "connection/legality.h"
+#include "pair.h"
+#include "strategy/strategy.h"
+#include "transport/probe.h"
+#include "unit.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- over real sockets ---- */
+
+static void await_writable(const struct pair *pair)
+{
+    struct pollfd fd = {.fd = pair->connection.calls.fd, .events = POLLOUT};
+
+    poll(&fd, 1, 1); /* no matter if not: push() is asked again */
+}
+
+struct visits {
+    unsigned inside_fragment, between_groups, in_all;
+};
+
+/* Pushes one message to its end, reading a little at the other end whenever the socket is full. */
+static void push_message(struct pair *pair, struct visits *visits)
+{
+    struct send_queue *queue = &pair->connection.queue;
+    uint64_t messages = queue->flushed_messages;
+    int result;
+
+    connection_append_message(&pair->connection);
+    while ((result = pair->connection.strategy->push(&pair->connection)) != 0) {
+        assert_int_equal(result, -EAGAIN);
+        assert_true(queue->flushed <= queue->accepted && queue->accepted <= queue->appended);
+        assert_true(queue->released <= queue->accepted);
+        assert_int_equal(queue->flushed_messages, messages);
+        visits->in_all++;
+        visits->inside_fragment += queue->offset != 0;
+        visits->between_groups += queue->flushed == queue->accepted && !queue->offset && queue->accepted > 0;
+        pair_read(pair, pair->plan.message.bytes < 65536 ? 1500 : 30000);
+        await_writable(pair);
+    }
+    assert_true(queue_is_idle(queue));
+    assert_int_equal(queue->flushed_messages, messages + 1);
+    assert_int_equal(queue->released, queue->appended);
+}
+
+static void drain(struct pair *pair, uint64_t bytes)
+{
+    for (int turn = 0; pair->received < bytes && turn < 2000; turn++) {
+        struct pollfd fd = {.fd = pair->other, .events = POLLIN};
+
+        poll(&fd, 1, 500); /* Nagle may hold the last bytes for 40 ms */
+        pair_read(pair, 1 << 20);
+    }
+    assert_int_equal(pair->received, bytes);
+}
+
+static void run_shape(const char *transport, const char *write, const char *message, struct visits *visits)
+{
+    struct pair pair;
+
+    pair_open(&pair, transport, write, message);
+    for (int i = 0; i < 3; i++)
+        push_message(&pair, visits);
+    drain(&pair, 3 * pair.plan.message.bytes);
+    pair_close(&pair);
+}
+
+static const struct strategy *strategy_at(size_t i)
+{
+    return (const struct strategy *)strategy_axis.variants[i];
+}
+
+static void run_strategy(const struct strategy *strategy, const struct transport *transport)
+{
+    static const char *const shapes[] = {"1",
+                                         "15x2",
+                                         "16+4K",
+                                         "32/2x4K/2x4K",
+                                         "1M",
+                                         "2000x1",
+                                         "3x100000",
+                                         "100x1000/1/3x50K",
+                                         "40x2000/40x2000"};
+    struct visits visits = {0};
+    struct problem why = {0};
+
+    if (legality_of_strategy(strategy, transport, &why) < 0) {
+        print_message("skipped: %s\n", why.text);
+        return;
+    }
+    for (size_t i = 0; i < COUNT_OF(shapes); i++)
+        run_shape(transport->variant.name, strategy->variant.name, shapes[i], &visits);
+    assert_true(visits.in_all > 50);
+}
+
+static void every_strategy_gets_every_message_through_a_full_socket_whole_and_in_order(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < transport_axis.count; t++)
+        for (size_t s = 0; s < strategy_axis.count; s++)
+            if (((const struct transport *)transport_axis.variants[t])->has_other_end)
+                run_strategy(strategy_at(s), (const struct transport *)transport_axis.variants[t]);
+}
+
+static void strategies_that_send_piece_by_piece_would_block_inside_fragments_and_between_groups(void **state)
+{
+    struct visits visits = {0};
+
+    (void)state;
+    run_shape("unix", "nodelay", "40x700/40x700/3x50K", &visits);
+    run_shape("tcp", "nodelay", "40x700/40x700/3x50K", &visits);
+    run_shape("unix", "nodelay", "200/200/200/200/200/200/200/200/200/200/200/200/200/200/200/200", &visits);
+    run_shape("unix", "nodelay", "2048/2048/2048/2048/2048/2048/2048", &visits);
+    assert_true(visits.inside_fragment > 0);
+    assert_true(visits.between_groups > 0);
+}
+
+/* ---- over calls that answer as the test says ---- */
+
+#define EVERYTHING (1 << 30)
+
+/* Answers of the calls to come: bytes that a send may move at most, or a negative errno value. After them
+ * everything goes. */
+static struct script {
+    int answers[64];
+    size_t count, at;
+    int corks[64];
+    size_t cork_count;
+    int flags[4096];
+    size_t sizes[4096], vectors[4096];
+    size_t sends;
+} script;
+
+static int next_answer(void)
+{
+    return script.at < script.count ? script.answers[script.at++] : EVERYTHING;
+}
+
+static ssize_t answer_send(size_t size, size_t vectors, int flags)
+{
+    int answer = next_answer();
+
+    if (answer < 0) {
+        errno = -answer;
+        return -1;
+    }
+    script.flags[script.sends] = flags & ~MSG_NOSIGNAL;
+    script.sizes[script.sends] = size;
+    script.vectors[script.sends++] = vectors;
+    return (ssize_t)((size_t)answer < size ? (size_t)answer : size);
+}
+
+static ssize_t scripted_send(int fd, const void *data, size_t size, int flags)
+{
+    (void)fd, (void)data;
+    return answer_send(size, 1, flags);
+}
+
+static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    size_t size = 0;
+
+    (void)fd;
+    for (size_t i = 0; i < message->msg_iovlen; i++)
+        size += message->msg_iov[i].iov_len;
+    return answer_send(size, message->msg_iovlen, flags);
+}
+
+static int scripted_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+    int answer = next_answer();
+
+    (void)fd, (void)level, (void)name, (void)size;
+    if (answer < 0) {
+        errno = -answer;
+        return -1;
+    }
+    script.corks[script.cork_count++] = *(const int *)value;
+    return 0;
+}
+
+static const struct call_table scripted_calls = {
+    .send = scripted_send, .sendmsg = scripted_sendmsg, .setsockopt = scripted_setsockopt};
+
+static void scripted_open(struct pair *pair, const char *write, const char *message, const int *answers,
+                          size_t count)
+{
+    memset(&script, 0, sizeof script);
+    if (count)
+        memcpy(script.answers, answers, count * sizeof *answers);
+    script.count = count;
+    pair_open(pair, "tcp", write, message);
+    pair->connection.calls.table = &scripted_calls;
+    connection_append_message(&pair->connection);
+}
+
+static int push(struct pair *pair)
+{
+    return pair->connection.strategy->push(&pair->connection);
+}
+
+/* Calls of the write path that did something. */
+static uint64_t calls_made(const struct pair *pair)
+{
+    const struct call_counts *counts = &pair->connection.calls.counts;
+
+    return calls_count_path(counts, CALL_WRITES) - counts->would_block;
+}
+
+static void each_strategy_makes_as_many_calls_for_a_group_as_the_table_says(void **state)
+{
+    static const struct {
+        const char *write, *message;
+        uint64_t calls;
+    } table[] = {
+        {"nagle", "15x2", 15},      {"nodelay", "15x2", 15},       {"cork", "15x2", 17},
+        {"more", "15x2", 15},       {"writev", "15x2", 1},         {"coalesce", "15x2", 1},
+        {"cork:30", "15x2", 17},    {"cork:29", "15x2", 15},       {"coalesce:30", "15x2", 1},
+        {"coalesce:29", "15x2", 1}, {"cork", "16+4K/16+4K", 8},    {"writev", "16+4K/16+4K", 2},
+        {"cork:4K", "2/16+4K", 5},  {"coalesce:4K", "2/16+4K", 2}, {"coalesce", "16+4K/16+4K", 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        struct pair pair;
+
+        scripted_open(&pair, table[i].write, table[i].message, NULL, 0);
+        assert_int_equal(push(&pair), 0);
+        if (calls_made(&pair) != table[i].calls)
+            fail_msg("%s makes %llu calls for %s, not %llu", table[i].write,
+                     (unsigned long long)calls_made(&pair), table[i].message,
+                     (unsigned long long)table[i].calls);
+        pair_close(&pair);
+    }
+}
+
+static void a_copy_above_its_limit_goes_by_one_vectored_send(void **state)
+{
+    struct pair pair;
+
+    (void)state;
+    scripted_open(&pair, "coalesce:29", "15x2", NULL, 0);
+    assert_int_equal(push(&pair), 0);
+    assert_int_equal(pair.connection.calls.counts.made[CALL_SENDMSG], 1);
+    assert_int_equal(script.vectors[0], 15);
+    pair_close(&pair);
+}
+
+static void a_group_sent_directly_goes_on_directly_after_it_would_block(void **state)
+{
+    static const int answers[] = {20, -EAGAIN};
+    struct pair pair;
+
+    (void)state;
+    scripted_open(&pair, "coalesce:29", "15x2", answers, COUNT_OF(answers));
+    assert_int_equal(push(&pair), -EAGAIN);
+    assert_int_equal(push(&pair), 0);
+    assert_int_equal(pair.connection.calls.counts.made[CALL_SENDTO], 0);
+    assert_int_equal(script.sizes[1], 10);
+    pair_close(&pair);
+}
+
+static void more_marks_all_but_the_last_fragment_of_each_group(void **state)
+{
+    static const int expected[] = {MSG_MORE, MSG_MORE, 0, MSG_MORE, 0, 0};
+    struct pair pair;
+
+    (void)state;
+    scripted_open(&pair, "more", "3x2/2x5/1", NULL, 0);
+    assert_int_equal(push(&pair), 0);
+    assert_int_equal(script.sends, COUNT_OF(expected));
+    assert_memory_equal(script.flags, expected, sizeof expected);
+    pair_close(&pair);
+}
+
+static void a_cork_stays_on_when_a_send_would_block(void **state)
+{
+    static const int answers[] = {0 /* cork */, 2, 2, -EAGAIN, 2, 1, -EAGAIN};
+    static const int corks[] = {1, 0};
+    struct pair pair;
+
+    (void)state;
+    scripted_open(&pair, "cork", "15x2", answers, COUNT_OF(answers));
+    assert_int_equal(push(&pair), -EAGAIN);
+    assert_int_equal(pair.connection.queue.accepted, 2);
+    assert_int_equal(pair.connection.queue.flushed, 0);
+    assert_int_equal(push(&pair), -EAGAIN);
+    assert_int_equal(push(&pair), 0);
+    assert_int_equal(script.cork_count, 2);
+    assert_memory_equal(script.corks, corks, sizeof corks);
+    assert_int_equal(calls_made(&pair), 18); /* one fragment went in two parts */
+    pair_close(&pair);
+}
+
+static void a_would_block_between_two_fragments_costs_a_cork_nothing(void **state)
+{
+    static const int answers[] = {0 /* cork */, 2, 2, -EAGAIN};
+    struct pair pair;
+
+    (void)state;
+    scripted_open(&pair, "cork", "15x2", answers, COUNT_OF(answers));
+    assert_int_equal(push(&pair), -EAGAIN);
+    assert_int_equal(push(&pair), 0);
+    assert_int_equal(calls_made(&pair), 17);
+    pair_close(&pair);
+}
+
+static void what_is_accepted_under_a_cork_is_flushed_only_when_it_comes_off(void **state)
+{
+    static const int answers[] = {0 /* cork */, 2, 2, -EAGAIN /* uncork */};
+    struct pair pair;
+
+    (void)state;
+    scripted_open(&pair, "cork", "2x2/2x3", answers, COUNT_OF(answers));
+    assert_int_equal(push(&pair), -EAGAIN);
+    assert_int_equal(pair.connection.queue.accepted, 2);
+    assert_int_equal(pair.connection.queue.flushed, 0);
+    assert_int_equal(script.sends, 2); /* the next group has not begun */
+    assert_int_equal(push(&pair), 0);
+    assert_int_equal(script.sends, 4);
+    assert_int_equal(script.cork_count, 4);
+    pair_close(&pair);
+}
+
+static void a_partial_copy_is_neither_sent_twice_nor_flushed_early(void **state)
+{
+    static const int answers[] = {7, -EAGAIN, 3, -EAGAIN};
+    struct pair pair;
+
+    (void)state;
+    scripted_open(&pair, "coalesce", "15x2/4", answers, COUNT_OF(answers));
+    assert_int_equal(push(&pair), -EAGAIN);
+    assert_int_equal(pair.connection.queue.accepted, 15);
+    assert_int_equal(pair.connection.queue.released, 15);
+    assert_int_equal(pair.connection.queue.flushed, 0);
+    assert_int_equal(push(&pair), -EAGAIN);
+    assert_int_equal(push(&pair), 0);
+    assert_int_equal(script.sizes[1], 23);
+    assert_int_equal(script.sizes[2], 20);
+    assert_int_equal(script.sizes[3], 4);
+    assert_int_equal(pair.connection.queue.flushed_messages, 1);
+    pair_close(&pair);
+}
+
+static void more_fragments_than_one_call_takes_are_tied_together(void **state)
+{
+    struct pair pair;
+
+    (void)state;
+    scripted_open(&pair, "writev", "2500x3", NULL, 0);
+    assert_int_equal(push(&pair), 0);
+    assert_int_equal(script.sends, 3);
+    assert_int_equal(script.flags[0], MSG_MORE);
+    assert_int_equal(script.flags[1], MSG_MORE);
+    assert_int_equal(script.flags[2], 0);
+    assert_int_equal(script.sizes[0] + script.sizes[1] + script.sizes[2], 7500);
+    pair_close(&pair);
+}
+
+static void a_broken_connection_is_told_and_nothing_is_flushed(void **state)
+{
+    static const int answers[] = {-ECONNRESET};
+
+    (void)state;
+    for (size_t i = 0; i < strategy_axis.count; i++) {
+        struct pair pair;
+
+        scripted_open(&pair, strategy_axis.variants[i]->name, "15x2", answers, COUNT_OF(answers));
+        assert_int_equal(push(&pair), -ECONNRESET);
+        assert_int_equal(pair.connection.queue.flushed, 0);
+        pair_close(&pair);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_strategy_gets_every_message_through_a_full_socket_whole_and_in_order),
+        cmocka_unit_test(strategies_that_send_piece_by_piece_would_block_inside_fragments_and_between_groups),
+        cmocka_unit_test(each_strategy_makes_as_many_calls_for_a_group_as_the_table_says),
+        cmocka_unit_test(a_copy_above_its_limit_goes_by_one_vectored_send),
+        cmocka_unit_test(a_group_sent_directly_goes_on_directly_after_it_would_block),
+        cmocka_unit_test(more_marks_all_but_the_last_fragment_of_each_group),
+        cmocka_unit_test(a_cork_stays_on_when_a_send_would_block),
+        cmocka_unit_test(a_would_block_between_two_fragments_costs_a_cork_nothing),
+        cmocka_unit_test(what_is_accepted_under_a_cork_is_flushed_only_when_it_comes_off),
+        cmocka_unit_test(a_partial_copy_is_neither_sent_twice_nor_flushed_early),
+        cmocka_unit_test(more_fragments_than_one_call_takes_are_tied_together),
+        cmocka_unit_test(a_broken_connection_is_told_and_nothing_is_flushed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* What every unit test includes first. */
+#ifndef UNCORK_TESTS_UNIT_H
+#define UNCORK_TESTS_UNIT_H
+
+/* cmocka.h wants these before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/problem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A test is a sentence that is true: TEST(a_group_is_sent_whole) { ... }. */
+#define TEST(sentence) static void sentence(void **state __attribute__((unused)))
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* Random figures that are the same in every run: xorshift64* (Vigna 2016). Start from {.state = any but 0}.
+ */
+struct dice {
+    uint64_t state;
+};
+
+static inline uint64_t dice_bits(struct dice *dice)
+{
+    dice->state ^= dice->state >> 12;
+    dice->state ^= dice->state << 25;
+    dice->state ^= dice->state >> 27;
+    return dice->state * UINT64_C(2685821657736338717);
+}
+
+/* 0 to below `limit`. */
+static inline uint64_t dice_roll(struct dice *dice, uint64_t limit)
+{
+    return (dice_bits(dice) >> 11) % limit;
+}
+
+/* 0 to below 1. */
+static inline double dice_share(struct dice *dice)
+{
+    return (double)(dice_bits(dice) >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+/* The problem is of this kind, is one line and says `part`. */
+#define assert_problem(problem, wanted, part)                                                                \
+    do {                                                                                                     \
+        assert_int_equal((problem)->kind, wanted);                                                           \
+        assert_null(strchr((problem)->text, '\n'));                                                          \
+        if (!strstr((problem)->text, part))                                                                  \
+            fail_msg("'%s' does not say '%s'", (problem)->text, part);                                       \
+    } while (0)
+
+#endif
