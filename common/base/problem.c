@@ -12,11 +12,21 @@ static const char *const kind_names[] = {
     [PROBLEM_UNSUPPORTED] = "unsupported",
 };
 
+/* What was typed is repeated in the text, cut anywhere: it must stay one line, and fit a terminal and JSON.
+ */
+static void make_printable(char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
 static int problem_set(struct problem *problem, enum problem_kind kind, const char *format, va_list arguments)
 {
     if (problem->kind == PROBLEM_NONE) {
         problem->kind = kind;
         vsnprintf(problem->text, sizeof problem->text, format, arguments);
+        make_printable(problem->text);
     }
     return -1;
 }

@@ -17,7 +17,7 @@ enum problem_kind {
 
 struct problem {
     enum problem_kind kind;
-    char text[600];
+    char text[600]; /* printable ASCII; "?" stands for anything else */
 };
 
 /* Each sets the problem, unless one is set already (the first cause is the true one), and returns -1. */

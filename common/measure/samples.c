@@ -21,11 +21,12 @@ static void thin_out(struct samples *samples)
 
 void samples_take(struct samples *samples, uint64_t now_ns)
 {
+    uint64_t passed = now_ns - samples->start_ns;
+
+    samples->points[samples->count++] = (struct sample){passed, samples->messages, samples->bytes};
     if (samples->count == SAMPLES_MAX)
         thin_out(samples);
-    samples->points[samples->count++] =
-        (struct sample){now_ns - samples->start_ns, samples->messages, samples->bytes};
-    samples->next_ns += ((now_ns - samples->next_ns) / samples->interval_ns + 1) * samples->interval_ns;
+    samples->next_ns = samples->start_ns + (passed / samples->interval_ns + 1) * samples->interval_ns;
     if (samples->look)
         samples->look(samples->context);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/word.h"
 
+#include "base/cleanup.h"
 #include "base/nearest.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
@@ -168,12 +169,22 @@ static enum end take_prefix(const char **key)
     return END_COUNT;
 }
 
+/* Words go into records and over the control channel, which are JSON. */
+static bool is_utf8(const char *text)
+{
+    CLEANUP_JSON json_t *string = json_string(text);
+
+    return string != NULL;
+}
+
 int word_split(struct typed_word *typed, const char *text, struct problem *problem)
 {
     const char *equals = strchr(text, '=');
     const char *at = text;
     char key[64];
 
+    if (!is_utf8(text))
+        return problem_usage(problem, "'%.60s' is not spelled in UTF-8", text);
     if (!equals)
         return problem_usage(problem, "'%.60s' is no word; write key=value", text);
     typed->prefix = take_prefix(&at);

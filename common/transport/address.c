@@ -96,9 +96,20 @@ int address_parse(struct address *address, const char *text, struct problem *pro
     return 0;
 }
 
+/* A link-local address is nothing without its link. */
+static void format_ipv6(char text[ADDRESS_MAX], const struct sockaddr_in6 *in)
+{
+    char host[INET6_ADDRSTRLEN] = "?", link[16] = "";
+
+    inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof host);
+    if (in->sin6_scope_id)
+        snprintf(link, sizeof link, "%%%u", (unsigned)in->sin6_scope_id);
+    snprintf(text, ADDRESS_MAX, "[%s%s]:%d", host, link, ntohs(in->sin6_port));
+}
+
 void address_format(char text[ADDRESS_MAX], const struct address *address)
 {
-    char host[INET6_ADDRSTRLEN] = "?";
+    char host[INET_ADDRSTRLEN] = "?";
 
     switch (address->storage.ss_family) {
     case AF_INET:
@@ -106,8 +117,7 @@ void address_format(char text[ADDRESS_MAX], const struct address *address)
         snprintf(text, ADDRESS_MAX, "%s:%d", host, address_port(address));
         break;
     case AF_INET6:
-        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)&address->storage)->sin6_addr, host, sizeof host);
-        snprintf(text, ADDRESS_MAX, "[%s]:%d", host, address_port(address));
+        format_ipv6(text, (const struct sockaddr_in6 *)&address->storage);
         break;
     case AF_UNIX:
         snprintf(text, ADDRESS_MAX, UNIX_PREFIX "%s",

@@ -70,7 +70,8 @@ def test_a_real_run_gives_its_record(binaries: Client) -> None:
 ])
 def test_output_that_is_not_whole_is_a_failed_run(misbehave: Misbehave, script: str) -> None:
     record = record_of(misbehave(script))
-    assert record == {"status": "failed", "reason": "uncork-client printed no whole record"}
+    assert record["status"] == "failed"
+    assert record["reason"].startswith("uncork-client ")  # it may also say that its pipe broke
 
 
 def test_a_crash_in_the_middle_of_a_line_is_a_failed_run(misbehave: Misbehave) -> None:
