@@ -142,32 +142,42 @@ static size_t missing(const struct codec *codec)
     return CONTROL_HEADER_SIZE + body_length(codec) - codec->used;
 }
 
+/* Takes in at most `size` bytes of one message and, when it is whole, hands it over. */
+static int feed_message(struct codec *codec, const uint8_t *bytes, size_t size,
+                        int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
+                        struct problem *problem)
+{
+    memcpy(codec->buffer + codec->used, bytes, size);
+    codec->used += size;
+    if (codec->used < CONTROL_HEADER_SIZE)
+        return 0;
+    if (body_length(codec) == 0 || body_length(codec) > CONTROL_BODY_MAX)
+        return problem_failure(
+            problem, "control message of a length that no message has: this is not uncork's channel");
+    if (missing(codec))
+        return 0;
+    codec->used = 0;
+    return take_message(codec, body_length(codec), take, owner, problem);
+}
+
 int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size,
                int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
                struct problem *problem)
 {
+    if (codec->broken)
+        return problem_failure(problem, "control messages after one that was wrong");
     while (size) {
         size_t part = missing(codec);
         int result;
 
         if (part > size)
             part = size;
-        memcpy(codec->buffer + codec->used, bytes, part);
-        codec->used += part;
+        if ((result = feed_message(codec, bytes, part, take, owner, problem)) != 0) {
+            codec->broken = result < 0;
+            return result;
+        }
         bytes += part;
         size -= part;
-        if (codec->used < CONTROL_HEADER_SIZE)
-            continue;
-        if (body_length(codec) == 0 || body_length(codec) > CONTROL_BODY_MAX) {
-            codec->used = 0;
-            return problem_failure(
-                problem, "control message of a length that no message has: this is not uncork's channel");
-        }
-        if (missing(codec))
-            continue;
-        codec->used = 0;
-        if ((result = take_message(codec, body_length(codec), take, owner, problem)) != 0)
-            return result;
     }
     return 0;
 }

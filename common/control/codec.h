@@ -12,6 +12,7 @@
 #include "base/problem.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,7 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
 
 /* A decoder of a stream of bytes that may be cut anywhere. Zero it before use. */
 struct codec {
+    bool broken; /* something came that is no message */
     size_t used;
     uint8_t buffer[CONTROL_HEADER_SIZE + CONTROL_BODY_MAX];
 };

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring.h"
+
+#include "unit.h"
+
+#define REQUESTS_MAX 64
+#define VECTORS_MAX 64
+
+/* A completion that only gives memory back, as IORING_CQE_F_NOTIF does. */
+#define GIVES_BACK 1u
+
+/* ---- the ring ---- */
+
+struct request {
+    struct connection *connection;
+    struct iovec vectors[VECTORS_MAX];
+    int count;
+    bool sent;      /* completed, but its memory is still lent */
+    uint64_t turns; /* that it goes on lending it */
+};
+
+static struct request requests[REQUESTS_MAX]; /* oldest first */
+static size_t request_count;
+static struct dice dice;
+
+void ring_reset(uint64_t seed)
+{
+    request_count = 0;
+    dice.state = seed;
+}
+
+bool ring_is_empty(void)
+{
+    return request_count == 0;
+}
+
+static void ring_submit(struct connection *connection, const struct iovec *vectors, int count)
+{
+    struct request *request = &requests[request_count++];
+
+    assert_true(request_count <= REQUESTS_MAX && count <= VECTORS_MAX);
+    *request = (struct request){.connection = connection, .count = count};
+    memcpy(request->vectors, vectors, (size_t)count * sizeof *vectors);
+}
+
+/* Sends a part of the request, never more than some 3000 bytes. */
+static ssize_t carry_out(struct request *request)
+{
+    struct msghdr message = {.msg_iov = request->vectors,
+                             .msg_iovlen = 1 + dice_roll(&dice, (uint64_t)request->count)};
+    struct iovec *last = &request->vectors[message.msg_iovlen - 1];
+    size_t some = 1 + dice_roll(&dice, 3000);
+
+    if (last->iov_len > some)
+        last->iov_len = some;
+    return sendmsg(request->connection->calls.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void remove_request(struct request *request)
+{
+    size_t behind = (size_t)(requests + request_count - request) - 1;
+
+    memmove(request, request + 1, behind * sizeof *request);
+    request_count--;
+}
+
+static int turn_request(struct request *request)
+{
+    struct connection *connection = request->connection;
+    size_t first[VECTORS_MAX];
+    ssize_t sent;
+
+    if (request->sent) {
+        if (request->turns && request->turns--)
+            return 0;
+        remove_request(request);
+        return connection->strategy->completed(connection, 0, GIVES_BACK);
+    }
+    for (int i = 0; i < request->count; i++)
+        first[i] = request->vectors[i].iov_len;
+    sent = carry_out(request);
+    for (int i = 0; i < request->count; i++)
+        request->vectors[i].iov_len = first[i];
+    if (sent < 0 && errno == EAGAIN)
+        return 0; /* the ring waits by itself */
+    request->sent = true;
+    request->turns = dice_roll(&dice, 12);
+    return connection->strategy->completed(connection, sent < 0 ? -errno : (int)sent, 0);
+}
+
+/* The memory of a connection comes back in order: only its oldest request is looked at, and the newest. */
+int ring_turn(void)
+{
+    for (size_t i = 0; i < request_count; i++) {
+        bool oldest = true;
+        size_t before = request_count;
+        int result;
+
+        for (size_t j = 0; j < i; j++)
+            oldest = oldest && requests[j].connection != requests[i].connection;
+        if (requests[i].sent && !oldest)
+            continue;
+        if ((result = turn_request(&requests[i])) < 0)
+            return result;
+        i -= request_count < before;
+    }
+    return 0;
+}
+
+/* ---- the strategy ---- */
+
+struct late {
+    bool under_way;
+    size_t left;    /* bytes of the group that are not sent */
+    uint64_t begin; /* number of its first fragment */
+    int first, count;
+    uint64_t gives_back[REQUESTS_MAX]; /* up to which fragment each completion that is still to come does */
+    size_t lent_count;
+    struct iovec vectors[];
+};
+
+static size_t late_state_size(const struct shape *shape)
+{
+    return sizeof(struct late) + shape->count * sizeof(struct iovec);
+}
+
+static void late_take_group(struct connection *connection, struct late *late)
+{
+    struct queue_group group =
+        queue_gather(&connection->queue, late->vectors, (int)connection->outgoing->count);
+
+    late->begin = connection->queue.accepted;
+    late->first = 0;
+    late->count = group.count;
+    late->left = group.bytes;
+    queue_accept(&connection->queue, group.bytes);
+}
+
+static int late_push(struct connection *connection)
+{
+    struct late *late = connection->strategy_state;
+
+    if (late->under_way)
+        return -EINPROGRESS;
+    if (!late->left && !queue_head(&connection->queue))
+        return 0;
+    if (!late->left)
+        late_take_group(connection, late);
+    ring_submit(connection, late->vectors + late->first, late->count - late->first);
+    late->under_way = true;
+    return -EINPROGRESS;
+}
+
+static int late_give_back(struct connection *connection, struct late *late)
+{
+    queue_release_to(&connection->queue, late->gives_back[0]);
+    memmove(late->gives_back, late->gives_back + 1, --late->lent_count * sizeof *late->gives_back);
+    return 0;
+}
+
+static int late_completed(struct connection *connection, int result, unsigned flags)
+{
+    struct late *late = connection->strategy_state;
+
+    if (flags & GIVES_BACK)
+        return late_give_back(connection, late);
+    late->under_way = false;
+    if (result < 0)
+        return result;
+    late->left -= (size_t)result;
+    for (size_t gone = (size_t)result; gone;) {
+        struct iovec *vector = &late->vectors[late->first];
+        size_t part = vector->iov_len < gone ? vector->iov_len : gone;
+
+        vector->iov_base = (char *)vector->iov_base + part;
+        vector->iov_len -= part;
+        gone -= part;
+        late->first += !vector->iov_len;
+    }
+    late->gives_back[late->lent_count++] = late->left ? late->begin : connection->queue.accepted;
+    if (!late->left)
+        queue_flush(&connection->queue);
+    return 0;
+}
+
+const struct strategy strategy_late = {
+    .variant = {"late", "one request for the group, completed later"},
+    .nodelay = true,
+    .state_size = late_state_size,
+    .push = late_push,
+    .completed = late_completed,
+};

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "script.h"
+
+#include "strategy/strategy.h"
+#include "unit.h"
+
+static struct script script;
+
+/* The answer to a call that asks for `size` bytes: how many go, or -1 with errno. */
+static ssize_t answer(size_t size)
+{
+    if (script.made++ != script.odd || !script.odd_answer)
+        return (ssize_t)size;
+    script.asked_oddly = true;
+    if (script.odd_answer < 0) {
+        errno = (int)-script.odd_answer;
+        return -1;
+    }
+    return script.odd_answer < (ssize_t)size ? script.odd_answer : (ssize_t)size;
+}
+
+static void remember(enum call_kind kind, int flags, int value, size_t asked)
+{
+    assert_true(script.count < SCRIPT_CALLS_MAX);
+    script.calls[script.count++] =
+        (struct scripted_call){kind, flags & ~MSG_NOSIGNAL, value, asked, script.sent};
+}
+
+static void take(const void *data, size_t size)
+{
+    assert_int_equal(pattern_compare(data, size, script.sent), size);
+    script.sent += size;
+}
+
+/* A send that moved less than it was asked for has filled the buffer, and a full buffer is not held back for
+ * long; but this kernel does, so that nobody relies on it. */
+static void let_go(int flags, bool whole)
+{
+    if (whole && !script.corked && !(flags & MSG_MORE))
+        script.loose = script.sent;
+}
+
+static ssize_t scripted_send(int fd, const void *data, size_t size, int flags)
+{
+    ssize_t sent = answer(size);
+
+    (void)fd;
+    if (sent < 0)
+        return -1;
+    remember(CALL_SENDTO, flags, 0, size);
+    take(data, (size_t)sent);
+    let_go(flags, (size_t)sent == size);
+    return sent;
+}
+
+static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    size_t size = 0, left;
+    ssize_t sent;
+
+    (void)fd;
+    for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
+        size += message->msg_iov[i].iov_len;
+    if ((sent = answer(size)) < 0)
+        return -1;
+    remember(CALL_SENDMSG, flags, 0, size);
+    left = (size_t)sent;
+    for (size_t i = 0; left; i++) {
+        size_t part = message->msg_iov[i].iov_len < left ? message->msg_iov[i].iov_len : left;
+
+        take(message->msg_iov[i].iov_base, part);
+        left -= part;
+    }
+    let_go(flags, (size_t)sent == size);
+    return sent;
+}
+
+static ssize_t scripted_recv(int fd, void *data, size_t size, int flags)
+{
+    (void)fd, (void)data, (void)size, (void)flags;
+    fail_msg("a strategy received something");
+    return -1;
+}
+
+static int scripted_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+    (void)fd, (void)level, (void)name;
+    assert_int_equal(size, sizeof(int));
+    if (answer(1) < 0)
+        return -1;
+    script.corked = *(const int *)value;
+    remember(CALL_SETSOCKOPT, 0, script.corked, 0);
+    let_go(0, true);
+    return 0;
+}
+
+static const struct call_table scripted_calls = {
+    .send = scripted_send,
+    .sendmsg = scripted_sendmsg,
+    .recv = scripted_recv,
+    .setsockopt = scripted_setsockopt,
+};
+
+struct script *script_open(const char *write, const char *message, size_t odd, ssize_t odd_answer)
+{
+    char texts[2][1024];
+    const char *words[] = {"transport=null", "workload=stream", "verify=on", texts[0], texts[1]};
+    struct problem problem = {0};
+
+    memset(&script, 0, sizeof script);
+    snprintf(texts[0], sizeof texts[0], "write=%s", write);
+    snprintf(texts[1], sizeof texts[1], "message=%s", message);
+    if (plan_parse(&script.plan, words, COUNT_OF(words), &problem) < 0)
+        fail_msg("%s", problem.text);
+    assert_int_equal(connection_open(&script.connection, &script.plan, END_CLIENT, -1), 0);
+    script.connection.calls.table = &scripted_calls;
+    script.odd = odd;
+    script.odd_answer = odd_answer;
+    return &script;
+}
+
+void script_close(struct script *opened)
+{
+    connection_close(&opened->connection);
+    plan_free(&opened->plan);
+}
+
+int script_push(struct script *opened)
+{
+    const struct send_queue *queue = &opened->connection.queue;
+    int result = opened->connection.strategy->push(&opened->connection);
+
+    assert_true(queue->flushed <= queue->accepted && queue->accepted <= queue->appended);
+    assert_true(queue->released <= queue->accepted);
+    assert_true(queue->flushed_bytes <= queue->accepted_bytes);
+    assert_true(queue->flushed_messages <= queue->accepted_messages);
+    assert_true(opened->sent <= queue->accepted_bytes);
+    assert_true(queue->flushed_bytes <= opened->loose); /* nothing counts as sent that is held back */
+    assert_true((result == 0) == queue_is_idle(queue));
+    return result;
+}

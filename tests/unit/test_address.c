@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "transport/address.h"
+
+#include <netinet/in.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static void parse(struct address *address, const char *text)
+{
+    struct problem problem = {0};
+
+    if (address_parse(address, text, &problem) < 0)
+        fail_msg("%s", problem.text);
+}
+
+TEST(an_address_is_read_back_from_its_spelling)
+{
+    static const char *const spellings[][2] = {
+        {"127.0.0.1:80", "127.0.0.1:80"},
+        {"127.0.0.1:00080", "127.0.0.1:80"},
+        {"0.0.0.0:0", "0.0.0.0:0"},
+        {"[::1]:65535", "[::1]:65535"},
+        {"[2001:DB8:0:0::1]:1", "[2001:db8::1]:1"},
+        {"[::ffff:1.2.3.4]:5", "[::ffff:1.2.3.4]:5"},
+        {"[fe80::1%1]:80", "[fe80::1%1]:80"}, /* a link-local address is nothing without its link */
+        {"unix:/tmp/x", "unix:/tmp/x"},
+        {"unix:relative:80", "unix:relative:80"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        struct address address, again;
+        char text[ADDRESS_MAX];
+
+        parse(&address, spellings[i][0]);
+        address_format(text, &address);
+        assert_string_equal(text, spellings[i][1]);
+        parse(&again, text);
+        assert_int_equal(address.size, again.size);
+        assert_memory_equal(&address.storage, &again.storage, address.size);
+    }
+}
+
+TEST(what_is_no_address_is_refused)
+{
+    static const char *const refused[] = {
+        "",       "80",       ":80",      "host",       "host:",
+        "host:x", "host:-1",  "host:+1",  "host:65536", "host:99999999999999999999",
+        "::1:80", "[::1]",    "[::1]80",  "[]:80",      "[::1:80",
+        "unix:",  "host:80 ", "host: 80", "a:b:80"};
+
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        struct problem problem = {0};
+        struct address address;
+
+        assert_int_equal(address_check(refused[i]), -EINVAL);
+        assert_int_equal(address_parse(&address, refused[i], &problem), -1);
+        assert_problem(&problem, PROBLEM_USAGE, "write HOST:PORT, [IPV6]:PORT or unix:PATH");
+    }
+}
+
+TEST(a_path_or_a_host_that_is_too_long_is_refused)
+{
+    char text[400];
+    size_t longest = sizeof((struct sockaddr_un *)0)->sun_path - 1;
+
+    memset(text, 'a', sizeof text);
+    memcpy(text, "unix:", 5);
+    text[5 + longest] = '\0';
+    assert_int_equal(address_check(text), 0);
+    text[5 + longest] = 'a';
+    text[6 + longest] = '\0';
+    assert_int_equal(address_check(text), -EINVAL);
+    memset(text, 'a', 300);
+    strcpy(text + 300, ":80");
+    assert_int_equal(address_check(text), -EINVAL);
+}
+
+TEST(only_addresses_of_this_machine_are_local)
+{
+    static const struct {
+        const char *text;
+        bool local;
+    } addresses[] = {{"127.0.0.1:1", true}, {"127.255.0.9:1", true}, {"128.0.0.1:1", false},
+                     {"0.0.0.0:1", false},  {"[::1]:1", true},       {"[::]:1", false},
+                     {"unix:x", true}};
+
+    for (size_t i = 0; i < COUNT_OF(addresses); i++) {
+        struct address address;
+
+        parse(&address, addresses[i].text);
+        assert_int_equal(address_is_local(&address), addresses[i].local);
+    }
+}
+
+TEST(a_port_is_read_and_set)
+{
+    struct address address;
+
+    parse(&address, "127.0.0.1:80");
+    assert_int_equal(address_port(&address), 80);
+    address_set_port(&address, 65535);
+    assert_int_equal(address_port(&address), 65535);
+    parse(&address, "[::1]:81");
+    assert_int_equal(address_port(&address), 81);
+    address_set_port(&address, 0);
+    assert_int_equal(address_port(&address), 0);
+    parse(&address, "unix:x");
+    address_set_port(&address, 7);
+    assert_int_equal(address_port(&address), 0);
+}
+
+TEST(a_listener_tells_its_port_and_can_be_connected_to)
+{
+    struct problem problem = {0};
+    struct address address, own;
+    int listener, fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    parse(&address, "127.0.0.1:0");
+    listener = address_listen(-1, &address, &problem);
+    assert_true(listener >= 0);
+    assert_true(address_port(&address) > 0);
+    assert_int_equal(address_of_socket(&own, listener), 0);
+    assert_int_equal(address_port(&own), address_port(&address));
+    assert_int_equal(address_connect(fd, &address, 1000, &problem), 0);
+    close(fd);
+    close(listener);
+}
+
+TEST(a_taken_port_is_named)
+{
+    struct problem problem = {0};
+    struct address address;
+    char text[ADDRESS_MAX];
+    int listener;
+
+    parse(&address, "127.0.0.1:0");
+    listener = address_listen(-1, &address, &problem);
+    address_format(text, &address);
+    assert_int_equal(address_listen(-1, &address, &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, text);
+    assert_problem(&problem, PROBLEM_FAILURE, "cannot bind on");
+    close(listener);
+}
+
+TEST(a_refused_connection_names_where_it_was_tried)
+{
+    struct problem problem = {0};
+    struct address address;
+    char text[ADDRESS_MAX];
+    int listener, fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    parse(&address, "127.0.0.1:0");
+    listener = address_listen(-1, &address, &problem);
+    close(listener); /* nobody has this port now */
+    address_format(text, &address);
+    assert_int_equal(address_connect(fd, &address, 1000, &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, text);
+    close(fd);
+}
+
+TEST(a_unix_socket_goes_with_its_directory)
+{
+    char directory[] = "/tmp/unit-address-XXXXXX", text[64];
+    struct problem problem = {0};
+    struct address address;
+    int listener;
+
+    assert_non_null(mkdtemp(directory));
+    snprintf(text, sizeof text, "unix:%s/data", directory);
+    parse(&address, text);
+    listener = address_listen(-1, &address, &problem);
+    assert_true(listener >= 0);
+    assert_int_equal(access(text + 5, F_OK), 0);
+    address_unlink(&address, true);
+    assert_int_equal(access(directory, F_OK), -1);
+    close(listener);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_address_is_read_back_from_its_spelling),
+        cmocka_unit_test(what_is_no_address_is_refused),
+        cmocka_unit_test(a_path_or_a_host_that_is_too_long_is_refused),
+        cmocka_unit_test(only_addresses_of_this_machine_are_local),
+        cmocka_unit_test(a_port_is_read_and_set),
+        cmocka_unit_test(a_listener_tells_its_port_and_can_be_connected_to),
+        cmocka_unit_test(a_taken_port_is_named),
+        cmocka_unit_test(a_refused_connection_names_where_it_was_tried),
+        cmocka_unit_test(a_unix_socket_goes_with_its_directory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

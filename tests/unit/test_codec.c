@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "base/cleanup.h"
+#include "control/channel.h"
+#include "control/codec.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A proper body of every type; a new type needs one. */
+static const char *const bodies[CONTROL_TYPE_COUNT] = {
+    [CONTROL_PLAN] =
+        "{\"version\": \"0.1.0\", \"host\": \"h\", \"words\": [\"write=cork\", \"message=15x2\"]}",
+    [CONTROL_ASK] = "{\"version\": \"0.1.0\"}",
+    [CONTROL_WAIT] = "{}",
+    [CONTROL_READY] = "{\"address\": \"[::1]:80\", \"token\": \"00ff\", \"host\": \"h\"}",
+    [CONTROL_REFUSED] = "{\"kind\": \"usage\", \"text\": \"a 'word' \\u00e9\\n\"}",
+    [CONTROL_JOINED] = "{}",
+    [CONTROL_DRAIN] = "{\"first\": 0, \"bytes\": [0, 9007199254740993, 5]}",
+    [CONTROL_DRAINING] = "{}",
+    [CONTROL_MARKED] = "{}",
+    [CONTROL_FAILED] = "{\"kind\": \"failed\", \"phase\": \"run\", \"text\": \"why\"}",
+    [CONTROL_REPORT] = "{\"left\": 5, \"text\": \"{\\\"a\\\"\"}",
+    [CONTROL_FACTS] = "{\"left\": 0, \"text\": \"\"}",
+    [CONTROL_PING] = "{}",
+};
+
+/* ---- what a decoder gave ---- */
+
+struct taken {
+    size_t count;
+    enum control_type types[64];
+    json_t *bodies[64];
+    int answer; /* of take() */
+};
+
+static int take(void *owner, enum control_type type, const json_t *body)
+{
+    struct taken *taken = owner;
+
+    assert_true(taken->count < COUNT_OF(taken->types));
+    taken->types[taken->count] = type;
+    taken->bodies[taken->count++] = json_deep_copy(body);
+    return taken->answer;
+}
+
+static void forget(struct taken *taken)
+{
+    for (size_t i = 0; i < taken->count; i++)
+        json_decref(taken->bodies[i]);
+    taken->count = 0;
+}
+
+static void assert_same(const struct taken *a, const struct taken *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        assert_int_equal(a->types[i], b->types[i]);
+        assert_true(json_equal(a->bodies[i], b->bodies[i]));
+    }
+}
+
+static struct codec codec;
+
+static int feed(const void *bytes, size_t size, struct taken *taken, struct problem *problem)
+{
+    return codec_feed(&codec, bytes, size, take, taken, problem);
+}
+
+/* ---- proper messages ---- */
+
+static uint8_t *encode(enum control_type type, const char *text, size_t *size)
+{
+    CLEANUP_JSON json_t *body = json_loads(text, 0, NULL);
+    struct problem problem = {0};
+    uint8_t *bytes;
+
+    assert_non_null(body);
+    if (control_encode(type, body, &bytes, size, &problem) < 0)
+        fail_msg("%s", problem.text);
+    return bytes;
+}
+
+/* Every type once, one behind the other. */
+static uint8_t *encode_all(size_t *size)
+{
+    uint8_t *all = NULL;
+
+    *size = 0;
+    for (int type = 0; type < CONTROL_TYPE_COUNT; type++) {
+        size_t part;
+        CLEANUP_FREE uint8_t *bytes = encode((enum control_type)type, bodies[type], &part);
+
+        all = realloc(all, *size + part);
+        memcpy(all + *size, bytes, part);
+        *size += part;
+    }
+    return all;
+}
+
+static void feed_whole(const uint8_t *bytes, size_t size, struct taken *taken)
+{
+    struct problem problem = {0};
+
+    memset(&codec, 0, sizeof codec);
+    assert_int_equal(feed(bytes, size, taken, &problem), 0);
+}
+
+TEST(every_message_comes_out_as_it_went_in)
+{
+    struct taken taken = {0};
+    size_t size;
+    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
+
+    feed_whole(bytes, size, &taken);
+    assert_int_equal(taken.count, CONTROL_TYPE_COUNT);
+    for (int type = 0; type < CONTROL_TYPE_COUNT; type++) {
+        CLEANUP_JSON json_t *expected = json_loads(bodies[type], 0, NULL);
+
+        assert_int_equal(taken.types[type], type);
+        json_object_set(expected, "type", json_object_get(taken.bodies[type], "type"));
+        assert_true(json_equal(taken.bodies[type], expected));
+    }
+    forget(&taken);
+}
+
+TEST(a_stream_may_be_cut_anywhere)
+{
+    struct taken whole = {0};
+    size_t size;
+    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
+
+    feed_whole(bytes, size, &whole);
+    for (size_t cut = 0; cut <= size; cut++) {
+        struct problem problem = {0};
+        struct taken parts = {0};
+
+        feed_whole(bytes, cut, &parts);
+        assert_int_equal(feed(bytes + cut, size - cut, &parts, &problem), 0);
+        assert_same(&whole, &parts);
+        forget(&parts);
+    }
+    forget(&whole);
+}
+
+TEST(a_stream_may_come_byte_by_byte)
+{
+    struct taken whole = {0}, parts = {0};
+    struct problem problem = {0};
+    size_t size;
+    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
+
+    feed_whole(bytes, size, &whole);
+    memset(&codec, 0, sizeof codec);
+    for (size_t i = 0; i < size; i++)
+        assert_int_equal(feed(bytes + i, 1, &parts, &problem), 0);
+    assert_same(&whole, &parts);
+    forget(&whole);
+    forget(&parts);
+}
+
+TEST(a_taker_that_has_had_enough_gets_no_more)
+{
+    struct taken taken = {.answer = 7};
+    struct problem problem = {0};
+    size_t size;
+    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
+
+    memset(&codec, 0, sizeof codec);
+    assert_int_equal(feed(bytes, size, &taken, &problem), 7);
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(problem.kind, PROBLEM_NONE);
+    forget(&taken);
+}
+
+/* ---- what is no message ---- */
+
+static void refuse_bytes(const void *bytes, size_t size, const char *why)
+{
+    struct taken taken = {0};
+    struct problem problem = {0}, again = {0};
+    size_t good;
+    CLEANUP_FREE uint8_t *ping = encode(CONTROL_PING, "{}", &good);
+
+    memset(&codec, 0, sizeof codec);
+    assert_int_equal(feed(bytes, size, &taken, &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, why);
+    assert_int_equal(taken.count, 0);
+    /* from then on for good */
+    assert_int_equal(feed(ping, good, &taken, &again), -1);
+    assert_int_equal(again.kind, PROBLEM_FAILURE);
+    assert_int_equal(taken.count, 0);
+}
+
+static void refuse(const char *body, const char *why)
+{
+    size_t length = strlen(body);
+    CLEANUP_FREE uint8_t *bytes = malloc(length + 4);
+
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)(length >> (24 - 8 * i));
+    memcpy(bytes + 4, body, length);
+    refuse_bytes(bytes, length + 4, why);
+}
+
+TEST(a_length_that_no_message_has_is_refused_before_its_body_comes)
+{
+    refuse_bytes("\0\0\0\0", 4, "length that no message has");
+    refuse_bytes("\0\1\0\1", 4, "length that no message has");
+    refuse_bytes("\xff\xff\xff\xff", 4, "length that no message has");
+    refuse_bytes("GET / HTTP/1.1\r\n\r\n", 18, "this is not uncork's channel");
+}
+
+TEST(what_is_no_json_object_is_refused)
+{
+    refuse("{", "is no JSON object");
+    refuse("[]", "is no JSON object");
+    refuse("7", "is no JSON object");
+    refuse("\"ping\"", "is no JSON object");
+    refuse("{\"type\": \"ping\"} ?", "is no JSON object");
+    refuse("{\"type\": \"ping\"}{}", "is no JSON object");
+    refuse("{\"type\": \"pi\\u0000ng\"}", "is no JSON object");
+    refuse("{\"type\": \"ask\", \"version\": \"\xff\"}", "is no JSON object");
+}
+
+TEST(an_unknown_type_is_refused)
+{
+    refuse("{}", "unknown type '(none)'");
+    refuse("{\"type\": 7}", "unknown type '(none)'");
+    refuse("{\"type\": \"pong\"}", "unknown type 'pong'");
+    refuse("{\"type\": \"\"}", "unknown type ''");
+}
+
+TEST(fields_must_be_those_of_the_type_and_no_others)
+{
+    refuse("{\"type\": \"ask\"}", "'ask' lacks a proper 'version'");
+    refuse("{\"type\": \"ask\", \"version\": 1}", "'ask' lacks a proper 'version'");
+    refuse("{\"type\": \"ask\", \"version\": null}", "'ask' lacks a proper 'version'");
+    refuse("{\"type\": \"ask\", \"version\": \"1\", \"more\": 1}", "fields that do not belong to it");
+    refuse("{\"type\": \"ping\", \"version\": \"1\"}", "fields that do not belong to it");
+    refuse("{\"type\": \"drain\", \"first\": 0.5, \"bytes\": []}", "lacks a proper 'first'");
+    refuse("{\"type\": \"drain\", \"first\": 0, \"bytes\": {}}", "lacks a proper 'bytes'");
+    refuse("{\"type\": \"drain\", \"first\": 0, \"bytes\": [1, \"2\"]}",
+           "item 1 of 'bytes' has the wrong type");
+    refuse("{\"type\": \"drain\", \"first\": 0, \"bytes\": [1e300]}", "item 0 of 'bytes' has the wrong type");
+    refuse("{\"type\": \"drain\", \"first\": 0, \"bytes\": [99999999999999999999]}", "is no JSON object");
+    refuse("{\"type\": \"plan\", \"version\": \"\", \"host\": \"\", \"words\": [[]]}", "item 0 of 'words'");
+}
+
+TEST(a_field_given_twice_is_refused)
+{
+    refuse("{\"type\": \"ping\", \"type\": \"ping\"}", "is no JSON object");
+    refuse("{\"type\": \"ask\", \"version\": \"1\", \"version\": \"1\"}", "is no JSON object");
+}
+
+TEST(deep_nesting_is_refused)
+{
+    static char deep[CONTROL_BODY_MAX + 1];
+
+    memset(deep, '[', CONTROL_BODY_MAX);
+    refuse(deep, "is no JSON object");
+    memcpy(deep, "{\"type\":\"plan\",\"version\":\"\",\"host\":\"\",\"words\":", 46);
+    refuse(deep, "is no JSON object");
+}
+
+TEST(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut)
+{
+    static const char wrong[] = "\0\0\0\x0f{\"type\":\"pong\"}";
+    size_t good;
+    CLEANUP_FREE uint8_t *ping = encode(CONTROL_PING, "{}", &good);
+    CLEANUP_FREE uint8_t *bytes = malloc(good + sizeof wrong - 1);
+
+    memcpy(bytes, ping, good);
+    memcpy(bytes + good, wrong, sizeof wrong - 1);
+    for (size_t cut = 0; cut < good + sizeof wrong - 1; cut++) {
+        struct taken taken = {0};
+        struct problem problem = {0};
+
+        memset(&codec, 0, sizeof codec);
+        assert_int_equal(feed(bytes, cut, &taken, &problem), 0);
+        assert_int_equal(feed(bytes + cut, good + sizeof wrong - 1 - cut, &taken, &problem), -1);
+        assert_int_equal(taken.count, 1);
+        forget(&taken);
+    }
+}
+
+/* ---- encoding ---- */
+
+TEST(only_proper_messages_are_encoded)
+{
+    static const struct {
+        enum control_type type;
+        const char *body;
+    } wrong[] = {{CONTROL_ASK, "{}"},
+                 {CONTROL_PING, "{\"left\": 1}"},
+                 {CONTROL_DRAIN, "{\"first\": 0, \"bytes\": [\"1\"]}"}};
+
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        CLEANUP_JSON json_t *body = json_loads(wrong[i].body, 0, NULL);
+        struct problem problem = {0};
+        uint8_t *bytes;
+        size_t size;
+
+        assert_int_equal(control_encode(wrong[i].type, body, &bytes, &size, &problem), -1);
+        assert_int_equal(problem.kind, PROBLEM_FAILURE);
+        assert_null(json_object_get(body, "type")); /* not stolen, not changed */
+    }
+}
+
+/* A version so long that the body has exactly `size` bytes. */
+static int encode_long(size_t size, uint8_t **bytes, size_t *encoded, struct problem *problem)
+{
+    size_t length = size - strlen("{\"version\":\"\",\"type\":\"ask\"}");
+    CLEANUP_FREE char *version = calloc(1, length + 1);
+    CLEANUP_JSON json_t *body = NULL;
+
+    memset(version, 'v', length);
+    body = json_pack("{s:s}", "version", version);
+    return control_encode(CONTROL_ASK, body, bytes, encoded, problem);
+}
+
+TEST(a_body_has_at_most_64_kib)
+{
+    struct problem problem = {0};
+    struct taken taken = {0};
+    CLEANUP_FREE uint8_t *bytes = NULL;
+    uint8_t *unused;
+    size_t size;
+
+    assert_int_equal(encode_long(CONTROL_BODY_MAX, &bytes, &size, &problem), 0);
+    assert_int_equal(size, CONTROL_HEADER_SIZE + CONTROL_BODY_MAX);
+    feed_whole(bytes, size, &taken);
+    assert_int_equal(taken.count, 1);
+    forget(&taken);
+    assert_int_equal(encode_long(CONTROL_BODY_MAX + 1, &unused, &size, &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, "does not fit into 64 KiB");
+}
+
+/* ---- long values, in pieces ---- */
+
+static int add(struct long_value *value, const char *text, json_int_t left, json_t **whole,
+               struct problem *problem)
+{
+    CLEANUP_JSON json_t *piece = json_pack("{s:I, s:s}", "left", left, "text", text);
+
+    return long_value_add(value, piece, whole, problem);
+}
+
+TEST(a_long_value_is_put_together_from_its_pieces)
+{
+    struct long_value value = {0};
+    struct problem problem = {0};
+    CLEANUP_JSON json_t *whole = NULL, *expected = json_pack("{s:[i, i]}", "a", 1, 2);
+
+    assert_int_equal(add(&value, "{\"a\": [", 6, &whole, &problem), 0);
+    assert_int_equal(add(&value, "", 6, &whole, &problem), 0);
+    assert_int_equal(add(&value, "1, 2]}", 0, &whole, &problem), 1);
+    assert_true(json_equal(whole, expected));
+    free(value.text);
+}
+
+TEST(a_long_value_that_is_no_json_or_too_long_is_refused)
+{
+    static const size_t half = 33 << 20;
+    struct long_value value = {0}, broken = {0};
+    struct problem problem = {0};
+    CLEANUP_FREE char *text = malloc(half + 1);
+    json_t *whole;
+
+    assert_int_equal(add(&broken, "{\"a\": ", 0, &whole, &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, "no JSON");
+    free(broken.text);
+    memset(text, ' ', half);
+    text[half] = '\0';
+    problem = (struct problem){0};
+    assert_int_equal(add(&value, text, 1, &whole, &problem), 0);
+    assert_int_equal(add(&value, text, 1, &whole, &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, "more than 64 MiB");
+    free(value.text);
+}
+
+/* ---- two channels on one loop ---- */
+
+struct side {
+    struct channel channel;
+    struct long_value value;
+    json_t *whole;
+    char why[100];
+    int messages, ended, closed;
+};
+
+static void on_message(void *owner, enum control_type type, const json_t *body)
+{
+    struct side *side = owner;
+    struct problem problem = {0};
+
+    assert_int_equal(type, CONTROL_REPORT);
+    side->messages++;
+    assert_true(long_value_add(&side->value, body, &side->whole, &problem) >= 0);
+    if (side->whole)
+        channel_close(&side->channel);
+}
+
+static void on_ended(void *owner, const char *why)
+{
+    struct side *side = owner;
+
+    snprintf(side->why, sizeof side->why, "%s", why);
+    side->ended++;
+    channel_close(&side->channel);
+}
+
+static void on_closed(void *owner)
+{
+    ((struct side *)owner)->closed++;
+}
+
+static const struct channel_events events = {on_message, on_ended, on_closed};
+
+static json_t *make_long(void)
+{
+    json_t *value = json_array();
+
+    for (int i = 0; i < 20000; i++)
+        json_array_append_new(value, json_string(i % 3 ? "\"quoted\" \\ \xc3\xa9\xf0\x9f\x8d\xbe" : "plain"));
+    return value;
+}
+
+TEST(a_long_value_comes_through_a_channel_whole)
+{
+    static struct side sides[2];
+    CLEANUP_JSON json_t *value = make_long();
+    uv_loop_t loop;
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], &events, &sides[i]), 0);
+    channel_send_long(&sides[0].channel, CONTROL_REPORT, value);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_true(sides[1].messages > 10);
+    assert_true(json_equal(sides[1].whole, value));
+    assert_int_equal(sides[1].ended, 0);
+    assert_int_equal(sides[0].ended, 1);
+    assert_int_equal(sides[0].closed + sides[1].closed, 2);
+    json_decref(sides[1].whole);
+    free(sides[1].value.text);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+TEST(a_channel_ends_once_on_what_is_no_message)
+{
+    static struct side side;
+    uv_loop_t loop;
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(channel_open(&side.channel, &loop, fds[0], &events, &side), 0);
+    assert_int_equal(send(fds[1], "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(side.ended, 1);
+    assert_int_equal(side.closed, 1);
+    assert_int_equal(side.messages, 0);
+    assert_non_null(strstr(side.why, "this is not uncork's channel"));
+    close(fds[1]);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_message_comes_out_as_it_went_in),
+        cmocka_unit_test(a_stream_may_be_cut_anywhere),
+        cmocka_unit_test(a_stream_may_come_byte_by_byte),
+        cmocka_unit_test(a_taker_that_has_had_enough_gets_no_more),
+        cmocka_unit_test(a_length_that_no_message_has_is_refused_before_its_body_comes),
+        cmocka_unit_test(what_is_no_json_object_is_refused),
+        cmocka_unit_test(an_unknown_type_is_refused),
+        cmocka_unit_test(fields_must_be_those_of_the_type_and_no_others),
+        cmocka_unit_test(a_field_given_twice_is_refused),
+        cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut),
+        cmocka_unit_test(only_proper_messages_are_encoded),
+        cmocka_unit_test(a_body_has_at_most_64_kib),
+        cmocka_unit_test(a_long_value_is_put_together_from_its_pieces),
+        cmocka_unit_test(a_long_value_that_is_no_json_or_too_long_is_refused),
+        cmocka_unit_test(a_long_value_comes_through_a_channel_whole),
+        cmocka_unit_test(a_channel_ends_once_on_what_is_no_message),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "base/cleanup.h"
+#include "plan/expand.h"
+
+/* The values of the first word, separated by blanks. */
+static char *values_of(const json_t *expanded)
+{
+    const json_t *values = json_object_get(json_array_get(expanded, 0), "values");
+    char *text = calloc(1, 200000), *at = text;
+    json_t *value;
+    size_t i;
+
+    json_array_foreach(values, i, value) at += sprintf(at, "%s%s", i ? " " : "", json_string_value(value));
+    return text;
+}
+
+static void expands(const char *word, const char *expected)
+{
+    struct problem problem = {0};
+    CLEANUP_JSON json_t *expanded = expand_words(&word, 1, &problem);
+    CLEANUP_FREE char *text = NULL;
+
+    if (!expanded)
+        fail_msg("%s", problem.text);
+    text = values_of(expanded);
+    assert_string_equal(text, expected);
+}
+
+static void refuse(const char *word, const char *why)
+{
+    struct problem problem = {0};
+
+    if (expand_words(&word, 1, &problem))
+        fail_msg("'%s' was expanded", word);
+    assert_problem(&problem, PROBLEM_USAGE, why);
+}
+
+TEST(a_range_doubles_multiplies_or_adds)
+{
+    expands("message=64..1K", "64 128 256 512 1K");
+    expands("message=64..16K:4", "64 256 1K 4K 16K");
+    expands("connections=1..16:+5", "1 6 11 16");
+    expands("sndbuf=4K..12K:+4K", "4K 8K 12K");
+    expands("connections=1..3:+1", "1 2 3");
+    expands("messages=1..1000:10", "1 10 100 1000");
+}
+
+TEST(a_range_never_goes_beyond_its_end)
+{
+    expands("message=64..1000", "64 128 256 512");
+    expands("connections=1..10:+4", "1 5 9");
+    expands("message=5..5", "5");
+    expands("bytes=512G..1024G", "512G 1024G");
+}
+
+TEST(a_list_holds_values_and_ranges)
+{
+    expands("write=nodelay,cork,writev", "nodelay cork writev");
+    expands("message=15x2,64..256,16+4096", "15x2 64 128 256 16+4K");
+    expands("place=together,apart,0/1", "together apart 0/1");
+    expands("duration=1s,0.5s", "1s 500ms");
+    expands("write=cork,cork:65536", "cork cork:64K");
+}
+
+TEST(a_bad_range_is_refused)
+{
+    static const char *const ranges[] = {"64..",      "..64",      "64...128",  "128..64",      "0..64",
+                                         "64..1M:1",  "64..1M:0",  "64..1M:+0", "64..1M:",      "64..1M:+",
+                                         "64..1M:-1", "64..1M:2x", "15x2..1M",  "64..128..256", "1M..64K",
+                                         "64..16+4K", "64 ..128"};
+
+    for (size_t i = 0; i < COUNT_OF(ranges); i++) {
+        char word[64];
+
+        snprintf(word, sizeof word, "message=%s", ranges[i]);
+        refuse(word, "is no range; write it like 64..1M");
+    }
+}
+
+TEST(every_value_of_a_list_must_be_right)
+{
+    refuse("message=64,15x", "a size must stand");
+    refuse("message=64,", "must stand");
+    refuse("message=,64", "must stand");
+    refuse("message=", "must stand");
+    refuse("write=cork,mroe", "the nearest is 'more'");
+    refuse("connections=1..20000:+5000,0", "out of range");
+    refuse("connections=1..20000", "out of range");
+    refuse("message=512M..2G", "more than 1G");
+}
+
+TEST(names_and_durations_take_no_range)
+{
+    refuse("write=nodelay..cork", "write takes no range; list the values with commas");
+    refuse("duration=1s..2s", "takes no range");
+    refuse("place=0..3", "takes no range");
+}
+
+TEST(addresses_and_words_are_no_lists)
+{
+    expands("server=unix:/tmp/a,b", "unix:/tmp/a,b");
+    expands("not=write=cork message=64..1K,15x2", "write=cork message=64..1K,15x2");
+    expands("baseline=write=nodelay,more", "write=nodelay,more");
+    refuse("server=host:1,host:2", "write own, HOST:PORT");
+    refuse("not=", "is empty");
+}
+
+TEST(words_keep_their_order_and_prefix)
+{
+    static const char *const words[] = {"write=cork,more", "client.sndbuf=4K,8K", "rounds=3", "not=a",
+                                        "not=b"};
+    static const char *const keys[] = {"write", "client.sndbuf", "rounds", "not", "not"};
+    struct problem problem = {0};
+    CLEANUP_JSON json_t *expanded = expand_words(words, COUNT_OF(words), &problem);
+
+    assert_int_equal(json_array_size(expanded), COUNT_OF(keys));
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        assert_string_equal(json_string_value(json_object_get(json_array_get(expanded, i), "key")), keys[i]);
+}
+
+TEST(a_word_given_twice_is_refused)
+{
+    static const char *const twice[] = {"write=cork", "message=64", "write=more"};
+    static const char *const narrowed[] = {"sndbuf=4K", "client.sndbuf=8K"};
+    struct problem problem = {0};
+    json_t *expanded = expand_words(narrowed, 2, &problem);
+
+    assert_non_null(expanded);
+    json_decref(expanded);
+    assert_null(expand_words(twice, 3, &problem));
+    assert_problem(&problem, PROBLEM_USAGE, "'write' is given twice");
+}
+
+TEST(a_range_has_at_most_ten_thousand_values)
+{
+    refuse("messages=1..10001:+1", "messages has more than 10000 values");
+    refuse("messages=1..281474976710656:+1", "messages has more than 10000 values");
+}
+
+TEST(whatever_is_refused_has_a_reason)
+{
+    refuse("server=\xff:80", "not spelled in UTF-8");
+    refuse("not=\xff", "not spelled in UTF-8");
+    refuse("nothing", "write key=value");
+    refuse("mesage=64", "the nearest is 'message'");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_doubles_multiplies_or_adds),
+        cmocka_unit_test(a_range_never_goes_beyond_its_end),
+        cmocka_unit_test(a_list_holds_values_and_ranges),
+        cmocka_unit_test(a_bad_range_is_refused),
+        cmocka_unit_test(every_value_of_a_list_must_be_right),
+        cmocka_unit_test(names_and_durations_take_no_range),
+        cmocka_unit_test(addresses_and_words_are_no_lists),
+        cmocka_unit_test(words_keep_their_order_and_prefix),
+        cmocka_unit_test(a_word_given_twice_is_refused),
+        cmocka_unit_test(a_range_has_at_most_ten_thousand_values),
+        cmocka_unit_test(whatever_is_refused_has_a_reason),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* Systems that say yes and do nothing: the probes must find them out. */
+#include "unit.h"
+
+#include "base/cleanup.h"
+#include "connection/capability.h"
+#include "connection/legality.h"
+#include "reading/reading.h"
+#include "strategy/strategy.h"
+#include "transport/probe.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+/* ---- the system as this test wants it: the linker leads its calls here ---- */
+
+static struct {
+    bool ignores_cork, ignores_more, ignores_nodelay, ignores_truncate;
+} lies;
+
+ssize_t __real_send(int fd, const void *data, size_t size, int flags);
+ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
+ssize_t __real_recv(int fd, void *data, size_t size, int flags);
+ssize_t __wrap_recv(int fd, void *data, size_t size, int flags);
+int __real_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
+
+ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
+{
+    return __real_send(fd, data, size, lies.ignores_more ? flags & ~MSG_MORE : flags);
+}
+
+ssize_t __wrap_recv(int fd, void *data, size_t size, int flags)
+{
+    return __real_recv(fd, data, size, lies.ignores_truncate ? flags & ~MSG_TRUNC : flags);
+}
+
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+    bool tcp = level == IPPROTO_TCP;
+
+    if (tcp && name == TCP_CORK && lies.ignores_cork)
+        return 0;
+    if (tcp && name == TCP_NODELAY && lies.ignores_nodelay)
+        return 0;
+    return __real_setsockopt(fd, level, name, value, size);
+}
+
+static int be_honest(void **state)
+{
+    (void)state;
+    memset(&lies, 0, sizeof lies);
+    return 0;
+}
+
+/* A transport of this kind that was never asked before: answers are kept by transport. */
+static const struct transport *fresh(const char *name)
+{
+    static struct transport transports[14];
+    static size_t used;
+    struct problem problem = {0};
+
+    assert_true(used < COUNT_OF(transports));
+    transports[used] = *(const struct transport *)axis_find(&transport_axis, name, &problem);
+    return &transports[used++];
+}
+
+static const struct strategy *strategy_of(const char *name)
+{
+    struct problem problem = {0};
+
+    return (const struct strategy *)axis_find(&strategy_axis, name, &problem);
+}
+
+static void allows(const struct transport *transport, const char *strategy)
+{
+    struct problem problem = {0};
+
+    if (legality_of_strategy(strategy_of(strategy), transport, &problem) < 0)
+        fail_msg("%s", problem.text);
+}
+
+static void forbids(const struct transport *transport, const char *strategy, const char *why)
+{
+    struct problem problem = {0};
+
+    assert_int_equal(legality_of_strategy(strategy_of(strategy), transport, &problem), -1);
+    assert_problem(&problem, PROBLEM_UNSUPPORTED, why);
+    assert_problem(&problem, PROBLEM_UNSUPPORTED, strategy);
+}
+
+/* ---- what is ---- */
+
+#ifdef __linux__
+TEST(tcp_on_linux_can_do_everything)
+{
+    assert_int_equal(probe_capabilities(fresh("tcp"), (1u << CAPABILITY_COUNT) - 1),
+                     (1u << CAPABILITY_COUNT) - 1);
+}
+
+TEST(a_unix_socket_on_linux_is_a_descriptor_and_nothing_more)
+{
+    assert_int_equal(probe_capabilities(fresh("unix"), (1u << CAPABILITY_COUNT) - 1), CAPABLE_DESCRIPTOR);
+}
+#endif
+
+TEST(only_what_is_wanted_is_answered)
+{
+    const struct transport *tcp = fresh("tcp");
+
+    assert_int_equal(probe_capabilities(tcp, 0), 0);
+    assert_int_equal(probe_capabilities(tcp, CAPABLE_DESCRIPTOR) & ~(unsigned)CAPABLE_DESCRIPTOR, 0);
+}
+
+TEST(nothing_is_missing_where_nothing_happens)
+{
+    const struct transport *null = fresh("null");
+
+    for (size_t i = 0; i < strategy_axis.count; i++) {
+        const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[i];
+
+        assert_int_equal(probe_capabilities(null, strategy->needs), strategy->needs);
+    }
+}
+
+/* ---- what only seems to be ---- */
+
+TEST(a_cork_that_holds_nothing_is_found_out)
+{
+    const struct transport *tcp = fresh("tcp");
+
+    lies.ignores_cork = true;
+    forbids(tcp, "cork", "a cork holds nothing back");
+    allows(tcp, "nodelay");
+    allows(tcp, "writev");
+}
+
+TEST(a_more_that_holds_nothing_is_found_out)
+{
+    const struct transport *tcp = fresh("tcp");
+
+    lies.ignores_more = true;
+    forbids(tcp, "more", "MSG_MORE holds nothing back");
+    allows(tcp, "coalesce");
+}
+
+TEST(a_nodelay_that_switches_nothing_is_found_out)
+{
+    lies.ignores_nodelay = true;
+    forbids(fresh("tcp"), "nagle", "there is no Nagle algorithm");
+}
+
+TEST(a_truncation_that_copies_is_found_out)
+{
+    const struct transport *tcp = fresh("tcp");
+    struct problem problem = {0};
+    const struct variant *msgtrunc = axis_find(&reading_axis, "msgtrunc", &problem);
+
+    lies.ignores_truncate = true;
+    assert_int_equal(legality_of_reading((const struct reading *)msgtrunc, tcp, &problem), -1);
+    assert_problem(&problem, PROBLEM_UNSUPPORTED, "read=msgtrunc");
+    assert_problem(&problem, PROBLEM_UNSUPPORTED, "MSG_TRUNC does not discard");
+}
+
+static int no_pair(int fds[2])
+{
+    (void)fds;
+    return -EAFNOSUPPORT;
+}
+
+TEST(a_transport_that_cannot_make_a_pair_can_do_nothing)
+{
+    static struct transport broken;
+
+    broken = *fresh("tcp");
+    broken.pair = no_pair;
+    assert_int_equal(probe_capabilities(&broken, CAPABLE_CORK | CAPABLE_DESCRIPTOR), 0);
+}
+
+TEST(an_answer_is_kept)
+{
+    const struct transport *tcp = fresh("tcp");
+
+    allows(tcp, "more");
+    lies.ignores_more = true;
+    allows(tcp, "more");
+}
+
+/* ---- a whole plan ---- */
+
+static void check_plan(const char *const *words, size_t count, enum end end, const char *why)
+{
+    struct problem problem = {0};
+    struct plan plan;
+    int result;
+
+    assert_int_equal(plan_parse(&plan, words, count, &problem), 0);
+    result = legality_check(&plan, end, false, &problem);
+    plan_free(&plan);
+    if (!why && result < 0)
+        fail_msg("%s", problem.text);
+    assert_int_equal(result, why ? -1 : 0);
+    if (why)
+        assert_problem(&problem, PROBLEM_UNSUPPORTED, why);
+}
+
+#define CHECK_PLAN(end, why, ...)                                                                            \
+    check_plan((const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})), end, why)
+
+TEST(each_end_answers_for_its_own_strategy_and_reading)
+{
+    CHECK_PLAN(END_CLIENT, NULL, "transport=unix", "place=free");
+    CHECK_PLAN(END_CLIENT, "write=more does not work with transport=unix", "transport=unix", "write=more",
+               "place=free");
+    CHECK_PLAN(END_SERVER, NULL, "transport=unix", "write=more", "place=free");
+    CHECK_PLAN(END_SERVER, "reply_write=more does not work", "transport=unix", "reply_write=more",
+               "place=free");
+    CHECK_PLAN(END_SERVER, "write=more does not work", "transport=unix", "write=more", "place=free",
+               "workload=stream", "direction=receive");
+    CHECK_PLAN(END_CLIENT, NULL, "transport=unix", "write=more", "place=free", "workload=stream",
+               "direction=receive");
+    CHECK_PLAN(END_SERVER, "read=msgtrunc does not work", "transport=unix", "server.read=msgtrunc",
+               "place=free");
+    CHECK_PLAN(END_CLIENT, NULL, "transport=unix", "server.read=msgtrunc", "place=free");
+}
+
+TEST(a_plan_needs_its_cpus_and_its_other_end)
+{
+    CHECK_PLAN(END_CLIENT, "CPU 65535 does not exist here", "place=65535");
+    CHECK_PLAN(END_CLIENT, "no other end is there to send", "transport=null", "workload=stream",
+               "direction=receive");
+    CHECK_PLAN(END_CLIENT, NULL, "transport=null", "write=cork", "place=together");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+#ifdef __linux__
+        cmocka_unit_test_setup(tcp_on_linux_can_do_everything, be_honest),
+        cmocka_unit_test_setup(a_unix_socket_on_linux_is_a_descriptor_and_nothing_more, be_honest),
+#endif
+        cmocka_unit_test_setup(only_what_is_wanted_is_answered, be_honest),
+        cmocka_unit_test_setup(nothing_is_missing_where_nothing_happens, be_honest),
+        cmocka_unit_test_setup(a_cork_that_holds_nothing_is_found_out, be_honest),
+        cmocka_unit_test_setup(a_more_that_holds_nothing_is_found_out, be_honest),
+        cmocka_unit_test_setup(a_nodelay_that_switches_nothing_is_found_out, be_honest),
+        cmocka_unit_test_setup(a_truncation_that_copies_is_found_out, be_honest),
+        cmocka_unit_test_setup(a_transport_that_cannot_make_a_pair_can_do_nothing, be_honest),
+        cmocka_unit_test_setup(an_answer_is_kept, be_honest),
+        cmocka_unit_test_setup(each_end_answers_for_its_own_strategy_and_reading, be_honest),
+        cmocka_unit_test_setup(a_plan_needs_its_cpus_and_its_other_end, be_honest),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

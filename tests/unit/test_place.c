@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "base/cleanup.h"
+#include "plan/cores.h"
+
+#include <sched.h>
+
+static void assert_cpus(const struct place_list *list, const uint16_t *cpus, size_t count)
+{
+    assert_int_equal(list->count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(list->cpus[i], cpus[i]);
+}
+
+TEST(a_placement_is_read_back_from_its_spelling)
+{
+    static const char *const spellings[][2] = {
+        {"together", "together"}, {"apart", "apart"},     {"free", "free"},         {"0", "0/0"},
+        {"0/1", "0/1"},           {"0.2/1.3", "0.2/1.3"}, {"3.1.2", "3.1.2/3.1.2"}, {"00/65535", "0/65535"}};
+
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        struct problem problem = {0};
+        struct place place;
+        CLEANUP_FREE char *text = NULL;
+
+        assert_int_equal(place_parse(&place, spellings[i][0], &problem), 0);
+        text = place_format(&place);
+        assert_string_equal(text, spellings[i][1]);
+    }
+}
+
+TEST(what_is_no_placement_is_refused)
+{
+    static const char *const refused[] = {"",    "near", "Together", "0/",   "/1",    "0.",  ".0",  "0..1",
+                                          "0,1", "-1",   "0/1/2",    "0/1 ", "65536", "0x1", "0-3", "0/a"};
+
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        struct problem problem = {0};
+        struct place place;
+
+        assert_int_equal(place_parse(&place, refused[i], &problem), -1);
+        assert_problem(&problem, PROBLEM_USAGE, "write together, apart, free, or CPUs");
+    }
+}
+
+TEST(a_placement_lists_at_most_256_cpus)
+{
+    char text[2 * (PLACE_CPUS_MAX + 1) + 1] = "";
+    struct problem problem = {0};
+    struct place place;
+
+    for (int i = 0; i < PLACE_CPUS_MAX; i++)
+        strcat(text, i ? ".7" : "7");
+    assert_int_equal(place_parse(&place, text, &problem), 0);
+    assert_int_equal(place.lists[0].count, PLACE_CPUS_MAX);
+    strcat(text, ".7");
+    assert_int_equal(place_parse(&place, text, &problem), -1);
+}
+
+/* Four cores of two siblings each, numbered as many machines do. */
+static const struct cores siblings = {
+    .count = 4, .cpu_count = 8, .cpus = {0, 4, 1, 5, 2, 6, 3, 7}, .first = {0, 2, 4, 6, 8}};
+
+TEST(cores_are_taken_before_their_siblings)
+{
+    static const uint16_t first[] = {0, 1, 4, 5}, second[] = {2, 3, 6, 7}, all[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    struct place_list cpus;
+
+    cores_take(&siblings, 0, 2, &cpus);
+    assert_cpus(&cpus, first, COUNT_OF(first));
+    cores_take(&siblings, 2, 4, &cpus);
+    assert_cpus(&cpus, second, COUNT_OF(second));
+    cores_take(&siblings, 0, 4, &cpus);
+    assert_cpus(&cpus, all, COUNT_OF(all));
+    cores_take(&siblings, 1, 1, &cpus);
+    assert_int_equal(cpus.count, 0);
+}
+
+TEST(cores_of_different_size_are_taken_too)
+{
+    static const struct cores mixed = {
+        .count = 3, .cpu_count = 6, .cpus = {8, 0, 1, 2, 3, 9}, .first = {0, 1, 5, 6}};
+    static const uint16_t all[] = {8, 0, 9, 1, 2, 3};
+    struct place_list cpus;
+
+    cores_take(&mixed, 0, 3, &cpus);
+    assert_cpus(&cpus, all, COUNT_OF(all));
+}
+
+TEST(no_more_cpus_are_taken_than_a_list_holds)
+{
+    struct cores *many = calloc(1, sizeof *many);
+    struct place_list cpus;
+
+    many->count = many->cpu_count = 2 * PLACE_CPUS_MAX;
+    for (int i = 0; i <= many->count; i++)
+        many->first[i] = many->cpus[i] = i;
+    cores_take(many, 0, many->count, &cpus);
+    assert_int_equal(cpus.count, PLACE_CPUS_MAX);
+    assert_int_equal(cpus.cpus[PLACE_CPUS_MAX - 1], PLACE_CPUS_MAX - 1);
+    free(many);
+}
+
+TEST(only_listed_cpus_are_allowed)
+{
+    assert_true(cores_allow(&siblings, 7));
+    assert_false(cores_allow(&siblings, 8));
+}
+
+TEST(the_cores_of_this_machine_hold_every_allowed_cpu_once)
+{
+    cpu_set_t allowed;
+    struct cores cores;
+
+    assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    assert_int_equal(cores_read(&cores), 0);
+    assert_int_equal(cores.cpu_count, CPU_COUNT(&allowed));
+    assert_int_equal(cores.first[cores.count], cores.cpu_count);
+    assert_true(cores.count <= cores.cpu_count);
+    for (int i = 0; i < cores.cpu_count; i++) {
+        assert_true(CPU_ISSET(cores.cpus[i], &allowed));
+        CPU_CLR(cores.cpus[i], &allowed);
+    }
+    assert_int_equal(CPU_COUNT(&allowed), 0);
+}
+
+TEST(a_thread_runs_where_it_was_pinned)
+{
+    cpu_set_t before;
+    struct cores cores;
+
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(cores_read(&cores), 0);
+    for (int i = 0; i < cores.cpu_count; i++) {
+        assert_int_equal(cores_pin_thread(cores.cpus[i]), 0);
+        assert_int_equal(cores_current(), cores.cpus[i]);
+        assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    }
+    assert_true(cores_pin_thread(CORES_CPUS_MAX - 1) < 0);
+}
+
+static int cpus_of(const char *text, int list, bool remote, struct place_list *cpus, struct problem *problem)
+{
+    struct place place;
+
+    *problem = (struct problem){0};
+    assert_int_equal(place_parse(&place, text, problem), 0);
+    return place_cpus(&place, list, remote, cpus, problem);
+}
+
+TEST(together_is_one_cpu_and_free_is_none)
+{
+    struct place_list client, server;
+    struct problem problem;
+
+    assert_int_equal(cpus_of("together", 0, false, &client, &problem), 0);
+    assert_int_equal(cpus_of("together", 1, false, &server, &problem), 0);
+    assert_int_equal(client.count, 1);
+    assert_cpus(&server, client.cpus, 1);
+    assert_int_equal(cpus_of("free", 0, false, &client, &problem), 0);
+    assert_int_equal(client.count, 0);
+}
+
+TEST(apart_shares_no_core_between_the_ends)
+{
+    struct place_list client, server;
+    struct problem problem;
+    struct cores cores;
+
+    assert_int_equal(cores_read(&cores), 0);
+    if (cores.count < 2) {
+        assert_int_equal(cpus_of("apart", 0, false, &client, &problem), -1);
+        assert_problem(&problem, PROBLEM_UNSUPPORTED, "place=apart needs two cores");
+        return;
+    }
+    assert_int_equal(cpus_of("apart", 0, false, &client, &problem), 0);
+    assert_int_equal(cpus_of("apart", 1, false, &server, &problem), 0);
+    assert_true(client.count > 0 && server.count > 0);
+    for (int i = 0; i < client.count; i++)
+        for (int j = 0; j < server.count; j++)
+            assert_int_not_equal(client.cpus[i], server.cpus[j]);
+    assert_int_equal(cpus_of("apart", 1, true, &server, &problem), 0);
+    assert_int_equal(server.cpus[0], cores.cpus[0]);
+}
+
+TEST(a_cpu_that_is_not_here_is_unsupported)
+{
+    struct place_list cpus;
+    struct problem problem;
+
+    assert_int_equal(cpus_of("65535", 0, false, &cpus, &problem), -1);
+    assert_problem(&problem, PROBLEM_UNSUPPORTED, "CPU 65535 does not exist here");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_placement_is_read_back_from_its_spelling),
+        cmocka_unit_test(what_is_no_placement_is_refused),
+        cmocka_unit_test(a_placement_lists_at_most_256_cpus),
+        cmocka_unit_test(cores_are_taken_before_their_siblings),
+        cmocka_unit_test(cores_of_different_size_are_taken_too),
+        cmocka_unit_test(no_more_cpus_are_taken_than_a_list_holds),
+        cmocka_unit_test(only_listed_cpus_are_allowed),
+        cmocka_unit_test(the_cores_of_this_machine_hold_every_allowed_cpu_once),
+        cmocka_unit_test(a_thread_runs_where_it_was_pinned),
+        cmocka_unit_test(together_is_one_cpu_and_free_is_none),
+        cmocka_unit_test(apart_shares_no_core_between_the_ends),
+        cmocka_unit_test(a_cpu_that_is_not_here_is_unsupported),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

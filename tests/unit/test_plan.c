@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "base/cleanup.h"
+#include "plan/word.h"
+#include "strategy/strategy.h"
+#include "workload/workload.h"
+
+#define WORDS(...)                                                                                           \
+    (const char *const[])                                                                                    \
+    {                                                                                                        \
+        __VA_ARGS__, NULL                                                                                    \
+    }
+
+static size_t count_words(const char *const *words)
+{
+    size_t count = 0;
+
+    while (words[count])
+        count++;
+    return count;
+}
+
+static void parse(struct plan *plan, const char *const *words)
+{
+    struct problem problem = {0};
+
+    if (plan_parse(plan, words, count_words(words), &problem) < 0)
+        fail_msg("%s", problem.text);
+}
+
+static void refuse(const char *const *words, const char *why)
+{
+    struct problem problem = {0};
+    struct plan plan;
+
+    if (plan_parse(&plan, words, count_words(words), &problem) == 0)
+        fail_msg("'%s ...' was taken, not refused with '%s'", words[0], why);
+    assert_problem(&problem, PROBLEM_USAGE, why);
+}
+
+/* {"a": "1", "b": "2"} and ["a", "b"] as "a=1 b=2" and "a b". */
+static char *flatten(json_t *json)
+{
+    CLEANUP_JSON json_t *owned = json;
+    char *text = calloc(1, 4096), *at = text;
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    if (json_is_object(owned))
+        json_object_foreach(owned, key, value) at +=
+            sprintf(at, "%s%s=%s", at == text ? "" : " ", key, json_string_value(value));
+    else
+        json_array_foreach(owned, i, value) at += sprintf(at, "%s%s", i ? " " : "", json_string_value(value));
+    return text;
+}
+
+static void assert_flat(json_t *json, const char *expected)
+{
+    CLEANUP_FREE char *text = flatten(json);
+
+    assert_string_equal(text, expected);
+}
+
+TEST(nothing_typed_is_a_request_of_64_bytes_with_every_preset)
+{
+    struct plan plan;
+    CLEANUP_JSON json_t *words = NULL;
+
+    parse(&plan, WORDS(NULL));
+    words = plan_words(&plan);
+    assert_string_equal(json_string_value(json_object_get(words, "workload")), "request");
+    assert_string_equal(json_string_value(json_object_get(words, "message")), "64");
+    for (size_t i = 0; i < word_count; i++) {
+        const char *value = json_string_value(json_object_get(words, word_list[i].key));
+
+        if (value)
+            assert_string_equal(value, word_list[i].preset);
+    }
+    assert_flat(plan_words_given(&plan), "");
+    assert_flat(plan_words_unused(&plan), "");
+    plan_free(&plan);
+}
+
+TEST(a_prefix_narrows_wherever_it_stands)
+{
+    const char *const *const orders[] = {WORDS("sndbuf=64K", "client.sndbuf=1M"),
+                                         WORDS("client.sndbuf=1M", "sndbuf=64K"),
+                                         WORDS("server.sndbuf=64K", "client.sndbuf=1M")};
+
+    for (size_t i = 0; i < COUNT_OF(orders); i++) {
+        struct plan plan;
+
+        parse(&plan, orders[i]);
+        assert_int_equal(plan.ends[END_CLIENT].sndbuf_bytes, 1 << 20);
+        assert_int_equal(plan.ends[END_SERVER].sndbuf_bytes, 1 << 16);
+        plan_free(&plan);
+    }
+}
+
+TEST(a_word_that_differs_between_the_ends_stands_twice)
+{
+    struct plan plan;
+    CLEANUP_JSON json_t *words = NULL;
+
+    parse(&plan, WORDS("client.sndbuf=1M", "server.rcvbuf=8K", "client.rcvbuf=8K"));
+    words = plan_words(&plan);
+    assert_string_equal(json_string_value(json_object_get(words, "client.sndbuf")), "1M");
+    assert_string_equal(json_string_value(json_object_get(words, "server.sndbuf")), "default");
+    assert_null(json_object_get(words, "sndbuf"));
+    assert_string_equal(json_string_value(json_object_get(words, "rcvbuf")), "8K");
+    assert_null(json_object_get(words, "client.rcvbuf"));
+    plan_free(&plan);
+}
+
+TEST(a_word_given_twice_is_refused)
+{
+    refuse(WORDS("write=cork", "write=nodelay"), "'write' is given twice");
+    refuse(WORDS("write=cork", "write=cork"), "'write' is given twice");
+    refuse(WORDS("client.sndbuf=1K", "client.sndbuf=2K"), "'client.sndbuf' is given twice");
+    refuse(WORDS("sndbuf=1K", "client.sndbuf=2K", "sndbuf=1K"), "'sndbuf' is given twice");
+}
+
+TEST(an_unknown_word_or_value_names_the_nearest)
+{
+    refuse(WORDS("mesage=64"), "no word is called 'mesage'; the nearest is 'message'");
+    refuse(WORDS("wirte=cork"), "the nearest is 'write'");
+    refuse(WORDS("client.sndbuff=1K"), "the nearest is 'sndbuf'");
+    refuse(WORDS("write=corc"), "the nearest is 'cork'");
+    refuse(WORDS("transport=tpc"), "the nearest is 'tcp'");
+    refuse(WORDS("direction=recieve"), "the nearest is 'receive'");
+}
+
+TEST(what_is_no_word_is_refused)
+{
+    refuse(WORDS("write"), "write key=value");
+    refuse(WORDS(""), "write key=value");
+    refuse(WORDS("client.=1"), "no word is called ''");
+    refuse(WORDS("=cork"), "no word is called ''");
+    refuse(WORDS("proxy.read=recv"), "no word is called 'proxy.read'");
+    refuse(WORDS("write="), "write=");
+    refuse(WORDS("--json"), "write key=value");
+    refuse(WORDS("client.message=64"), "write message=... without a prefix");
+    refuse(WORDS("client.client.sndbuf=1K"), "no word is called 'client.sndbuf'");
+    refuse(WORDS("rounds=3"), "rounds is a word of a whole matrix");
+    refuse(WORDS("server=\xff:80"), "not spelled in UTF-8");
+}
+
+TEST(a_value_out_of_range_names_the_range)
+{
+    refuse(WORDS("connections=0"), "connections=0 is out of range: 1 to 10000");
+    refuse(WORDS("connections=10001"), "1 to 10000");
+    refuse(WORDS("chunk=0"), "1 to 1G");
+    refuse(WORDS("sndbuf=2G"), "1 to 1G");
+    refuse(WORDS("duration=0s"), "1ms to 3600s");
+    refuse(WORDS("duration=3601s"), "1ms to 3600s");
+    refuse(WORDS("spin=2s"), "0s to 1s");
+    refuse(WORDS("messages=0"), "out of range");
+    refuse(WORDS("messages=99999999999999999999"), "out of range");
+    refuse(WORDS("bytes=17179869184G"), "out of range");
+    refuse(WORDS("connections=-1"), "is no connections");
+    refuse(WORDS("duration=2"), "is no duration; write it like 2s");
+    refuse(WORDS("chunk=64k"), "is no bytes; write it like");
+}
+
+TEST(contradictory_words_are_refused)
+{
+    refuse(WORDS("duration=1s", "bytes=1M"), "duration and bytes contradict each other");
+    refuse(WORDS("messages=5", "bytes=1M"), "messages and bytes contradict each other");
+    refuse(WORDS("messages=5", "duration=2s"), "duration and messages contradict each other");
+    refuse(WORDS("verify=on", "read=msgtrunc"), "verify=on and read=msgtrunc contradict");
+    refuse(WORDS("verify=on", "server.read=msgtrunc"), "verify=on and read=msgtrunc contradict");
+    refuse(WORDS("touch=checksum", "read=msgtrunc"), "touch=checksum and read=msgtrunc contradict");
+    refuse(WORDS("workload=stream", "verify=on", "server.read=msgtrunc"), "contradict");
+}
+
+TEST(an_end_that_does_not_read_contradicts_nothing)
+{
+    struct plan plan;
+
+    parse(&plan, WORDS("workload=stream", "verify=on", "client.read=msgtrunc"));
+    plan_free(&plan);
+    parse(&plan, WORDS("server.touch=checksum", "client.read=msgtrunc"));
+    plan_free(&plan);
+}
+
+TEST(a_strategy_takes_its_parameter_after_a_colon)
+{
+    struct plan plan;
+    CLEANUP_JSON json_t *words = NULL;
+
+    parse(&plan, WORDS("write=cork:65536", "reply_write=coalesce"));
+    assert_string_equal(plan.write.strategy->variant.name, "cork");
+    assert_int_equal(plan.write.parameter, 65536);
+    assert_true(plan.reply_write.parameter == PARAMETER_NONE);
+    words = plan_words(&plan);
+    assert_string_equal(json_string_value(json_object_get(words, "write")), "cork:64K");
+    assert_string_equal(json_string_value(json_object_get(words, "reply_write")), "coalesce");
+    plan_free(&plan);
+    refuse(WORDS("write=nodelay:4K"), "nodelay takes no parameter");
+    refuse(WORDS("write=cork:"), "a size from 1 to 1G must follow the colon");
+    refuse(WORDS("write=cork:0"), "must follow the colon");
+    refuse(WORDS("write=cork:2G"), "must follow the colon");
+    refuse(WORDS("write=cork:x"), "must follow the colon");
+    refuse(WORDS("write=cork:4K:4K"), "must follow the colon");
+    refuse(WORDS("write=:4K"), "no write strategy is called ''");
+}
+
+TEST(values_with_a_grammar_of_their_own_are_strict)
+{
+    refuse(WORDS("source=cold"), "write hot, or cold:SIZE");
+    refuse(WORDS("source=cold:0"), "out of range");
+    refuse(WORDS("source=cold:5G"), "out of range");
+    refuse(WORDS("source=warm"), "write hot, or cold:SIZE");
+    refuse(WORDS("congestion="), "no congestion control");
+    refuse(WORDS("congestion=CUBIC"), "no congestion control");
+    refuse(WORDS("congestion=longer-than-kernel"), "no congestion control");
+    refuse(WORDS("server=nowhere"), "write own, HOST:PORT");
+    refuse(WORDS("server=host:99999"), "write own, HOST:PORT");
+    refuse(WORDS("place=near"), "write together, apart, free");
+    refuse(WORDS("message=0"), "nothing is sent by a zero");
+}
+
+TEST(a_word_that_the_run_does_not_use_is_told_and_left_out)
+{
+    struct plan plan;
+    CLEANUP_JSON json_t *words = NULL;
+
+    parse(&plan, WORDS("direction=receive", "write=more", "client.sndbuf=4096"));
+    assert_flat(plan_words_unused(&plan), "direction");
+    assert_flat(plan_words_given(&plan), "write=more client.sndbuf=4K");
+    words = plan_words(&plan);
+    assert_null(json_object_get(words, "direction"));
+    plan_free(&plan);
+
+    parse(&plan, WORDS("workload=stream", "reply=2", "reply_write=cork", "client.chunk=4K",
+                       "server.source=cold:1M"));
+    assert_flat(plan_words_unused(&plan), "reply reply_write client.chunk server.source");
+    assert_flat(plan_words_given(&plan), "workload=stream");
+    plan_free(&plan);
+
+    parse(&plan, WORDS("transport=null", "verify=on", "congestion=cubic", "sndbuf=4K", "server.perf=on"));
+    assert_flat(plan_words_unused(&plan), "verify sndbuf congestion server.perf");
+    plan_free(&plan);
+}
+
+TEST(the_given_words_keep_both_a_word_and_its_narrowing)
+{
+    struct plan plan;
+
+    parse(&plan, WORDS("client.sndbuf=1M", "sndbuf=65536"));
+    assert_flat(plan_words_given(&plan), "sndbuf=64K client.sndbuf=1M");
+    plan_free(&plan);
+    parse(&plan, WORDS("server.sndbuf=1M", "sndbuf=65536"));
+    assert_flat(plan_words_given(&plan), "sndbuf=64K server.sndbuf=1M");
+    plan_free(&plan);
+}
+
+TEST(fixed_work_takes_the_place_of_the_duration)
+{
+    struct plan plan;
+    CLEANUP_JSON json_t *words = NULL;
+
+    parse(&plan, WORDS("messages=10", "connections=3"));
+    words = plan_words(&plan);
+    assert_null(json_object_get(words, "duration"));
+    assert_string_equal(json_string_value(json_object_get(words, "messages")), "10");
+    assert_int_equal(plan_messages_of(&plan, 0), 4);
+    assert_int_equal(plan_messages_of(&plan, 1), 3);
+    assert_int_equal(plan_messages_of(&plan, 2), 3);
+    plan_free(&plan);
+    parse(&plan, WORDS("bytes=1001", "message=10"));
+    assert_int_equal(plan_messages_of(&plan, 0), 101);
+    plan_free(&plan);
+    parse(&plan, WORDS("duration=1s"));
+    assert_true(plan_messages_of(&plan, 0) == UINT64_MAX);
+    plan_free(&plan);
+}
+
+TEST(the_roles_follow_from_the_workload_and_its_direction)
+{
+    struct plan plan;
+
+    parse(&plan, WORDS("message=15x2", "reply=16+4K", "write=cork", "reply_write=more"));
+    assert_int_equal(plan_driver(&plan), END_CLIENT);
+    assert_ptr_equal(plan_outgoing(&plan, END_CLIENT), &plan.message);
+    assert_ptr_equal(plan_incoming(&plan, END_CLIENT), &plan.reply);
+    assert_ptr_equal(plan_outgoing(&plan, END_SERVER), &plan.reply);
+    assert_ptr_equal(plan_incoming(&plan, END_SERVER), &plan.message);
+    assert_ptr_equal(plan_strategy(&plan, END_SERVER), &plan.reply_write);
+    plan_free(&plan);
+
+    parse(&plan, WORDS("workload=stream", "direction=receive", "write=cork"));
+    assert_int_equal(plan_driver(&plan), END_SERVER);
+    assert_ptr_equal(plan_half(&plan, END_SERVER), &plan.workload->driver);
+    assert_ptr_equal(plan_outgoing(&plan, END_SERVER), &plan.message);
+    assert_ptr_equal(plan_incoming(&plan, END_CLIENT), &plan.message);
+    assert_null(plan_outgoing(&plan, END_CLIENT));
+    assert_null(plan_incoming(&plan, END_SERVER));
+    assert_ptr_equal(plan_strategy(&plan, END_SERVER), &plan.write);
+    plan_free(&plan);
+}
+
+/* What a record names can be given to the client again: also how the plan travels to the server. */
+static void assert_words_read_back(const char *const *typed)
+{
+    struct plan plan, again;
+    const char *words[2 * PLAN_WORDS_MAX + 1];
+    char texts[2 * PLAN_WORDS_MAX][200];
+    CLEANUP_JSON json_t *first = NULL, *second = NULL;
+    const char *key;
+    json_t *value;
+    size_t count = 0;
+
+    parse(&plan, typed);
+    first = plan_words(&plan);
+    json_object_foreach(first, key, value)
+    {
+        snprintf(texts[count], sizeof texts[count], "%s=%s", key, json_string_value(value));
+        words[count] = texts[count];
+        count++;
+    }
+    words[count] = NULL;
+    parse(&again, words);
+    second = plan_words(&again);
+    if (!json_equal(first, second))
+        fail_msg("%s ... does not read back", typed[0]);
+    assert_flat(plan_words_unused(&again), "");
+    plan_free(&plan);
+    plan_free(&again);
+}
+
+TEST(the_words_of_a_plan_read_back_to_the_same_plan)
+{
+    const char *const *const typed[] = {
+        WORDS("message=15x2"),
+        WORDS("workload=stream", "direction=receive", "message=32/2x4K/2x4K", "write=coalesce:16K",
+              "bytes=1M"),
+        WORDS("transport=null", "messages=3"),
+        WORDS("transport=null", "workload=stream", "source=cold:1M"),
+        WORDS("transport=unix", "verify=on", "client.chunk=1", "server.chunk=2", "warmup=0s"),
+        WORDS("server=[::1]:80", "congestion=system", "client.congestion=bbr", "place=0.2/1.3",
+              "spin=1500ns"),
+        WORDS("server=unix:/tmp/a b=c", "nodelay=off", "server.nodelay=on", "read=msgtrunc", "perf=on"),
+    };
+
+    for (size_t i = 0; i < COUNT_OF(typed); i++)
+        assert_words_read_back(typed[i]);
+}
+
+TEST(every_word_of_the_list_is_whole)
+{
+    for (size_t i = 0; i < word_count; i++) {
+        const struct word *word = &word_list[i];
+        struct problem problem = {0};
+
+        assert_ptr_equal(word_find(word->key, &problem), word);
+        assert_non_null(word->help);
+        assert_int_equal(word->used != NULL, word->scope == WORD_OF_CELL);
+        assert_true(word->minimum <= word->maximum);
+        assert_null(strpbrk(word->key, "=., "));
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_typed_is_a_request_of_64_bytes_with_every_preset),
+        cmocka_unit_test(a_prefix_narrows_wherever_it_stands),
+        cmocka_unit_test(a_word_that_differs_between_the_ends_stands_twice),
+        cmocka_unit_test(a_word_given_twice_is_refused),
+        cmocka_unit_test(an_unknown_word_or_value_names_the_nearest),
+        cmocka_unit_test(what_is_no_word_is_refused),
+        cmocka_unit_test(a_value_out_of_range_names_the_range),
+        cmocka_unit_test(contradictory_words_are_refused),
+        cmocka_unit_test(an_end_that_does_not_read_contradicts_nothing),
+        cmocka_unit_test(a_strategy_takes_its_parameter_after_a_colon),
+        cmocka_unit_test(values_with_a_grammar_of_their_own_are_strict),
+        cmocka_unit_test(a_word_that_the_run_does_not_use_is_told_and_left_out),
+        cmocka_unit_test(the_given_words_keep_both_a_word_and_its_narrowing),
+        cmocka_unit_test(fixed_work_takes_the_place_of_the_duration),
+        cmocka_unit_test(the_roles_follow_from_the_workload_and_its_direction),
+        cmocka_unit_test(the_words_of_a_plan_read_back_to_the_same_plan),
+        cmocka_unit_test(every_word_of_the_list_is_whole),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include <jansson.h>
+
+TEST(the_first_cause_stays)
+{
+    struct problem problem = {0};
+
+    assert_int_equal(problem_failure(&problem, "the %s broke", "pipe"), -1);
+    assert_int_equal(problem_usage(&problem, "something else"), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, "the pipe broke");
+}
+
+TEST(a_kind_has_a_name_and_an_exit_status)
+{
+    static const int statuses[] = {0, 2, 1, 1};
+
+    for (int kind = PROBLEM_NONE; kind <= PROBLEM_UNSUPPORTED; kind++) {
+        struct problem problem = {.kind = (enum problem_kind)kind};
+
+        assert_int_equal(problem_kind_parse(problem_kind_name(problem.kind)), kind);
+        assert_int_equal(problem_exit_status(&problem), statuses[kind]);
+    }
+    assert_int_equal(problem_kind_parse("nonsense"), PROBLEM_FAILURE);
+}
+
+/* What was typed is repeated in the text, cut anywhere, and goes to a terminal and into JSON. */
+TEST(a_problem_is_one_line_that_json_can_hold)
+{
+    static const char *const typed[] = {"two\nlines", "\x1b[31mred", "\xff\xfe", "caf\xc3"};
+
+    for (size_t i = 0; i < COUNT_OF(typed); i++) {
+        struct problem problem = {0};
+        json_t *string;
+
+        problem_usage(&problem, "'%s' is no word", typed[i]);
+        string = json_string(problem.text);
+        assert_non_null(string);
+        json_decref(string);
+        for (const char *at = problem.text; *at; at++)
+            assert_in_range(*at, ' ', '~');
+    }
+}
+
+TEST(a_long_problem_is_cut)
+{
+    struct problem problem = {0};
+    char endless[2000];
+
+    memset(endless, 'a', sizeof endless - 1);
+    endless[sizeof endless - 1] = '\0';
+    problem_failure(&problem, "%s", endless);
+    assert_int_equal(strlen(problem.text), sizeof problem.text - 1);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_cause_stays),
+        cmocka_unit_test(a_kind_has_a_name_and_an_exit_status),
+        cmocka_unit_test(a_problem_is_one_line_that_json_can_hold),
+        cmocka_unit_test(a_long_problem_is_cut),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "connection/send_queue.h"
+
+#define GROUP FRAGMENT_ENDS_GROUP
+#define MESSAGE (FRAGMENT_ENDS_GROUP | FRAGMENT_ENDS_MESSAGE)
+
+static const uint8_t memory[4096];
+
+static void append(struct send_queue *queue, size_t offset, uint32_t size, uint32_t marks)
+{
+    assert_true(queue_has_room(queue, 1));
+    queue_append(queue, memory + offset, size, marks);
+}
+
+static struct send_queue open_queue(size_t capacity)
+{
+    struct send_queue queue;
+
+    assert_int_equal(queue_open(&queue, capacity), 0);
+    return queue;
+}
+
+TEST(a_queue_has_room_for_what_was_asked_and_no_more_than_its_ring)
+{
+    struct send_queue queue = open_queue(5);
+
+    assert_true(queue_is_idle(&queue));
+    assert_null(queue_head(&queue));
+    assert_true(queue_has_room(&queue, 8));
+    assert_false(queue_has_room(&queue, 9));
+    for (int i = 0; i < 8; i++)
+        append(&queue, 0, 1, GROUP);
+    assert_false(queue_has_room(&queue, 1));
+    assert_false(queue_is_idle(&queue));
+    queue_close(&queue);
+}
+
+TEST(bytes_are_accepted_across_fragments)
+{
+    struct send_queue queue = open_queue(4);
+
+    append(&queue, 0, 10, 0);
+    append(&queue, 10, 20, GROUP);
+    append(&queue, 30, 5, MESSAGE);
+    queue_accept(&queue, 4);
+    assert_int_equal(queue.accepted, 0);
+    assert_int_equal(queue.offset, 4);
+    queue_accept(&queue, 6);
+    assert_int_equal(queue.accepted, 1);
+    assert_int_equal(queue.offset, 0);
+    queue_accept(&queue, 24);
+    assert_int_equal(queue.accepted, 2);
+    assert_int_equal(queue.offset, 4);
+    assert_ptr_equal(queue_head(&queue)->data, memory + 30);
+    queue_accept(&queue, 1);
+    assert_null(queue_head(&queue));
+    assert_int_equal(queue.accepted_bytes, 35);
+    assert_int_equal(queue.accepted_messages, 1);
+    queue_accept(&queue, 0);
+    assert_int_equal(queue.accepted, 3);
+    queue_close(&queue);
+}
+
+TEST(a_message_counts_as_accepted_with_its_last_byte)
+{
+    struct send_queue queue = open_queue(4);
+
+    append(&queue, 0, 2, MESSAGE);
+    append(&queue, 2, 2, GROUP);
+    append(&queue, 4, 2, MESSAGE);
+    queue_accept(&queue, 1);
+    assert_int_equal(queue.accepted_messages, 0);
+    queue_accept(&queue, 4);
+    assert_int_equal(queue.accepted_messages, 1);
+    queue_accept(&queue, 1);
+    assert_int_equal(queue.accepted_messages, 2);
+    queue_close(&queue);
+}
+
+TEST(accepted_flushed_and_released_are_three_facts)
+{
+    struct send_queue queue = open_queue(2);
+
+    append(&queue, 0, 2, GROUP);
+    append(&queue, 2, 2, MESSAGE);
+    queue_accept(&queue, 4);
+    assert_int_equal(queue.flushed, 0);
+    assert_int_equal(queue.flushed_messages, 0);
+    assert_int_equal(queue.released, 0);
+    assert_false(queue_is_idle(&queue));
+    assert_false(queue_has_room(&queue, 1));
+    queue_release_to(&queue, 1);
+    assert_int_equal(queue.released, 1);
+    assert_false(queue_is_idle(&queue));
+    assert_true(queue_has_room(&queue, 1));
+    queue_flush(&queue);
+    assert_int_equal(queue.flushed, 2);
+    assert_int_equal(queue.flushed_bytes, 4);
+    assert_int_equal(queue.flushed_messages, 1);
+    assert_int_equal(queue.released, 1);
+    assert_true(queue_is_idle(&queue));
+    queue_release(&queue);
+    assert_int_equal(queue.released, 2);
+    queue_close(&queue);
+}
+
+TEST(a_flush_covers_only_what_was_accepted)
+{
+    struct send_queue queue = open_queue(2);
+
+    append(&queue, 0, 2, GROUP);
+    append(&queue, 2, 2, MESSAGE);
+    queue_accept(&queue, 2);
+    queue_flush(&queue);
+    assert_int_equal(queue.flushed, 1);
+    assert_int_equal(queue.flushed_bytes, 2);
+    assert_int_equal(queue.flushed_messages, 0);
+    assert_false(queue_is_idle(&queue));
+    queue_close(&queue);
+}
+
+struct owner {
+    const uint8_t *released[64];
+    size_t count;
+};
+
+static void on_release(void *context, const struct fragment *fragment)
+{
+    struct owner *owner = context;
+
+    owner->released[owner->count++] = fragment->data;
+}
+
+TEST(the_owner_is_told_of_every_released_fragment_in_order_and_once)
+{
+    struct send_queue queue = open_queue(4);
+    struct owner owner = {.count = 0};
+
+    queue.on_release = on_release;
+    queue.owner = &owner;
+    for (size_t i = 0; i < 40; i += 4) {
+        for (size_t j = 0; j < 4; j++)
+            append(&queue, i + j, 1, GROUP);
+        queue_accept(&queue, 3);
+        queue_release(&queue);
+        assert_int_equal(owner.count, i + 3);
+        queue_release(&queue);
+        assert_int_equal(owner.count, i + 3);
+        queue_accept(&queue, 1);
+        queue_release_to(&queue, queue.accepted);
+    }
+    assert_int_equal(owner.count, 40);
+    for (size_t i = 0; i < owner.count; i++)
+        assert_ptr_equal(owner.released[i], memory + i);
+    queue_close(&queue);
+}
+
+TEST(a_partly_accepted_fragment_is_not_released)
+{
+    struct send_queue queue = open_queue(2);
+    struct owner owner = {.count = 0};
+
+    queue.on_release = on_release;
+    queue.owner = &owner;
+    append(&queue, 0, 10, MESSAGE);
+    queue_accept(&queue, 9);
+    queue_release(&queue);
+    assert_int_equal(owner.count, 0);
+    queue_accept(&queue, 1);
+    queue_release(&queue);
+    assert_int_equal(owner.count, 1);
+    queue_close(&queue);
+}
+
+TEST(gathering_never_crosses_the_end_of_a_group)
+{
+    struct send_queue queue = open_queue(8);
+    struct iovec vectors[8];
+    struct queue_group group;
+
+    append(&queue, 0, 10, 0);
+    append(&queue, 10, 20, GROUP);
+    append(&queue, 30, 5, MESSAGE);
+    group = queue_gather(&queue, vectors, 8);
+    assert_int_equal(group.count, 2);
+    assert_int_equal(group.bytes, 30);
+    assert_true(group.complete);
+    assert_int_equal(queue_group_bytes(&queue), 30);
+    queue_accept(&queue, 30);
+    group = queue_gather(&queue, vectors, 8);
+    assert_int_equal(group.count, 1);
+    assert_ptr_equal(vectors[0].iov_base, memory + 30);
+    queue_accept(&queue, 5);
+    group = queue_gather(&queue, vectors, 8);
+    assert_int_equal(group.count, 0);
+    assert_false(group.complete);
+    assert_int_equal(queue_group_bytes(&queue), 0);
+    queue_close(&queue);
+}
+
+TEST(gathering_begins_behind_the_bytes_that_are_gone)
+{
+    struct send_queue queue = open_queue(4);
+    struct iovec vectors[4];
+    struct queue_group group;
+
+    append(&queue, 0, 10, 0);
+    append(&queue, 10, 20, 0);
+    append(&queue, 30, 5, MESSAGE);
+    queue_accept(&queue, 13);
+    group = queue_gather(&queue, vectors, 4);
+    assert_int_equal(group.count, 2);
+    assert_ptr_equal(vectors[0].iov_base, memory + 13);
+    assert_int_equal(vectors[0].iov_len, 17);
+    assert_int_equal(group.bytes, 22);
+    assert_int_equal(queue_group_bytes(&queue), 22);
+    queue_close(&queue);
+}
+
+TEST(a_group_longer_than_the_vectors_is_gathered_incomplete)
+{
+    struct send_queue queue = open_queue(4);
+    struct iovec vectors[2];
+    struct queue_group group;
+
+    for (size_t i = 0; i < 3; i++)
+        append(&queue, i, 1, i == 2 ? MESSAGE : 0);
+    group = queue_gather(&queue, vectors, 2);
+    assert_int_equal(group.count, 2);
+    assert_false(group.complete);
+    queue_accept(&queue, 2);
+    group = queue_gather(&queue, vectors, 2);
+    assert_int_equal(group.count, 1);
+    assert_true(group.complete);
+    queue_close(&queue);
+}
+
+/* The position in one long stream, which the pointers of the queue must follow. */
+TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
+{
+    static uint8_t stream[1 << 20];
+    struct dice dice = {.state = 3};
+    struct send_queue queue = open_queue(7);
+    size_t appended = 0, taken = 0;
+
+    while (appended < sizeof stream - 64) {
+        struct iovec vectors[8];
+        struct queue_group group;
+
+        while (queue_has_room(&queue, 1) && appended < sizeof stream - 64 && dice_roll(&dice, 4)) {
+            uint32_t size = 1 + (uint32_t)dice_roll(&dice, 50);
+
+            queue_append(&queue, stream + appended, size, dice_roll(&dice, 3) ? 0 : MESSAGE);
+            appended += size;
+        }
+        group = queue_gather(&queue, vectors, 8);
+        for (size_t i = 0, at = taken; i < (size_t)group.count; at += vectors[i++].iov_len)
+            assert_ptr_equal(vectors[i].iov_base, stream + at);
+        group.bytes = group.bytes ? dice_roll(&dice, group.bytes + 1) : 0;
+        queue_accept(&queue, group.bytes);
+        taken += group.bytes;
+        assert_int_equal(queue.accepted_bytes, taken);
+        queue_release(&queue);
+    }
+    assert_true(queue.accepted > 10000);
+    queue_close(&queue);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_queue_has_room_for_what_was_asked_and_no_more_than_its_ring),
+        cmocka_unit_test(bytes_are_accepted_across_fragments),
+        cmocka_unit_test(a_message_counts_as_accepted_with_its_last_byte),
+        cmocka_unit_test(accepted_flushed_and_released_are_three_facts),
+        cmocka_unit_test(a_flush_covers_only_what_was_accepted),
+        cmocka_unit_test(the_owner_is_told_of_every_released_fragment_in_order_and_once),
+        cmocka_unit_test(a_partly_accepted_fragment_is_not_released),
+        cmocka_unit_test(gathering_never_crosses_the_end_of_a_group),
+        cmocka_unit_test(gathering_begins_behind_the_bytes_that_are_gone),
+        cmocka_unit_test(a_group_longer_than_the_vectors_is_gathered_incomplete),
+        cmocka_unit_test(a_queue_that_wraps_around_keeps_every_byte_in_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "connection/source.h"
+
+static uint8_t pattern[3 * PATTERN_PERIOD];
+
+static int fill_pattern(void **state)
+{
+    (void)state;
+    pattern_fill(pattern, sizeof pattern, 0);
+    return 0;
+}
+
+TEST(the_pattern_is_the_same_from_any_offset)
+{
+    static const uint64_t offsets[] = {
+        0, 1, 1000, PATTERN_PERIOD - 1, PATTERN_PERIOD, PATTERN_PERIOD + 1, UINT64_C(1) << 40};
+    static uint8_t part[PATTERN_PERIOD + 2000];
+
+    for (size_t i = 0; i < COUNT_OF(offsets); i++) {
+        pattern_fill(part, sizeof part, offsets[i]);
+        assert_memory_equal(part, pattern + offsets[i] % PATTERN_PERIOD, sizeof part);
+        assert_int_equal(pattern_compare(part, sizeof part, offsets[i]), sizeof part);
+    }
+}
+
+TEST(the_period_is_prime)
+{
+    for (unsigned divisor = 2; divisor * divisor <= PATTERN_PERIOD; divisor++)
+        assert_int_not_equal(PATTERN_PERIOD % divisor, 0);
+}
+
+TEST(the_first_wrong_byte_is_found)
+{
+    static const size_t places[] = {
+        0, 1, 63, 64, 4095, PATTERN_PERIOD - 1, PATTERN_PERIOD, PATTERN_PERIOD + 1, 2 * PATTERN_PERIOD - 1};
+
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        size_t last = 2 * PATTERN_PERIOD - 1;
+
+        pattern[places[i]] ^= 0x10;
+        pattern[last] ^= last == places[i] ? 0 : 0xff;
+        assert_int_equal(pattern_compare(pattern, 2 * PATTERN_PERIOD, 0), places[i]);
+        pattern[places[i]] ^= 0x10;
+        pattern[last] ^= last == places[i] ? 0 : 0xff;
+    }
+    assert_int_equal(pattern_compare(pattern, 2 * PATTERN_PERIOD, 0), 2 * PATTERN_PERIOD);
+}
+
+/* What goes wrong in a transfer shifts the content, and by sizes that programs use. */
+TEST(a_lost_or_doubled_stretch_is_noticed)
+{
+    static const uint64_t shifts[] = {1, 2, 16, 64, 512, 1448, 4096, 16384, 65536, 65483, 1 << 20, 1 << 30};
+
+    for (size_t i = 0; i < COUNT_OF(shifts); i++) {
+        assert_true(pattern_compare(pattern, 64, shifts[i]) < 64);
+        assert_true(
+            pattern_compare(pattern + PATTERN_PERIOD, 64, PATTERN_PERIOD - shifts[i] % PATTERN_PERIOD) < 64);
+    }
+}
+
+TEST(a_hot_source_sends_from_one_place)
+{
+    struct source source;
+
+    assert_int_equal(source_open(&source, 4096, 0, false), 0);
+    for (int i = 0; i < 10; i++)
+        assert_ptr_equal(source_take(&source, 1000), source.memory);
+    source_close(&source);
+    assert_null(source.memory);
+}
+
+TEST(a_cold_source_walks_around_its_memory)
+{
+    struct source source;
+
+    assert_int_equal(source_open(&source, 300, 1000, false), 0);
+    for (size_t position = 0, i = 0; i < 100; i++, position = (position + 300) % 1000)
+        assert_ptr_equal(source_take(&source, 300), source.memory + position);
+    source_close(&source);
+}
+
+/* Also under ASan: what is taken lies wholly in the memory of the source. */
+static void check_verified(size_t longest, size_t cold)
+{
+    struct dice dice = {.state = 4};
+    struct source source;
+    uint64_t sent = 0;
+
+    assert_int_equal(source_open(&source, longest, cold, true), 0);
+    assert_int_equal(source.period % PATTERN_PERIOD, 0);
+    assert_true(source.period >= cold);
+    for (int i = 0; i < 500; i++) {
+        size_t size = 1 + dice_roll(&dice, longest);
+
+        assert_int_equal(pattern_compare(source_take(&source, size), size, sent), size);
+        sent += size;
+    }
+    assert_true(sent > 2 * source.period);
+    source_close(&source);
+}
+
+TEST(a_verified_source_continues_the_pattern_over_its_end)
+{
+    check_verified(1000, 0);
+    check_verified(PATTERN_PERIOD, 0);
+    check_verified(100000, 0);
+    check_verified(5000, 100000);
+    check_verified(200000, 3 * PATTERN_PERIOD);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_pattern_is_the_same_from_any_offset),
+        cmocka_unit_test(the_period_is_prime),
+        cmocka_unit_test(the_first_wrong_byte_is_found),
+        cmocka_unit_test(a_lost_or_doubled_stretch_is_noticed),
+        cmocka_unit_test(a_hot_source_sends_from_one_place),
+        cmocka_unit_test(a_cold_source_walks_around_its_memory),
+        cmocka_unit_test(a_verified_source_continues_the_pattern_over_its_end),
+    };
+
+    return cmocka_run_group_tests(tests, fill_pattern, NULL);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "base/cleanup.h"
+#include "measure/tcp_info.h"
+#include "transport/address.h"
+
+#include <netinet/in.h>
+#include <unistd.h>
+
+#define BIT(figure) (1u << (figure))
+
+static json_int_t value_of(const json_t *info, const char *figure, const char *key)
+{
+    const json_t *value = json_object_get(json_object_get(info, figure), key);
+
+    assert_true(json_is_integer(value));
+    return json_integer_value(value);
+}
+
+TEST(a_counter_is_summed_up_as_differences_over_the_connections)
+{
+    struct tcp_reading before[3] = {{0}}, after[3] = {{0}};
+    static const uint64_t counts[] = {70, 10, 40};
+    CLEANUP_JSON json_t *info = NULL;
+
+    for (size_t i = 0; i < 3; i++) {
+        after[i].known = BIT(TCP_SEGS_OUT);
+        before[i].figures[TCP_SEGS_OUT] = 1000 * i;
+        after[i].figures[TCP_SEGS_OUT] = 1000 * i + counts[i];
+    }
+    info = tcp_info_to_json(before, after, 3);
+    assert_int_equal(json_object_size(info), 1);
+    assert_int_equal(value_of(info, "segs_out", "sum"), 120);
+    assert_int_equal(value_of(info, "segs_out", "min"), 10);
+    assert_int_equal(value_of(info, "segs_out", "median"), 40);
+    assert_int_equal(value_of(info, "segs_out", "max"), 70);
+}
+
+TEST(a_level_is_taken_as_it_stands_at_the_end)
+{
+    struct tcp_reading before = {.known = BIT(TCP_CWND), .figures[TCP_CWND] = 10};
+    struct tcp_reading after = {.known = BIT(TCP_CWND), .figures[TCP_CWND] = 25};
+    CLEANUP_JSON json_t *info = tcp_info_to_json(&before, &after, 1);
+
+    assert_int_equal(value_of(info, "cwnd_segments", "sum"), 25);
+}
+
+TEST(a_counter_of_32_bits_may_wrap_once)
+{
+    struct tcp_reading before = {.known = BIT(TCP_SEGS_IN), .figures[TCP_SEGS_IN] = UINT32_MAX - 4};
+    struct tcp_reading after = {.known = BIT(TCP_SEGS_IN), .figures[TCP_SEGS_IN] = 5};
+    CLEANUP_JSON json_t *info = tcp_info_to_json(&before, &after, 1);
+
+    assert_int_equal(value_of(info, "segs_in", "sum"), 10);
+}
+
+TEST(single_connections_are_listed_up_to_sixteen)
+{
+    struct tcp_reading before[17] = {{0}}, after[17] = {{0}};
+    CLEANUP_JSON json_t *few = NULL, *many = NULL;
+    const json_t *each;
+
+    for (size_t i = 0; i < 17; i++) {
+        after[i].known = BIT(TCP_DELIVERED);
+        after[i].figures[TCP_DELIVERED] = 100 - i;
+    }
+    few = tcp_info_to_json(before, after, 16);
+    each = json_object_get(json_object_get(few, "delivered"), "each");
+    assert_int_equal(json_array_size(each), 16);
+    for (size_t i = 0; i < 16; i++) /* by connection, not sorted */
+        assert_int_equal(json_integer_value(json_array_get(each, i)), 100 - i);
+    many = tcp_info_to_json(before, after, 17);
+    assert_null(json_object_get(json_object_get(many, "delivered"), "each"));
+}
+
+TEST(what_one_connection_does_not_know_is_absent)
+{
+    struct tcp_reading before[2] = {{0}}, after[2] = {{0}};
+    CLEANUP_JSON json_t *info = NULL;
+
+    after[0].known = BIT(TCP_SEGS_OUT) | BIT(TCP_RTT);
+    after[1].known = BIT(TCP_SEGS_OUT);
+    info = tcp_info_to_json(before, after, 2);
+    assert_non_null(json_object_get(info, "segs_out"));
+    assert_null(json_object_get(info, "rtt_ns"));
+    after[1].known = 0;
+    assert_null(tcp_info_to_json(before, after, 2));
+    assert_null(tcp_info_to_json(before, after, 0));
+}
+
+static void connect_pair(int fds[2])
+{
+    struct problem problem = {0};
+    struct address address;
+    int listener;
+
+    assert_int_equal(address_parse(&address, "127.0.0.1:0", &problem), 0);
+    listener = address_listen(-1, &address, &problem);
+    fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(address_connect(fds[0], &address, 1000, &problem), 0);
+    fds[1] = accept(listener, NULL, NULL);
+    assert_true(fds[1] >= 0);
+    close(listener);
+}
+
+TEST(a_socket_that_is_not_tcp_knows_nothing)
+{
+    struct tcp_reading reading = {.known = UINT32_MAX};
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    tcp_info_read(fds[0], &reading);
+    assert_int_equal(reading.known, 0);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* Last: from here on only those that moved are told. */
+TEST(what_is_sent_over_tcp_is_counted_where_a_probe_saw_it_move)
+{
+    struct tcp_reading before = {0}, after = {0};
+    CLEANUP_JSON json_t *info = NULL;
+    char byte;
+    int fds[2];
+
+    connect_pair(fds);
+    tcp_info_probe(fds);
+    tcp_info_read(fds[0], &before);
+    if (!(before.known & BIT(TCP_DATA_SEGS_OUT)) || !before.figures[TCP_DATA_SEGS_OUT]) {
+        print_message("skipped: this system does not count segments\n");
+        skip();
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(send(fds[0], "u", 1, 0), 1);
+        assert_int_equal(recv(fds[1], &byte, 1, 0), 1);
+        assert_int_equal(send(fds[1], "u", 1, 0), 1);
+        assert_int_equal(recv(fds[0], &byte, 1, 0), 1);
+    }
+    tcp_info_read(fds[0], &after);
+    info = tcp_info_to_json(&before, &after, 1);
+    assert_int_equal(value_of(info, "data_segs_out", "sum"), 3);
+    assert_int_equal(value_of(info, "data_segs_in", "sum"), 3);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+TEST(the_largest_peer_window_only_grows)
+{
+    struct tcp_reading reading = {0};
+    int fds[2];
+
+    connect_pair(fds);
+    tcp_info_read(fds[0], &reading);
+    if (!(reading.known & BIT(TCP_LARGEST_PEER_WINDOW))) {
+        close(fds[0]);
+        close(fds[1]);
+        skip();
+    }
+    assert_true(reading.figures[TCP_LARGEST_PEER_WINDOW] > 0);
+    reading.figures[TCP_LARGEST_PEER_WINDOW] = UINT64_C(1) << 40;
+    tcp_info_watch_window(fds[0], &reading);
+    assert_int_equal(reading.figures[TCP_LARGEST_PEER_WINDOW], UINT64_C(1) << 40);
+    tcp_info_read(fds[0], &reading);
+    assert_int_equal(reading.figures[TCP_LARGEST_PEER_WINDOW], UINT64_C(1) << 40);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_counter_is_summed_up_as_differences_over_the_connections),
+        cmocka_unit_test(a_level_is_taken_as_it_stands_at_the_end),
+        cmocka_unit_test(a_counter_of_32_bits_may_wrap_once),
+        cmocka_unit_test(single_connections_are_listed_up_to_sixteen),
+        cmocka_unit_test(what_one_connection_does_not_know_is_absent),
+        cmocka_unit_test(a_socket_that_is_not_tcp_knows_nothing),
+        cmocka_unit_test(the_largest_peer_window_only_grows),
+        cmocka_unit_test(what_is_sent_over_tcp_is_counted_where_a_probe_saw_it_move),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
