@@ -14,7 +14,8 @@ static void ask(struct connection *connection)
 {
     struct asking *asking = connection->half_state;
 
-    if (asking->reply_left || !connection_may_begin(connection, false))
+    if (asking->reply_left || !queue_has_room(&connection->queue, connection->outgoing->count) ||
+        !connection_may_begin(connection, false))
         return;
     connection_append_message(connection);
     asking->reply_left = connection->incoming->bytes;

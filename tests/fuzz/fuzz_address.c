@@ -1,26 +1,54 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text is an address or is none; nothing is looked up unless it has the form of one. */
+/* Any text is an address or is none; one with a numeric host is spelled so that it reads back as the same. */
 #include "transport/address.h"
 
+#include <netdb.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Nothing that a name server would be asked for. */
+static int is_numeric(const char *text)
 {
-    char *text = strndup((const char *)data, size), spelled[ADDRESS_MAX];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    const char *colon = strrchr(text, ':');
+    char *host = strndup(text + (*text == '['), (size_t)(colon - text) - 2 * (*text == '['));
+    int result = getaddrinfo(host, colon + 1, &hints, &found);
+
+    free(host);
+    if (result == 0)
+        freeaddrinfo(found);
+    return result == 0;
+}
+
+static void check_spelling(const char *text)
+{
+    char spelled[ADDRESS_MAX];
     struct problem problem = {0};
     struct address address, again;
-    /* only what needs no name server: numbers, and paths */
-    int numeric = strspn(text, "0123456789.:[]") == strlen(text) || !strncmp(text, "unix:", 5);
 
-    if (address_check(text) == 0 && numeric && address_parse(&address, text, &problem) == 0) {
-        address_format(spelled, &address);
-        if (address_check(spelled) < 0 || address_parse(&again, spelled, &problem) < 0 ||
-            again.size != address.size)
+    if (address_parse(&address, text, &problem) < 0)
+        abort();
+    address_format(spelled, &address);
+    if (address_check(spelled) < 0 || address_parse(&again, spelled, &problem) < 0 ||
+        again.size != address.size || memcmp(&again.storage, &address.storage, address.size) != 0)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = strndup((const char *)data, size);
+    struct problem problem = {0};
+    struct address address;
+
+    if (address_check(text) < 0) {
+        if (address_parse(&address, text, &problem) == 0 || problem.kind != PROBLEM_USAGE)
             abort();
+    } else if (!strncmp(text, "unix:", 5) || is_numeric(text)) {
+        check_spelling(text);
     }
     free(text);
     return 0;

@@ -4,6 +4,7 @@
 #include "plan/expand.h"
 #include "plan/plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define WORDS_MAX 64
@@ -36,6 +37,36 @@ static void check_again(const struct plan *plan)
         free(texts[--count]);
 }
 
+/* What a word expands to are values that it takes, spelled as they are spelled. */
+static void check_expansion(const char *const *words, size_t count)
+{
+    struct problem problem = {0};
+    CLEANUP_JSON json_t *expanded = expand_words(words, count, &problem);
+    const json_t *value;
+    size_t i, j;
+    json_t *word;
+
+    if (!expanded && (problem.kind == PROBLEM_NONE || !*problem.text))
+        abort();
+    json_array_foreach(expanded, i, word)
+    {
+        json_array_foreach(json_object_get(word, "values"), j, value)
+        {
+            char text[4096];
+            const char *again = text;
+            CLEANUP_JSON json_t *single = NULL;
+
+            if (j == 8 ||
+                snprintf(text, sizeof text, "%s=%s", json_string_value(json_object_get(word, "key")),
+                         json_string_value(value)) >= (int)sizeof text)
+                break;
+            single = expand_words(&again, 1, &problem);
+            if (!json_equal(json_array_get(json_object_get(json_array_get(single, 0), "values"), 0), value))
+                abort();
+        }
+    }
+}
+
 static void check_rest(const struct plan *plan)
 {
     json_decref(plan_words_given(plan));
@@ -48,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     CLEANUP_FREE char *text = strndup((const char *)data, size);
     const char *words[WORDS_MAX];
-    struct problem problem = {0}, ignored = {0};
+    struct problem problem = {0};
     struct plan plan;
     char *rest = text, *word;
     size_t count = 0;
@@ -56,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (count < WORDS_MAX && (word = strsep(&rest, "\n")))
         if (*word)
             words[count++] = word;
-    json_decref(expand_words(words, count, &ignored));
+    check_expansion(words, count);
     if (plan_parse(&plan, words, count, &problem) < 0) {
         if (problem.kind == PROBLEM_NONE || !*problem.text)
             abort();

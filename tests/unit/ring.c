@@ -56,31 +56,13 @@ static ssize_t carry_out(struct request *request)
     return sendmsg(request->connection->calls.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void remove_request(struct request *request)
-{
-    size_t behind = (size_t)(requests + request_count - request) - 1;
-
-    memmove(request, request + 1, behind * sizeof *request);
-    request_count--;
-}
-
-static int turn_request(struct request *request)
+static int complete(struct request *request)
 {
     struct connection *connection = request->connection;
-    size_t first[VECTORS_MAX];
-    ssize_t sent;
+    struct request whole = *request;
+    ssize_t sent = carry_out(request);
 
-    if (request->sent) {
-        if (request->turns && request->turns--)
-            return 0;
-        remove_request(request);
-        return connection->strategy->completed(connection, 0, GIVES_BACK);
-    }
-    for (int i = 0; i < request->count; i++)
-        first[i] = request->vectors[i].iov_len;
-    sent = carry_out(request);
-    for (int i = 0; i < request->count; i++)
-        request->vectors[i].iov_len = first[i];
+    *request = whole;
     if (sent < 0 && errno == EAGAIN)
         return 0; /* the ring waits by itself */
     request->sent = true;
@@ -88,23 +70,41 @@ static int turn_request(struct request *request)
     return connection->strategy->completed(connection, sent < 0 ? -errno : (int)sent, 0);
 }
 
-/* The memory of a connection comes back in order: only its oldest request is looked at, and the newest. */
+static bool is_oldest(const struct request *request)
+{
+    for (const struct request *other = requests; other < request; other++)
+        if (other->connection == request->connection)
+            return false;
+    return true;
+}
+
+/* The memory of one connection comes back in the order in which it was lent. */
+static int give_back(struct request *request)
+{
+    struct connection *connection = request->connection;
+
+    memmove(request, request + 1, (size_t)(requests + request_count - request - 1) * sizeof *request);
+    request_count--;
+    return connection->strategy->completed(connection, 0, GIVES_BACK);
+}
+
 int ring_turn(void)
 {
-    for (size_t i = 0; i < request_count; i++) {
-        bool oldest = true;
-        size_t before = request_count;
-        int result;
+    int result = 0;
 
-        for (size_t j = 0; j < i; j++)
-            oldest = oldest && requests[j].connection != requests[i].connection;
-        if (requests[i].sent && !oldest)
-            continue;
-        if ((result = turn_request(&requests[i])) < 0)
-            return result;
-        i -= request_count < before;
+    for (size_t i = 0; i < request_count && result == 0; i++) {
+        struct request *request = &requests[i];
+
+        if (!request->sent) {
+            result = complete(request);
+        } else if (request->turns) {
+            request->turns--;
+        } else if (is_oldest(request)) {
+            result = give_back(request);
+            i--;
+        }
     }
-    return 0;
+    return result;
 }
 
 /* ---- the strategy ---- */

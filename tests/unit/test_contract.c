@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What comes later, against the contract of today: requests that complete after push() has returned, and
+ * layers that hold back what they took. Real workloads, both ends in one thread, in an engine of a few lines.
+ */
+#include "records.h"
+#include "ring.h"
+#include "unit.h"
+
+#include "engine/engine.h"
+#include "reading/reading.h"
+#include "strategy/strategy.h"
+#include "transport/transport.h"
+#include "workload/workload.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* Moments at which the three facts about a fragment were seen apart. */
+struct moments {
+    unsigned accepted_not_flushed, flushed_not_released, released_not_flushed;
+};
+
+struct side {
+    struct connection connection;
+    struct histogram latency;
+    struct samples samples;
+    struct moments moments;
+    uint64_t released; /* fragments that the owner was told of */
+    bool over;
+};
+
+static struct plan plan;
+static struct side sides[END_COUNT];
+
+/* ---- both ends ---- */
+
+static void on_release(void *owner, const struct fragment *fragment)
+{
+    struct side *side = owner;
+    const struct send_queue *queue = &side->connection.queue;
+
+    assert_ptr_equal(fragment, &queue->ring[side->released & queue->mask]); /* in order, each once */
+    assert_true(side->released < queue->accepted);
+    side->released++;
+}
+
+static int shrink(int fd)
+{
+    int size = 4096;
+
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+static void open_side(enum end end, int fd, uint64_t messages)
+{
+    struct side *side = &sides[end];
+
+    memset(side, 0, sizeof *side);
+    assert_int_equal(shrink(fd), 0);
+    assert_int_equal(connection_open(&side->connection, &plan, end, fd), 0);
+    histogram_reset(&side->latency);
+    samples_restart(&side->samples, clock_now_ns());
+    side->connection.latency = &side->latency;
+    side->connection.samples = &side->samples;
+    side->connection.queue.on_release = on_release;
+    side->connection.queue.owner = side;
+    if (side->connection.drives)
+        connection_set_budget(&side->connection, UINT64_MAX, messages);
+}
+
+struct setup {
+    const char *words[6]; /* more of them, NULL at the end */
+    const struct strategy *strategy;
+    const struct security *security;
+    uint64_t messages;
+};
+
+static void open_sides(const struct setup *setup)
+{
+    const char *words[8] = {"transport=unix", "verify=on"};
+    struct problem problem = {0};
+    size_t count = 2;
+    int fds[2];
+
+    for (size_t i = 0; setup->words[i]; i++)
+        words[count++] = setup->words[i];
+    if (plan_parse(&plan, words, count, &problem) < 0)
+        fail_msg("%s", problem.text);
+    if (setup->strategy)
+        plan.write.strategy = plan.reply_write.strategy = setup->strategy;
+    if (setup->security)
+        plan.security = setup->security;
+    assert_int_equal(plan.transport->pair(fds), 0);
+    open_side(END_CLIENT, fds[0], setup->messages);
+    open_side(END_SERVER, fds[1], setup->messages);
+}
+
+static void close_sides(void)
+{
+    for (int end = 0; end < END_COUNT; end++) {
+        close(sides[end].connection.calls.fd);
+        connection_close(&sides[end].connection);
+    }
+    plan_free(&plan);
+}
+
+/* ---- the engine ---- */
+
+static void check_queue(struct side *side)
+{
+    const struct send_queue *queue = &side->connection.queue;
+
+    assert_true(queue->flushed <= queue->accepted && queue->accepted <= queue->appended);
+    assert_true(queue->released <= queue->accepted);
+    assert_int_equal(queue->released, side->released);
+    assert_true(queue->appended - queue->released <= queue->mask + 1); /* or lent memory was written over */
+    side->moments.accepted_not_flushed += queue->accepted > queue->flushed;
+    side->moments.flushed_not_released += queue->flushed > queue->released;
+    side->moments.released_not_flushed += queue->released > queue->flushed;
+}
+
+static void push(struct connection *connection)
+{
+    int result = connection->strategy->push(connection);
+
+    if (result != 0 && result != -EAGAIN && result != -EINPROGRESS)
+        fail_msg("push() returned %d", result);
+    assert_true((result == 0) == queue_is_idle(&connection->queue));
+}
+
+/* Until there is nothing: a layer may have bytes that the descriptor does not tell of. */
+static void receive(struct connection *connection)
+{
+    size_t wanted;
+
+    while ((wanted = connection->half->wants(connection))) {
+        const uint8_t *data = NULL;
+        ssize_t size = connection->reading->read(connection, wanted, &data);
+
+        if (size == -EAGAIN)
+            return;
+        if ((size < 0 ? (int)size
+             : size   ? connection->half->arrived(connection, data, (size_t)size)
+                      : engine_peer_ended(connection)) < 0)
+            fail_msg("%s", size < 0 ? strerror((int)-size) : connection->problem.text);
+    }
+}
+
+static void step(struct side *side)
+{
+    struct connection *connection = &side->connection;
+
+    if (side->over)
+        return;
+    connection->half->fill(connection);
+    check_queue(side);
+    if (!connection->half->wants(connection) && queue_is_idle(&connection->queue) &&
+        connection->queue.released == connection->queue.appended) {
+        side->over = true;
+        assert_int_equal(connection->security->finish(connection), 0);
+        return;
+    }
+    if (!queue_is_idle(&connection->queue))
+        push(connection);
+    check_queue(side);
+    if (connection->reading)
+        receive(connection);
+}
+
+#define TURNS_MAX 2000000
+
+static void run(void)
+{
+    for (unsigned turn = 0; !sides[END_CLIENT].over || !sides[END_SERVER].over; turn++) {
+        if (turn == TURNS_MAX)
+            fail_msg("the two ends wait for each other");
+        step(&sides[END_CLIENT]);
+        step(&sides[END_SERVER]);
+        assert_int_equal(ring_turn(), 0);
+    }
+    assert_true(ring_is_empty());
+}
+
+static void check_totals(uint64_t messages)
+{
+    const struct connection *driver = &sides[plan_driver(&plan)].connection;
+    const struct connection *follower =
+        &sides[plan_driver(&plan) == END_CLIENT ? END_SERVER : END_CLIENT].connection;
+    uint64_t replies = driver->reading ? messages : 0;
+
+    assert_int_equal(driver->queue.flushed_messages, messages);
+    assert_int_equal(driver->queue.flushed_bytes, messages * plan.message.bytes);
+    assert_int_equal(follower->arrivals.messages, messages);
+    assert_int_equal(follower->arrivals.bytes, messages * plan.message.bytes);
+    assert_int_equal(follower->queue.flushed_messages, replies);
+    assert_int_equal(driver->arrivals.messages, replies);
+    assert_int_equal(sides[plan_driver(&plan)].latency.count, replies);
+}
+
+/* Runs it and leaves what was seen apart on the side that drives. */
+static struct moments run_setup(const struct setup *setup)
+{
+    struct moments moments;
+
+    ring_reset(7);
+    records_reset();
+    open_sides(setup);
+    run();
+    check_totals(setup->messages);
+    moments = sides[plan_driver(&plan)].moments;
+    close_sides();
+    return moments;
+}
+
+/* ---- the tests ---- */
+
+TEST(the_engine_of_this_test_runs_the_strategies_of_today)
+{
+    for (size_t i = 0; i < strategy_axis.count; i++) {
+        const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[i];
+
+        if (strategy->completed || strategy->needs & ~(unsigned)CAPABLE_DESCRIPTOR)
+            continue;
+        run_setup(&(struct setup){{"message=15x2", "reply=16+4K"}, strategy, NULL, 200});
+        run_setup(&(struct setup){{"workload=stream", "message=32/2x4K/2x4K"}, strategy, NULL, 50});
+    }
+}
+
+TEST(requests_that_complete_later_carry_a_stream)
+{
+    static const char *const messages[] = {"message=1", "message=15x2", "message=32/2x4K/2x4K",
+                                           "message=3x100000"};
+
+    for (size_t i = 0; i < COUNT_OF(messages); i++) {
+        struct moments moments =
+            run_setup(&(struct setup){{"workload=stream", messages[i]}, &strategy_late, NULL, 40});
+
+        assert_true(moments.accepted_not_flushed > 0);
+        assert_true(moments.flushed_not_released > 0);
+        assert_int_equal(moments.released_not_flushed, 0);
+    }
+}
+
+TEST(requests_that_complete_later_carry_a_stream_from_the_server)
+{
+    run_setup(
+        &(struct setup){{"workload=stream", "direction=receive", "message=16+4K"}, &strategy_late, NULL, 40});
+}
+
+/* The reply may come before the memory of the request does. */
+TEST(a_request_waits_until_there_is_room_for_it)
+{
+    struct moments moments =
+        run_setup(&(struct setup){{"message=3x2", "reply=2"}, &strategy_late, NULL, 300});
+
+    assert_true(moments.flushed_not_released > 0);
+    run_setup(&(struct setup){{"message=16+4K", "reply=32/2x4K"}, &strategy_late, NULL, 100});
+}
+
+TEST(a_layer_that_takes_a_record_when_it_is_out_carries_every_workload)
+{
+    static const char *const names[] = {"nodelay", "writev", "coalesce"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct problem problem = {0};
+        const struct strategy *strategy =
+            (const struct strategy *)axis_find(&strategy_axis, names[i], &problem);
+
+        run_setup(&(struct setup){{"message=15x2", "reply=16+4K"}, strategy, &security_strict, 100});
+        run_setup(
+            &(struct setup){{"workload=stream", "message=32/2x4K/3x5000"}, strategy, &security_strict, 50});
+        assert_true(records_blocked > 0);
+    }
+}
+
+TEST(a_layer_that_holds_back_is_flushed_over_several_calls)
+{
+    struct moments moments = run_setup(
+        &(struct setup){{"workload=stream", "message=1M/15x2/200K"}, &strategy_held, &security_holding, 3});
+
+    assert_true(records_blocked > 100);
+    assert_true(moments.accepted_not_flushed > 100);
+    assert_true(moments.released_not_flushed > 100); /* copied into records at once */
+    assert_int_equal(moments.flushed_not_released, 0);
+    run_setup(&(struct setup){{"message=15x2", "reply=300K"}, &strategy_held, &security_holding, 20});
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_engine_of_this_test_runs_the_strategies_of_today),
+        cmocka_unit_test(requests_that_complete_later_carry_a_stream),
+        cmocka_unit_test(requests_that_complete_later_carry_a_stream_from_the_server),
+        cmocka_unit_test(a_request_waits_until_there_is_room_for_it),
+        cmocka_unit_test(a_layer_that_takes_a_record_when_it_is_out_carries_every_workload),
+        cmocka_unit_test(a_layer_that_holds_back_is_flushed_over_several_calls),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
