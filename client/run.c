@@ -314,6 +314,8 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
             complete(&run);
     }
     clear(&run);
+    if (reason->kind == PROBLEM_FAILURE)
+        own_server_stop(&client->own); /* it may be dying: the next run gets a fresh one */
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;
@@ -349,22 +351,10 @@ void client_open(struct client *client)
     uv_loop_init(&client->loop);
 }
 
-static void on_parent_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+static void on_parent_gone(void *owner)
 {
-    static char ignored[64];
+    struct client *client = owner;
 
-    (void)handle, (void)suggested;
-    *buffer = uv_buf_init(ignored, sizeof ignored);
-}
-
-static void on_parent_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
-{
-    struct client *client = stream->data;
-
-    (void)buffer;
-    if (size >= 0)
-        return;
-    uv_read_stop(stream);
     client->orphaned = true;
     if (client->running)
         give_up_orphaned(client->running);
@@ -372,19 +362,13 @@ static void on_parent_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *bu
 
 void client_follow_parent(struct client *client)
 {
-    uv_pipe_init(&client->loop, &client->parent, 0);
-    client->parent.data = client;
-    client->follows_parent = true;
-    if (uv_pipe_open(&client->parent, STDIN_FILENO) == 0)
-        uv_read_start((uv_stream_t *)&client->parent, on_parent_alloc, on_parent_read);
+    lifeline_hold(&client->parent, &client->loop, on_parent_gone, client);
 }
 
 void client_close(struct client *client)
 {
     own_server_stop(&client->own);
-    if (client->follows_parent) {
-        uv_close((uv_handle_t *)&client->parent, NULL);
-        uv_run(&client->loop, UV_RUN_NOWAIT);
-    }
+    lifeline_release(&client->parent);
+    uv_run(&client->loop, UV_RUN_NOWAIT);
     uv_loop_close(&client->loop);
 }

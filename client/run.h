@@ -3,6 +3,7 @@
 #ifndef UNCORK_CLIENT_RUN_H
 #define UNCORK_CLIENT_RUN_H
 
+#include "base/lifeline.h"
 #include "own_server.h"
 #include "plan/plan.h"
 
@@ -15,10 +16,9 @@ struct run;
 struct client {
     uv_loop_t loop;
     struct own_server own;
-    uv_pipe_t parent;    /* standard input, after client_follow_parent() */
-    bool follows_parent; /* and orphaned when it has closed */
-    bool orphaned;
-    struct run *running; /* what to give up then */
+    struct lifeline parent; /* after client_follow_parent() */
+    bool orphaned;          /* it was cut */
+    struct run *running;    /* what to give up then */
 };
 
 void client_open(struct client *client);

@@ -21,8 +21,7 @@ static void stop(struct server *server)
     uv_close((uv_handle_t *)&server->listener, NULL);
     uv_close((uv_handle_t *)&server->terminate, NULL);
     uv_close((uv_handle_t *)&server->interrupt, NULL);
-    if (server->has_parent)
-        uv_close((uv_handle_t *)&server->parent, NULL);
+    lifeline_release(&server->parent);
     close(server->fd);
     address_unlink(&server->address, false);
     for (struct session *session = server->sessions; session; session = next) {
@@ -37,19 +36,9 @@ static void on_signal(uv_signal_t *signal, int number)
     stop(signal->data);
 }
 
-static void on_parent_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+static void on_parent_gone(void *owner)
 {
-    static char ignored[64];
-
-    (void)handle, (void)suggested;
-    *buffer = uv_buf_init(ignored, sizeof ignored);
-}
-
-static void on_parent_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
-{
-    (void)buffer;
-    if (size < 0)
-        stop(stream->data);
+    stop(owner);
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
@@ -123,13 +112,8 @@ static void start_handles(struct server *server, bool with_parent)
     uv_poll_start(&server->listener, UV_READABLE, on_connection);
     uv_signal_start(&server->terminate, on_signal, SIGTERM);
     uv_signal_start(&server->interrupt, on_signal, SIGINT);
-    if (!with_parent)
-        return;
-    server->has_parent = true;
-    uv_pipe_init(&server->loop, &server->parent, 0);
-    server->parent.data = server;
-    if (uv_pipe_open(&server->parent, STDIN_FILENO) == 0)
-        uv_read_start((uv_stream_t *)&server->parent, on_parent_alloc, on_parent_read);
+    if (with_parent)
+        lifeline_hold(&server->parent, &server->loop, on_parent_gone, server);
 }
 
 int server_run(const struct address *address, bool with_parent, struct problem *problem)

@@ -3,6 +3,7 @@
 #ifndef UNCORK_SERVER_SERVER_H
 #define UNCORK_SERVER_SERVER_H
 
+#include "base/lifeline.h"
 #include "session.h"
 #include "transport/address.h"
 
@@ -15,8 +16,8 @@ struct server {
     int fd;
     uv_poll_t listener;
     uv_signal_t terminate, interrupt;
-    uv_pipe_t parent; /* standard input, with --with-parent */
-    bool has_parent, stopping;
+    struct lifeline parent; /* with --with-parent */
+    bool stopping;
     struct session *sessions; /* newest first */
     size_t session_count;
     struct session *busy; /* the one that runs; others wait */
