@@ -46,19 +46,24 @@ static const char *word(const json_t *record, const char *key)
     return value ? value : "";
 }
 
-static uint64_t longest(const json_t *end)
+/* From the first thread's beginning to the last one's end, in ns; 0 where a thread had no interval. */
+static uint64_t measure_together(const json_t *end)
 {
     const json_t *thread;
-    uint64_t most = 0;
+    uint64_t begun = UINT64_MAX, ended = 0;
     size_t i;
 
     json_array_foreach(json_object_get(end, "threads"), i, thread)
     {
-        uint64_t elapsed = (uint64_t)json_integer_value(json_object_get(thread, "elapsed_ns"));
+        uint64_t from = (uint64_t)json_integer_value(json_object_get(thread, "begun_ns"));
+        uint64_t to = (uint64_t)json_integer_value(json_object_get(thread, "ended_ns"));
 
-        most = elapsed > most ? elapsed : most;
+        if (!to)
+            return 0;
+        begun = from < begun ? from : begun;
+        ended = to > ended ? to : ended;
     }
-    return most;
+    return ended > begun ? ended - begun : 0;
 }
 
 static uint64_t sum_nested(const json_t *end, const char *object, const char *key, const char *inner)
@@ -124,7 +129,7 @@ static void print_head(FILE *out, const json_t *record)
 static void print_request(FILE *out, const struct ends *ends)
 {
     static struct histogram latency; /* 16 KiB, once */
-    uint64_t messages = record_sum(ends->driver, "messages_sent"), elapsed = longest(ends->driver);
+    uint64_t messages = record_sum(ends->driver, "messages_sent"), elapsed = measure_together(ends->driver);
     static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
     static const char *const names[] = {"p50", "p90", "p99", "p99.9"};
 
@@ -150,16 +155,20 @@ static void print_request(FILE *out, const struct ends *ends)
 static void print_stream(FILE *out, const struct ends *ends)
 {
     const json_t *receiver = ends->other ? ends->other : ends->driver;
-    uint64_t elapsed = longest(receiver);
+    uint64_t elapsed = measure_together(receiver);
     uint64_t bytes = record_sum(receiver, ends->other ? "bytes_received" : "bytes_sent");
     uint64_t messages = record_sum(receiver, ends->other ? "messages_received" : "messages_sent");
+    uint64_t timed = bytes - record_sum(receiver, "first_bytes"); /* what arrived while the clock ran */
+    double per_second = elapsed ? (double)timed / ((double)elapsed / 1e9) : 0;
 
-    if (!messages || !elapsed)
+    if (!messages || !timed || !elapsed) {
+        fprintf(out, "  %" PRIu64 " messages: too few to time\n", messages);
         return;
+    }
     fprintf(out, "  ");
-    print_scaled(out, (double)bytes * 8 / ((double)elapsed / 1e9), rate_scales);
+    print_scaled(out, per_second * 8, rate_scales);
     fprintf(out, ", ");
-    print_time(out, (double)elapsed / 1e9 / (double)messages);
+    print_time(out, (double)bytes / per_second / (double)messages);
     fprintf(out, " per message, %" PRIu64 " messages\n", messages);
 }
 

@@ -141,7 +141,8 @@ static void take_problem(struct run *run, const json_t *body, const char *phase)
 static void take_answer(struct run *run, const json_t *body)
 {
     struct problem problem = {0};
-    int result = long_value_add(&run->received, body, &run->answer, &problem);
+    int result = run->answer ? problem_failure(&problem, "the server reported twice")
+                             : long_value_add(&run->received, body, &run->answer, &problem);
 
     if (result < 0)
         give_up(run, "report", &problem);
@@ -192,12 +193,11 @@ static void on_ended(void *owner, const char *why)
 {
     struct run *run = owner;
     struct problem problem = {0};
-    char address[ADDRESS_MAX], fate[64];
-    const char *ended = own_server_fate(&run->client->own, fate);
+    char address[ADDRESS_MAX];
 
     address_format(address, &run->server);
-    problem_failure(&problem, "the server %s %s%s%s", address, why, ended ? ": " : "", ended ? ended : "");
-    give_up(run, run->has_team ? "run" : "start", &problem);
+    problem_failure(&problem, "the server %s %s", address, why);
+    give_up(run, run->has_team ? team_phase(&run->team) : "start", &problem);
 }
 
 static const struct channel_events channel_events = {
@@ -298,6 +298,18 @@ static void clear(struct run *run)
     free(run->received.text);
 }
 
+/* A failed run never leaves a server of ours to the next, which might find it dying. */
+static void dismiss_own_server(struct client *client, struct problem *reason)
+{
+    char fate[64];
+    const char *ended = own_server_fate(&client->own, fate);
+    size_t length = strlen(reason->text);
+
+    if (ended)
+        snprintf(reason->text + length, sizeof reason->text - length, "; %s", ended);
+    own_server_stop(&client->own);
+}
+
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem)
 {
     struct run run = {.client = client, .plan = plan, .result.started_unix_ns = clock_unix_ns()};
@@ -315,7 +327,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     }
     clear(&run);
     if (reason->kind == PROBLEM_FAILURE)
-        own_server_stop(&client->own); /* it may be dying: the next run gets a fresh one */
+        dismiss_own_server(client, reason);
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;

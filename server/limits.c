@@ -31,8 +31,13 @@ int limits_check(const struct plan *plan, struct problem *problem)
         return problem_failure(
             problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
             plan->connections, text);
-    if (plan->duration_ns + plan->warmup_ns > LIMIT_TIME_NS)
-        return problem_failure(problem,
-                               "duration and warmup together exceed 2 hours, the limit of a session");
     return 0;
+}
+
+uint64_t limits_run_ms(const struct plan *plan)
+{
+    bool fixed = plan->messages || plan->bytes;
+    uint64_t ns = fixed ? LIMIT_TIME_NS : 2 * (plan->warmup_ns + plan->duration_ns);
+
+    return LIMIT_SLACK_MS + ns / 1000000;
 }

@@ -10,6 +10,7 @@
 #define LIMIT_CONTROL_CONNECTIONS 64     /* sessions that are told to wait, the running one included */
 #define LIMIT_THREADS UINT64_C(4096)     /* of a session */
 #define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
+#define LIMIT_SLACK_MS UINT64_C(60000)   /* beyond twice the planned time, to drain and to report */
 #define LIMIT_TIME_NS (UINT64_C(7200) * 1000000000)
 #define LIMIT_JOIN_MS 3000   /* for all data connections to come */
 #define LIMIT_PLAN_MS 3000   /* for a plan to come on a control connection */
@@ -17,5 +18,8 @@
 
 /* Whether this server will run the plan. 0, or -1 with a failure that names the limit. */
 int limits_check(const struct plan *plan, struct problem *problem);
+
+/* How long a run of this plan may take before the server ends it. */
+uint64_t limits_run_ms(const struct plan *plan);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server.h"
 
+#include "base/cleanup.h"
 #include "base/version.h"
 #include "limits.h"
 
@@ -48,10 +49,6 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 
     (void)status, (void)events;
     while ((fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        if (server->session_count == LIMIT_CONTROL_CONNECTIONS) {
-            close(fd);
-            continue;
-        }
         session_create(server, fd);
     }
 }
@@ -87,18 +84,17 @@ void server_forget(struct server *server, struct session *session)
 
 static int print_ready(const struct server *server, struct problem *problem)
 {
-    char text[ADDRESS_MAX], *colon;
+    CLEANUP_JSON json_t *ready = json_pack("{s:{s:s}}", "ready", "version", UNCORK_VERSION);
+    json_t *inner = json_object_get(ready, "ready");
+    char text[ADDRESS_MAX];
 
     address_format(text, &server->address);
-    if (server->address.storage.ss_family == AF_UNIX) {
-        printf("{\"ready\": {\"address\": \"%s\", \"version\": \"%s\"}}\n", text, UNCORK_VERSION);
-    } else {
-        colon = strrchr(text, ':');
-        *colon = '\0';
-        printf("{\"ready\": {\"address\": \"%s\", \"port\": %s, \"version\": \"%s\"}}\n", text, colon + 1,
-               UNCORK_VERSION);
+    if (server->address.storage.ss_family != AF_UNIX) {
+        *strrchr(text, ':') = '\0';
+        json_object_set_new(inner, "port", json_integer(address_port(&server->address)));
     }
-    if (fflush(stdout) != 0)
+    json_object_set_new(inner, "address", json_string(text));
+    if (json_dumpf(ready, stdout, JSON_SORT_KEYS) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
         return problem_failure(problem, "cannot print the ready line");
     return 0;
 }

@@ -26,7 +26,7 @@ struct session {
     struct team team;
     struct conduct conduct;
     size_t joined;
-    bool remote, has_plan, waits, has_lobby, has_team, reported, ending;
+    bool remote, has_plan, waits, has_lobby, has_team, reported, asked, ending;
     int open_parts; /* of channel, timer, lobby, team: freed at zero */
 };
 
@@ -83,7 +83,7 @@ void session_end(struct session *session, const char *why)
     struct problem problem = {0};
 
     problem_failure(&problem, "%s", why);
-    fail(session, "run", &problem);
+    fail(session, session->has_team ? team_phase(&session->team) : "start", &problem);
 }
 
 /* ---- the run ---- */
@@ -97,6 +97,8 @@ static void on_timeout(uv_timer_t *timer)
         session_end(session, "no plan came on the control connection");
     } else if (session->reported) {
         session_end(session, "the report was not taken");
+    } else if (session->joined == session->plan.connections) {
+        session_end(session, "the run took longer than this server allows");
     } else {
         problem_failure(&problem, "%zu of %llu data connections came with the token", session->joined,
                         (unsigned long long)session->plan.connections);
@@ -136,7 +138,8 @@ static void on_joined(void *owner, size_t index, int fd)
     team_give(&session->team, index, fd);
     if (++session->joined < session->plan.connections)
         return;
-    uv_timer_stop(&session->timer);
+    lobby_close(&session->lobby);
+    uv_timer_start(&session->timer, on_timeout, limits_run_ms(&session->plan), 0);
     if (team_start(&session->team, &problem) < 0) {
         fail(session, "hello", &problem);
         return;
@@ -158,8 +161,10 @@ static int open_lobby(struct session *session, struct problem *problem)
         plan->transport->data_address(&data, &control) < 0)
         return problem_failure(problem, "cannot choose an address for data connections");
     listener = transport_socket(plan->transport, plan, END_SERVER, &data, problem);
-    if (listener < 0 || (listener = address_listen(listener, &data, problem)) < 0)
+    if (listener < 0 || (listener = address_listen(listener, &data, problem)) < 0) {
+        address_unlink(&data, true);
         return -1;
+    }
     session->has_lobby = true;
     session->open_parts++;
     return lobby_open(&session->lobby, &session->server->loop, listener, &data, plan->connections,
@@ -264,11 +269,14 @@ static void tell_facts(struct session *session, const json_t *body)
     uv_os_fd_t fd;
     json_t *facts;
 
-    uv_timer_stop(&session->timer);
-    if (check_version(body, &problem) < 0) {
+    if (session->has_plan || session->asked)
+        problem_failure(&problem, "facts are told once, and to nobody who has a plan");
+    if (problem.kind != PROBLEM_NONE || check_version(body, &problem) < 0) {
         refuse(session, &problem);
         return;
     }
+    session->asked = true;
+    uv_timer_start(&session->timer, on_timeout, LIMIT_LEAVE_MS, 0);
     if (uv_fileno(&session->channel.handle, &fd) < 0 ||
         getpeername(fd, (struct sockaddr *)&peer.storage, &peer.size) < 0)
         peer.storage.ss_family = AF_UNIX;
@@ -313,6 +321,14 @@ static void on_ended(void *owner, const char *why)
 static const struct channel_events channel_events = {
     .message = on_message, .ended = on_ended, .closed = part_closed};
 
+static void refuse_crowd(struct session *session)
+{
+    struct problem problem = {0};
+
+    problem_failure(&problem, "%d clients are connected to this server already", LIMIT_CONTROL_CONNECTIONS);
+    refuse(session, &problem);
+}
+
 void session_create(struct server *server, int fd)
 {
     struct session *session = calloc(1, sizeof *session);
@@ -331,6 +347,8 @@ void session_create(struct server *server, int fd)
     uv_timer_start(&session->timer, on_timeout, LIMIT_PLAN_MS, 0);
     if (channel_open(&session->channel, &server->loop, fd, &channel_events, session) < 0)
         close_parts(session);
+    else if (server->session_count > LIMIT_CONTROL_CONNECTIONS)
+        refuse_crowd(session);
 }
 
 struct session *session_next(const struct session *session)

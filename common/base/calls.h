@@ -9,6 +9,7 @@
 #define UNCORK_BASE_CALLS_H
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -51,12 +52,18 @@ struct calls {
     const struct call_table *table;
     int fd;
     struct call_counts counts;
+    _Atomic uint64_t
+        moved; /* bytes in and out so far; other threads may look, to see whether anything moves */
 };
 
 static inline ssize_t calls_result(struct calls *calls, ssize_t result)
 {
-    if (result >= 0)
+    if (result >= 0) {
+        uint64_t moved = atomic_load_explicit(&calls->moved, memory_order_relaxed);
+
+        atomic_store_explicit(&calls->moved, moved + (uint64_t)result, memory_order_relaxed);
         return result;
+    }
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
         calls->counts.would_block++;
         return -EAGAIN;
@@ -88,7 +95,8 @@ static inline ssize_t calls_sendmsg(struct calls *calls, const struct msghdr *me
     return calls_result(calls, result);
 }
 
-/* recv(2); 0 is the peer's half-close. */
+/* recv(2); 0 is the peer's half-close, and the call that finds it is not counted: it belongs to no message.
+ */
 static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, int flags)
 {
     ssize_t result;
@@ -97,6 +105,7 @@ static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, i
         calls->counts.made[CALL_RECVFROM]++;
         result = calls->table->recv(calls->fd, data, size, flags);
     } while (result < 0 && errno == EINTR);
+    calls->counts.made[CALL_RECVFROM] -= result == 0;
     return calls_result(calls, result);
 }
 

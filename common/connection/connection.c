@@ -52,13 +52,14 @@ int connection_open(struct connection *connection, const struct plan *plan, enum
     connection->plan = plan;
     connection->end = end;
     connection->drives = plan_driver(plan) == end;
-    connection->calls = (struct calls){.table = plan->transport->calls, .fd = fd};
+    connection->calls.table = plan->transport->calls;
+    if (fd >= 0)
+        connection->calls.fd = fd;
     connection->security = plan->security;
     connection->half = plan_half(plan, end);
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
-    atomic_init(&connection->stop_bytes, UINT64_MAX);
-    atomic_init(&connection->moved, 0);
+    atomic_store(&connection->stop_bytes, UINT64_MAX);
     if (connection->half->state_size && !(connection->half_state = calloc(1, connection->half->state_size)))
         return -ENOMEM;
     if (connection->outgoing)
@@ -80,7 +81,7 @@ void connection_close(struct connection *connection)
 
 void connection_restart_arrivals(struct connection *connection)
 {
-    connection->arrivals.first_ns = connection->arrivals.last_ns = 0;
+    connection->arrivals.first_ns = connection->arrivals.last_ns = connection->arrivals.first_bytes = 0;
 }
 
 /* Fletcher's checksum over 64 bits of state (RFC 1146, appendix, with wider sums): reads every byte, never
@@ -132,8 +133,10 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
     samples_count(connection->samples, whole, size);
     if (connection->half->clocks && (whole || !arrivals->first_ns)) {
         connection->now_ns = clock_now_ns();
-        if (!arrivals->first_ns)
+        if (!arrivals->first_ns) {
             arrivals->first_ns = connection->now_ns;
+            arrivals->first_bytes = size;
+        }
         arrivals->last_ns = connection->now_ns;
     }
     return (int64_t)whole;

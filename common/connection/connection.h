@@ -34,10 +34,11 @@ struct budget {
 /* What came in. Cumulative since the connection began, but for the two moments. */
 struct arrivals {
     uint64_t bytes, messages;
-    uint64_t partial;  /* bytes of the message that is not whole yet */
-    uint64_t first_ns; /* when the first bytes since arrivals_restart() came, 0 before */
-    uint64_t last_ns;  /* when the last whole message was complete */
-    uint64_t checksum; /* of touch=checksum */
+    uint64_t partial;     /* bytes of the message that is not whole yet */
+    uint64_t first_ns;    /* when the first bytes since connection_restart_arrivals() came, 0 before */
+    uint64_t first_bytes; /* how many they were: they came before the interval that they began */
+    uint64_t last_ns;     /* when the last whole message was complete */
+    uint64_t checksum;    /* of touch=checksum */
 };
 
 struct connection {
@@ -68,13 +69,12 @@ struct connection {
 
     _Atomic uint64_t
         stop_bytes;         /* a follower leaves the phase when it has received so many; set by control */
-    _Atomic uint64_t moved; /* bytes in and out so far: only for the watch over stuck threads */
     bool ended;             /* the peer has half-closed */
     struct problem problem; /* why the engine came back with an error */
 };
 
-/* Makes `connection`, which must be zeroed, ready to run on descriptor `fd` (-1 for none) by what the plan
- * says of this end. 0 or -ENOMEM. The descriptor stays the caller's. */
+/* Makes `connection`, which must be zeroed but for its descriptor, ready to run on `fd` (-1 for none) by what
+ * the plan says of this end. 0 or -ENOMEM. The descriptor stays the caller's. */
 int connection_open(struct connection *connection, const struct plan *plan, enum end end, int fd);
 void connection_close(struct connection *connection);
 

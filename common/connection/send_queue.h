@@ -71,6 +71,13 @@ static inline bool queue_is_idle(const struct send_queue *queue)
     return queue->flushed == queue->appended;
 }
 
+/* True when a whole group has been accepted and not been flushed: the next may not begin. */
+static inline bool queue_at_group_end(const struct send_queue *queue)
+{
+    return queue->accepted != queue->flushed && !queue->offset &&
+           (queue->ring[(queue->accepted - 1) & queue->mask].marks & FRAGMENT_ENDS_GROUP);
+}
+
 /* Takes `bytes` from the head, over as many fragments as they span. */
 static inline void queue_accept(struct send_queue *queue, size_t bytes)
 {

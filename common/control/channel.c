@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define PIECE_SIZE 8192u /* bytes of text; JSON may spell each in up to six */
-#define LONG_VALUE_MAX (64u << 20)
+#define LONG_VALUE_MAX (128u << 20)
+#define UNREAD_MAX (2u * LONG_VALUE_MAX) /* bytes that wait for an end that does not read */
 
 static void end(struct channel *channel, const char *why)
 {
@@ -122,6 +123,10 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
 
     if (channel->ended || channel->closing)
         return;
+    if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX) {
+        end(channel, "does not read what it is sent");
+        return;
+    }
     outgoing = calloc(1, sizeof *outgoing);
     if (!outgoing || control_encode(type, stolen, &outgoing->bytes, &size, &problem) < 0) {
         free(outgoing);
@@ -205,7 +210,7 @@ int long_value_add(struct long_value *value, const json_t *piece, json_t **whole
     char *grown;
 
     if (value->size + size > LONG_VALUE_MAX)
-        return problem_failure(problem, "a report of more than 64 MiB");
+        return problem_failure(problem, "a report of more than 128 MiB");
     grown = realloc(value->text, value->size + size + 1);
     if (!grown)
         return problem_failure(problem, "out of memory for a report");

@@ -62,7 +62,7 @@ struct long_value {
 };
 
 /* 1 and the value (new reference) when the last piece has come, 0 before, -1 with a failure if it is no JSON
- * or over 64 MiB. */
+ * or over 128 MiB. */
 int long_value_add(struct long_value *value, const json_t *piece, json_t **whole, struct problem *problem);
 
 #endif

@@ -6,15 +6,9 @@
 #include "engine/engine.h"
 
 #include "reading/reading.h"
+#include "security/security.h"
 #include "strategy/strategy.h"
 #include "workload/workload.h"
-
-static void note_progress(struct connection *connection)
-{
-    uint64_t moved = connection->arrivals.bytes + connection->queue.accepted_bytes;
-
-    atomic_store_explicit(&connection->moved, moved, memory_order_relaxed);
-}
 
 static int receive(struct connection *connection, size_t wanted)
 {
@@ -45,12 +39,35 @@ static int block_run(struct connection *connection, size_t count)
             return 0;
         if (wanted && (result = receive(connection, wanted)) < 0)
             return result;
-        note_progress(connection);
     }
+}
+
+static int read_to_end(struct connection *connection)
+{
+    char byte;
+    ssize_t size = connection->security->recv(connection, &byte, 1, 0);
+
+    if (size < 0)
+        return engine_broken(connection, "receive from", (int)size);
+    if (size == 0)
+        return 0;
+    problem_failure(&connection->problem, "more came back than was due");
+    return -EBADMSG;
+}
+
+static int block_finish(struct connection *connection, size_t count)
+{
+    int result = connection->security->finish(connection);
+
+    (void)count;
+    if (result < 0)
+        return engine_broken(connection, "half-close towards", result);
+    return connection->drives ? read_to_end(connection) : 0;
 }
 
 const struct engine engine_block = {
     .variant = {"block", "a thread for each connection, in blocking calls"},
     .one_each = true,
     .run = block_run,
+    .finish = block_finish,
 };

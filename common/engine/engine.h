@@ -20,6 +20,10 @@ struct engine {
      * nothing more and their queue is idle. 0, or a negative errno value with the problem of the connection
      * that broke. */
     int (*run)(struct connection *connections, size_t count);
+
+    /* Half-closes the connections of one thread. Those that drive then wait for the other end's half-close:
+     * everything they sent has been taken. Returns as run(). */
+    int (*finish)(struct connection *connections, size_t count);
 };
 
 extern const struct axis engine_axis;

@@ -86,6 +86,8 @@ void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading)
     struct rusage usage = {0};
 
     *reading = (struct cpu_reading){0};
+    reading->migrations = read_migrations();
+    clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* brings the account of a running thread up to date */
 #ifdef RUSAGE_OF_THREAD
     getrusage(RUSAGE_OF_THREAD, &usage);
 #else
@@ -95,7 +97,6 @@ void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading)
     reading->system_ns = timeval_ns(&usage.ru_stime);
     reading->voluntary_switches = (uint64_t)usage.ru_nvcsw;
     reading->forced_switches = (uint64_t)usage.ru_nivcsw;
-    reading->migrations = read_migrations();
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
         reading->counted[event] =
             meter->fds[event] >= 0 && read(meter->fds[event], &reading->events[event],

@@ -187,40 +187,48 @@ json_t *plan_words(const struct plan *plan)
     return words;
 }
 
-/* Calls `take` for every given word with the end it was given to (END_COUNT: both) and whether it is used. */
+/* The end that uses the value of a word given without a prefix: one that no prefix narrowed; END_COUNT: none
+ * does. */
+static enum end find_holder(const struct plan *plan, const struct word *word)
+{
+    uint8_t given = plan->given[word - word_list];
+
+    for (int end = 0; end < END_COUNT; end++)
+        if (is_used(plan, word, (enum end)end) && !(given & GIVEN_TO(end)))
+            return (enum end)end;
+    return END_COUNT;
+}
+
+/* Calls `take` for every given word with the prefix it was given with (END_COUNT: none) and the end that uses
+ * the value (END_COUNT: none does). */
 static void each_given(const struct plan *plan, json_t *into,
                        void (*take)(json_t *into, const struct plan *plan, const struct word *word,
-                                    enum end prefix, bool used))
+                                    enum end prefix, enum end holder))
 {
     for (size_t i = 0; i < word_count; i++) {
         const struct word *word = &word_list[i];
 
         if (plan->given[i] & GIVEN_TO_BOTH)
-            take(into, plan, word, END_COUNT,
-                 is_used(plan, word, END_CLIENT) || is_used(plan, word, END_SERVER));
+            take(into, plan, word, END_COUNT, find_holder(plan, word));
         for (int end = 0; end < END_COUNT; end++)
             if (plan->given[i] & GIVEN_TO(end))
                 take(into, plan, word, (enum end)end,
-                     is_used(plan, word, (enum end)end) && (end == END_CLIENT || plan_has_server(plan)));
+                     is_used(plan, word, (enum end)end) ? (enum end)end : END_COUNT);
     }
 }
 
-/* The value that a word without prefix was given stands in an end that no prefix narrowed. */
 static void take_used(json_t *into, const struct plan *plan, const struct word *word, enum end prefix,
-                      bool used)
+                      enum end holder)
 {
-    uint8_t given = plan->given[word - word_list];
-    enum end holder = prefix != END_COUNT ? prefix : given & GIVEN_TO(END_CLIENT) ? END_SERVER : END_CLIENT;
-
-    if (used)
+    if (holder != END_COUNT)
         put_word(into, plan, word, holder, prefix != END_COUNT);
 }
 
 static void take_unused(json_t *into, const struct plan *plan, const struct word *word, enum end prefix,
-                        bool used)
+                        enum end holder)
 {
     (void)plan;
-    if (!used)
+    if (holder == END_COUNT)
         json_array_append_new(into, prefix == END_COUNT
                                         ? json_string(word->key)
                                         : json_sprintf("%s.%s", end_names[prefix], word->key));

@@ -29,20 +29,18 @@ static bool always(const struct plan *plan, enum end end)
 
 static bool by_client(const struct plan *plan, enum end end)
 {
-    (void)plan;
-    return end == END_CLIENT;
+    return end == END_CLIENT && plan_has_server(plan);
 }
 
 static bool with_server(const struct plan *plan, enum end end)
 {
-    (void)end;
+    (void)end; /* neither end, without a server */
     return plan_has_server(plan);
 }
 
 static bool in_tcp(const struct plan *plan, enum end end)
 {
-    (void)end;
-    return plan->transport->counts_segments;
+    return present(plan, end) && plan->transport->counts_segments;
 }
 
 static bool in_stream(const struct plan *plan, enum end end)

@@ -20,6 +20,10 @@ struct security {
     ssize_t (*sendv)(struct connection *connection, struct iovec *vectors, int count, int flags);
     ssize_t (*recv)(struct connection *connection, void *data, size_t size, int flags);
 
+    /* Lets go of what was taken and is held back. 0 when nothing is any more; -EAGAIN: again when the
+     * descriptor is writable. NULL: it never holds anything. */
+    int (*flush)(struct connection *connection);
+
     /* Ends the outgoing direction: shutdown(2), under TLS after close_notify. */
     int (*finish)(struct connection *connection);
 };

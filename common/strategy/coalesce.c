@@ -41,16 +41,14 @@ static int send_copy(struct connection *connection, struct copy *copy)
             return (int)sent;
         copy->sent += (size_t)sent;
     }
-    queue_flush(&connection->queue);
     return 0;
 }
 
-static int begin_group(struct connection *connection, struct copy *copy)
+static void begin_group(struct connection *connection, struct copy *copy)
 {
     copy->direct = queue_group_bytes(&connection->queue) > connection->strategy_parameter;
     if (!copy->direct)
         copy_group(&connection->queue, copy);
-    return 0;
 }
 
 static int send_direct(struct connection *connection, struct copy *copy)
@@ -58,26 +56,27 @@ static int send_direct(struct connection *connection, struct copy *copy)
     int result = strategy_send_vector(connection);
 
     queue_release(&connection->queue);
-    if (result < 0)
-        return result;
-    copy->direct = false;
-    queue_flush(&connection->queue);
-    return 0;
+    copy->direct = result < 0;
+    return result;
+}
+
+static int push_group(struct connection *connection, struct copy *copy)
+{
+    int result;
+
+    if (!copy->direct && !queue_at_group_end(&connection->queue))
+        begin_group(connection, copy);
+    result = copy->direct ? send_direct(connection, copy) : send_copy(connection, copy);
+    return result < 0 ? result : strategy_flush(connection);
 }
 
 static int push(struct connection *connection)
 {
-    struct copy *copy = connection->strategy_state;
+    int result = 0;
 
-    while (!queue_is_idle(&connection->queue)) {
-        int result = copy->direct              ? send_direct(connection, copy)
-                     : copy->sent < copy->size ? send_copy(connection, copy)
-                                               : begin_group(connection, copy);
-
-        if (result < 0)
-            return result;
-    }
-    return 0;
+    while (result == 0 && !queue_is_idle(&connection->queue))
+        result = push_group(connection, connection->strategy_state);
+    return result;
 }
 
 const struct strategy strategy_coalesce = {

@@ -35,6 +35,13 @@ static int begin_group(struct connection *connection, struct cork *cork)
     return 0;
 }
 
+static int release(struct connection *connection, struct cork *cork)
+{
+    int result = cork->held ? hold(connection, cork, false) : 0;
+
+    return result < 0 ? result : strategy_flush(connection);
+}
+
 static int push_stage(struct connection *connection, struct cork *cork)
 {
     switch (cork->stage) {
@@ -43,7 +50,7 @@ static int push_stage(struct connection *connection, struct cork *cork)
     case SENDING:
         return strategy_send_group(connection, 0);
     case RELEASING:
-        return cork->held ? hold(connection, cork, false) : 0;
+        return release(connection, cork);
     }
     return -EINVAL;
 }
@@ -58,8 +65,6 @@ static int push(struct connection *connection)
         queue_release(&connection->queue);
         if (result < 0)
             return result;
-        if (cork->stage == RELEASING)
-            queue_flush(&connection->queue);
         cork->stage = cork->stage == RELEASING ? BETWEEN_GROUPS : cork->stage + 1;
     }
     return 0;

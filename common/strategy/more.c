@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "strategy/strategy.h"
 
+static int send_group(struct connection *connection)
+{
+    return strategy_send_group(connection, MSG_MORE);
+}
+
 static int push(struct connection *connection)
 {
-    return strategy_push_plain(connection, MSG_MORE);
+    return strategy_push_groups(connection, send_group);
 }
 
 const struct strategy strategy_more = {

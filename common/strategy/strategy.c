@@ -55,15 +55,36 @@ int strategy_send_vector(struct connection *connection)
     return 0;
 }
 
-int strategy_push_plain(struct connection *connection, int more)
+int strategy_flush(struct connection *connection)
 {
-    while (queue_head(&connection->queue)) {
-        int result = strategy_send_group(connection, more);
+    int (*flush)(struct connection *) = connection->security->flush;
+    int result = flush ? flush(connection) : 0;
+
+    if (result == 0)
+        queue_flush(&connection->queue);
+    return result;
+}
+
+int strategy_push_groups(struct connection *connection, int (*send_group)(struct connection *connection))
+{
+    while (!queue_is_idle(&connection->queue)) {
+        int result = queue_at_group_end(&connection->queue) ? 0 : send_group(connection);
 
         queue_release(&connection->queue);
+        if (result == 0)
+            result = strategy_flush(connection);
         if (result < 0)
             return result;
-        queue_flush(&connection->queue);
     }
     return 0;
+}
+
+static int send_group_plainly(struct connection *connection)
+{
+    return strategy_send_group(connection, 0);
+}
+
+int strategy_push_each(struct connection *connection)
+{
+    return strategy_push_groups(connection, send_group_plainly);
 }

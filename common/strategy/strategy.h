@@ -25,10 +25,12 @@ struct strategy {
 
     /*
      * Moves what it can from the queue towards the wire and flushes at every group end. To be called again
-     * until it returns 0, also when every fragment was accepted and something is still held back. Returns 0
-     * the queue is idle: everything is flushed -EAGAIN       the descriptor is full: call again when it is
-     * writable -EINPROGRESS  requests are under way: call again after completed() other         the
-     * connection is broken
+     * until it returns 0, also when every fragment was accepted and something is still held back. Returns
+     *
+     * - 0: the queue is idle, everything is flushed;
+     * - -EAGAIN: the descriptor is full, call again when it is writable;
+     * - -EINPROGRESS: requests are under way, call again after completed();
+     * - any other negative errno value: the connection is broken.
      */
     int (*push)(struct connection *connection);
 
@@ -49,7 +51,15 @@ int strategy_send_group(struct connection *connection, int more);
  * IOV_MAX fragments, tied together by MSG_MORE). Returns as strategy_send_group(). */
 int strategy_send_vector(struct connection *connection);
 
-/* push() of the strategies that hold nothing back: every group by strategy_send_group() with `more`. */
-int strategy_push_plain(struct connection *connection, int more);
+/* For the variants, when the end of a group was accepted and the strategy holds nothing back: lets the
+ * security layer go of what it holds, and tells the queue. 0, or as push(). */
+int strategy_flush(struct connection *connection);
+
+/* push() of the strategies that hold nothing back themselves: each group by `send_group`, which returns 0
+ * when the end of the group at the head was accepted, and is flushed. */
+int strategy_push_groups(struct connection *connection, int (*send_group)(struct connection *connection));
+
+/* push() of the strategies that send each fragment by itself and differ only in their options. */
+int strategy_push_each(struct connection *connection);
 
 #endif

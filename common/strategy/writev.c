@@ -3,15 +3,7 @@
 
 static int push(struct connection *connection)
 {
-    while (queue_head(&connection->queue)) {
-        int result = strategy_send_vector(connection);
-
-        queue_release(&connection->queue);
-        if (result < 0)
-            return result;
-        queue_flush(&connection->queue);
-    }
-    return 0;
+    return strategy_push_groups(connection, strategy_send_vector);
 }
 
 const struct strategy strategy_writev = {

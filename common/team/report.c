@@ -63,6 +63,18 @@ static void put_work(json_t *thread, const struct worker *worker)
         put(thread, "checksum", json_sprintf("%016llx", (unsigned long long)checksum));
 }
 
+/* Absent where nothing happened between two looks at the clock. */
+static void put_interval(json_t *thread, const struct worker *worker)
+{
+    if (worker->ended_ns <= worker->begun_ns)
+        return;
+    put_number(thread, "begun_ns", worker->begun_ns - worker->team->origin_ns);
+    put_number(thread, "ended_ns", worker->ended_ns - worker->team->origin_ns);
+    put_number(thread, "elapsed_ns", worker->ended_ns - worker->begun_ns);
+    if (worker->first_bytes)
+        put_number(thread, "first_bytes", worker->first_bytes);
+}
+
 static json_t *report_thread(const struct worker *worker)
 {
     struct call_counts calls = calls_difference(&worker->after.calls, &worker->before.calls);
@@ -70,8 +82,7 @@ static json_t *report_thread(const struct worker *worker)
 
     put_number(thread, "connections", worker->count);
     put_work(thread, worker);
-    if (worker->elapsed_ns)
-        put_number(thread, "elapsed_ns", worker->elapsed_ns);
+    put_interval(thread, worker);
     put(thread, "calls", report_calls(&calls));
     put_number(thread, "write_calls", calls_count_path(&calls, CALL_WRITES));
     put_number(thread, "read_calls", calls_count_path(&calls, CALL_READS));
@@ -102,17 +113,15 @@ static void put_outgoing(json_t *report, const struct plan *plan, enum end end)
 json_t *team_report(const struct team *team)
 {
     const struct end_plan *own = &team->plan->ends[team->end];
-    struct machine_reading now;
     json_t *report = json_object(), *threads = json_array();
 
-    machine_read(&now);
     put(report, "host", json_string(facts_host_id()));
     put(report, "drives", json_boolean(team->drives));
     put(report, "engine", json_string(own->engine->variant.name));
     put_outgoing(report, team->plan, team->end);
     if (plan_incoming(team->plan, team->end))
         put(report, "read", json_string(own->reading->variant.name));
-    put(report, "machine", machine_to_json(&team->machine_before, &now));
+    put(report, "machine", machine_to_json(&team->machine_before, &team->machine_after));
     for (size_t i = 0; i < team->worker_count; i++)
         json_array_append_new(threads, report_thread(&team->workers[i]));
     put(report, "threads", threads);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "team/team.h"
 
+#include "base/clock.h"
 #include "engine/engine.h"
+#include "transport/sockets.h"
 #include "transport/transport.h"
 
 #include <stdio.h>
@@ -9,59 +11,61 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool all_reached(struct team *team, enum stage stage)
-{
-    bool all;
-
-    uv_mutex_lock(&team->mutex);
-    all = team->reached[stage] == team->worker_count;
-    uv_mutex_unlock(&team->mutex);
-    return all;
-}
-
-static void on_wake(uv_async_t *wake)
-{
-    struct team *team = wake->data;
-
-    for (int stage = 0; stage < STAGE_COUNT && !uv_is_closing((uv_handle_t *)wake); stage++) {
-        if (team->told[stage] || !all_reached(team, (enum stage)stage))
-            continue;
-        team->told[stage] = true;
-        if (stage == STAGE_DONE)
-            uv_timer_stop(&team->watch);
-        team->events->reached(team->owner, (enum stage)stage);
-    }
-}
-
 /* ---- the watch ---- */
 
 #define WATCH_MS 500
 #define STALLED_MS 5000
-#define SLOWEST_BYTES_PER_MS 100000 /* a fragment is one blocking call, in which nothing seems to move */
+#define SLOWEST_BYTES_PER_MS 100000
 
+/* Bytes moved so far, and those that the kernel still has: inside one long call only these change. */
 static uint64_t moved(const struct team *team)
 {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < team->connection_count; i++)
-        sum += atomic_load_explicit(&team->connections[i].moved, memory_order_relaxed);
+    for (size_t i = 0; i < team->connection_count; i++) {
+        const struct calls *calls = &team->connections[i].calls;
+
+        sum += atomic_load_explicit(&calls->moved, memory_order_relaxed);
+        sum += sockets_unsent(calls->fd);
+    }
     return sum;
+}
+
+/* Nothing seems to move while a thread makes its memory present or is in one call with all of a fragment. */
+static uint64_t patience_ms(const struct team *team)
+{
+    const struct plan *plan = team->plan;
+    uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
+
+    for (int end = 0; end < END_COUNT; end++)
+        bytes += plan->connections * (plan->ends[end].source_bytes + plan->ends[end].chunk_bytes);
+    return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS;
+}
+
+const char *team_phase(const struct team *team)
+{
+    if (!team->told[STAGE_CONNECTED])
+        return "connect";
+    if (team->release == RELEASE_NOTHING)
+        return "hello";
+    if (team->drives ? team->release < RELEASE_GO : !team->told[STAGE_MARKED])
+        return "warm-up";
+    return team->told[STAGE_DONE] ? "report" : "run";
 }
 
 static void on_watch(uv_timer_t *watch)
 {
     struct team *team = watch->data;
-    const struct shape *shape = &team->plan->message;
     uint64_t now = uv_now(watch->loop), sum = moved(team);
     struct problem problem = {0};
 
     if (sum != team->moved_before) {
         team->moved_before = sum;
         team->moved_ms = now;
-    } else if (now - team->moved_ms > STALLED_MS + shape->longest_group / SLOWEST_BYTES_PER_MS) {
+    } else if (now - team->moved_ms > patience_ms(team)) {
         problem_failure(&problem, "the %s has moved nothing for %d s", end_names[team->end],
                         (int)((now - team->moved_ms) / 1000));
-        team_cancel(team, "run", &problem);
+        team_cancel(team, team_phase(team), &problem);
         uv_timer_stop(watch);
     }
 }
@@ -76,6 +80,47 @@ static void watch_start(struct team *team)
 }
 
 /* ---- stages ---- */
+
+static bool all_reached(struct team *team, enum stage stage)
+{
+    bool all;
+
+    uv_mutex_lock(&team->mutex);
+    all = team->reached[stage] == team->worker_count;
+    uv_mutex_unlock(&team->mutex);
+    return all;
+}
+
+static void on_stage(struct team *team, enum stage stage)
+{
+    switch (stage) {
+    case STAGE_CONNECTED:
+        watch_start(team);
+        break;
+    case STAGE_MARKED:
+        machine_read(&team->machine_before); /* the follower's interval begins */
+        break;
+    case STAGE_DONE:
+        machine_read(&team->machine_after);
+        uv_timer_stop(&team->watch);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    struct team *team = wake->data;
+
+    for (int stage = 0; stage < STAGE_COUNT && !uv_is_closing((uv_handle_t *)wake); stage++) {
+        if (team->told[stage] || !all_reached(team, (enum stage)stage))
+            continue;
+        team->told[stage] = true;
+        on_stage(team, (enum stage)stage);
+        team->events->reached(team->owner, (enum stage)stage);
+    }
+}
 
 static int make_workers(struct team *team)
 {
@@ -104,20 +149,6 @@ static int make_workers(struct team *team)
     return 0;
 }
 
-static int open_connections(struct team *team)
-{
-    for (size_t i = 0; i < team->connection_count; i++) {
-        struct connection *connection = &team->connections[i];
-        struct worker *worker = &team->workers[i]; /* a thread for each */
-
-        if (connection_open(connection, team->plan, team->end, -1) < 0)
-            return -ENOMEM;
-        connection->samples = &worker->samples;
-        connection->latency = &worker->latency;
-    }
-    return 0;
-}
-
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem)
 {
@@ -125,7 +156,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
                           .end = end,
                           .drives = plan_driver(plan) == end,
                           .connection_count = plan->connections,
-                          .worker_count = plan->connections,
+                          .worker_count = plan->ends[end].engine->one_each ? plan->connections : 1,
                           .events = events,
                           .owner = owner};
     uv_mutex_init(&team->mutex);
@@ -136,7 +167,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
     team->open_handles = 2;
     if (place_cpus(&plan->place, (int)end, remote, &team->cpus, problem) < 0)
         return -1;
-    if (make_workers(team) < 0 || open_connections(team) < 0)
+    if (make_workers(team) < 0)
         return problem_failure(problem, "out of memory for %zu connections", team->connection_count);
     return 0;
 }
@@ -148,7 +179,7 @@ void team_give(struct team *team, size_t index, int fd)
 
 int team_start(struct team *team, struct problem *problem)
 {
-    machine_read(&team->machine_before);
+    team->origin_ns = clock_now_ns();
     for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
         int result = uv_thread_create(&worker->thread, worker_main, worker);
@@ -171,12 +202,13 @@ void team_reach(struct team *team, enum stage stage)
 
 void team_release(struct team *team, enum release release)
 {
+    if (release == RELEASE_GO)
+        machine_read(&team->machine_before); /* the driver's interval begins */
     uv_mutex_lock(&team->mutex);
     if (release > team->release)
         team->release = release;
     uv_cond_broadcast(&team->released);
     uv_mutex_unlock(&team->mutex);
-    watch_start(team);
 }
 
 int team_await(struct team *team, enum release release)

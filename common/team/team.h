@@ -50,7 +50,8 @@ struct worker {
     struct samples samples;
     struct cpu_meter meter;
     struct figures before, after;
-    uint64_t elapsed_ns;
+    uint64_t begun_ns, ended_ns; /* the measured interval */
+    uint64_t first_bytes;        /* what had arrived when it began */
     json_t *options;
 };
 
@@ -68,6 +69,7 @@ struct team {
     uint8_t token[TOKEN_SIZE];
     struct place_list cpus;
 
+    uint64_t origin_ns; /* when the threads were started: the zero of all times in the report */
     size_t connection_count, worker_count;
     struct connection *connections;
     struct worker *workers;
@@ -101,8 +103,6 @@ void team_give(struct team *team, size_t index, int fd);
 /* Starts the threads. 0, or -1 with a failure. */
 int team_start(struct team *team, struct problem *problem);
 
-/* The first release also starts the watch: a team that moves nothing for 5 s (longer where a single fragment
- * may take longer at 100 MB/s) is cancelled. */
 void team_release(struct team *team, enum release release);
 
 /* Driver, after STAGE_WARMED: at how many bytes connection `index` will have ended its warm-up. */
@@ -113,6 +113,9 @@ void team_set_stop(struct team *team, size_t index, uint64_t bytes);
 
 /* Ends every thread soon, by shutdown(2) of its sockets. The first problem stays. */
 void team_cancel(struct team *team, const char *phase, const struct problem *problem);
+
+/* Where the team is, as the record names it: "connect", "hello", "warm-up", "run" or "report". */
+const char *team_phase(const struct team *team);
 
 /* After STAGE_DONE: the problem of a team that failed, NULL of one that did not, and the phase. */
 const struct problem *team_problem(const struct team *team, const char **phase);

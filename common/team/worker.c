@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "plan/cores.h"
-#include "security/security.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
 
@@ -125,16 +124,22 @@ static void begin_interval(struct worker *worker)
 
 /* ---- phases ---- */
 
-static int run_phase(struct worker *worker, const char *phase, struct problem *problem)
+static int engine_result(struct worker *worker, int result, struct problem *problem)
 {
-    worker->phase = phase;
-    if (worker->connections->plan->ends[worker->team->end].engine->run(worker->connections, worker->count) ==
-        0)
+    if (result == 0)
         return 0;
     for (size_t i = 0; i < worker->count; i++)
         if (worker->connections[i].problem.kind != PROBLEM_NONE)
             *problem = worker->connections[i].problem;
     return problem_failure(problem, "the engine stopped");
+}
+
+static int run_phase(struct worker *worker, const char *phase, struct problem *problem)
+{
+    const struct engine *engine = worker->team->plan->ends[worker->team->end].engine;
+
+    worker->phase = phase;
+    return engine_result(worker, engine->run(worker->connections, worker->count), problem);
 }
 
 static void set_budgets(struct worker *worker, uint64_t deadline_ns, uint64_t messages)
@@ -201,65 +206,55 @@ static int drive(struct worker *worker, struct problem *problem)
 
 /* ---- the end ---- */
 
-static int read_to_end(struct connection *connection, struct problem *problem)
-{
-    char byte;
-    ssize_t size = recv(connection->calls.fd, &byte, 1, 0);
-
-    if (size == 0)
-        return 0;
-    return problem_failure(problem, "%s", size < 0 ? strerror(errno) : "more came back than was due");
-}
-
-/* Half-close. The driver then waits for the other end's: everything it sent has been taken. */
-static int finish(struct worker *worker, struct problem *problem)
-{
-    worker->phase = "finish";
-    for (size_t i = 0; has_sockets(worker) && i < worker->count; i++) {
-        int result = worker->connections[i].security->finish(&worker->connections[i]);
-
-        if (result < 0)
-            return problem_failure(problem, "cannot half-close: %s", strerror(-result));
-    }
-    for (size_t i = 0; has_sockets(worker) && worker->team->drives && i < worker->count; i++)
-        if (read_to_end(&worker->connections[i], problem) < 0)
-            return -1;
-    return 0;
-}
-
-/* What the interval of this end is: see docs/record.md, elapsed_ns. */
-static uint64_t measure_elapsed(const struct worker *worker, uint64_t finished_ns)
+/* The measured interval of this end: docs/record.md, elapsed_ns. */
+static void settle_interval(struct worker *worker, uint64_t finished_ns)
 {
     const struct half *half = worker->connections->half;
-    uint64_t first = UINT64_MAX, last = 0;
 
-    if (worker->team->drives && !half->times)
-        return finished_ns - worker->before.ns;
+    worker->begun_ns = worker->team->drives ? worker->before.ns : UINT64_MAX;
+    worker->ended_ns = worker->team->drives && !half->times ? finished_ns : 0;
     for (size_t i = 0; half->clocks && i < worker->count; i++) {
         const struct arrivals *arrivals = &worker->connections[i].arrivals;
 
-        if (arrivals->first_ns && arrivals->first_ns < first)
-            first = arrivals->first_ns;
-        if (arrivals->last_ns > last)
-            last = arrivals->last_ns;
+        if (arrivals->first_ns && arrivals->first_ns < worker->begun_ns)
+            worker->begun_ns = arrivals->first_ns;
+        if (arrivals->last_ns > worker->ended_ns)
+            worker->ended_ns = arrivals->last_ns;
+        worker->first_bytes += worker->team->drives ? 0 : arrivals->first_bytes;
     }
-    if (worker->team->drives)
-        first = worker->before.ns;
-    return last > first ? last - first : 0;
 }
 
 static int end_interval(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
+    const struct engine *engine = plan->ends[worker->team->end].engine;
 
     read_figures(worker, &worker->after);
-    if (has_sockets(worker))
+    worker->phase = "finish";
+    if (has_sockets(worker)) {
         worker->options = transport_options(plan->transport, worker->connections->calls.fd);
-    if (finish(worker, problem) < 0)
-        return -1;
-    worker->after.ns = clock_now_ns();
-    worker->elapsed_ns = measure_elapsed(worker, worker->after.ns);
+        if (engine_result(worker, engine->finish(worker->connections, worker->count), problem) < 0)
+            return -1;
+    }
+    settle_interval(worker, clock_now_ns());
     read_tcp(worker, &worker->after);
+    return 0;
+}
+
+/* By the thread itself, where it runs: its memory is to be near. */
+static int open_connections(struct worker *worker, struct problem *problem)
+{
+    const struct team *team = worker->team;
+
+    for (size_t i = 0; i < worker->count; i++) {
+        struct connection *connection = &worker->connections[i];
+
+        if (connection_open(connection, team->plan, team->end, -1) < 0)
+            return problem_failure(problem, "out of memory for connection %zu",
+                                   (size_t)(connection - team->connections));
+        connection->samples = &worker->samples;
+        connection->latency = &worker->latency;
+    }
     return 0;
 }
 
@@ -268,7 +263,7 @@ static int live(struct worker *worker, struct problem *problem)
     struct team *team = worker->team;
 
     worker->phase = "start";
-    if (pin(worker, problem) < 0 || join(worker, problem) < 0)
+    if (pin(worker, problem) < 0 || join(worker, problem) < 0 || open_connections(worker, problem) < 0)
         return -1;
     team_reach(team, STAGE_CONNECTED);
     if (await(worker, RELEASE_START, problem) < 0)

@@ -32,8 +32,14 @@ static size_t reply_wanted(const struct connection *connection)
 static int reply_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct asking *asking = connection->half_state;
-    int64_t whole = connection_receive(connection, data, size);
+    int64_t whole;
 
+    if (size > asking->reply_left) {
+        problem_failure(&connection->problem, "%zu bytes came of a reply of which %llu were due", size,
+                        (unsigned long long)asking->reply_left);
+        return -EBADMSG;
+    }
+    whole = connection_receive(connection, data, size);
     if (whole < 0)
         return (int)whole;
     asking->reply_left -= size;

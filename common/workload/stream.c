@@ -4,9 +4,12 @@
 
 static void send_next(struct connection *connection)
 {
-    if (queue_has_room(&connection->queue, connection->outgoing->count) &&
-        connection_may_begin(connection, true))
-        connection_append_message(connection);
+    if (!queue_has_room(&connection->queue, connection->outgoing->count) ||
+        !connection_may_begin(connection, true))
+        return;
+    connection_append_message(connection);
+    samples_count(connection->samples, 1, connection->outgoing->bytes);
+    samples_reached(connection->samples, connection->now_ns);
 }
 
 static size_t nothing_wanted(const struct connection *connection)

@@ -37,12 +37,14 @@ def threads_sum(end: dict[str, Any] | None, *path: str) -> float | None:
     return total if threads else None
 
 
-def elapsed_longest(end: dict[str, Any] | None) -> float | None:
-    """The longest measured interval of an end's threads, in seconds."""
-    intervals = [thread.get("elapsed_ns") for thread in (end or {}).get("threads", ())]
-    if not intervals or None in intervals:
+def elapsed_together(end: dict[str, Any] | None) -> float | None:
+    """From the first thread's beginning to the last one's end, in seconds: when work was done."""
+    threads = (end or {}).get("threads", ())
+    begun = [thread.get("begun_ns") for thread in threads]
+    ended = [thread.get("ended_ns") for thread in threads]
+    if not threads or None in begun or None in ended:
         return None
-    return max(intervals) * NANOSECOND
+    return (max(ended) - min(begun)) * NANOSECOND
 
 
 def quotient(numerator: float | None, denominator: float | None) -> float | None:
@@ -50,6 +52,11 @@ def quotient(numerator: float | None, denominator: float | None) -> float | None
     if numerator is None or not denominator:
         return None
     return numerator / denominator
+
+
+def product(a: float | None, b: float | None) -> float | None:
+    """a * b; None where one of them is unknown."""
+    return None if a is None or b is None else a * b
 
 
 def total(*parts: float | None) -> float | None:
@@ -126,8 +133,17 @@ class Run:
 
     @cached_property
     def elapsed(self) -> float | None:
-        """Seconds that those messages took: of the driver, or of the receiver of a stream."""
-        return elapsed_longest(self.other if self.streams and self.other else self.driver)
+        """Seconds that those messages took: of the driver, or of the receiver of a stream.
+
+        The receiver's clock starts when the first bytes have arrived, so what they were came
+        before: its time is scaled up to all of the bytes.
+        """
+        if not self.streams or self.other is None:
+            return elapsed_together(self.driver)
+        elapsed = elapsed_together(self.other)
+        first = sum(thread.get("first_bytes", 0) for thread in self.other["threads"])
+        timed = None if self.payload is None else self.payload - first
+        return quotient(product(elapsed, self.payload), timed)
 
     @cached_property
     def payload(self) -> float | None:
@@ -234,7 +250,7 @@ METRICS = {metric.name: metric for metric in (
     Metric("time_per_message", "s", "lower", time_per_message,
            "request: mean time of a request on its connection; stream: receiver's time"),
     Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
-           "all messages by the longest interval of a thread"),
+           "all messages by the time from the first thread's start to the last one's end"),
     Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
     Metric("segments_per_message", "1", "lower", lambda run: segments(run.driver),
            "data segments of the end that sends messages, each counted once"),

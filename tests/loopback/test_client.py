@@ -40,6 +40,9 @@ QUICK = ["messages=200", "warmup=0s", "place=free"]
         ["direction=receive"],
         ["workload=stream", "reply=4"],
         ["transport=unix", "congestion=cubic"],
+        ["workload=stream", "chunk=4K", "server.chunk=1K"],
+        ["chunk=4K", "client.chunk=1K", "server.chunk=2K"],
+        ["transport=null", "server=127.0.0.1:1"],
         ["place=1-2"],
         ["place=1.2/"],
         ["rounds=5"],
@@ -143,6 +146,17 @@ def test_the_warm_up_is_outside_every_figure() -> None:
     assert record_sum(record["server"], "messages_received") == 100
     assert record["client"]["threads"][0]["latency"]["count"] == 100
     assert record["client"]["threads"][0]["calls"] == {"sendto": 100, "recvfrom": 100}
+
+
+def test_the_end_of_a_stream_is_no_call_of_a_message() -> None:
+    (record,) = batch_run(["messages=100 warmup=0s place=free"])
+    assert record["server"]["threads"][0]["calls"] == {"sendto": 100, "recvfrom": 100}
+
+
+def test_what_came_before_the_receivers_clock_is_told() -> None:
+    one, two = batch_run([f"workload=stream message=64K messages={n} warmup=0s chunk=64K place=free" for n in (1, 200)])
+    assert "first_bytes" not in one["server"]["threads"][0] or one["server"]["threads"][0]["first_bytes"] < 65536
+    assert 0 < two["server"]["threads"][0]["first_bytes"] <= 65536
 
 
 def test_a_receiving_client_measures_by_its_own_clock() -> None:

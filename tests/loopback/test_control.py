@@ -59,22 +59,50 @@ def test_a_warm_up_ends_at_the_announced_byte() -> None:
 def test_strangers_are_dropped_and_counted() -> None:
     with server_started() as server:
         channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, *ONE_REQUEST)
+        ready = plan_send(channel, VERSION, "connections=2", "messages=2", "message=4", "reply=2", "warmup=0s", "place=free")
         stranger = data_join(ready, token="00" * 16)
         assert stranger.recv(1) == b"", "a wrong token is dropped"
-        beyond = data_join(ready, index=1)
+        beyond = data_join(ready, index=2)
         assert beyond.recv(1) == b"", "a connection that nobody planned is dropped"
         silent = connect(ready["address"])
         silent.sendall(b"half a tok")
-        data = data_join(ready)
+        data = [data_join(ready)]
         again = data_join(ready)
-        assert channel.receive()["type"] == "joined"
         assert again.recv(1) == b"", "a place is taken once"
+        data.append(data_join(ready, index=1))
+        assert channel.receive()["type"] == "joined"
         assert channel.receive()["type"] == "marked"
-        data.sendall(b"ping")
-        data.recv(2, socket.MSG_WAITALL)
-        data.shutdown(socket.SHUT_WR)
+        assert silent.recv(1) == b"", "nobody is left at the door while a run is measured"
+        with pytest.raises(OSError):
+            data_join(ready).recv(1)
+        for connection in data:
+            connection.sendall(b"ping")
+            connection.recv(2, socket.MSG_WAITALL)
+            connection.shutdown(socket.SHUT_WR)
         assert long_value_receive(channel, "report")["strangers"] == 3
+
+
+def test_facts_are_told_once_and_to_nobody_who_runs() -> None:
+    with server_started() as server:
+        channel = Channel(server.address)
+        channel.send("ask", version=VERSION)
+        long_value_receive(channel, "facts")
+        channel.send("ask", version=VERSION)
+        assert channel.receive()["type"] == "refused"
+        running = Channel(server.address)
+        plan_send(running, VERSION, *ONE_REQUEST)
+        running.send("ask", version=VERSION)
+        assert running.receive()["type"] == "refused"
+        assert works(server.address)
+
+
+def test_a_client_beyond_the_last_place_is_told_so() -> None:
+    with server_started() as server:
+        waiting = [Channel(server.address) for _ in range(64)]
+        assert "64 clients" in Channel(server.address).receive()["text"]
+        for channel in waiting:
+            channel.close()
+        assert works(server.address)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,8 @@ static void seal(struct side *side, const uint8_t *data, size_t size)
     side->out_size += HEADER + size;
 }
 
-int records_flush(struct connection *connection)
+/* Writes what is sealed. 0 when nothing is left, -EAGAIN to be called again. */
+static int records_flush(struct connection *connection)
 {
     struct side *side = side_of(connection);
 
@@ -182,30 +183,6 @@ const struct security security_holding = {
     .send = holding_send,
     .sendv = holding_sendv,
     .recv = records_recv,
+    .flush = records_flush,
     .finish = records_finish,
-};
-
-/* ---- the strategy ---- */
-
-static int held_push(struct connection *connection)
-{
-    struct send_queue *queue = &connection->queue;
-
-    while (!queue_is_idle(queue)) {
-        int result;
-
-        if (queue->flushed == queue->accepted && (result = strategy_send_group(connection, 0)) < 0)
-            return result;
-        queue_release(queue);
-        if ((result = records_flush(connection)) < 0)
-            return result;
-        queue_flush(queue);
-    }
-    return 0;
-}
-
-const struct strategy strategy_held = {
-    .variant = {"held", "a group into records, then all of them out"},
-    .nodelay = true,
-    .push = held_push,
 };

@@ -362,7 +362,7 @@ TEST(a_long_value_is_put_together_from_its_pieces)
 
 TEST(a_long_value_that_is_no_json_or_too_long_is_refused)
 {
-    static const size_t half = 33 << 20;
+    static const size_t half = 65 << 20;
     struct long_value value = {0}, broken = {0};
     struct problem problem = {0};
     CLEANUP_FREE char *text = malloc(half + 1);
@@ -376,7 +376,7 @@ TEST(a_long_value_that_is_no_json_or_too_long_is_refused)
     problem = (struct problem){0};
     assert_int_equal(add(&value, text, 1, &whole, &problem), 0);
     assert_int_equal(add(&value, text, 1, &whole, &problem), -1);
-    assert_problem(&problem, PROBLEM_FAILURE, "more than 64 MiB");
+    assert_problem(&problem, PROBLEM_FAILURE, "more than 128 MiB");
     free(value.text);
 }
 

@@ -72,8 +72,8 @@ static void open_side(enum end end, int fd, uint64_t messages)
 
 struct setup {
     const char *words[6]; /* more of them, NULL at the end */
-    const struct strategy *strategy;
-    const struct security *security;
+    struct strategy_choice choice;
+    const struct security *security; /* NULL: plain */
     uint64_t messages;
 };
 
@@ -88,8 +88,7 @@ static void open_sides(const struct setup *setup)
         words[count++] = setup->words[i];
     if (plan_parse(&plan, words, count, &problem) < 0)
         fail_msg("%s", problem.text);
-    if (setup->strategy)
-        plan.write.strategy = plan.reply_write.strategy = setup->strategy;
+    plan.write = plan.reply_write = setup->choice;
     if (setup->security)
         plan.security = setup->security;
     assert_int_equal(plan.transport->pair(fds), 0);
@@ -216,15 +215,18 @@ static struct moments run_setup(const struct setup *setup)
 
 /* ---- the tests ---- */
 
+static const struct strategy_choice late = {&strategy_late, PARAMETER_NONE};
+
 TEST(the_engine_of_this_test_runs_the_strategies_of_today)
 {
     for (size_t i = 0; i < strategy_axis.count; i++) {
         const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[i];
+        struct strategy_choice choice = {strategy, PARAMETER_NONE};
 
         if (strategy->completed || strategy->needs & ~(unsigned)CAPABLE_DESCRIPTOR)
             continue;
-        run_setup(&(struct setup){{"message=15x2", "reply=16+4K"}, strategy, NULL, 200});
-        run_setup(&(struct setup){{"workload=stream", "message=32/2x4K/2x4K"}, strategy, NULL, 50});
+        run_setup(&(struct setup){{"message=15x2", "reply=16+4K"}, choice, NULL, 200});
+        run_setup(&(struct setup){{"workload=stream", "message=32/2x4K/2x4K"}, choice, NULL, 50});
     }
 }
 
@@ -234,8 +236,7 @@ TEST(requests_that_complete_later_carry_a_stream)
                                            "message=3x100000"};
 
     for (size_t i = 0; i < COUNT_OF(messages); i++) {
-        struct moments moments =
-            run_setup(&(struct setup){{"workload=stream", messages[i]}, &strategy_late, NULL, 40});
+        struct moments moments = run_setup(&(struct setup){{"workload=stream", messages[i]}, late, NULL, 40});
 
         assert_true(moments.accepted_not_flushed > 0);
         assert_true(moments.flushed_not_released > 0);
@@ -245,46 +246,59 @@ TEST(requests_that_complete_later_carry_a_stream)
 
 TEST(requests_that_complete_later_carry_a_stream_from_the_server)
 {
-    run_setup(
-        &(struct setup){{"workload=stream", "direction=receive", "message=16+4K"}, &strategy_late, NULL, 40});
+    run_setup(&(struct setup){{"workload=stream", "direction=receive", "message=16+4K"}, late, NULL, 40});
 }
 
 /* The reply may come before the memory of the request does. */
 TEST(a_request_waits_until_there_is_room_for_it)
 {
-    struct moments moments =
-        run_setup(&(struct setup){{"message=3x2", "reply=2"}, &strategy_late, NULL, 300});
+    struct moments moments = run_setup(&(struct setup){{"message=3x2", "reply=2"}, late, NULL, 300});
 
     assert_true(moments.flushed_not_released > 0);
-    run_setup(&(struct setup){{"message=16+4K", "reply=32/2x4K"}, &strategy_late, NULL, 100});
+    run_setup(&(struct setup){{"message=16+4K", "reply=32/2x4K"}, late, NULL, 100});
+}
+
+/* Those that need nothing of the descriptor but to be written to. */
+static const char *const any_layer[] = {"nodelay", "writev", "coalesce", "coalesce:30"};
+
+static const struct strategy_choice *choose(const char *write)
+{
+    static struct plan chosen;
+    char word[64];
+    const char *words[] = {word};
+    struct problem problem = {0};
+
+    snprintf(word, sizeof word, "write=%s", write);
+    assert_int_equal(plan_parse(&chosen, words, 1, &problem), 0);
+    plan_free(&chosen);
+    return &chosen.write;
 }
 
 TEST(a_layer_that_takes_a_record_when_it_is_out_carries_every_workload)
 {
-    static const char *const names[] = {"nodelay", "writev", "coalesce"};
+    for (size_t i = 0; i < COUNT_OF(any_layer); i++) {
+        struct strategy_choice choice = *choose(any_layer[i]);
 
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        struct problem problem = {0};
-        const struct strategy *strategy =
-            (const struct strategy *)axis_find(&strategy_axis, names[i], &problem);
-
-        run_setup(&(struct setup){{"message=15x2", "reply=16+4K"}, strategy, &security_strict, 100});
+        run_setup(&(struct setup){{"message=15x2", "reply=16+4K"}, choice, &security_strict, 100});
         run_setup(
-            &(struct setup){{"workload=stream", "message=32/2x4K/3x5000"}, strategy, &security_strict, 50});
+            &(struct setup){{"workload=stream", "message=32/2x4K/3x5000"}, choice, &security_strict, 50});
         assert_true(records_blocked > 0);
     }
 }
 
 TEST(a_layer_that_holds_back_is_flushed_over_several_calls)
 {
-    struct moments moments = run_setup(
-        &(struct setup){{"workload=stream", "message=1M/15x2/200K"}, &strategy_held, &security_holding, 3});
+    for (size_t i = 0; i < COUNT_OF(any_layer); i++) {
+        struct strategy_choice choice = *choose(any_layer[i]);
+        struct moments moments = run_setup(
+            &(struct setup){{"workload=stream", "message=1M/15x2/200K"}, choice, &security_holding, 3});
 
-    assert_true(records_blocked > 100);
-    assert_true(moments.accepted_not_flushed > 100);
-    assert_true(moments.released_not_flushed > 100); /* copied into records at once */
-    assert_int_equal(moments.flushed_not_released, 0);
-    run_setup(&(struct setup){{"message=15x2", "reply=300K"}, &strategy_held, &security_holding, 20});
+        assert_true(records_blocked > 100);
+        assert_true(moments.accepted_not_flushed > 100);
+        assert_true(moments.released_not_flushed > 100); /* copied into records at once */
+        assert_int_equal(moments.flushed_not_released, 0);
+        run_setup(&(struct setup){{"message=15x2/3x2", "reply=300K"}, choice, &security_holding, 20});
+    }
 }
 
 int main(void)

@@ -53,6 +53,8 @@ TEST(a_range_never_goes_beyond_its_end)
     expands("connections=1..10:+4", "1 5 9");
     expands("message=5..5", "5");
     expands("bytes=512G..1024G", "512G 1024G");
+    expands("bytes=3..1G:6148914691236517206", "3"); /* three times that is 2 in 64 bits */
+    expands("bytes=3..1G:+18446744073709551615", "3");
 }
 
 TEST(a_list_holds_values_and_ranges)

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "connection/connection.h"
+#include "engine/engine.h"
+#include "workload/workload.h"
+
+static struct plan plan;
+static struct connection connection;
+static struct histogram latency;
+static struct samples samples;
+static uint8_t pattern[4096];
+
+static void open_end(enum end end, const char *const *words, size_t count)
+{
+    struct problem problem = {0};
+
+    if (plan_parse(&plan, words, count, &problem) < 0)
+        fail_msg("%s", problem.text);
+    memset(&connection, 0, sizeof connection);
+    assert_int_equal(connection_open(&connection, &plan, end, -1), 0);
+    histogram_reset(&latency);
+    samples_restart(&samples, clock_now_ns());
+    connection.latency = &latency;
+    connection.samples = &samples;
+    pattern_fill(pattern, sizeof pattern, 0);
+}
+
+#define OPEN(end, ...)                                                                                       \
+    open_end(end, (const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})))
+
+static void close_end(void)
+{
+    connection_close(&connection);
+    plan_free(&plan);
+}
+
+TEST(messages_become_whole_across_and_within_arrivals)
+{
+    OPEN(END_SERVER, "workload=stream", "message=10", "verify=on");
+    assert_int_equal(connection_receive(&connection, pattern, 4), 0);
+    assert_int_equal(connection.arrivals.partial, 4);
+    assert_int_equal(connection_receive(&connection, pattern + 4, 6), 1);
+    assert_int_equal(connection_receive(&connection, pattern + 10, 35), 3);
+    assert_int_equal(connection.arrivals.partial, 5);
+    assert_int_equal(connection.arrivals.messages, 4);
+    assert_int_equal(connection.arrivals.bytes, 45);
+    close_end();
+}
+
+TEST(wrong_content_is_named_by_its_byte)
+{
+    OPEN(END_SERVER, "workload=stream", "message=10", "verify=on");
+    assert_int_equal(connection_receive(&connection, pattern, 100), 10);
+    pattern[123] ^= 1;
+    assert_int_equal(connection_receive(&connection, pattern + 100, 100), -EBADMSG);
+    assert_problem(&connection.problem, PROBLEM_FAILURE, "the server received wrong content at byte 123");
+    assert_int_equal(connection.arrivals.bytes, 100);
+    close_end();
+}
+
+TEST(bytes_that_nobody_looks_at_only_count)
+{
+    OPEN(END_SERVER, "workload=stream", "message=10");
+    assert_int_equal(connection_receive(&connection, NULL, 25), 2);
+    memset(pattern, 0, sizeof pattern);
+    assert_int_equal(connection_receive(&connection, pattern, 25), 3);
+    close_end();
+}
+
+TEST(a_checksum_touches_every_byte)
+{
+    uint64_t sums[3];
+
+    for (size_t i = 0; i < COUNT_OF(sums); i++) {
+        OPEN(END_SERVER, "workload=stream", "message=10", "touch=checksum");
+        pattern[3999] ^= i == 1;
+        connection_receive(&connection, pattern, 1000);
+        connection_receive(&connection, pattern + 1000, 3000);
+        sums[i] = connection.arrivals.checksum;
+        close_end();
+    }
+    assert_true(sums[0] == sums[2]);
+    assert_true(sums[0] != sums[1]);
+}
+
+TEST(every_request_that_comes_in_one_read_is_answered)
+{
+    OPEN(END_SERVER, "message=10", "reply=3x2");
+    assert_int_equal(connection.half->arrived(&connection, pattern, 45), 0);
+    for (uint64_t replies = 1; replies <= 4; replies++) {
+        connection.half->fill(&connection);
+        assert_int_equal(connection.queue.appended, 3 * replies);
+        queue_accept(&connection.queue, 6);
+        queue_flush(&connection.queue);
+        queue_release(&connection.queue);
+    }
+    connection.half->fill(&connection);
+    assert_true(queue_is_idle(&connection.queue));
+    assert_int_equal(connection.queue.flushed_messages, 4);
+    close_end();
+}
+
+TEST(a_driver_begins_as_many_messages_as_its_budget_holds)
+{
+    OPEN(END_CLIENT, "workload=stream", "message=2x5");
+    connection_set_budget(&connection, UINT64_MAX, 3);
+    for (int i = 0; i < 5; i++) {
+        connection.half->fill(&connection);
+        queue_accept(&connection.queue, i < 3 ? 10 : 0);
+        queue_flush(&connection.queue);
+        queue_release(&connection.queue);
+    }
+    assert_int_equal(connection.queue.flushed_messages, 3);
+    close_end();
+}
+
+TEST(a_deadline_that_has_passed_lets_nothing_begin)
+{
+    OPEN(END_CLIENT, "message=10");
+    connection_set_budget(&connection, clock_now_ns() - 1, UINT64_MAX);
+    assert_false(connection_may_begin(&connection, true));
+    assert_false(connection_may_begin(&connection, false));
+    connection_set_budget(&connection, UINT64_MAX, UINT64_MAX);
+    assert_true(connection_may_begin(&connection, true));
+    close_end();
+}
+
+TEST(a_deadline_is_noticed_however_fast_the_messages_go)
+{
+    unsigned begun = 0;
+
+    OPEN(END_CLIENT, "workload=stream", "message=10");
+    connection_set_budget(&connection, clock_now_ns() + NS_PER_MS, UINT64_MAX);
+    while (connection_may_begin(&connection, true))
+        begun++;
+    assert_true(begun > 0);
+    assert_true(clock_now_ns() >= connection.budget.deadline_ns);
+    close_end();
+}
+
+TEST(a_request_waits_for_its_whole_reply)
+{
+    OPEN(END_CLIENT, "message=10", "reply=6");
+    connection_set_budget(&connection, UINT64_MAX, 2);
+    connection.half->fill(&connection);
+    connection.half->fill(&connection);
+    assert_int_equal(connection.queue.appended, 1);
+    queue_accept(&connection.queue, 10);
+    queue_flush(&connection.queue);
+    queue_release(&connection.queue);
+    assert_int_equal(connection.half->wants(&connection), 6);
+    assert_int_equal(connection.half->arrived(&connection, pattern, 4), 0);
+    assert_int_equal(connection.half->wants(&connection), 2);
+    assert_int_equal(latency.count, 0);
+    assert_int_equal(connection.half->arrived(&connection, pattern, 2), 0);
+    assert_int_equal(latency.count, 1);
+    connection.half->fill(&connection);
+    assert_int_equal(connection.queue.appended, 2);
+    close_end();
+}
+
+TEST(a_follower_stops_at_the_byte_that_it_was_told)
+{
+    OPEN(END_SERVER, "workload=stream", "message=10");
+    assert_true(connection.half->wants(&connection) > 0);
+    connection.stop_bytes = 30;
+    assert_int_equal(connection.half->arrived(&connection, pattern, 20), 0);
+    assert_true(connection.half->wants(&connection) > 0);
+    assert_int_equal(connection.half->arrived(&connection, pattern, 10), 0);
+    assert_int_equal(connection.half->wants(&connection), 0);
+    close_end();
+}
+
+TEST(only_a_driver_ends_the_work_and_only_between_two_messages)
+{
+    OPEN(END_SERVER, "workload=stream", "message=10");
+    assert_int_equal(connection.half->arrived(&connection, pattern, 10), 0);
+    assert_int_equal(engine_peer_ended(&connection), 0);
+    assert_int_equal(connection.half->wants(&connection), 0);
+    close_end();
+
+    OPEN(END_SERVER, "workload=stream", "message=10");
+    assert_int_equal(connection.half->arrived(&connection, pattern, 11), 0);
+    assert_int_equal(engine_peer_ended(&connection), -EPIPE);
+    assert_problem(&connection.problem, PROBLEM_FAILURE,
+                   "the client closed its connection in the middle of a message");
+    close_end();
+
+    OPEN(END_CLIENT, "message=10");
+    assert_int_equal(engine_peer_ended(&connection), -EPIPE);
+    assert_problem(&connection.problem, PROBLEM_FAILURE,
+                   "the server closed its connection before the work was done");
+    close_end();
+}
+
+TEST(what_comes_back_in_a_stream_is_an_error)
+{
+    OPEN(END_CLIENT, "workload=stream", "message=10");
+    assert_int_equal(connection.half->wants(&connection), 0);
+    assert_int_equal(connection.half->arrived(&connection, pattern, 1), -EBADMSG);
+    assert_problem(&connection.problem, PROBLEM_FAILURE, "1 bytes came from the end that only receives");
+    close_end();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_become_whole_across_and_within_arrivals),
+        cmocka_unit_test(wrong_content_is_named_by_its_byte),
+        cmocka_unit_test(bytes_that_nobody_looks_at_only_count),
+        cmocka_unit_test(a_checksum_touches_every_byte),
+        cmocka_unit_test(every_request_that_comes_in_one_read_is_answered),
+        cmocka_unit_test(a_driver_begins_as_many_messages_as_its_budget_holds),
+        cmocka_unit_test(a_deadline_that_has_passed_lets_nothing_begin),
+        cmocka_unit_test(a_deadline_is_noticed_however_fast_the_messages_go),
+        cmocka_unit_test(a_request_waits_for_its_whole_reply),
+        cmocka_unit_test(a_follower_stops_at_the_byte_that_it_was_told),
+        cmocka_unit_test(only_a_driver_ends_the_work_and_only_between_two_messages),
+        cmocka_unit_test(what_comes_back_in_a_stream_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
