@@ -67,7 +67,8 @@ def test_a_server_that_goes_away_is_named_within_5_s(words: list[str], number: s
         assert time.monotonic() - began < WITHIN_S
         assert client.returncode == 1
         record = json.loads(out)
-        assert (record["status"], record["phase"]) == ("failed", "run")
+        # to a client that receives, the end of a killed server's stream may look like a half-close
+        assert record["status"] == "failed" and record["phase"] in ("run", "report")
         assert "server" in record["reason"] and record["peer"] == server.address
         assert error.count("\n") == 1
         server.process.kill()

@@ -15,6 +15,7 @@ struct side {
     size_t out_size, out_sent; /* sealed records, and how much of them is gone */
     size_t taken;              /* strict: bytes of the caller's that are in the record that is on its way */
     const void *offered;       /* strict: where they stood, NULL for several vectors */
+    bool blocked;              /* holding: the group before is not out yet */
     size_t in_size, in_read;   /* of the record that is coming in; of its payload that was delivered */
 };
 
@@ -63,11 +64,13 @@ static int records_flush(struct connection *connection)
 
         if (sent < 0) {
             records_blocked += sent == -EAGAIN;
+            side->blocked = true;
             return (int)sent;
         }
         side->out_sent += (size_t)sent;
     }
     side->out_sent = side->out_size = 0;
+    side->blocked = false;
     return 0;
 }
 
@@ -105,6 +108,7 @@ static ssize_t strict_sendv(struct connection *connection, struct iovec *vectors
 static ssize_t holding_send(struct connection *connection, const void *data, size_t size, int flags)
 {
     (void)flags;
+    assert_false(side_of(connection)->blocked); /* the next group must wait */
     for (size_t done = 0, part; done < size; done += part) {
         part = size - done < RECORD_MAX ? size - done : RECORD_MAX;
         seal(side_of(connection), (const uint8_t *)data + done, part);
