@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text is an address or is none; one with a numeric host is spelled so that it reads back as the same. */
+#include "text.h"
+
 #include "transport/address.h"
 
 #include <netdb.h>
@@ -40,7 +42,7 @@ static void check_spelling(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = strndup((const char *)data, size);
+    char *text = text_of(data, size);
     struct problem problem = {0};
     struct address address;
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text is a message or is refused; a message spelled canonically is the same message. */
+#include "text.h"
+
 #include "plan/message.h"
 
 #include <stdlib.h>
@@ -16,7 +18,7 @@ static void compare(const struct shape *a, const struct shape *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = strndup((const char *)data, size);
+    char *text = text_of(data, size);
     struct problem problem = {0};
     struct shape shape, again;
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any lines are words of a plan or are refused; the words of a plan, given again, are the same plan. */
+#include "text.h"
+
 #include "base/cleanup.h"
 #include "plan/expand.h"
 #include "plan/plan.h"
@@ -77,7 +79,7 @@ static void check_rest(const struct plan *plan)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    CLEANUP_FREE char *text = strndup((const char *)data, size);
+    CLEANUP_FREE char *text = text_of(data, size);
     const char *words[WORDS_MAX];
     struct problem problem = {0};
     struct plan plan;

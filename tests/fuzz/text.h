@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef UNCORK_TESTS_FUZZ_TEXT_H
+#define UNCORK_TESTS_FUZZ_TEXT_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The input as a text, which the caller frees. The bytes have no end of their own, so this is not strndup(3).
+ */
+static inline char *text_of(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+
+    if (!text)
+        abort();
+    memcpy(text, data, size);
+    text[size] = '\0';
+    return text;
+}
+
+#endif
