@@ -102,7 +102,10 @@ def test_a_client_beyond_the_last_place_is_told_so() -> None:
         assert "64 clients" in Channel(server.address).receive()["text"]
         for channel in waiting:
             channel.close()
-        assert works(server.address)
+        for _ in range(50):  # it notices each by itself
+            if works(server.address):
+                return
+        raise AssertionError("the places were not given back")
 
 
 @pytest.mark.parametrize(
