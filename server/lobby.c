@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lobby.h"
 
+#include "transport/sockets.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +123,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     int fd;
 
     (void)status, (void)events;
-    while ((fd = accept4(lobby->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+    while ((fd = sockets_accept(lobby->fd)) >= 0)
         welcome(lobby, fd);
 }
 

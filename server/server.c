@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/version.h"
 #include "limits.h"
+#include "transport/sockets.h"
 
 #include <jansson.h>
 #include <signal.h>
@@ -48,7 +49,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     int fd;
 
     (void)status, (void)events;
-    while ((fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+    while ((fd = sockets_accept(server->fd)) >= 0) {
         session_create(server, fd);
     }
 }

@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import socket
 import struct
+import time
+from pathlib import Path
 
 import pytest
 from control import Channel, connect, data_join, long_value_receive, plan_send
@@ -160,6 +164,29 @@ def test_what_is_over_a_limit_is_refused_and_not_tried(words: list[str], limit: 
         assert answer["type"] == "refused"
         assert limit in answer["text"]
         assert works(server.address)
+
+
+def test_a_server_without_descriptors_stays_idle_and_recovers() -> None:
+    with server_started() as server:
+        files = len(os.listdir(f"/proc/{server.pid}/fd"))
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (files + 3, 4096))
+        crowd = [connect(server.address) for _ in range(40)]
+        time.sleep(0.3)
+        before = cpu_seconds(server.pid)
+        time.sleep(0.5)
+        assert cpu_seconds(server.pid) - before < 0.2, "it accepts in circles"
+        for connection in crowd:
+            connection.close()
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (1024, 4096))
+        for _ in range(50):
+            if works(server.address):
+                return
+        raise AssertionError("it did not recover")
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_a_second_client_waits_for_its_turn() -> None:

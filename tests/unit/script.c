@@ -9,6 +9,8 @@ static struct script script;
 /* The answer to a call that asks for `size` bytes: how many go, or -1 with errno. */
 static ssize_t answer(size_t size)
 {
+    /* nothing counts as sent that is held back, not even for a moment */
+    assert_true(script.connection.queue.flushed_bytes <= script.loose);
     if (script.made++ != script.odd || !script.odd_answer)
         return (ssize_t)size;
     script.asked_oddly = true;
@@ -135,7 +137,7 @@ int script_push(struct script *opened)
     assert_true(queue->flushed_bytes <= queue->accepted_bytes);
     assert_true(queue->flushed_messages <= queue->accepted_messages);
     assert_true(opened->sent <= queue->accepted_bytes);
-    assert_true(queue->flushed_bytes <= opened->loose); /* nothing counts as sent that is held back */
+    assert_true(queue->flushed_bytes <= opened->loose);
     assert_true((result == 0) == queue_is_idle(queue));
     return result;
 }

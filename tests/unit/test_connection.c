@@ -204,6 +204,16 @@ TEST(what_comes_back_in_a_stream_is_an_error)
     close_end();
 }
 
+TEST(more_than_the_reply_that_was_due_is_an_error)
+{
+    OPEN(END_CLIENT, "message=10", "reply=6");
+    connection_set_budget(&connection, UINT64_MAX, 1);
+    connection.half->fill(&connection);
+    assert_int_equal(connection.half->arrived(&connection, pattern, 7), -EBADMSG);
+    assert_problem(&connection.problem, PROBLEM_FAILURE, "7 bytes came of a reply of which 6 were due");
+    close_end();
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -218,6 +228,7 @@ int main(void)
         cmocka_unit_test(a_request_waits_for_its_whole_reply),
         cmocka_unit_test(a_follower_stops_at_the_byte_that_it_was_told),
         cmocka_unit_test(only_a_driver_ends_the_work_and_only_between_two_messages),
+        cmocka_unit_test(more_than_the_reply_that_was_due_is_an_error),
         cmocka_unit_test(what_comes_back_in_a_stream_is_an_error),
     };
 

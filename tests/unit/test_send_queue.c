@@ -121,6 +121,28 @@ TEST(a_flush_covers_only_what_was_accepted)
     queue_close(&queue);
 }
 
+TEST(a_group_end_is_reached_with_its_last_byte_and_left_by_the_flush)
+{
+    struct send_queue queue = open_queue(4);
+
+    assert_false(queue_at_group_end(&queue));
+    append(&queue, 0, 2, 0);
+    append(&queue, 2, 2, GROUP);
+    append(&queue, 4, 2, MESSAGE);
+    assert_false(queue_at_group_end(&queue));
+    queue_accept(&queue, 2); /* between two fragments of the group */
+    assert_false(queue_at_group_end(&queue));
+    queue_accept(&queue, 1);
+    assert_false(queue_at_group_end(&queue));
+    queue_accept(&queue, 1);
+    assert_true(queue_at_group_end(&queue));
+    queue_flush(&queue);
+    assert_false(queue_at_group_end(&queue));
+    queue_accept(&queue, 1);
+    assert_false(queue_at_group_end(&queue));
+    queue_close(&queue);
+}
+
 struct owner {
     const uint8_t *released[64];
     size_t count;
@@ -276,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_message_counts_as_accepted_with_its_last_byte),
         cmocka_unit_test(accepted_flushed_and_released_are_three_facts),
         cmocka_unit_test(a_flush_covers_only_what_was_accepted),
+        cmocka_unit_test(a_group_end_is_reached_with_its_last_byte_and_left_by_the_flush),
         cmocka_unit_test(the_owner_is_told_of_every_released_fragment_in_order_and_once),
         cmocka_unit_test(a_partly_accepted_fragment_is_not_released),
         cmocka_unit_test(gathering_never_crosses_the_end_of_a_group),
