@@ -13,7 +13,7 @@
 
 /* Bytes over loopback arrive in microseconds; a cork holds them for 200 ms. */
 #define HELD_AFTER_MS 5
-#define ARRIVES_WITHIN_MS 1000
+#define ARRIVES_WITHIN_MS 150 /* sooner than a cork gives up by itself */
 
 struct pair {
     struct calls from;
@@ -103,7 +103,7 @@ static bool probe_one(const struct transport *transport, const struct probe *pro
     return holds;
 }
 
-#define TRANSPORTS_MAX 16
+#define TRANSPORTS_MAX 16 /* whose answers are kept; beyond, the last place is used again */
 
 unsigned probe_capabilities(const struct transport *transport, unsigned wanted)
 {
@@ -115,8 +115,10 @@ unsigned probe_capabilities(const struct transport *transport, unsigned wanted)
 
     if (!transport->pair)
         return wanted; /* nothing happens in calls that return at once, so nothing can be missing */
-    while (known[at].transport && known[at].transport != transport)
+    while (at < TRANSPORTS_MAX - 1 && known[at].transport && known[at].transport != transport)
         at++;
+    if (known[at].transport != transport)
+        known[at].asked = known[at].found = 0;
     known[at].transport = transport;
     for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
         unsigned capability = probes[i].capability;
