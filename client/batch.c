@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "connection/legality.h"
+#include "print.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -90,18 +91,9 @@ int batch_refuse_unused(const struct plan *plan, struct problem *problem)
                          json_string_value(json_array_get(unused, 0)));
 }
 
-static int print_line(json_t *stolen, struct problem *problem)
-{
-    CLEANUP_JSON json_t *line = stolen;
-
-    if (json_dumpf(line, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
-        return problem_failure(problem, "cannot write to standard output: %s", strerror(errno));
-    return 0;
-}
-
 static int print_end(const struct batch *batch, struct problem *problem)
 {
-    return print_line(json_pack("{s:I}", "end", (json_int_t)batch->count), problem);
+    return print_json(json_pack("{s:I}", "end", (json_int_t)batch->count), problem);
 }
 
 int batch_run(const struct batch *batch, struct client *client, struct problem *problem)
@@ -116,7 +108,7 @@ int batch_run(const struct batch *batch, struct client *client, struct problem *
             json_decref(record);
             return problem_failure(problem, "standard input was closed");
         }
-        if (!record || print_line(record, problem) < 0)
+        if (!record || print_json(record, problem) < 0)
             return -1;
     }
     return print_end(batch, problem);
@@ -145,7 +137,7 @@ int batch_check(const struct batch *batch, struct problem *problem)
                                 json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
         if (check_ends(plan, &why) < 0)
             json_object_set_new(line, "unsupported", json_string(why.text));
-        if (print_line(line, problem) < 0)
+        if (print_json(line, problem) < 0)
             return -1;
     }
     return print_end(batch, problem);

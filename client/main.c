@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "list.h"
 #include "plan/expand.h"
+#include "print.h"
 #include "run.h"
 #include "transport/probe.h"
 
@@ -45,17 +46,6 @@ struct words {
 static bool is_word(const char *argument)
 {
     return strchr(argument, '=') != NULL;
-}
-
-static int print_json(json_t *stolen, struct problem *problem)
-{
-    CLEANUP_JSON json_t *json = stolen;
-
-    if (!json)
-        return -1;
-    if (json_dumpf(json, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
-        return problem_failure(problem, "cannot write to standard output: %s", strerror(errno));
-    return 0;
 }
 
 /* Whole or not at all: written beside the file and renamed. */

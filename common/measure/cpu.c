@@ -31,7 +31,6 @@ static int event_open(enum cpu_event event)
     return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-#define RUSAGE_OF_THREAD RUSAGE_THREAD
 #else
 static int event_open(enum cpu_event event)
 {
@@ -39,9 +38,6 @@ static int event_open(enum cpu_event event)
     return -1;
 }
 
-#ifdef RUSAGE_THREAD
-#define RUSAGE_OF_THREAD RUSAGE_THREAD
-#endif
 #endif
 
 static const char *const event_names[CPU_EVENT_COUNT] = {
@@ -88,10 +84,8 @@ void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading)
     *reading = (struct cpu_reading){0};
     reading->migrations = read_migrations();
     clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* brings the account of a running thread up to date */
-#ifdef RUSAGE_OF_THREAD
-    getrusage(RUSAGE_OF_THREAD, &usage);
-#else
-    getrusage(RUSAGE_SELF, &usage);
+#ifdef RUSAGE_THREAD
+    reading->known = getrusage(RUSAGE_THREAD, &usage) == 0;
 #endif
     reading->user_ns = timeval_ns(&usage.ru_utime);
     reading->system_ns = timeval_ns(&usage.ru_stime);

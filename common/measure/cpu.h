@@ -15,6 +15,7 @@ struct cpu_meter {
 };
 
 struct cpu_reading {
+    bool known; /* false where the system counts processes only */
     uint64_t user_ns, system_ns, voluntary_switches, forced_switches;
     int64_t migrations; /* -1 where the system does not tell */
     uint64_t events[CPU_EVENT_COUNT];
@@ -27,7 +28,8 @@ void cpu_meter_open(struct cpu_meter *meter, bool events);
 void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading);
 void cpu_meter_close(struct cpu_meter *meter);
 
-/* The `cpu` object of a thread in the record: after less before, absent where not counted. New reference. */
+/* The `cpu` object of a thread in the record: after less before, absent where not counted, NULL where nothing
+ * is. New reference. */
 json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *after);
 
 /* All CPUs of the machine since boot, from /proc/stat. */

@@ -94,7 +94,7 @@ bool cores_allow(const struct cores *cores, int cpu)
     return false;
 }
 
-int cores_take(const struct cores *cores, int from, int to, struct place_list *cpus)
+void cores_take(const struct cores *cores, int from, int to, struct place_list *cpus)
 {
     bool more = true;
 
@@ -108,5 +108,4 @@ int cores_take(const struct cores *cores, int from, int to, struct place_list *c
             more = true;
         }
     }
-    return 0;
 }

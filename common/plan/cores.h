@@ -21,8 +21,8 @@ int cores_read(struct cores *cores);
 
 bool cores_allow(const struct cores *cores, int cpu);
 
-/* The CPUs of cores `from` up to before `to`: first one of each core, then their siblings. Returns 0. */
-int cores_take(const struct cores *cores, int from, int to, struct place_list *cpus);
+/* The CPUs of cores `from` up to before `to`: first one of each core, then their siblings. */
+void cores_take(const struct cores *cores, int from, int to, struct place_list *cpus);
 
 /* Pins the calling thread. 0 only if it runs there now (some systems say yes and do nothing); else a negative
  * errno value. */

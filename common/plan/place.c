@@ -93,11 +93,15 @@ static int take_half(const struct cores *cores, int list, bool remote, struct pl
 {
     int half = cores->count / 2;
 
-    if (remote)
-        return cores_take(cores, 0, cores->count, cpus);
-    if (half == 0)
+    if (!remote && half == 0)
         return problem_unsupported(problem, "place=apart needs two cores and this process may use only one");
-    return list == 0 ? cores_take(cores, 0, half, cpus) : cores_take(cores, half, cores->count, cpus);
+    if (remote)
+        cores_take(cores, 0, cores->count, cpus);
+    else if (list == 0)
+        cores_take(cores, 0, half, cpus);
+    else
+        cores_take(cores, half, cores->count, cpus);
+    return 0;
 }
 
 int place_cpus(const struct place *place, int list, bool remote, struct place_list *cpus,

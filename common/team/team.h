@@ -103,6 +103,7 @@ void team_give(struct team *team, size_t index, int fd);
 /* Starts the threads. 0, or -1 with a failure. */
 int team_start(struct team *team, struct problem *problem);
 
+/* Lets the threads go on; with RELEASE_GO the driver's interval begins. */
 void team_release(struct team *team, enum release release);
 
 /* Driver, after STAGE_WARMED: at how many bytes connection `index` will have ended its warm-up. */
