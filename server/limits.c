@@ -2,32 +2,42 @@
 #include "limits.h"
 
 #include "base/units.h"
+#include "connection/send_queue.h"
+#include "engine/engine.h"
+#include "strategy/strategy.h"
 
 #include <inttypes.h>
 
-static uint64_t memory_per_connection(const struct plan *plan)
+/* Of buffers; what a strategy copies into comes on top. */
+static uint64_t memory_of(const struct plan *plan)
 {
     const struct end_plan *own = &plan->ends[END_SERVER];
     const struct shape *outgoing = plan_outgoing(plan, END_SERVER);
-    uint64_t bytes = plan_incoming(plan, END_SERVER) ? own->chunk_bytes : 0;
+    uint64_t per_thread = plan_incoming(plan, END_SERVER) ? own->chunk_bytes : 0, per_connection = 0;
 
-    if (outgoing)
-        bytes += own->source_bytes + outgoing->longest_fragment + outgoing->longest_group +
-                 16 * (uint64_t)outgoing->count;
-    return bytes;
+    if (outgoing) {
+        size_t longest = plan_longest_group(plan, END_SERVER);
+        size_t (*state_size)(size_t) = plan_strategy(plan, END_SERVER)->strategy->state_size;
+
+        per_thread += own->source_bytes + outgoing->longest_fragment;
+        per_connection +=
+            sizeof(struct fragment) * outgoing->count * plan->window + (state_size ? state_size(longest) : 0);
+    }
+    return engine_threads(plan, END_SERVER) * per_thread + plan->connections * per_connection;
 }
 
 int limits_check(const struct plan *plan, struct problem *problem)
 {
-    uint64_t memory = memory_per_connection(plan);
+    uint64_t threads = engine_threads(plan, END_SERVER);
     char text[UNITS_TEXT_MAX];
 
-    if (plan->connections > LIMIT_THREADS)
-        return problem_failure(
-            problem, "connections=%" PRIu64 ": this server starts at most %" PRIu64 " threads a session",
-            plan->connections, LIMIT_THREADS);
+    if (threads > LIMIT_THREADS)
+        return problem_failure(problem,
+                               "connections=%" PRIu64 ": this server starts at most %" PRIu64
+                               " threads a session; engine=poll needs fewer",
+                               plan->connections, LIMIT_THREADS);
     units_format_size(text, LIMIT_MEMORY);
-    if (memory > LIMIT_MEMORY / plan->connections)
+    if (memory_of(plan) > LIMIT_MEMORY)
         return problem_failure(
             problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
             plan->connections, text);

@@ -76,7 +76,6 @@ static void admit(struct guest *guest)
     guest->fd = -1;
     uv_poll_stop(&guest->poll);
     dismiss(guest, false);
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     lobby->events->joined(lobby->owner, index, fd);
 }
 

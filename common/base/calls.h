@@ -14,14 +14,16 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-enum call_path { CALL_WRITES, CALL_READS };
+enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS };
 
 /* Kind, name as the kernel and strace spell it, path. */
 #define CALL_KINDS(X)                                                                                        \
     X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
     X(CALL_SENDMSG, "sendmsg", CALL_WRITES)                                                                  \
     X(CALL_SETSOCKOPT, "setsockopt", CALL_WRITES)                                                            \
-    X(CALL_RECVFROM, "recvfrom", CALL_READS)
+    X(CALL_RECVFROM, "recvfrom", CALL_READS)                                                                 \
+    X(CALL_EPOLL_WAIT, "epoll_wait", CALL_WAITS)                                                             \
+    X(CALL_PPOLL, "ppoll", CALL_WAITS)
 
 #define CALL_ENUM(kind, name, path) kind,
 enum call_kind { CALL_KINDS(CALL_ENUM) CALL_KIND_COUNT };

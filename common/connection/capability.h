@@ -21,4 +21,7 @@ enum capability { CAPABILITIES(CAPABILITY_BIT) };
 
 #define CAPABILITY_COUNT 5
 
+/* Those that an engine gives, not the connection. */
+#define CAPABILITIES_OF_ENGINES 0u
+
 #endif

@@ -18,40 +18,31 @@
 
 static int open_sending(struct connection *connection)
 {
-    const struct strategy_choice *choice = plan_strategy(connection->plan, connection->end);
-    const struct shape *shape = connection->outgoing;
-    size_t state = choice->strategy->state_size ? choice->strategy->state_size(shape) : 0;
+    const struct plan *plan = connection->plan;
+    const struct strategy_choice *choice = plan_strategy(plan, connection->end);
+    const struct strategy *strategy = choice->strategy;
+    size_t state = strategy->state_size ? strategy->state_size(plan_longest_group(plan, connection->end)) : 0;
 
-    connection->strategy = choice->strategy;
+    connection->strategy = strategy;
     connection->strategy_parameter = choice->parameter;
+    connection->source_position =
+        source_start(&connection->bench->source, connection->number, plan->connections);
     if (state && !(connection->strategy_state = calloc(1, state)))
         return -ENOMEM;
-    if (queue_open(&connection->queue, shape->count) < 0)
-        return -ENOMEM;
-    return source_open(&connection->source, shape->longest_fragment,
-                       connection->plan->ends[connection->end].source_bytes, connection->plan->verify);
+    return queue_open(&connection->queue, connection->outgoing->count * plan->window);
 }
 
-static int open_receiving(struct connection *connection)
+int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd)
 {
-    const struct end_plan *own = &connection->plan->ends[connection->end];
-
-    connection->reading = own->reading;
-    connection->chunk_size = own->chunk_bytes;
-    connection->chunk = malloc(own->chunk_bytes);
-    if (!connection->chunk)
-        return -ENOMEM;
-    memset(connection->chunk, 0, own->chunk_bytes); /* makes the pages present */
-    return 0;
-}
-
-int connection_open(struct connection *connection, const struct plan *plan, enum end end, int fd)
-{
-    int result = 0;
+    const struct plan *plan = bench->plan;
+    enum end end = bench->end;
+    size_t state;
 
     connection->plan = plan;
+    connection->bench = bench;
     connection->end = end;
-    connection->drives = plan_driver(plan) == end;
+    connection->number = number;
+    connection->drives = plan_drives(plan, end);
     connection->calls.table = plan->transport->calls;
     if (fd >= 0)
         connection->calls.fd = fd;
@@ -59,24 +50,20 @@ int connection_open(struct connection *connection, const struct plan *plan, enum
     connection->half = plan_half(plan, end);
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
+    connection->reading = connection->incoming ? plan->ends[end].reading : NULL;
     atomic_store(&connection->stop_bytes, UINT64_MAX);
-    if (connection->half->state_size && !(connection->half_state = calloc(1, connection->half->state_size)))
+    state = connection->half->state_size ? connection->half->state_size(plan) : 0;
+    if (state && !(connection->half_state = calloc(1, state)))
         return -ENOMEM;
-    if (connection->outgoing)
-        result = open_sending(connection);
-    if (result == 0 && connection->incoming)
-        result = open_receiving(connection);
-    return result;
+    return connection->outgoing ? open_sending(connection) : 0;
 }
 
 void connection_close(struct connection *connection)
 {
     queue_close(&connection->queue);
-    source_close(&connection->source);
     free(connection->strategy_state);
     free(connection->half_state);
-    free(connection->chunk);
-    connection->strategy_state = connection->half_state = connection->chunk = NULL;
+    connection->strategy_state = connection->half_state = NULL;
 }
 
 void connection_restart_arrivals(struct connection *connection)
@@ -105,7 +92,7 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
         size_t agree = pattern_compare(data, size, arrivals->bytes);
 
         if (agree != size) {
-            problem_failure(&connection->problem,
+            problem_failure(&connection->bench->problem,
                             "the %s received wrong content at byte %" PRIu64 " of the stream",
                             end_names[connection->end], arrivals->bytes + agree);
             return -EBADMSG;
@@ -119,6 +106,7 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
 int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct arrivals *arrivals = &connection->arrivals;
+    struct workbench *bench = connection->bench;
     uint64_t whole = 0;
 
     if (data && inspect(connection, data, size) < 0)
@@ -130,59 +118,68 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
         arrivals->partial %= connection->incoming->bytes;
         arrivals->messages += whole;
     }
-    samples_count(connection->samples, whole, size);
+    samples_count(&bench->samples, whole, size);
     if (connection->half->clocks && (whole || !arrivals->first_ns)) {
-        connection->now_ns = clock_now_ns();
+        bench->now_ns = clock_now_ns();
         if (!arrivals->first_ns) {
-            arrivals->first_ns = connection->now_ns;
+            arrivals->first_ns = bench->now_ns;
             arrivals->first_bytes = size;
         }
-        arrivals->last_ns = connection->now_ns;
+        arrivals->last_ns = bench->now_ns;
     }
     return (int64_t)whole;
 }
 
-void connection_append_message(struct connection *connection)
+uint64_t connection_room(const struct connection *connection)
+{
+    const struct send_queue *queue = &connection->queue;
+    uint64_t window = connection->plan->window, count = connection->outgoing->count, room;
+
+    if (window == 1)
+        return queue_has_room(queue, count);
+    room = (queue->mask + 1 - (queue->appended - queue->released)) / count;
+    return room < window ? room : window;
+}
+
+void connection_append(struct connection *connection, uint64_t messages)
 {
     const struct shape *shape = connection->outgoing;
+    const struct source *source = &connection->bench->source;
 
-    for (uint32_t i = 0; i < shape->count; i++) {
-        const struct shape_fragment *fragment = &shape->fragments[i];
+    while (messages--) {
+        for (uint32_t i = 0; i < shape->count; i++) {
+            const struct shape_fragment *fragment = &shape->fragments[i];
+            bool joined = messages && fragment->marks & FRAGMENT_ENDS_MESSAGE;
 
-        queue_append(&connection->queue, source_take(&connection->source, fragment->size), fragment->size,
-                     fragment->marks);
+            queue_append(&connection->queue,
+                         source_take(source, &connection->source_position, fragment->size), fragment->size,
+                         joined ? FRAGMENT_ENDS_MESSAGE : fragment->marks);
+        }
     }
 }
 
-void connection_set_budget(struct connection *connection, uint64_t deadline_ns, uint64_t messages)
+static void look_at_clock(struct workbench *bench)
 {
-    connection->budget = (struct budget){.deadline_ns = deadline_ns, .messages = messages, .stride = 1};
-    connection->now_ns = clock_now_ns();
-}
+    uint64_t now = clock_now_ns(), passed = now - bench->now_ns;
 
-static void look_at_clock(struct connection *connection)
-{
-    struct budget *budget = &connection->budget;
-    uint64_t now = clock_now_ns(), passed = now - connection->now_ns;
-
-    if (passed < STRIDE_SHORT_NS && budget->stride < STRIDE_MAX)
-        budget->stride *= 2;
+    if (passed < STRIDE_SHORT_NS && bench->stride < STRIDE_MAX)
+        bench->stride *= 2;
     else if (passed > STRIDE_LONG_NS)
-        budget->stride = 1;
-    budget->unchecked = 0;
-    connection->now_ns = now;
+        bench->stride = 1;
+    bench->unchecked = 0;
+    bench->now_ns = now;
 }
 
 bool connection_may_begin(struct connection *connection, bool read_clock)
 {
-    struct budget *budget = &connection->budget;
+    struct workbench *bench = connection->bench;
 
-    if (!budget->messages)
+    if (!connection->messages_left)
         return false;
-    if (read_clock && budget->deadline_ns != UINT64_MAX && ++budget->unchecked >= budget->stride)
-        look_at_clock(connection);
-    if (connection->now_ns >= budget->deadline_ns)
+    if (read_clock && bench->deadline_ns != UINT64_MAX && ++bench->unchecked >= bench->stride)
+        look_at_clock(bench);
+    if (bench->now_ns >= bench->deadline_ns)
         return false;
-    budget->messages--;
+    connection->messages_left--;
     return true;
 }

@@ -16,20 +16,10 @@
 #include "base/calls.h"
 #include "base/problem.h"
 #include "connection/send_queue.h"
-#include "connection/source.h"
-#include "measure/histogram.h"
-#include "measure/samples.h"
+#include "connection/workbench.h"
 #include "plan/plan.h"
 
 #include <stdatomic.h>
-
-/* How much a driver may still begin in this phase. */
-struct budget {
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC; UINT64_MAX for fixed work */
-    uint64_t messages;    /* left; UINT64_MAX for timed work */
-    uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
-    uint32_t stride;      /* messages to begin between two comparisons */
-};
 
 /* What came in. Cumulative since the connection began, but for the two moments. */
 struct arrivals {
@@ -43,8 +33,10 @@ struct arrivals {
 
 struct connection {
     const struct plan *plan;
+    struct workbench *bench; /* what it shares with the others of its thread */
     enum end end;
     bool drives;
+    uint64_t number; /* among all connections of the run */
 
     struct calls calls;
     const struct security *security;
@@ -55,27 +47,20 @@ struct connection {
     uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
 
     struct send_queue queue;
-    struct source source;
     const struct shape *outgoing, *incoming; /* NULL on an end that does not send, receive */
-
-    uint8_t *chunk; /* receive buffer of chunk_size bytes */
-    size_t chunk_size;
+    size_t source_position;
     struct arrivals arrivals;
-    struct budget budget;
-    uint64_t now_ns; /* the data thread's last look at the clock */
-
-    struct histogram *latency; /* of the thread; NULL where this end times nothing */
-    struct samples *samples;   /* of the thread */
+    uint64_t messages_left; /* that a driver may begin in this phase; UINT64_MAX for timed work */
 
     _Atomic uint64_t
-        stop_bytes;         /* a follower leaves the phase when it has received so many; set by control */
-    bool ended;             /* the peer has half-closed */
-    struct problem problem; /* why the engine came back with an error */
+        stop_bytes;  /* a follower leaves the phase when it has received so many; set by control */
+    bool until_stop; /* where an end drives and follows: the phase ends at stop_bytes, not before */
+    bool ended;      /* the peer has half-closed */
 };
 
-/* Makes `connection`, which must be zeroed but for its descriptor, ready to run on `fd` (-1 for none) by what
- * the plan says of this end. 0 or -ENOMEM. The descriptor stays the caller's. */
-int connection_open(struct connection *connection, const struct plan *plan, enum end end, int fd);
+/* Makes `connection`, which must be zeroed but for its descriptor, ready to run on `fd` (-1: the one it has,
+ * or none) as connection `number` of the run. 0 or -ENOMEM. The descriptor stays the caller's. */
+int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd);
 void connection_close(struct connection *connection);
 
 /* Bytes that this end has received are counted from here on: the next are the first. */
@@ -83,17 +68,24 @@ void connection_restart_arrivals(struct connection *connection);
 
 /* Counts `size` bytes that arrived, verifies and touches them as the plan says (`data` is NULL where the
  * reading delivers none) and reads the clock if a message became whole. Returns the number of messages that
- * became whole, or -EBADMSG with connection->problem. */
+ * became whole, or -EBADMSG with the problem of the workbench. */
 int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size);
 
-/* Appends one message of the outgoing shape from the source; there must be room. */
-void connection_append_message(struct connection *connection);
+/* How many messages may be appended in one go: `window` as far as there is room in the queue. */
+uint64_t connection_room(const struct connection *connection);
 
-/* True while a driver may begin another message; counts it as begun. Reads the clock as seldom as the pace
- * of the messages allows (`read_clock`), or takes connection->now_ns as fresh. */
+/* Appends messages of the outgoing shape from the source, as many as connection_room() says at most. They are
+ * due together: the last group of each and the first of the next are one. */
+void connection_append(struct connection *connection, uint64_t messages);
+
+/* True while a driver may begin another message in this phase; counts it as begun. Reads the clock as seldom
+ * as the pace of the messages allows (`read_clock`), or takes that of the workbench as fresh. */
 bool connection_may_begin(struct connection *connection, bool read_clock);
 
-/* Restarts the budget of a phase. */
-void connection_set_budget(struct connection *connection, uint64_t deadline_ns, uint64_t messages);
+/* True while a driver has not come to the end of its phase, by the last look at the clock. */
+static inline bool connection_goes_on(const struct connection *connection)
+{
+    return connection->messages_left && connection->bench->now_ns < connection->bench->deadline_ns;
+}
 
 #endif

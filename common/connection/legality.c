@@ -28,26 +28,40 @@ static int check_needs(const char *word, const struct variant *variant, unsigned
     return 0;
 }
 
+static int check_sending(const struct plan *plan, enum end end, const struct engine *engine,
+                         struct problem *problem)
+{
+    const struct strategy_choice *choice = plan_strategy(plan, end);
+    const char *word = choice == &plan->write ? "write" : "reply_write";
+
+    return check_needs(word, &choice->strategy->variant, choice->strategy->needs, plan->transport,
+                       plan->security, engine->gives, problem);
+}
+
+static int check_receiving(const struct plan *plan, enum end end, const struct engine *engine,
+                           struct problem *problem)
+{
+    const struct reading *reading = plan->ends[end].reading;
+
+    return check_needs("read", &reading->variant, reading->needs, plan->transport, plan->security,
+                       engine->gives, problem);
+}
+
 int legality_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
 {
-    const struct end_plan *own = &plan->ends[end];
-    const char *word = end == plan_driver(plan) ? "write" : "reply_write";
+    const struct engine *engine = engine_of(plan, end);
     struct place_list cpus;
 
-    if (!plan_has_server(plan) && plan_driver(plan) != END_CLIENT)
-        return problem_unsupported(
-            problem, "direction=receive does not work with transport=%s: no other end is there to send",
-            plan->transport->variant.name);
-    if (plan_outgoing(plan, end)) {
-        const struct strategy *strategy = plan_strategy(plan, end)->strategy;
-
-        if (check_needs(word, &strategy->variant, strategy->needs, plan->transport, plan->security,
-                        own->engine->gives, problem) < 0)
-            return -1;
-    }
-    if (plan_incoming(plan, end) &&
-        check_needs("read", &own->reading->variant, own->reading->needs, plan->transport, plan->security,
-                    own->engine->gives, problem) < 0)
+    if (!plan_has_server(plan) && plan_follows(plan, END_CLIENT))
+        return problem_unsupported(problem,
+                                   "that direction does not work with transport=%s: no other end is there to "
+                                   "send",
+                                   plan->transport->variant.name);
+    if (engine->suits(plan, end, problem) < 0)
+        return -1;
+    if (plan_outgoing(plan, end) && check_sending(plan, end, engine, problem) < 0)
+        return -1;
+    if (plan_incoming(plan, end) && check_receiving(plan, end, engine, problem) < 0)
         return -1;
     return place_cpus(&plan->place, (int)end, remote, &cpus, problem);
 }

@@ -61,7 +61,7 @@ static size_t round_up(size_t size, size_t step)
 
 int source_open(struct source *source, size_t longest, size_t cold, bool verify)
 {
-    *source = (struct source){.period = cold};
+    *source = (struct source){.period = cold, .patterned = verify};
     if (verify)
         source->period = round_up(cold ? cold : 1, PATTERN_PERIOD);
     source->memory = malloc(source->period + longest);
@@ -69,6 +69,13 @@ int source_open(struct source *source, size_t longest, size_t cold, bool verify)
         return -ENOMEM;
     pattern_fill(source->memory, source->period + longest, 0); /* also makes the pages present */
     return 0;
+}
+
+size_t source_start(const struct source *source, uint64_t number, uint64_t count)
+{
+    size_t start = (size_t)(source->period / count * number);
+
+    return source->patterned ? start / PATTERN_PERIOD * PATTERN_PERIOD : start;
 }
 
 void source_close(struct source *source)

@@ -3,8 +3,8 @@
  * The memory that is sent, and what a receiver expects to find in it.
  *
  * A source is `period` bytes of memory that the sender walks through, fragment by fragment, around and
- * around. It continues past the period by the longest fragment, so that no fragment is cut. `source=hot` has
- * a period of one buffer that never moves, `cold:SIZE` one of SIZE.
+ * around; the connections of a thread share it. It continues past the period by the longest fragment, so that
+ * no fragment is cut. `source=hot` has a period of one buffer that never moves, `cold:SIZE` one of SIZE.
  *
  * With verify=on the period is a multiple of PATTERN_PERIOD and the memory holds the pattern: byte n of the
  * stream is pattern byte n mod PATTERN_PERIOD, which both ends know. The period is prime, so a lost, doubled
@@ -21,8 +21,8 @@
 
 struct source {
     uint8_t *memory;
-    size_t period;   /* 0: always send from the beginning */
-    size_t position; /* below the period */
+    size_t period; /* 0: always send from the beginning */
+    bool patterned;
 };
 
 /* Memory for fragments of up to `longest` bytes; `cold` is the size to walk through, 0 for hot. 0 or -ENOMEM.
@@ -30,15 +30,19 @@ struct source {
 int source_open(struct source *source, size_t longest, size_t cold, bool verify);
 void source_close(struct source *source);
 
-/* Where the next `size` bytes stand. */
-static inline const uint8_t *source_take(struct source *source, size_t size)
+/* Where connection `number` of `count` begins: apart from the others, so that none finds in the cache what
+ * another has just sent; with a pattern at its beginning. */
+size_t source_start(const struct source *source, uint64_t number, uint64_t count);
+
+/* Where the next `size` bytes of a walk at `position` (below the period) stand; moves it on. */
+static inline const uint8_t *source_take(const struct source *source, size_t *position, size_t size)
 {
-    const uint8_t *data = source->memory + source->position;
+    const uint8_t *data = source->memory + *position;
 
     if (source->period) {
-        source->position += size;
-        if (source->position >= source->period)
-            source->position %= source->period;
+        *position += size;
+        if (*position >= source->period)
+            *position %= source->period;
     }
     return data;
 }

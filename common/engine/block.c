@@ -5,69 +5,81 @@
  */
 #include "engine/engine.h"
 
-#include "reading/reading.h"
+#include "base/clock.h"
+#include "engine/pause.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "workload/workload.h"
 
-static int receive(struct connection *connection, size_t wanted)
+static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    const uint8_t *data;
-    ssize_t size = connection->reading->read(connection, wanted, &data);
-
-    if (size < 0)
-        return engine_broken(connection, "receive from", (int)size);
-    if (size == 0)
-        return engine_peer_ended(connection);
-    return connection->half->arrived(connection, data, (size_t)size);
+    if (plan_drives(plan, end) && plan_follows(plan, end))
+        return problem_unsupported(problem,
+                                   "engine=block cannot carry direction=both: a thread that waits in send() "
+                                   "does not receive, and two of them wait for each other");
+    if (plan_drives(plan, end) && plan_incoming(plan, end) && plan->depth > 1)
+        return problem_unsupported(
+            problem,
+            "engine=block cannot carry depth=%llu: a thread that waits in send() takes "
+            "no reply, and the other end, which waits to send one, no request",
+            (unsigned long long)plan->depth);
+    return 0;
 }
 
-static int block_run(struct connection *connection, size_t count)
+/* Nothing is due and nothing under way. */
+static int wait_until(struct duty *duty, uint64_t due_ns)
 {
-    (void)count; /* one: one_each */
-    for (;;) {
-        size_t wanted;
-        bool sends;
-        int result;
+    struct workbench *bench = duty->bench;
 
-        connection->half->fill(connection);
-        sends = !queue_is_idle(&connection->queue);
-        if (sends && (result = connection->strategy->push(connection)) < 0)
-            return engine_broken(connection, "send to", result);
-        wanted = connection->half->wants(connection);
-        if (!wanted && !sends)
+    if (bench->plan->pace == PACE_SPIN)
+        pause_spin(bench, due_ns);
+    else if (pause_sleep(bench, duty->connections->calls.fd, due_ns))
+        return engine_receive(duty->connections, 1); /* the end, or what was not due */
+    return 0;
+}
+
+static int block_run(struct duty *duty)
+{
+    struct connection *connection = duty->connections; /* one: one_each */
+    const struct half *half = connection->half;
+
+    for (;;) {
+        int result = 0;
+
+        half->fill(connection);
+        if (!queue_is_idle(&connection->queue)) {
+            result = connection->strategy->push(connection);
+            if (result < 0)
+                return engine_broken(connection, "send to", result);
+            continue; /* more may be due, and the other end may wait for it */
+        }
+        if (half->wants(connection))
+            result = engine_receive(connection, half->wants(connection));
+        else if (half_next(connection) == NEVER)
             return 0;
-        if (wanted && (result = receive(connection, wanted)) < 0)
+        else
+            result = wait_until(duty, half_next(connection));
+        if (result < 0)
             return result;
     }
 }
 
-static int read_to_end(struct connection *connection)
+static int block_finish(struct duty *duty)
 {
-    char byte;
-    ssize_t size = connection->security->recv(connection, &byte, 1, 0);
-
-    if (size < 0)
-        return engine_broken(connection, "receive from", (int)size);
-    if (size == 0)
-        return 0;
-    problem_failure(&connection->problem, "more came back than was due");
-    return -EBADMSG;
-}
-
-static int block_finish(struct connection *connection, size_t count)
-{
+    struct connection *connection = duty->connections;
     int result = connection->security->finish(connection);
 
-    (void)count;
     if (result < 0)
         return engine_broken(connection, "half-close towards", result);
-    return connection->drives ? read_to_end(connection) : 0;
+    while (connection->drives && result == 0)
+        result = engine_take_end(connection);
+    return result < 0 ? result : 0;
 }
 
 const struct engine engine_block = {
     .variant = {"block", "a thread for each connection, in blocking calls"},
     .one_each = true,
+    .suits = suits,
     .run = block_run,
     .finish = block_finish,
 };

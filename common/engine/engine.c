@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/engine.h"
 
+#include "reading/reading.h"
+#include "security/security.h"
+#include "strategy/strategy.h"
 #include "workload/workload.h"
 
 #include <string.h>
@@ -16,23 +19,108 @@ static const struct variant *const variants[] = {
 
 const struct axis engine_axis = {"engine", variants, sizeof variants / sizeof *variants};
 
+/* ---- which one ---- */
+
+static unsigned needs_of(const struct plan *plan, enum end end)
+{
+    unsigned needs = 0;
+
+    if (plan_outgoing(plan, end))
+        needs |= plan_strategy(plan, end)->strategy->needs;
+    if (plan_incoming(plan, end))
+        needs |= plan->ends[end].reading->needs;
+    return needs & CAPABILITIES_OF_ENGINES;
+}
+
+/* A thread for each connection only where as many threads were asked for. */
+static bool is_chosen(const struct engine *engine, const struct plan *plan, enum end end)
+{
+    struct problem ignored = {0};
+
+    if (!engine->run || needs_of(plan, end) & ~engine->gives)
+        return false;
+    if (engine->one_each && plan->ends[end].threads < plan->connections)
+        return false;
+    return engine->suits(plan, end, &ignored) == 0;
+}
+
+const struct engine *engine_of(const struct plan *plan, enum end end)
+{
+    const struct engine *asked = plan->ends[end].engine;
+
+    for (size_t i = 0; !asked->run && i < engine_axis.count; i++) {
+        const struct engine *engine = (const struct engine *)engine_axis.variants[i];
+
+        if (is_chosen(engine, plan, end))
+            return engine;
+    }
+    return asked->run ? asked : &engine_block;
+}
+
+uint64_t engine_threads(const struct plan *plan, enum end end)
+{
+    uint64_t threads = plan->ends[end].threads;
+
+    return engine_of(plan, end)->one_each || threads > plan->connections ? plan->connections : threads;
+}
+
+/* ---- for the engines ---- */
+
+static const char *peer_of(const struct connection *connection)
+{
+    return end_names[connection->end == END_CLIENT ? END_SERVER : END_CLIENT];
+}
+
 int engine_broken(struct connection *connection, const char *doing, int result)
 {
-    enum end peer = connection->end == END_CLIENT ? END_SERVER : END_CLIENT;
-
-    problem_failure(&connection->problem, "the %s could not %s the %s: %s", end_names[connection->end], doing,
-                    end_names[peer], strerror(-result));
+    problem_failure(&connection->bench->problem, "the %s could not %s the %s: %s", end_names[connection->end],
+                    doing, peer_of(connection), strerror(-result));
     return result;
 }
 
 int engine_peer_ended(struct connection *connection)
 {
-    enum end peer = connection->end == END_CLIENT ? END_SERVER : END_CLIENT;
+    bool follows = plan_follows(connection->plan, connection->end);
 
     connection->ended = true;
-    if (!connection->drives && !connection->arrivals.partial)
+    if (follows && !connection->arrivals.partial)
         return 0;
-    problem_failure(&connection->problem, "the %s closed its connection %s", end_names[peer],
-                    connection->drives ? "before the work was done" : "in the middle of a message");
+    problem_failure(&connection->bench->problem, "the %s closed its connection %s", peer_of(connection),
+                    follows ? "in the middle of a message" : "before the work was done");
     return -EPIPE;
+}
+
+int engine_receive(struct connection *connection, size_t wanted)
+{
+    uint8_t byte;
+    const uint8_t *data = &byte;
+    ssize_t size = connection->reading ? connection->reading->read(connection, wanted, &data)
+                                       : connection->security->recv(connection, &byte, 1, 0);
+
+    if (size == -EAGAIN)
+        return -EAGAIN;
+    if (size < 0)
+        return engine_broken(connection, "receive from", (int)size);
+    if (size == 0)
+        return engine_peer_ended(connection);
+    return connection->half->arrived(connection, data, (size_t)size);
+}
+
+int engine_take_end(struct connection *connection)
+{
+    char byte;
+    ssize_t size;
+    int result;
+
+    if (plan_follows(connection->plan, connection->end)) {
+        result = connection->ended ? 0 : engine_receive(connection, connection->bench->chunk_size);
+        return result < 0 ? result : connection->ended;
+    }
+    size = connection->security->recv(connection, &byte, 1, 0);
+    if (size == -EAGAIN || size == 0)
+        return size == 0 ? 1 : -EAGAIN;
+    if (size < 0)
+        return engine_broken(connection, "receive from", (int)size);
+    problem_failure(&connection->bench->problem, "more came back than was due");
+    return -EBADMSG;
 }

@@ -11,29 +11,62 @@
 #include "base/axis.h"
 #include "connection/connection.h"
 
+/* What an engine is given: one thread's connections. */
+struct duty {
+    struct connection *connections;
+    size_t count;
+    struct workbench *bench;
+    void *state; /* the engine's own */
+};
+
 struct engine {
     struct variant variant;
-    unsigned gives; /* capabilities */
-    bool one_each;  /* needs a thread for every connection */
+    unsigned gives;   /* capabilities */
+    bool one_each;    /* needs a thread for every connection */
+    bool nonblocking; /* wants descriptors that do not block */
 
-    /* Runs the connections of one thread until the phase is over for all of them: their workload wants
-     * nothing more and their queue is idle. 0, or a negative errno value with the problem of the connection
-     * that broke. */
-    int (*run)(struct connection *connections, size_t count);
+    /* Whether it can carry this plan at this end. 0, or -1 with an unsupported problem. */
+    int (*suits)(const struct plan *plan, enum end end, struct problem *problem);
 
-    /* Half-closes the connections of one thread. Those that drive then wait for the other end's half-close:
-     * everything they sent has been taken. Returns as run(). */
-    int (*finish)(struct connection *connections, size_t count);
+    /* Before the first phase, in the thread: makes its state. 0 or a negative errno value. NULL: has none. */
+    int (*open)(struct duty *duty);
+    void (*close)(struct duty *duty);
+
+    /* Runs the connections until the phase is over for all of them: their workload wants nothing more and
+     * their queue is idle. 0, or a negative errno value with the problem of the workbench. */
+    int (*run)(struct duty *duty);
+
+    /* Half-closes the connections. Those that drive then wait for the other end's half-close: everything they
+     * sent has been taken. Returns as run(). */
+    int (*finish)(struct duty *duty);
 };
 
 extern const struct axis engine_axis;
 
-/* For the engines: what a result of a strategy ("send to") or a reading ("receive from") means for a person.
- * Sets connection->problem, unless it is set, and returns `result`. */
+/* The engine that runs `end` under this plan: the one that was asked for, or for `auto` the first of the list
+ * that suits and gives what strategy and reading need. */
+const struct engine *engine_of(const struct plan *plan, enum end end);
+
+/* The data threads of `end` under this plan. */
+uint64_t engine_threads(const struct plan *plan, enum end end);
+
+/* ---- for the engines ---- */
+
+/* What a result of a strategy ("send to") or a reading ("receive from") means for a person. Sets the problem
+ * of the workbench, unless it is set, and returns `result`. */
 int engine_broken(struct connection *connection, const char *doing, int result);
 
-/* For the engines: the peer has half-closed. 0, or -EPIPE with a problem if it was not its turn to: only a
- * driver ends the work, and only between two messages. */
+/* Takes at most `wanted` bytes out (one byte on an end that only sends) and hands them to the workload, or
+ * notes the peer's half-close. 0, -EAGAIN, or
+ * what run() returns. */
+int engine_receive(struct connection *connection, size_t wanted);
+
+/* The peer has half-closed. 0, or -EPIPE with a problem if it was not its turn to: only a driver ends the
+ * work, and only between two messages. */
 int engine_peer_ended(struct connection *connection);
+
+/* After the half-close of a connection that drives: takes what is there. 1 when the peer has half-closed too,
+ * 0 when there may be more, -EAGAIN, or what run() returns: bytes that nobody asked for are an error. */
+int engine_take_end(struct connection *connection);
 
 #endif

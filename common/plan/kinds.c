@@ -91,21 +91,31 @@ static char *number_format(uint64_t value, number_formatter *formatter)
     return strdup(text);
 }
 
+static bool is_word_for_zero(const struct word *word, const char *text, uint64_t *field)
+{
+    if (!word->word_for_zero || strcmp(text, word->word_for_zero) != 0)
+        return false;
+    *field = 0;
+    return true;
+}
+
+static char *number_or_word_format(const struct word *word, const void *field, number_formatter *formatter)
+{
+    uint64_t value = *(const uint64_t *)field;
+
+    return word->word_for_zero && !value ? strdup(word->word_for_zero) : number_format(value, formatter);
+}
+
 static int size_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
-    if (word->word_for_zero && !strcmp(text, word->word_for_zero)) {
-        *(uint64_t *)field = 0;
+    if (is_word_for_zero(word, text, field))
         return 0;
-    }
     return number_parse(word, text, field, units_parse_size, units_format_size, "4096, 64K or 1M", problem);
 }
 
 static char *size_format(const struct word *word, const void *field)
 {
-    uint64_t bytes = *(const uint64_t *)field;
-
-    return word->word_for_zero && !bytes ? strdup(word->word_for_zero)
-                                         : number_format(bytes, units_format_size);
+    return number_or_word_format(word, field, units_format_size);
 }
 
 const struct word_kind kind_size = {
@@ -113,13 +123,14 @@ const struct word_kind kind_size = {
 
 static int count_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
+    if (is_word_for_zero(word, text, field))
+        return 0;
     return number_parse(word, text, field, units_parse_count, count_format_text, "100", problem);
 }
 
 static char *count_format(const struct word *word, const void *field)
 {
-    (void)word;
-    return number_format(*(const uint64_t *)field, count_format_text);
+    return number_or_word_format(word, field, count_format_text);
 }
 
 const struct word_kind kind_count = {

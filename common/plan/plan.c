@@ -252,33 +252,54 @@ json_t *plan_words_unused(const struct plan *plan)
 
 /* ---- what follows from the words ---- */
 
-enum end plan_driver(const struct plan *plan)
+static enum role role_of(const struct plan *plan, enum end end)
 {
-    return plan->workload->drives(plan);
+    return plan->workload->role(plan, end);
+}
+
+bool plan_drives(const struct plan *plan, enum end end)
+{
+    return role_of(plan, end) != ROLE_FOLLOWER;
+}
+
+bool plan_follows(const struct plan *plan, enum end end)
+{
+    return role_of(plan, end) != ROLE_DRIVER;
 }
 
 const struct half *plan_half(const struct plan *plan, enum end end)
 {
-    return end == plan_driver(plan) ? &plan->workload->driver : &plan->workload->follower;
+    return &plan->workload->halves[role_of(plan, end)];
 }
 
 const struct shape *plan_outgoing(const struct plan *plan, enum end end)
 {
     if (!plan_half(plan, end)->sends)
         return NULL;
-    return end == plan_driver(plan) ? &plan->message : &plan->reply;
+    return plan_drives(plan, end) ? &plan->message : &plan->reply;
 }
 
 const struct shape *plan_incoming(const struct plan *plan, enum end end)
 {
     if (!plan_half(plan, end)->receives)
         return NULL;
-    return end == plan_driver(plan) ? &plan->reply : &plan->message;
+    return plan_follows(plan, end) ? &plan->message : &plan->reply;
 }
 
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end)
 {
-    return end == plan_driver(plan) ? &plan->write : &plan->reply_write;
+    bool second = plan_drives(plan, END_CLIENT) ? end == END_SERVER : end == END_CLIENT;
+
+    return second ? &plan->reply_write : &plan->write;
+}
+
+size_t plan_longest_group(const struct plan *plan, enum end end)
+{
+    const struct shape *shape = plan_outgoing(plan, end);
+
+    if (shape->groups == 1)
+        return shape->bytes * plan->window;
+    return plan->window == 1 ? shape->longest_group : 2 * shape->longest_group;
 }
 
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index)

@@ -18,7 +18,9 @@
 enum end { END_CLIENT, END_SERVER, END_COUNT };
 extern const char *const end_names[END_COUNT]; /* "client", "server" */
 
-enum direction { DIRECTION_SEND, DIRECTION_RECEIVE };
+enum direction { DIRECTION_SEND, DIRECTION_RECEIVE, DIRECTION_BOTH };
+enum arrival { ARRIVAL_EVEN, ARRIVAL_POISSON };
+enum pace { PACE_SLEEP, PACE_SPIN };
 enum touch { TOUCH_NONE, TOUCH_CHECKSUM };
 enum nodelay { NODELAY_BY_STRATEGY, NODELAY_ON, NODELAY_OFF };
 
@@ -32,7 +34,8 @@ struct strategy_choice {
 
 /* What may differ between the ends: the words that take a prefix. */
 struct end_plan {
-    const struct engine *engine;
+    const struct engine *engine; /* as asked for; engine_of() says which one runs */
+    uint64_t threads;
     const struct reading *reading;
     uint64_t chunk_bytes;
     int touch;                            /* enum touch */
@@ -53,7 +56,11 @@ struct plan {
     int direction; /* enum direction */
     struct shape message, reply;
     struct strategy_choice write, reply_write;
-    uint64_t connections;
+    uint64_t window; /* whole messages that may be joined in one go */
+    uint64_t connections, depth;
+    uint64_t rate; /* requests per second in all; 0: closed loop */
+    int arrival;   /* enum arrival */
+    int pace;      /* enum pace */
     struct place place;
     int verify; /* bool */
     uint64_t spin_ns;
@@ -85,8 +92,15 @@ const struct shape *plan_outgoing(const struct plan *plan, enum end end);
 const struct shape *plan_incoming(const struct plan *plan, enum end end);
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end);
 
-/* The end that drives, and the half of the workload that `end` plays. */
-enum end plan_driver(const struct plan *plan);
+/* Bytes of the longest group that `end` may have to send, joined by `window`. */
+size_t plan_longest_group(const struct plan *plan, enum end end);
+
+/* What `end` does: sends `message` and decides when work begins and ends; takes what the other end drives.
+ * Both ends do both in direction=both. */
+bool plan_drives(const struct plan *plan, enum end end);
+bool plan_follows(const struct plan *plan, enum end end);
+
+/* The half of the workload that `end` plays. */
 const struct half *plan_half(const struct plan *plan, enum end end);
 
 /* Messages that connection number `index` is to move when the work is fixed; UINT64_MAX when it is timed. */

@@ -43,19 +43,40 @@ static bool in_tcp(const struct plan *plan, enum end end)
     return present(plan, end) && plan->transport->counts_segments;
 }
 
+static bool has_replies(const struct plan *plan)
+{
+    return plan->workload->halves[ROLE_DRIVER].receives;
+}
+
 static bool in_stream(const struct plan *plan, enum end end)
 {
-    return present(plan, end) && !plan->workload->driver.receives;
+    return present(plan, end) && !has_replies(plan);
 }
 
 static bool in_request(const struct plan *plan, enum end end)
 {
-    return present(plan, end) && plan->workload->driver.receives;
+    return present(plan, end) && has_replies(plan);
+}
+
+static bool if_both_send(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && (has_replies(plan) || plan->direction == DIRECTION_BOTH);
 }
 
 static bool by_replier(const struct plan *plan, enum end end)
 {
     return end == END_SERVER && in_request(plan, end);
+}
+
+static bool if_paced(const struct plan *plan, enum end end)
+{
+    return in_request(plan, end) && plan->rate;
+}
+
+/* engine=auto looks at them. */
+static bool if_threads_are_chosen(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && !plan->ends[end].engine->one_each;
 }
 
 static bool by_sender(const struct plan *plan, enum end end)
@@ -86,7 +107,9 @@ static bool if_bytes(const struct plan *plan, enum end end)
 /* ---- the list ---- */
 
 static const char *const direction_names[] = {
-    [DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", NULL};
+    [DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", [DIRECTION_BOTH] = "both", NULL};
+static const char *const arrival_names[] = {[ARRIVAL_EVEN] = "even", [ARRIVAL_POISSON] = "poisson", NULL};
+static const char *const pace_names[] = {[PACE_SLEEP] = "sleep", [PACE_SPIN] = "spin", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 static const char *const touch_names[] = {[TOUCH_NONE] = "none", [TOUCH_CHECKSUM] = "checksum", NULL};
 static const char *const nodelay_names[] = {
@@ -101,22 +124,28 @@ const struct word word_list[] = {
     {"transport",   &kind_variant,    "tcp",      OF_PLAN(transport),   .used = always,        .axis = &transport_axis, .help = "what carries the bytes"},
     {"security",    &kind_variant,    "plain",    OF_PLAN(security),    .used = always,        .axis = &security_axis, .help = "what encrypts them"},
     {"workload",    &kind_variant,    "request",  OF_PLAN(workload),    .used = always,        .axis = &workload_axis, .help = "who sends what, and when"},
-    {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     .choices = direction_names, .help = "who sends in a stream, seen from the client"},
+    {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     .choices = direction_names, .help = "who sends in a stream, seen from the client; both: at the same time"},
     {"message",     &kind_message,    "64",       OF_PLAN(message),     .used = always,        .unit = "bytes", .help = "fragments and groups of a message, like 64, 15x2, 16+4K, 32/2x4K"},
     {"reply",       &kind_message,    "1",        OF_PLAN(reply),       .used = in_request,    .unit = "bytes", .help = "fragments and groups of a reply"},
     {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = always,        .axis = &strategy_axis, .help = "strategy of the end that sends message"},
-    {"reply_write", &kind_strategy,   "nodelay",  OF_PLAN(reply_write), .used = in_request,    .axis = &strategy_axis, .help = "strategy of the end that sends reply"},
+    {"reply_write", &kind_strategy,   "nodelay",  OF_PLAN(reply_write), .used = if_both_send,  .axis = &strategy_axis, .help = "strategy of the end that sends reply; in direction=both of the server"},
     {"nodelay",     &kind_choice,     "strategy", OF_END(nodelay),      .used = in_tcp,        .choices = nodelay_names, .help = "TCP_NODELAY in place of the strategy's own"},
+    {"window",      &kind_count,      "1",        OF_PLAN(window),      .used = always,        .minimum = 1, .maximum = 4096, .unit = "messages", .help = "whole messages already due that a strategy may join in one go, never across a /"},
     {"read",        &kind_variant,    "recv",     OF_END(reading),      .used = by_receiver,   .axis = &reading_axis, .help = "how bytes are taken out"},
     {"chunk",       &kind_size,       "64K",      OF_END(chunk_bytes),  .used = by_receiver,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .help = "size of a receive"},
     {"touch",       &kind_choice,     "none",     OF_END(touch),        .used = by_receiver,   .choices = touch_names, .help = "what a receiver computes over the bytes"},
     {"source",      &kind_source,     "hot",      OF_END(source_bytes), .used = by_sender,     .minimum = 1, .maximum = UINT64_C(4) << 30, .unit = "bytes", .help = "memory to send from: hot (one buffer) or cold:SIZE"},
     {"verify",      &kind_choice,     "off",      OF_PLAN(verify),      .used = with_server,   .choices = switch_names, .help = "check the content of every byte, end to end"},
     {"connections", &kind_count,      "1",        OF_PLAN(connections), .used = always,        .minimum = 1, .maximum = 10000, .unit = "connections", .help = "connections in all"},
+    {"threads",     &kind_count,      "1",        OF_END(threads),      .used = if_threads_are_chosen, .minimum = 1, .maximum = 1024, .unit = "threads", .help = "data threads that share the connections; engine=block has one for each"},
+    {"depth",       &kind_count,      "1",        OF_PLAN(depth),       .used = in_request,    .minimum = 1, .maximum = 65536, .unit = "requests", .help = "requests under way on a connection"},
+    {"rate",        &kind_count,      "closed",   OF_PLAN(rate),        .used = in_request,    .minimum = 1, .maximum = 1000000000, .unit = "requests/s", .word_for_zero = "closed", .help = "closed: a request follows a reply; or open loop: requests per second in all, whatever becomes of them"},
+    {"arrival",     &kind_choice,     "even",     OF_PLAN(arrival),     .used = if_paced,      .choices = arrival_names, .help = "pauses between the starts of an open loop"},
+    {"pace",        &kind_choice,     "sleep",    OF_PLAN(pace),        .used = if_paced,      .choices = pace_names, .help = "how an open loop waits for the next start: sleep, or spin on a CPU of its own"},
     {"sndbuf",      &kind_size,       "default",  OF_END(sndbuf_bytes), .used = with_server,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_SNDBUF asked for; default leaves the system's"},
     {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_server,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_RCVBUF asked for; default leaves the system's"},
     {"congestion",  &kind_congestion, "default",  OF_END(congestion),   .used = in_tcp,        .help = "congestion control: default is cubic where there is one, system the machine's"},
-    {"engine",      &kind_variant,    "block",    OF_END(engine),       .used = always,        .axis = &engine_axis, .help = "who waits"},
+    {"engine",      &kind_variant,    "auto",     OF_END(engine),       .used = always,        .axis = &engine_axis, .help = "who waits"},
     {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always,        .help = "CPUs of the threads: apart, together, free, or client/server like 0.2/1.3"},
     {"spin",        &kind_duration,   "0s",       OF_PLAN(spin_ns),     .used = by_replier,    .minimum = 0, .maximum = 1000000000, .unit = "duration", .help = "the replier burns so long per message: for tests of the statistics"},
     {"perf",        &kind_choice,     "off",      OF_END(perf),         .used = always,        .choices = switch_names, .help = "count cycles and instructions by perf_event_open(2), which slows every switch of threads"},

@@ -4,10 +4,10 @@
 
 static ssize_t read_chunk(struct connection *connection, size_t limit, const uint8_t **data)
 {
-    size_t size = limit < connection->chunk_size ? limit : connection->chunk_size;
+    size_t size = limit < connection->bench->chunk_size ? limit : connection->bench->chunk_size;
 
-    *data = connection->chunk;
-    return connection->security->recv(connection, connection->chunk, size, 0);
+    *data = connection->bench->chunk;
+    return connection->security->recv(connection, connection->bench->chunk, size, 0);
 }
 
 const struct reading reading_recv = {

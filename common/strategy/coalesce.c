@@ -11,9 +11,9 @@ struct copy {
     uint8_t bytes[];
 };
 
-static size_t state_size(const struct shape *shape)
+static size_t state_size(size_t longest_group)
 {
-    return sizeof(struct copy) + shape->longest_group;
+    return sizeof(struct copy) + longest_group;
 }
 
 static void copy_group(struct send_queue *queue, struct copy *copy)

@@ -11,9 +11,9 @@ struct cork {
     bool held; /* the cork is on: off again before the group counts as flushed */
 };
 
-static size_t state_size(const struct shape *shape)
+static size_t state_size(size_t longest_group)
 {
-    (void)shape;
+    (void)longest_group;
     return sizeof(struct cork);
 }
 

@@ -20,8 +20,8 @@ struct strategy {
     unsigned needs; /* capabilities */
     bool nodelay;   /* TCP_NODELAY that belongs to it */
 
-    /* Bytes of state for groups as long as those of `shape`; NULL: none. */
-    size_t (*state_size)(const struct shape *shape);
+    /* Bytes of state for groups of at most `longest_group` bytes; NULL: none. */
+    size_t (*state_size)(size_t longest_group);
 
     /*
      * Moves what it can from the queue towards the wire and flushes at every group end. To be called again

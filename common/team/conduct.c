@@ -38,7 +38,7 @@ static int learn_stops(struct conduct *conduct, const json_t *body, struct probl
     const json_t *bytes = json_object_get(body, "bytes"), *value;
     size_t i;
 
-    if (conduct->team->drives || json_array_size(bytes) == 0 || first < 0 ||
+    if (!conduct->team->follows || json_array_size(bytes) == 0 || first < 0 ||
         (size_t)first != conduct->stops_known ||
         (size_t)first + json_array_size(bytes) > conduct->team->connection_count)
         return problem_failure(problem,

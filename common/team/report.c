@@ -2,7 +2,6 @@
 /* One end of the record: see docs/record.md, where every key is explained. */
 #include "team/team.h"
 
-#include "engine/engine.h"
 #include "measure/facts.h"
 #include "reading/reading.h"
 #include "strategy/strategy.h"
@@ -75,6 +74,21 @@ static void put_interval(json_t *thread, const struct worker *worker)
         put_number(thread, "first_bytes", worker->first_bytes);
 }
 
+static void put_latency(json_t *thread, const struct worker *worker)
+{
+    const struct workbench *bench = &worker->bench;
+
+    if (!worker->connections->half->times)
+        return;
+    put(thread, "latency", histogram_to_json(&bench->latency));
+    if (!bench->plan->rate)
+        return;
+    put(thread, "service", histogram_to_json(&bench->service));
+    put(thread, "late_start", histogram_to_json(&bench->late_start));
+    put_number(thread, "due", bench->due + worker->missed);
+    put_number(thread, "late", worker->missed);
+}
+
 static json_t *report_thread(const struct worker *worker)
 {
     struct call_counts calls = calls_difference(&worker->after.calls, &worker->before.calls);
@@ -86,15 +100,15 @@ static json_t *report_thread(const struct worker *worker)
     put(thread, "calls", report_calls(&calls));
     put_number(thread, "write_calls", calls_count_path(&calls, CALL_WRITES));
     put_number(thread, "read_calls", calls_count_path(&calls, CALL_READS));
+    put_number(thread, "wait_calls", calls_count_path(&calls, CALL_WAITS));
     put_number(thread, "would_block", calls.would_block);
-    if (worker->connections->half->times)
-        put(thread, "latency", histogram_to_json(&worker->latency));
+    put_latency(thread, worker);
     put(thread, "cpu", cpu_to_json(&worker->before.cpu, &worker->after.cpu));
     if (worker->team->plan->transport->counts_segments)
         put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->count));
     put(thread, "options", json_incref(worker->options));
     put(thread, "cpus", report_cpus(worker));
-    put(thread, "samples", samples_to_json(&worker->samples));
+    put(thread, "samples", samples_to_json(&worker->bench.samples));
     return thread;
 }
 
@@ -117,10 +131,14 @@ json_t *team_report(const struct team *team)
 
     put(report, "host", json_string(facts_host_id()));
     put(report, "drives", json_boolean(team->drives));
-    put(report, "engine", json_string(own->engine->variant.name));
+    put(report, "engine", json_string(team->engine->variant.name));
     put_outgoing(report, team->plan, team->end);
     if (plan_incoming(team->plan, team->end))
         put(report, "read", json_string(own->reading->variant.name));
+    if (team->resident_before && team->resident_after) {
+        put_number(report, "resident_before_bytes", team->resident_before);
+        put_number(report, "resident_bytes", team->resident_after);
+    }
     put(report, "machine", machine_to_json(&team->machine_before, &team->machine_after));
     for (size_t i = 0; i < team->worker_count; i++)
         json_array_append_new(threads, report_thread(&team->workers[i]));

@@ -2,7 +2,7 @@
 #include "team/team.h"
 
 #include "base/clock.h"
-#include "engine/engine.h"
+#include "measure/memory.h"
 #include "transport/sockets.h"
 #include "transport/transport.h"
 
@@ -16,30 +16,39 @@
 #define WATCH_MS 500
 #define STALLED_MS 5000
 #define SLOWEST_BYTES_PER_MS 100000
+#define PAUSES_MS 30000 /* thirty pauses of an open loop: no Poisson process is silent for so long */
 
-/* Bytes moved so far, and those that the kernel still has: inside one long call only these change. */
+/* Bytes moved so far. */
 static uint64_t moved(const struct team *team)
 {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < team->connection_count; i++) {
-        const struct calls *calls = &team->connections[i].calls;
-
-        sum += atomic_load_explicit(&calls->moved, memory_order_relaxed);
-        sum += sockets_unsent(calls->fd);
-    }
+    for (size_t i = 0; i < team->connection_count; i++)
+        sum += atomic_load_explicit(&team->connections[i].calls.moved, memory_order_relaxed);
     return sum;
 }
 
-/* Nothing seems to move while a thread makes its memory present or is in one call with all of a fragment. */
+/* Those that the kernel still has: inside one long call only these change. */
+static uint64_t unsent(const struct team *team)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < team->connection_count; i++)
+        sum += sockets_unsent(team->connections[i].calls.fd);
+    return sum;
+}
+
+/* Nothing seems to move in an open loop between two requests, while a thread makes its memory present or is
+ * in one call with all of a fragment. */
 static uint64_t patience_ms(const struct team *team)
 {
     const struct plan *plan = team->plan;
     uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
 
     for (int end = 0; end < END_COUNT; end++)
-        bytes += plan->connections * (plan->ends[end].source_bytes + plan->ends[end].chunk_bytes);
-    return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS;
+        bytes += engine_threads(plan, (enum end)end) *
+                 (plan->ends[end].source_bytes + plan->ends[end].chunk_bytes);
+    return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0);
 }
 
 const char *team_phase(const struct team *team)
@@ -56,11 +65,14 @@ const char *team_phase(const struct team *team)
 static void on_watch(uv_timer_t *watch)
 {
     struct team *team = watch->data;
-    uint64_t now = uv_now(watch->loop), sum = moved(team);
+    uint64_t now = uv_now(watch->loop), sum = moved(team), left = 0;
     struct problem problem = {0};
 
-    if (sum != team->moved_before) {
+    if (sum == team->moved_before)
+        left = unsent(team);
+    if (sum != team->moved_before || left != team->unsent_before) {
         team->moved_before = sum;
+        team->unsent_before = left;
         team->moved_ms = now;
     } else if (now - team->moved_ms > patience_ms(team)) {
         problem_failure(&problem, "the %s has moved nothing for %d s", end_names[team->end],
@@ -102,6 +114,7 @@ static void on_stage(struct team *team, enum stage stage)
         break;
     case STAGE_DONE:
         machine_read(&team->machine_after);
+        team->resident_after = memory_resident_bytes();
         uv_timer_stop(&team->watch);
         break;
     default:
@@ -154,9 +167,12 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
 {
     *team = (struct team){.plan = plan,
                           .end = end,
-                          .drives = plan_driver(plan) == end,
+                          .drives = plan_drives(plan, end),
+                          .follows = plan_follows(plan, end),
+                          .engine = engine_of(plan, end),
                           .connection_count = plan->connections,
-                          .worker_count = plan->ends[end].engine->one_each ? plan->connections : 1,
+                          .worker_count = engine_threads(plan, end),
+                          .resident_before = memory_resident_bytes(),
                           .events = events,
                           .owner = owner};
     uv_mutex_init(&team->mutex);
@@ -313,6 +329,7 @@ void team_close(struct team *team)
         free(worker->before.tcp);
         free(worker->after.tcp);
         json_decref(worker->options);
+        workbench_close(&worker->bench);
     }
     close_connections(team);
     free(team->workers);

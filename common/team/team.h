@@ -4,6 +4,8 @@
  *
  *   driver     connected ▷start  warm-up  warmed ▷last  one more message  ▷go  run  done
  *   follower   connected ▷start  up to the announced byte  marked                run  done
+ *   both       connected ▷start  warm-up  warmed ▷last  one more message and up to the byte  marked ▷go  run
+ * done
  *
  * Threads *reach* a stage; control is told on its loop when all have. Control *releases* (▷), threads wait
  * for it. The warm-up ends without a look at the other end's state: the driver announces in bytes where it
@@ -14,6 +16,7 @@
 #define UNCORK_TEAM_TEAM_H
 
 #include "connection/connection.h"
+#include "engine/engine.h"
 #include "measure/cpu.h"
 #include "measure/tcp_info.h"
 #include "transport/address.h"
@@ -41,17 +44,18 @@ struct worker {
     size_t index;
     struct connection *connections; /* of the team's */
     size_t count;
+    struct workbench bench;
+    struct duty duty;
 
     uv_thread_t thread;
     bool started;
     const char *phase; /* where it is, for errors */
     int pinned_to;     /* CPU, -1: free */
-    struct histogram latency;
-    struct samples samples;
     struct cpu_meter meter;
     struct figures before, after;
     uint64_t begun_ns, ended_ns; /* the measured interval */
     uint64_t first_bytes;        /* what had arrived when it began */
+    uint64_t missed;             /* starts of an open loop that were due and never came */
     json_t *options;
 };
 
@@ -64,7 +68,8 @@ struct team_events {
 struct team {
     const struct plan *plan;
     enum end end;
-    bool drives;
+    bool drives, follows;
+    const struct engine *engine;
     struct address target; /* client: where to connect; size 0 for no socket at all */
     uint8_t token[TOKEN_SIZE];
     struct place_list cpus;
@@ -74,6 +79,7 @@ struct team {
     struct connection *connections;
     struct worker *workers;
     struct machine_reading machine_before, machine_after;
+    uint64_t resident_before, resident_after; /* bytes: without and with the connections */
 
     uv_mutex_t mutex; /* over what follows */
     uv_cond_t released;
@@ -86,7 +92,7 @@ struct team {
     uv_async_t wake;
     uv_timer_t watch; /* over threads that are stuck */
     int open_handles;
-    uint64_t moved_before, moved_ms;
+    uint64_t moved_before, unsent_before, moved_ms;
     bool told[STAGE_COUNT];
     const struct team_events *events;
     void *owner;

@@ -3,8 +3,9 @@
 #include "team/team.h"
 
 #include "base/clock.h"
-#include "engine/engine.h"
+#include "engine/pause.h"
 #include "plan/cores.h"
+#include "transport/sockets.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
 
@@ -73,6 +74,7 @@ static int join(struct worker *worker, struct problem *problem)
             return -1;
         if (transport_prepare(plan->transport, plan, worker->team->end, connection->calls.fd, problem) < 0)
             return -1;
+        sockets_set_blocking(connection->calls.fd, !worker->team->engine->nonblocking);
     }
     return 0;
 }
@@ -82,7 +84,7 @@ static int join(struct worker *worker, struct problem *problem)
 static void read_figures(struct worker *worker, struct figures *figures)
 {
     figures->messages_sent = figures->bytes_sent = figures->messages_received = figures->bytes_received = 0;
-    memset(&figures->calls, 0, sizeof figures->calls);
+    figures->calls = worker->bench.waits;
     for (size_t i = 0; i < worker->count; i++) {
         const struct connection *connection = &worker->connections[i];
 
@@ -102,11 +104,14 @@ static void read_tcp(struct worker *worker, struct figures *figures)
         tcp_info_read(worker->connections[i].calls.fd, &figures->tcp[i]);
 }
 
+#define WATCHED_MAX 64 /* connections whose window is looked at between the ends of the interval */
+
 static void watch_windows(void *context)
 {
     struct worker *worker = context;
+    size_t count = worker->count < WATCHED_MAX ? worker->count : WATCHED_MAX;
 
-    for (size_t i = 0; worker->team->plan->transport->counts_segments && i < worker->count; i++)
+    for (size_t i = 0; worker->team->plan->transport->counts_segments && i < count; i++)
         tcp_info_watch_window(worker->connections[i].calls.fd, &worker->after.tcp[i]);
 }
 
@@ -114,38 +119,56 @@ static void begin_interval(struct worker *worker)
 {
     read_tcp(worker, &worker->before);
     memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
-    histogram_reset(&worker->latency);
     for (size_t i = 0; i < worker->count; i++)
         connection_restart_arrivals(&worker->connections[i]);
     read_figures(worker, &worker->before);
+    workbench_restart(&worker->bench);
     worker->before.ns = clock_now_ns();
-    samples_restart(&worker->samples, worker->before.ns);
 }
 
 /* ---- phases ---- */
 
-static int engine_result(struct worker *worker, int result, struct problem *problem)
+/* What the engine came back with. */
+static int settle(struct worker *worker, int result, struct problem *problem)
 {
     if (result == 0)
         return 0;
-    for (size_t i = 0; i < worker->count; i++)
-        if (worker->connections[i].problem.kind != PROBLEM_NONE)
-            *problem = worker->connections[i].problem;
-    return problem_failure(problem, "the engine stopped");
+    *problem = worker->bench.problem;
+    return problem_failure(problem, "the engine stopped: %s", strerror(-result));
 }
 
-static int run_phase(struct worker *worker, const char *phase, struct problem *problem)
-{
-    const struct engine *engine = worker->team->plan->ends[worker->team->end].engine;
+struct phase {
+    const char *name;
+    uint64_t deadline_ns; /* UINT64_MAX: none */
+    bool paced;           /* by the schedule of an open loop, where the plan has one */
+    bool until_stop;      /* ends where the other end said, for those that follow */
+};
 
-    worker->phase = phase;
-    return engine_result(worker, engine->run(worker->connections, worker->count), problem);
+/* The phase that `worker` runs next, its connections having as much to do as was set. */
+static int run_phase(struct worker *worker, const struct phase *phase, struct problem *problem)
+{
+    worker->phase = phase->name;
+    workbench_begin_phase(&worker->bench, phase->deadline_ns, phase->paced && worker->team->plan->rate);
+    for (size_t i = 0; i < worker->count; i++) {
+        struct connection *connection = &worker->connections[i];
+
+        connection->until_stop = phase->until_stop;
+        if (connection->half->begin)
+            connection->half->begin(connection);
+    }
+    return settle(worker, worker->team->engine->run(&worker->duty), problem);
 }
 
-static void set_budgets(struct worker *worker, uint64_t deadline_ns, uint64_t messages)
+static void set_messages(struct worker *worker, uint64_t messages)
 {
     for (size_t i = 0; i < worker->count; i++)
-        connection_set_budget(&worker->connections[i], deadline_ns, messages);
+        worker->connections[i].messages_left = messages;
+}
+
+static void set_stops(struct worker *worker, uint64_t bytes)
+{
+    for (size_t i = 0; i < worker->count; i++)
+        atomic_store(&worker->connections[i].stop_bytes, bytes);
 }
 
 static int await(struct worker *worker, enum release release, struct problem *problem)
@@ -156,52 +179,71 @@ static int await(struct worker *worker, enum release release, struct problem *pr
 /* The driver sends for the time of the warm-up, announces its last message and sends that. */
 static int warm_up_driver(struct worker *worker, struct problem *problem)
 {
-    uint64_t warmup_ns = worker->team->plan->warmup_ns;
+    struct phase warm_up = {"warm-up", clock_now_ns() + worker->team->plan->warmup_ns, true, false};
+    struct phase drain = {"drain", UINT64_MAX, false, true};
 
-    if (warmup_ns) {
-        set_budgets(worker, clock_now_ns() + warmup_ns, UINT64_MAX);
-        if (run_phase(worker, "warm-up", problem) < 0)
-            return -1;
-        team_reach(worker->team, STAGE_WARMED);
-        if (await(worker, RELEASE_LAST, problem) < 0)
-            return -1;
-        set_budgets(worker, UINT64_MAX, 1);
-        if (run_phase(worker, "drain", problem) < 0)
-            return -1;
-    }
-    worker->phase = "drain";
-    return await(worker, RELEASE_GO, problem);
+    set_messages(worker, UINT64_MAX);
+    if (run_phase(worker, &warm_up, problem) < 0)
+        return -1;
+    team_reach(worker->team, STAGE_WARMED);
+    if (await(worker, RELEASE_LAST, problem) < 0)
+        return -1;
+    set_messages(worker, 1);
+    return run_phase(worker, &drain, problem);
 }
 
 /* The follower goes on up to the byte that the driver announced. */
 static int warm_up_follower(struct worker *worker, struct problem *problem)
 {
-    for (size_t i = 0; !worker->team->plan->warmup_ns && i < worker->count; i++)
-        atomic_store(&worker->connections[i].stop_bytes, 0);
-    if (run_phase(worker, "warm-up", problem) < 0)
-        return -1;
-    for (size_t i = 0; i < worker->count; i++) {
+    struct phase warm_up = {"warm-up", UINT64_MAX, false, true};
+
+    return run_phase(worker, &warm_up, problem);
+}
+
+static int warm_up(struct worker *worker, struct problem *problem)
+{
+    int result = 0;
+
+    if (worker->team->plan->warmup_ns)
+        result = worker->team->drives ? warm_up_driver(worker, problem) : warm_up_follower(worker, problem);
+    set_stops(worker, UINT64_MAX);
+    for (size_t i = 0; result == 0 && i < worker->count; i++)
         if (worker->connections[i].ended)
-            return problem_failure(problem, "the %s closed its connection",
-                                   end_names[worker->team->end == END_CLIENT ? END_SERVER : END_CLIENT]);
-        atomic_store(&worker->connections[i].stop_bytes, UINT64_MAX);
+            result = problem_failure(problem, "the %s closed its connection",
+                                     end_names[worker->team->end == END_CLIENT ? END_SERVER : END_CLIENT]);
+    return result;
+}
+
+/* A follower takes its start figures before the other end knows that it may go on, a driver after it was told
+ * so. */
+static int mark(struct worker *worker, struct problem *problem)
+{
+    struct team *team = worker->team;
+
+    worker->phase = "drain";
+    if (team->follows) {
+        begin_interval(worker);
+        team_reach(team, STAGE_MARKED);
     }
+    if (!team->drives)
+        return 0;
+    if (await(worker, RELEASE_GO, problem) < 0)
+        return -1;
+    if (!team->follows)
+        begin_interval(worker);
+    worker->before.ns = clock_now_ns();
     return 0;
 }
 
-static int drive(struct worker *worker, struct problem *problem)
+static int run(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
-    bool timed = !plan->messages && !plan->bytes;
+    bool timed = worker->team->drives && !plan->messages && !plan->bytes;
+    struct phase run = {"run", timed ? worker->before.ns + plan->duration_ns : UINT64_MAX, true, false};
 
-    for (size_t i = 0; i < worker->count; i++) {
-        uint64_t number = (uint64_t)(&worker->connections[i] - worker->team->connections);
-
-        connection_set_budget(&worker->connections[i],
-                              timed ? worker->before.ns + plan->duration_ns : UINT64_MAX,
-                              plan_messages_of(plan, number));
-    }
-    return run_phase(worker, "run", problem);
+    for (size_t i = 0; i < worker->count; i++)
+        worker->connections[i].messages_left = plan_messages_of(plan, worker->connections[i].number);
+    return run_phase(worker, &run, problem);
 }
 
 /* ---- the end ---- */
@@ -210,9 +252,10 @@ static int drive(struct worker *worker, struct problem *problem)
 static void settle_interval(struct worker *worker, uint64_t finished_ns)
 {
     const struct half *half = worker->connections->half;
+    bool takes = half->clocks && !half->times; /* a stream is timed where it arrives */
 
-    worker->begun_ns = worker->team->drives ? worker->before.ns : UINT64_MAX;
-    worker->ended_ns = worker->team->drives && !half->times ? finished_ns : 0;
+    worker->begun_ns = worker->team->drives && !takes ? worker->before.ns : UINT64_MAX;
+    worker->ended_ns = worker->team->drives && !half->clocks ? finished_ns : 0;
     for (size_t i = 0; half->clocks && i < worker->count; i++) {
         const struct arrivals *arrivals = &worker->connections[i].arrivals;
 
@@ -220,22 +263,35 @@ static void settle_interval(struct worker *worker, uint64_t finished_ns)
             worker->begun_ns = arrivals->first_ns;
         if (arrivals->last_ns > worker->ended_ns)
             worker->ended_ns = arrivals->last_ns;
-        worker->first_bytes += worker->team->drives ? 0 : arrivals->first_bytes;
+        worker->first_bytes += takes ? arrivals->first_bytes : 0;
     }
+}
+
+static void count_missed(struct worker *worker)
+{
+    const struct half *half = worker->connections->half;
+
+    for (size_t i = 0; worker->bench.paced && half->missed && i < worker->count; i++)
+        worker->missed += half->missed(&worker->connections[i]);
 }
 
 static int end_interval(struct worker *worker, struct problem *problem)
 {
-    const struct plan *plan = worker->team->plan;
-    const struct engine *engine = plan->ends[worker->team->end].engine;
+    const struct transport *transport = worker->team->plan->transport;
 
-    read_figures(worker, &worker->after);
+    bool takes_rest = worker->team->drives && worker->team->follows; /* what comes before the other's end */
+
+    if (!takes_rest)
+        read_figures(worker, &worker->after);
+    count_missed(worker);
     worker->phase = "finish";
     if (has_sockets(worker)) {
-        worker->options = transport_options(plan->transport, worker->connections->calls.fd);
-        if (engine_result(worker, engine->finish(worker->connections, worker->count), problem) < 0)
+        worker->options = transport_options(transport, worker->connections->calls.fd);
+        if (settle(worker, worker->team->engine->finish(&worker->duty), problem) < 0)
             return -1;
     }
+    if (takes_rest)
+        read_figures(worker, &worker->after);
     settle_interval(worker, clock_now_ns());
     read_tcp(worker, &worker->after);
     return 0;
@@ -244,18 +300,23 @@ static int end_interval(struct worker *worker, struct problem *problem)
 /* By the thread itself, where it runs: its memory is to be near. */
 static int open_connections(struct worker *worker, struct problem *problem)
 {
-    const struct team *team = worker->team;
+    struct team *team = worker->team;
+    int result = workbench_open(&worker->bench, team->plan, team->end, worker->count);
 
-    for (size_t i = 0; i < worker->count; i++) {
+    worker->bench.samples.look = watch_windows;
+    worker->bench.samples.context = worker;
+    for (size_t i = 0; i < worker->count && result == 0; i++) {
         struct connection *connection = &worker->connections[i];
 
-        if (connection_open(connection, team->plan, team->end, -1) < 0)
-            return problem_failure(problem, "out of memory for connection %zu",
-                                   (size_t)(connection - team->connections));
-        connection->samples = &worker->samples;
-        connection->latency = &worker->latency;
+        result = connection_open(connection, &worker->bench, (uint64_t)(connection - team->connections), -1);
     }
-    return 0;
+    worker->duty = (struct duty){worker->connections, worker->count, &worker->bench, NULL};
+    if (result == 0 && team->engine->open)
+        result = team->engine->open(&worker->duty);
+    if (result == 0)
+        return 0;
+    return problem_failure(problem, "a thread cannot be made ready for %zu connections: %s", worker->count,
+                           strerror(-result));
 }
 
 static int live(struct worker *worker, struct problem *problem)
@@ -268,12 +329,7 @@ static int live(struct worker *worker, struct problem *problem)
     team_reach(team, STAGE_CONNECTED);
     if (await(worker, RELEASE_START, problem) < 0)
         return -1;
-    if ((team->drives ? warm_up_driver(worker, problem) : warm_up_follower(worker, problem)) < 0)
-        return -1;
-    begin_interval(worker);
-    if (!team->drives)
-        team_reach(team, STAGE_MARKED);
-    if ((team->drives ? drive(worker, problem) : run_phase(worker, "run", problem)) < 0)
+    if (warm_up(worker, problem) < 0 || mark(worker, problem) < 0 || run(worker, problem) < 0)
         return -1;
     return end_interval(worker, problem);
 }
@@ -281,15 +337,16 @@ static int live(struct worker *worker, struct problem *problem)
 void worker_main(void *argument)
 {
     struct worker *worker = argument;
+    struct team *team = worker->team;
     struct problem problem = {0};
 
-    cpu_meter_open(&worker->meter, worker->team->plan->ends[worker->team->end].perf);
-    histogram_reset(&worker->latency);
-    samples_restart(&worker->samples, clock_now_ns());
-    worker->samples.look = watch_windows;
-    worker->samples.context = worker;
+    cpu_meter_open(&worker->meter, team->plan->ends[team->end].perf);
+    if (team->plan->rate)
+        pause_precisely();
     if (live(worker, &problem) < 0)
-        team_cancel(worker->team, worker->phase, &problem);
+        team_cancel(team, worker->phase, &problem);
+    if (team->engine->close)
+        team->engine->close(&worker->duty);
     cpu_meter_close(&worker->meter);
-    team_reach(worker->team, STAGE_DONE);
+    team_reach(team, STAGE_DONE);
 }

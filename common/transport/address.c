@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "transport/address.h"
 
+#include "transport/sockets.h"
+
 #include "base/units.h"
 
 #include <arpa/inet.h>
@@ -171,13 +173,6 @@ void address_set_port(struct address *address, int port)
     }
 }
 
-static void set_blocking(int fd, bool blocking)
-{
-    int flags = fcntl(fd, F_GETFL);
-
-    fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
-}
-
 /* The outcome of a connect that is under way: 0, or a positive errno value. */
 static int await_connect(int fd, int within_ms)
 {
@@ -195,10 +190,10 @@ int address_connect(int fd, const struct address *address, int within_ms, struct
     char text[ADDRESS_MAX];
     int error = 0;
 
-    set_blocking(fd, false);
+    sockets_set_blocking(fd, false);
     if (connect(fd, (const struct sockaddr *)&address->storage, address->size) < 0)
         error = errno == EINPROGRESS ? await_connect(fd, within_ms) : errno;
-    set_blocking(fd, true);
+    sockets_set_blocking(fd, true);
     if (!error)
         return 0;
     address_format(text, address);
@@ -215,7 +210,7 @@ int address_listen(int fd, struct address *address, struct problem *problem)
         fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
-    set_blocking(fd, false);
+    sockets_set_blocking(fd, false);
     if (bind(fd, (struct sockaddr *)&address->storage, address->size) < 0)
         failed = "bind";
     else if (listen(fd, SOMAXCONN) == 0 && address_of_socket(address, fd) == 0)

@@ -12,6 +12,13 @@
 #include <linux/sockios.h>
 #endif
 
+void sockets_set_blocking(int fd, bool blocking)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+}
+
 uint64_t sockets_unsent(int fd)
 {
     int bytes = 0;

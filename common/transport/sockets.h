@@ -3,7 +3,11 @@
 #ifndef UNCORK_TRANSPORT_SOCKETS_H
 #define UNCORK_TRANSPORT_SOCKETS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Whether calls on `fd` wait. */
+void sockets_set_blocking(int fd, bool blocking);
 
 /* Bytes that were written to a socket and have not left it; 0 where it is none or the system does not tell.
  */

@@ -3,57 +3,147 @@
 #include "workload/workload.h"
 
 #include "base/clock.h"
+#include "workload/schedule.h"
 
-/* The client: one request at a time. */
+/* The client: up to `depth` requests under way. */
 struct asking {
-    uint64_t reply_left; /* bytes of the reply that are still to come; 0: nothing is outstanding */
-    uint64_t begun_ns;
+    struct schedule schedule; /* of an open loop */
+    uint64_t begun, answered; /* requests since the beginning */
+    uint64_t mask;
+    struct asked {
+        uint64_t intended_ns, sent_ns;
+    } under_way[]; /* ring of mask + 1, at least depth */
 };
+
+static uint64_t asking_slots(const struct plan *plan)
+{
+    uint64_t slots = 1;
+
+    while (slots < plan->depth)
+        slots *= 2;
+    return slots;
+}
+
+static size_t asking_size(const struct plan *plan)
+{
+    return sizeof(struct asking) + asking_slots(plan) * sizeof(struct asked);
+}
+
+static void begin_asking(struct connection *connection)
+{
+    struct asking *asking = connection->half_state;
+
+    asking->mask = asking_slots(connection->plan) - 1;
+    if (connection->bench->paced)
+        schedule_begin(&asking->schedule, connection->plan, connection->number, connection->bench->start_ns);
+}
+
+/* In a closed loop a request is due when the one before it was answered: at the last look at the clock. */
+static void note_closed(struct workbench *bench, struct asked *asked)
+{
+    asked->intended_ns = asked->sent_ns = bench->now_ns;
+}
+
+static void note_paced(struct workbench *bench, struct asked *asked, struct schedule *schedule)
+{
+    asked->intended_ns = schedule->due_ns;
+    asked->sent_ns = bench->now_ns = clock_now_ns();
+    histogram_record(&bench->late_start, asked->sent_ns - asked->intended_ns);
+    bench->due++;
+    schedule_advance(schedule);
+}
+
+static bool is_due(const struct connection *connection, const struct asking *asking)
+{
+    return asking->begun - asking->answered < connection->plan->depth &&
+           (!connection->bench->paced || asking->schedule.due_ns <= connection->bench->now_ns);
+}
 
 static void ask(struct connection *connection)
 {
     struct asking *asking = connection->half_state;
+    struct workbench *bench = connection->bench;
+    uint64_t room = connection_room(connection), count = 0;
 
-    if (asking->reply_left || !queue_has_room(&connection->queue, connection->outgoing->count) ||
-        !connection_may_begin(connection, false))
-        return;
-    connection_append_message(connection);
-    asking->reply_left = connection->incoming->bytes;
-    asking->begun_ns = connection->now_ns;
+    while (count < room && is_due(connection, asking) && connection_may_begin(connection, false)) {
+        struct asked *asked = &asking->under_way[asking->begun++ & asking->mask];
+
+        if (bench->paced)
+            note_paced(bench, asked, &asking->schedule);
+        else
+            note_closed(bench, asked);
+        count++;
+    }
+    if (count)
+        connection_append(connection, count);
 }
 
-static size_t reply_wanted(const struct connection *connection)
+static size_t replies_wanted(const struct connection *connection)
 {
     const struct asking *asking = connection->half_state;
 
-    return asking->reply_left;
+    return (asking->begun - asking->answered) * connection->incoming->bytes - connection->arrivals.partial;
 }
 
-static int reply_arrived(struct connection *connection, const uint8_t *data, size_t size)
+static void note_replies(struct workbench *bench, struct asking *asking, uint64_t count)
 {
-    struct asking *asking = connection->half_state;
+    while (count--) {
+        const struct asked *asked = &asking->under_way[asking->answered++ & asking->mask];
+
+        histogram_record(&bench->latency, bench->now_ns - asked->intended_ns);
+        if (bench->paced)
+            histogram_record(&bench->service, bench->now_ns - asked->sent_ns);
+    }
+    samples_reached(&bench->samples, bench->now_ns);
+}
+
+static int replies_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    size_t wanted = replies_wanted(connection);
     int64_t whole;
 
-    if (size > asking->reply_left) {
-        problem_failure(&connection->problem, "%zu bytes came of a reply of which %llu were due", size,
-                        (unsigned long long)asking->reply_left);
+    if (size > wanted) {
+        problem_failure(&connection->bench->problem, "%zu bytes came of replies of which %zu were due", size,
+                        wanted);
         return -EBADMSG;
     }
     whole = connection_receive(connection, data, size);
     if (whole < 0)
         return (int)whole;
-    asking->reply_left -= size;
-    if (whole) {
-        histogram_record(connection->latency, connection->now_ns - asking->begun_ns);
-        samples_reached(connection->samples, connection->now_ns);
-    }
+    if (whole)
+        note_replies(connection->bench, connection->half_state, (uint64_t)whole);
     return 0;
+}
+
+static uint64_t next_request(const struct connection *connection)
+{
+    const struct asking *asking = connection->half_state;
+
+    if (asking->begun - asking->answered == connection->plan->depth || !connection_goes_on(connection))
+        return NEVER;
+    if (!connection->bench->paced)
+        return connection->bench->now_ns;
+    return asking->schedule.due_ns < connection->bench->deadline_ns ? asking->schedule.due_ns : NEVER;
+}
+
+static uint64_t missed_requests(const struct connection *connection)
+{
+    const struct asking *asking = connection->half_state;
+    uint64_t deadline_ns = connection->bench->deadline_ns;
+
+    return deadline_ns == UINT64_MAX ? 0 : schedule_count_until(&asking->schedule, deadline_ns);
 }
 
 /* The server: a reply for every whole request. */
 struct answering {
     uint64_t owed; /* replies that are not in the queue yet */
 };
+
+static size_t answering_size(const struct plan *plan)
+{
+    (void)plan;
+    return sizeof(struct answering);
+}
 
 static void burn(uint64_t ns)
 {
@@ -66,23 +156,25 @@ static void burn(uint64_t ns)
 static void answer(struct connection *connection)
 {
     struct answering *answering = connection->half_state;
+    uint64_t room = connection_room(connection);
+    uint64_t count = answering->owed < room ? answering->owed : room;
 
-    while (answering->owed && queue_has_room(&connection->queue, connection->outgoing->count)) {
-        if (connection->plan->spin_ns)
-            burn(connection->plan->spin_ns);
-        connection_append_message(connection);
-        answering->owed--;
-    }
+    if (!count)
+        return;
+    if (connection->plan->spin_ns)
+        burn(count * connection->plan->spin_ns);
+    connection_append(connection, count);
+    answering->owed -= count;
 }
 
-static size_t request_wanted(const struct connection *connection)
+static size_t requests_wanted(const struct connection *connection)
 {
     uint64_t stop = atomic_load_explicit(&connection->stop_bytes, memory_order_acquire);
 
-    return connection->ended || connection->arrivals.bytes == stop ? 0 : connection->chunk_size;
+    return connection->ended || connection->arrivals.bytes == stop ? 0 : connection->bench->chunk_size;
 }
 
-static int request_arrived(struct connection *connection, const uint8_t *data, size_t size)
+static int requests_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct answering *answering = connection->half_state;
     int64_t whole = connection_receive(connection, data, size);
@@ -93,15 +185,30 @@ static int request_arrived(struct connection *connection, const uint8_t *data, s
     return 0;
 }
 
-static enum end client_drives(const struct plan *plan)
+static enum role client_drives(const struct plan *plan, enum end end)
 {
     (void)plan;
-    return END_CLIENT;
+    return end == END_CLIENT ? ROLE_DRIVER : ROLE_FOLLOWER;
 }
 
 const struct workload workload_request = {
     .variant = {"request", "the client sends message, the server answers each with reply"},
-    .driver = {sizeof(struct asking), true, true, true, true, ask, reply_wanted, reply_arrived},
-    .follower = {sizeof(struct answering), true, true, false, false, answer, request_wanted, request_arrived},
-    .drives = client_drives,
+    .halves = {[ROLE_DRIVER] = {.sends = true,
+                                .receives = true,
+                                .clocks = true,
+                                .times = true,
+                                .state_size = asking_size,
+                                .begin = begin_asking,
+                                .fill = ask,
+                                .wants = replies_wanted,
+                                .arrived = replies_arrived,
+                                .next = next_request,
+                                .missed = missed_requests},
+               [ROLE_FOLLOWER] = {.sends = true,
+                                  .receives = true,
+                                  .state_size = answering_size,
+                                  .fill = answer,
+                                  .wants = requests_wanted,
+                                  .arrived = requests_arrived}},
+    .role = client_drives,
 };

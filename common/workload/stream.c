@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* One way: one end sends messages as fast as they go, the other takes them. */
+/* One way: one end sends messages as fast as they go, the other takes them. Or both ways, at the same time.
+ */
 #include "workload/workload.h"
 
 static void send_next(struct connection *connection)
 {
-    if (!queue_has_room(&connection->queue, connection->outgoing->count) ||
-        !connection_may_begin(connection, true))
+    struct samples *samples = &connection->bench->samples;
+    uint64_t room = connection_room(connection), count = 0;
+
+    while (count < room && connection_may_begin(connection, true))
+        count++;
+    if (!count)
         return;
-    connection_append_message(connection);
-    samples_count(connection->samples, 1, connection->outgoing->bytes);
-    samples_reached(connection->samples, connection->now_ns);
+    connection_append(connection, count);
+    if (connection->incoming)
+        return; /* what arrives is sampled */
+    samples_count(samples, count, count * connection->outgoing->bytes);
+    samples_reached(samples, connection->bench->now_ns);
 }
 
 static size_t nothing_wanted(const struct connection *connection)
@@ -21,8 +28,13 @@ static size_t nothing_wanted(const struct connection *connection)
 static int nothing_expected(struct connection *connection, const uint8_t *data, size_t size)
 {
     (void)data;
-    problem_failure(&connection->problem, "%zu bytes came from the end that only receives", size);
+    problem_failure(&connection->bench->problem, "%zu bytes came from the end that only receives", size);
     return -EBADMSG;
+}
+
+static uint64_t next_message(const struct connection *connection)
+{
+    return connection_goes_on(connection) ? connection->bench->now_ns : NEVER;
 }
 
 static void send_nothing(struct connection *connection)
@@ -30,11 +42,14 @@ static void send_nothing(struct connection *connection)
     (void)connection;
 }
 
+static bool at_stop(const struct connection *connection)
+{
+    return connection->arrivals.bytes == atomic_load_explicit(&connection->stop_bytes, memory_order_acquire);
+}
+
 static size_t all_wanted(const struct connection *connection)
 {
-    uint64_t stop = atomic_load_explicit(&connection->stop_bytes, memory_order_acquire);
-
-    return connection->ended || connection->arrivals.bytes == stop ? 0 : connection->chunk_size;
+    return connection->ended || at_stop(connection) ? 0 : connection->bench->chunk_size;
 }
 
 static int stream_arrived(struct connection *connection, const uint8_t *data, size_t size)
@@ -44,18 +59,46 @@ static int stream_arrived(struct connection *connection, const uint8_t *data, si
     if (whole < 0)
         return (int)whole;
     if (whole)
-        samples_reached(connection->samples, connection->now_ns);
+        samples_reached(&connection->bench->samples, connection->bench->now_ns);
     return 0;
 }
 
-static enum end sender_drives(const struct plan *plan)
+/* What comes in ends by itself: by the stop, or after the peer has half-closed. */
+static bool sent_all(const struct connection *connection)
 {
-    return plan->direction == DIRECTION_SEND ? END_CLIENT : END_SERVER;
+    return !connection_goes_on(connection) && (!connection->until_stop || at_stop(connection));
+}
+
+static enum role role(const struct plan *plan, enum end end)
+{
+    static const enum role roles[][END_COUNT] = {
+        [DIRECTION_SEND] = {ROLE_DRIVER, ROLE_FOLLOWER},
+        [DIRECTION_RECEIVE] = {ROLE_FOLLOWER, ROLE_DRIVER},
+        [DIRECTION_BOTH] = {ROLE_BOTH, ROLE_BOTH},
+    };
+
+    return roles[plan->direction][end];
 }
 
 const struct workload workload_stream = {
-    .variant = {"stream", "one end sends messages as fast as they go, the other takes them"},
-    .driver = {0, true, false, false, false, send_next, nothing_wanted, nothing_expected},
-    .follower = {0, false, true, true, false, send_nothing, all_wanted, stream_arrived},
-    .drives = sender_drives,
+    .variant = {"stream", "one end sends messages as fast as they go, the other takes them; or both do"},
+    .halves = {[ROLE_DRIVER] = {.sends = true,
+                                .fill = send_next,
+                                .wants = nothing_wanted,
+                                .arrived = nothing_expected,
+                                .next = next_message},
+               [ROLE_FOLLOWER] = {.receives = true,
+                                  .clocks = true,
+                                  .fill = send_nothing,
+                                  .wants = all_wanted,
+                                  .arrived = stream_arrived},
+               [ROLE_BOTH] = {.sends = true,
+                              .receives = true,
+                              .clocks = true,
+                              .fill = send_next,
+                              .wants = all_wanted,
+                              .arrived = stream_arrived,
+                              .next = next_message,
+                              .over = sent_all}},
+    .role = role,
 };

@@ -3,7 +3,8 @@
  * A workload is a small state machine with both halves in one file: when a message is due, when a reply is
  * complete, what to time. The engine asks; a half never waits and makes no system call.
  *
- * The *driver* is the end that sends `message`: it decides when work begins and ends. The other end follows.
+ * A half plays a role. The *driver* sends `message` and decides when work begins and ends; the *follower*
+ * takes it, and answers where there are replies. In `direction=both` each end does both.
  */
 #ifndef UNCORK_WORKLOAD_WORKLOAD_H
 #define UNCORK_WORKLOAD_WORKLOAD_H
@@ -11,31 +12,65 @@
 #include "base/axis.h"
 #include "connection/connection.h"
 
+enum role { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_COUNT };
+
+#define NEVER UINT64_MAX
+
 struct half {
-    size_t state_size;
     bool sends, receives; /* which of outgoing and incoming it uses */
     bool clocks;          /* reads the clock whenever a message has become whole */
-    bool times;           /* fills connection->latency; clocks */
+    bool times;           /* fills the workbench's latency; clocks */
 
-    /* You may send: appends what is due, as far as there is room in the queue. */
+    /* Bytes of its state under this plan; NULL: none. */
+    size_t (*state_size)(const struct plan *plan);
+
+    /* A phase begins: workbench and messages_left say how long it is. NULL: nothing to prepare. */
+    void (*begin)(struct connection *connection);
+
+    /* You may send: appends what is due, one window at most, as far as there is room in the queue. */
     void (*fill)(struct connection *connection);
 
-    /* How many bytes it would take now. 0 with an idle queue after fill(): the phase is over for it. */
+    /* How many bytes it would take now. */
     size_t (*wants)(const struct connection *connection);
 
-    /* These bytes arrived (`data` is NULL where the reading delivers none). 0, or -EBADMSG with
-     * connection->problem. */
+    /* These bytes arrived (`data` is NULL where the reading delivers none). 0, or -EBADMSG with the problem
+     * of the workbench. */
     int (*arrived)(struct connection *connection, const uint8_t *data, size_t size);
+
+    /* When fill() will have something that is not due yet, CLOCK_MONOTONIC; NEVER where only an arrival can
+     * give it something. NULL: never. */
+    uint64_t (*next)(const struct connection *connection);
+
+    /* The phase is over for it, once its queue is idle. NULL: when it wants nothing and fill() will never
+     * have anything. */
+    bool (*over)(const struct connection *connection);
+
+    /* Messages whose time came in this phase and that were not begun. NULL: it has no schedule. */
+    uint64_t (*missed)(const struct connection *connection);
 };
 
 struct workload {
     struct variant variant;
-    struct half driver, follower;
+    struct half halves[ROLE_COUNT]; /* those of roles that it has not are empty */
 
-    /* The end that drives under this plan. */
-    enum end (*drives)(const struct plan *plan);
+    /* The role of an end under this plan. */
+    enum role (*role)(const struct plan *plan, enum end end);
 };
 
 extern const struct axis workload_axis;
+
+static inline uint64_t half_next(const struct connection *connection)
+{
+    return connection->half->next ? connection->half->next(connection) : NEVER;
+}
+
+/* Whether the phase is over for a connection whose queue is idle after fill(). */
+static inline bool half_over(const struct connection *connection)
+{
+    const struct half *half = connection->half;
+
+    return half->over ? half->over(connection)
+                      : half->wants(connection) == 0 && half_next(connection) == NEVER;
+}
 
 #endif

@@ -44,6 +44,7 @@ def words_section(listed: dict) -> str:
 
 def main(client: str, template: str, output: str) -> None:
     listed = json.loads(subprocess.run([client, "--list=json"], capture_output=True, check=True).stdout)
+    Path(output).parent.mkdir(parents=True, exist_ok=True)
     Path(output).write_text(Path(template).read_text().replace("@WORDS@", words_section(listed)))
 
 

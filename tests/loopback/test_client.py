@@ -131,8 +131,95 @@ def test_ranges_and_lists_are_written_out() -> None:
 
 
 def test_fixed_work_is_divided_among_connections() -> None:
-    (record,) = batch_run(["messages=10 connections=3 warmup=0s place=free"])
+    (record,) = batch_run(["messages=10 connections=3 engine=block warmup=0s place=free"])
     assert [thread["messages_sent"] for thread in record["client"]["threads"]] == [4, 3, 3]
+
+
+def test_connections_are_divided_among_threads() -> None:
+    (record,) = batch_run(["messages=100 connections=10 client.threads=4 warmup=0s place=free"])
+    assert [thread["connections"] for thread in record["client"]["threads"]] == [2, 3, 2, 3]
+    assert [thread["messages_sent"] for thread in record["client"]["threads"]] == [20, 30, 20, 30]
+    assert [thread["connections"] for thread in record["server"]["threads"]] == [10]
+
+
+@pytest.mark.parametrize(
+    ("words", "client", "server"),
+    [
+        ("messages=5", "block", "block"),
+        ("messages=5 connections=3", "poll", "poll"),
+        ("messages=5 connections=3 threads=3", "block", "block"),
+        ("messages=5 depth=4", "poll", "block"),
+        ("workload=stream direction=both messages=5", "poll", "poll"),
+        ("messages=5 server.engine=poll", "block", "poll"),
+        ("transport=null messages=5 connections=3", "block", None),
+    ],
+)
+def test_the_record_says_which_engine_was_chosen(words: str, client: str, server: str | None) -> None:
+    (record,) = batch_run([f"{words} warmup=0s place=free"])
+    assert record["client"]["engine"] == client
+    assert record.get("server", {}).get("engine") == server
+
+
+@pytest.mark.parametrize("words", ["depth=2", "workload=stream direction=both"])
+def test_what_a_blocking_thread_would_deadlock_on_is_refused_with_that_reason(words: str) -> None:
+    (record,) = batch_run([f"engine=block messages=5 place=free {words}"])
+    assert record["status"] == "unsupported"
+    assert f"engine=block cannot carry {words.split()[-1]}: a thread that waits in send()" in record["reason"]
+
+
+def test_a_window_joins_what_is_due_into_fewer_segments() -> None:
+    shape = "message=2x10 depth=12 messages=1200 write=writev warmup=0s place=free"
+    for words, calls in ((f"{shape}", 1200), (f"{shape} window=4", 300)):
+        (record,) = batch_run([words])
+        (thread,) = record["client"]["threads"]
+        assert thread["messages_sent"] == 1200
+        assert calls <= thread["write_calls"] <= 1200
+    assert thread["write_calls"] < 1200
+
+
+def test_a_window_never_joins_across_the_end_of_a_group() -> None:
+    (record,) = batch_run(["workload=stream message=8/2x16 window=4 messages=40 write=writev warmup=0s place=free"])
+    # of four messages: 8 | 2x16 8 | 2x16 8 | 2x16 8 | 2x16
+    assert record["client"]["threads"][0]["calls"] == {"sendmsg": 50}
+
+
+def test_both_directions_carry_their_work_at_the_same_time() -> None:
+    (record,) = batch_run(["workload=stream direction=both messages=300 message=10x100 connections=3 verify=on place=free"])
+    for end in (record["client"], record["server"]):
+        assert end["drives"]
+        assert record_sum(end, "messages_sent") == record_sum(end, "messages_received") == 300
+
+
+def test_every_start_of_an_open_loop_is_accounted_for() -> None:
+    (record,) = batch_run(["rate=2000 duration=300ms connections=4 arrival=poisson warmup=10ms place=free"])
+    (thread,) = record["client"]["threads"]
+    assert thread["due"] == thread["messages_sent"] + thread["late"]
+    assert thread["latency"]["count"] == thread["service"]["count"] == thread["late_start"]["count"] == thread["messages_sent"]
+    assert thread["latency"]["sum"] == thread["service"]["sum"] + thread["late_start"]["sum"]
+    assert thread["due"] > 300  # of 600 on average
+
+
+def test_an_even_open_loop_is_due_as_often_as_its_rate_says() -> None:
+    for pace in ("sleep", "spin"):
+        for engine in ("block", "poll"):
+            (record,) = batch_run([f"rate=1000 pace={pace} engine={engine} duration=200ms warmup=0s place=free"])
+            assert record_sum(record["client"], "due") == 200
+
+
+def test_a_fixed_open_loop_sends_all_of_its_requests() -> None:
+    (record,) = batch_run(["rate=5000 messages=100 connections=3 warmup=0s place=free"])
+    assert record_sum(record["client"], "messages_sent") == record_sum(record["client"], "due") == 100
+    assert record_sum(record["client"], "late") == 0
+
+
+def test_a_burning_replier_makes_an_open_loop_late_and_not_slow_to_be_served() -> None:
+    (record,) = batch_run(["spin=2ms rate=1000 duration=100ms warmup=0s place=free"])
+    (thread,) = record["client"]["threads"]
+    assert thread["due"] == 100
+    assert 0 < thread["messages_sent"] <= 51  # 2 ms each
+    assert thread["late"] == 100 - thread["messages_sent"]
+    assert thread["service"]["minimum"] > 2_000_000
+    assert thread["latency"]["maximum"] > 20_000_000
 
 
 def test_fixed_bytes_are_rounded_up_to_whole_messages() -> None:

@@ -27,6 +27,13 @@ OTHERS = {
     "touch": ["none", "checksum"],
     "source": ["hot", "cold:1M"],
     "warmup": ["0s", "3ms"],
+    "engine": ["auto", "poll", "block"],
+    "threads": ["1", "2"],
+    "depth": ["1", "16"],
+    "window": ["1", "3"],
+    "rate": ["closed", "3000"],
+    "arrival": ["even", "poisson"],
+    "pace": ["sleep", "spin"],
 }
 
 
@@ -94,6 +101,8 @@ def check_record(text: str, record: dict) -> None:
         return
     assert record_sum(other, "bytes_received") == record_sum(driver, "bytes_sent"), text
     assert record_sum(other, "messages_received") == MESSAGES, text
+    if other["drives"]:
+        assert record_sum(driver, "messages_received") == MESSAGES, text
     assert record_sum(driver, "bytes_received") == record_sum(other, "bytes_sent"), text
 
 
@@ -113,12 +122,30 @@ def test_every_combination_carries_its_bytes_whole(transport: str, write: str, t
         tally.run()
 
 
-@pytest.mark.parametrize("transport", [name for name in names("transport") if name != "null"])
-def test_a_mebibyte_goes_whole_through_the_smallest_buffers(transport: str) -> None:
-    small = f"transport={transport} message=1M sndbuf=4K rcvbuf=4K verify=on messages=2 warmup=0s place=free"
-    lines = [f"{small} write={write} {rest}" for write in names("strategy") for rest in (
-        "workload=request reply=1M", "workload=stream", "workload=stream direction=receive", "reply=300x3K/1")]
+SOCKETS = [name for name in names("transport") if name != "null"]
+SMALL_BUFFERS = "sndbuf=4K rcvbuf=4K verify=on warmup=0s place=free"
+
+
+def check_small(lines: list[str], least_bytes: int) -> None:
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert record["status"] in ("ok", "unsupported"), f"{text}: {record['reason']}"
         if record["status"] == "ok":
-            assert record_sum(record["server"], "bytes_received") + record_sum(record["client"], "bytes_received") >= 2 << 20
+            received = record_sum(record["server"], "bytes_received") + record_sum(record["client"], "bytes_received")
+            assert received >= least_bytes
+
+
+@pytest.mark.parametrize("transport", SOCKETS)
+def test_a_mebibyte_goes_whole_through_the_smallest_buffers(transport: str) -> None:
+    small = f"transport={transport} message=1M messages=2 {SMALL_BUFFERS}"
+    check_small([f"{small} write={write} {rest}" for write in names("strategy") for rest in (
+        "workload=request reply=1M", "workload=stream", "workload=stream direction=receive", "reply=300x3K/1")],
+        2 << 20)
+
+
+@pytest.mark.parametrize("transport", SOCKETS)
+def test_the_poll_engine_sends_and_receives_mebibytes_at_once_through_the_smallest_buffers(transport: str) -> None:
+    small = f"transport={transport} engine=poll message=1M {SMALL_BUFFERS}"
+    check_small([f"{small} write={write} reply_write={write} {rest}" for write in names("strategy") for rest in (
+        "messages=16 depth=16 reply=1M", "messages=20 depth=16 window=4 reply=300x3K/1 connections=2",
+        "workload=stream direction=both messages=6", "workload=stream direction=both messages=8 connections=3 window=2")],
+        6 << 20)

@@ -153,8 +153,9 @@ def test_wrong_words_are_refused_by_the_same_vocabulary() -> None:
 @pytest.mark.parametrize(
     ("words", "limit"),
     [
-        (["connections=5000"], "4096 threads"),
-        (["connections=4000", "chunk=1G"], "8G"),
+        (["connections=5000", "engine=block"], "4096 threads"),
+        (["connections=9", "chunk=1G", "engine=block"], "8G"),
+        (["connections=9000", "write=coalesce", "workload=stream", "direction=receive", "message=1M"], "8G"),
         (["duration=3600s", "warmup=3601s"], "3600s"),
     ],
 )

@@ -57,3 +57,54 @@ def test_calls_of_a_message_are_those_that_strace_counts(write: str, tmp_path: P
     ours = {name: thread["calls"].get(name, 0) * (MANY - FEW) / MANY for name in CALLS}
     assert seen == ours
     assert thread["write_calls"] == MANY * PER_MESSAGE[write]
+
+
+CONNECTIONS, REQUESTS = 64, 3000
+WORK = ["message=64", "reply=1", f"connections={CONNECTIONS}", "engine=poll", "place=together", "warmup=0s"]
+
+
+def calls_in_interval(lines: list[str]) -> dict[str, int]:
+    """Of a data thread: from its first look at all of its connections to its first half-close, without the reads that
+    found the end of a stream and the writes of the token."""
+    text = "\n".join(lines)
+    text = text[: text.index("shutdown(")]
+    counts = {name: len(re.findall(rf"^{name}\(", text, re.MULTILINE)) for name in ("sendto", "recvfrom", "epoll_wait")}
+    counts["recvfrom"] -= len(re.findall(r"^recvfrom\(.*= 0$", text, re.MULTILINE))
+    counts["sendto"] -= len(re.findall(r"^sendto\(\d+, .*, 20, ", text, re.MULTILINE))
+    return counts
+
+
+def data_threads(folder: Path, size: int) -> list[list[str]]:
+    """The traces of the threads that sent messages of this size."""
+    traces = [path.read_text().splitlines() for path in folder.glob("trace.*")]
+    return [lines for lines in traces if sum(f", {size}, MSG_NOSIGNAL" in line for line in lines) >= REQUESTS]
+
+
+def test_the_poll_engine_counts_its_waits_as_strace_does_on_both_sides(tmp_path: Path) -> None:
+    command = ["strace", "-ff", "-o", str(tmp_path / "trace"), "-e", "trace=sendto,recvfrom,epoll_wait,epoll_ctl,shutdown",
+               str(CLIENT), "--json", f"messages={REQUESTS}", *WORK]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120,
+                          env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    for end, size in (("client", 64), ("server", 1)):
+        (thread,) = record[end]["threads"]
+        (trace,) = data_threads(tmp_path, size)
+        assert calls_in_interval(trace) == thread["calls"], end
+        assert thread["calls"]["sendto"] == thread["calls"]["recvfrom"] == REQUESTS, end
+        assert thread["wait_calls"] == thread["calls"]["epoll_wait"], end
+
+
+def test_the_poll_engine_changes_nothing_in_what_it_watches_while_it_runs(tmp_path: Path) -> None:
+    """epoll_ctl(2) is made for the beginning and the end of a connection: the same for a long run as for a short one."""
+    made = []
+    for messages in (REQUESTS, 3 * REQUESTS):
+        with server_started() as server:
+            command = ["strace", "-f", "-c", "-o", str(tmp_path / "summary"), "-e", "trace=epoll_ctl", str(CLIENT), "--json"]
+            done = subprocess.run([*command, f"server={server.address}", f"messages={messages}", *WORK],
+                                  capture_output=True, text=True, timeout=120,
+                                  env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+        assert done.returncode == 0, done.stderr
+        rows = re.findall(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)\s.*epoll_ctl$", (tmp_path / "summary").read_text(), re.MULTILINE)
+        made.append(int(rows[0]))
+    assert abs(made[0] - made[1]) < CONNECTIONS / 4, made

@@ -61,7 +61,8 @@ void pair_open(struct pair *pair, const char *transport, const char *write, cons
     prepare(pair, END_CLIENT, fds[0]);
     prepare(pair, END_SERVER, fds[1]);
     pair->other = fds[1];
-    assert_int_equal(connection_open(&pair->connection, &pair->plan, END_CLIENT, fds[0]), 0);
+    assert_int_equal(workbench_open(&pair->bench, &pair->plan, END_CLIENT, 1), 0);
+    assert_int_equal(connection_open(&pair->connection, &pair->bench, 0, fds[0]), 0);
 }
 
 void pair_close(struct pair *pair)
@@ -69,6 +70,7 @@ void pair_close(struct pair *pair)
     close(pair->connection.calls.fd);
     close(pair->other);
     connection_close(&pair->connection);
+    workbench_close(&pair->bench);
     plan_free(&pair->plan);
 }
 

@@ -119,9 +119,9 @@ struct late {
     struct iovec vectors[];
 };
 
-static size_t late_state_size(const struct shape *shape)
+static size_t late_state_size(size_t longest_group)
 {
-    return sizeof(struct late) + shape->count * sizeof(struct iovec);
+    return sizeof(struct late) + longest_group * sizeof(struct iovec);
 }
 
 static void late_take_group(struct connection *connection, struct late *late)

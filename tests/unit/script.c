@@ -114,7 +114,8 @@ struct script *script_open(const char *write, const char *message, size_t odd, s
     snprintf(texts[1], sizeof texts[1], "message=%s", message);
     if (plan_parse(&script.plan, words, COUNT_OF(words), &problem) < 0)
         fail_msg("%s", problem.text);
-    assert_int_equal(connection_open(&script.connection, &script.plan, END_CLIENT, -1), 0);
+    assert_int_equal(workbench_open(&script.bench, &script.plan, END_CLIENT, 1), 0);
+    assert_int_equal(connection_open(&script.connection, &script.bench, 0, -1), 0);
     script.connection.calls.table = &scripted_calls;
     script.odd = odd;
     script.odd_answer = odd_answer;
@@ -124,6 +125,7 @@ struct script *script_open(const char *write, const char *message, size_t odd, s
 void script_close(struct script *opened)
 {
     connection_close(&opened->connection);
+    workbench_close(&opened->bench);
     plan_free(&opened->plan);
 }
 

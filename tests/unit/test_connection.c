@@ -7,9 +7,8 @@
 #include "workload/workload.h"
 
 static struct plan plan;
+static struct workbench bench;
 static struct connection connection;
-static struct histogram latency;
-static struct samples samples;
 static uint8_t pattern[4096];
 
 static void open_end(enum end end, const char *const *words, size_t count)
@@ -19,20 +18,27 @@ static void open_end(enum end end, const char *const *words, size_t count)
     if (plan_parse(&plan, words, count, &problem) < 0)
         fail_msg("%s", problem.text);
     memset(&connection, 0, sizeof connection);
-    assert_int_equal(connection_open(&connection, &plan, end, -1), 0);
-    histogram_reset(&latency);
-    samples_restart(&samples, clock_now_ns());
-    connection.latency = &latency;
-    connection.samples = &samples;
+    memset(&bench, 0, sizeof bench);
+    assert_int_equal(workbench_open(&bench, &plan, end, 1), 0);
+    assert_int_equal(connection_open(&connection, &bench, 0, -1), 0);
     pattern_fill(pattern, sizeof pattern, 0);
 }
 
 #define OPEN(end, ...)                                                                                       \
     open_end(end, (const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})))
 
+static void begin_phase(uint64_t deadline_ns, uint64_t messages)
+{
+    workbench_begin_phase(&bench, deadline_ns, plan.rate != 0);
+    connection.messages_left = messages;
+    if (connection.half->begin)
+        connection.half->begin(&connection);
+}
+
 static void close_end(void)
 {
     connection_close(&connection);
+    workbench_close(&bench);
     plan_free(&plan);
 }
 
@@ -55,7 +61,7 @@ TEST(wrong_content_is_named_by_its_byte)
     assert_int_equal(connection_receive(&connection, pattern, 100), 10);
     pattern[123] ^= 1;
     assert_int_equal(connection_receive(&connection, pattern + 100, 100), -EBADMSG);
-    assert_problem(&connection.problem, PROBLEM_FAILURE, "the server received wrong content at byte 123");
+    assert_problem(&bench.problem, PROBLEM_FAILURE, "the server received wrong content at byte 123");
     assert_int_equal(connection.arrivals.bytes, 100);
     close_end();
 }
@@ -105,7 +111,7 @@ TEST(every_request_that_comes_in_one_read_is_answered)
 TEST(a_driver_begins_as_many_messages_as_its_budget_holds)
 {
     OPEN(END_CLIENT, "workload=stream", "message=2x5");
-    connection_set_budget(&connection, UINT64_MAX, 3);
+    begin_phase(UINT64_MAX, 3);
     for (int i = 0; i < 5; i++) {
         connection.half->fill(&connection);
         queue_accept(&connection.queue, i < 3 ? 10 : 0);
@@ -119,10 +125,10 @@ TEST(a_driver_begins_as_many_messages_as_its_budget_holds)
 TEST(a_deadline_that_has_passed_lets_nothing_begin)
 {
     OPEN(END_CLIENT, "message=10");
-    connection_set_budget(&connection, clock_now_ns() - 1, UINT64_MAX);
+    begin_phase(clock_now_ns() - 1, UINT64_MAX);
     assert_false(connection_may_begin(&connection, true));
     assert_false(connection_may_begin(&connection, false));
-    connection_set_budget(&connection, UINT64_MAX, UINT64_MAX);
+    begin_phase(UINT64_MAX, UINT64_MAX);
     assert_true(connection_may_begin(&connection, true));
     close_end();
 }
@@ -132,18 +138,18 @@ TEST(a_deadline_is_noticed_however_fast_the_messages_go)
     unsigned begun = 0;
 
     OPEN(END_CLIENT, "workload=stream", "message=10");
-    connection_set_budget(&connection, clock_now_ns() + NS_PER_MS, UINT64_MAX);
+    begin_phase(clock_now_ns() + NS_PER_MS, UINT64_MAX);
     while (connection_may_begin(&connection, true))
         begun++;
     assert_true(begun > 0);
-    assert_true(clock_now_ns() >= connection.budget.deadline_ns);
+    assert_true(clock_now_ns() >= bench.deadline_ns);
     close_end();
 }
 
 TEST(a_request_waits_for_its_whole_reply)
 {
     OPEN(END_CLIENT, "message=10", "reply=6");
-    connection_set_budget(&connection, UINT64_MAX, 2);
+    begin_phase(UINT64_MAX, 2);
     connection.half->fill(&connection);
     connection.half->fill(&connection);
     assert_int_equal(connection.queue.appended, 1);
@@ -153,9 +159,9 @@ TEST(a_request_waits_for_its_whole_reply)
     assert_int_equal(connection.half->wants(&connection), 6);
     assert_int_equal(connection.half->arrived(&connection, pattern, 4), 0);
     assert_int_equal(connection.half->wants(&connection), 2);
-    assert_int_equal(latency.count, 0);
+    assert_int_equal(bench.latency.count, 0);
     assert_int_equal(connection.half->arrived(&connection, pattern, 2), 0);
-    assert_int_equal(latency.count, 1);
+    assert_int_equal(bench.latency.count, 1);
     connection.half->fill(&connection);
     assert_int_equal(connection.queue.appended, 2);
     close_end();
@@ -184,13 +190,13 @@ TEST(only_a_driver_ends_the_work_and_only_between_two_messages)
     OPEN(END_SERVER, "workload=stream", "message=10");
     assert_int_equal(connection.half->arrived(&connection, pattern, 11), 0);
     assert_int_equal(engine_peer_ended(&connection), -EPIPE);
-    assert_problem(&connection.problem, PROBLEM_FAILURE,
+    assert_problem(&bench.problem, PROBLEM_FAILURE,
                    "the client closed its connection in the middle of a message");
     close_end();
 
     OPEN(END_CLIENT, "message=10");
     assert_int_equal(engine_peer_ended(&connection), -EPIPE);
-    assert_problem(&connection.problem, PROBLEM_FAILURE,
+    assert_problem(&bench.problem, PROBLEM_FAILURE,
                    "the server closed its connection before the work was done");
     close_end();
 }
@@ -200,17 +206,17 @@ TEST(what_comes_back_in_a_stream_is_an_error)
     OPEN(END_CLIENT, "workload=stream", "message=10");
     assert_int_equal(connection.half->wants(&connection), 0);
     assert_int_equal(connection.half->arrived(&connection, pattern, 1), -EBADMSG);
-    assert_problem(&connection.problem, PROBLEM_FAILURE, "1 bytes came from the end that only receives");
+    assert_problem(&bench.problem, PROBLEM_FAILURE, "1 bytes came from the end that only receives");
     close_end();
 }
 
 TEST(more_than_the_reply_that_was_due_is_an_error)
 {
     OPEN(END_CLIENT, "message=10", "reply=6");
-    connection_set_budget(&connection, UINT64_MAX, 1);
+    begin_phase(UINT64_MAX, 1);
     connection.half->fill(&connection);
     assert_int_equal(connection.half->arrived(&connection, pattern, 7), -EBADMSG);
-    assert_problem(&connection.problem, PROBLEM_FAILURE, "7 bytes came of a reply of which 6 were due");
+    assert_problem(&bench.problem, PROBLEM_FAILURE, "7 bytes came of replies of which 6 were due");
     close_end();
 }
 

@@ -22,9 +22,8 @@ struct moments {
 };
 
 struct side {
+    struct workbench bench;
     struct connection connection;
-    struct histogram latency;
-    struct samples samples;
     struct moments moments;
     uint64_t released; /* fragments that the owner was told of */
     bool over;
@@ -59,15 +58,14 @@ static void open_side(enum end end, int fd, uint64_t messages)
 
     memset(side, 0, sizeof *side);
     assert_int_equal(shrink(fd), 0);
-    assert_int_equal(connection_open(&side->connection, &plan, end, fd), 0);
-    histogram_reset(&side->latency);
-    samples_restart(&side->samples, clock_now_ns());
-    side->connection.latency = &side->latency;
-    side->connection.samples = &side->samples;
+    assert_int_equal(workbench_open(&side->bench, &plan, end, 1), 0);
+    assert_int_equal(connection_open(&side->connection, &side->bench, 0, fd), 0);
     side->connection.queue.on_release = on_release;
     side->connection.queue.owner = side;
-    if (side->connection.drives)
-        connection_set_budget(&side->connection, UINT64_MAX, messages);
+    workbench_begin_phase(&side->bench, UINT64_MAX, false);
+    side->connection.messages_left = messages;
+    if (side->connection.half->begin)
+        side->connection.half->begin(&side->connection);
 }
 
 struct setup {
@@ -101,6 +99,7 @@ static void close_sides(void)
     for (int end = 0; end < END_COUNT; end++) {
         close(sides[end].connection.calls.fd);
         connection_close(&sides[end].connection);
+        workbench_close(&sides[end].bench);
     }
     plan_free(&plan);
 }
@@ -135,15 +134,12 @@ static void receive(struct connection *connection)
     size_t wanted;
 
     while ((wanted = connection->half->wants(connection))) {
-        const uint8_t *data = NULL;
-        ssize_t size = connection->reading->read(connection, wanted, &data);
+        int result = engine_receive(connection, wanted);
 
-        if (size == -EAGAIN)
+        if (result == -EAGAIN)
             return;
-        if ((size < 0 ? (int)size
-             : size   ? connection->half->arrived(connection, data, (size_t)size)
-                      : engine_peer_ended(connection)) < 0)
-            fail_msg("%s", size < 0 ? strerror((int)-size) : connection->problem.text);
+        if (result < 0)
+            fail_msg("%s", connection->bench->problem.text);
     }
 }
 
@@ -155,7 +151,7 @@ static void step(struct side *side)
         return;
     connection->half->fill(connection);
     check_queue(side);
-    if (!connection->half->wants(connection) && queue_is_idle(&connection->queue) &&
+    if (queue_is_idle(&connection->queue) && half_over(connection) &&
         connection->queue.released == connection->queue.appended) {
         side->over = true;
         assert_int_equal(connection->security->finish(connection), 0);
@@ -182,20 +178,24 @@ static void run(void)
     assert_true(ring_is_empty());
 }
 
+static enum end driver(void)
+{
+    return plan_drives(&plan, END_CLIENT) ? END_CLIENT : END_SERVER;
+}
+
 static void check_totals(uint64_t messages)
 {
-    const struct connection *driver = &sides[plan_driver(&plan)].connection;
-    const struct connection *follower =
-        &sides[plan_driver(&plan) == END_CLIENT ? END_SERVER : END_CLIENT].connection;
-    uint64_t replies = driver->reading ? messages : 0;
+    const struct connection *sender = &sides[driver()].connection;
+    const struct connection *receiver = &sides[driver() == END_CLIENT ? END_SERVER : END_CLIENT].connection;
+    uint64_t replies = sender->reading ? messages : 0;
 
-    assert_int_equal(driver->queue.flushed_messages, messages);
-    assert_int_equal(driver->queue.flushed_bytes, messages * plan.message.bytes);
-    assert_int_equal(follower->arrivals.messages, messages);
-    assert_int_equal(follower->arrivals.bytes, messages * plan.message.bytes);
-    assert_int_equal(follower->queue.flushed_messages, replies);
-    assert_int_equal(driver->arrivals.messages, replies);
-    assert_int_equal(sides[plan_driver(&plan)].latency.count, replies);
+    assert_int_equal(sender->queue.flushed_messages, messages);
+    assert_int_equal(sender->queue.flushed_bytes, messages * plan.message.bytes);
+    assert_int_equal(receiver->arrivals.messages, messages);
+    assert_int_equal(receiver->arrivals.bytes, messages * plan.message.bytes);
+    assert_int_equal(receiver->queue.flushed_messages, replies);
+    assert_int_equal(sender->arrivals.messages, replies);
+    assert_int_equal(sides[driver()].bench.latency.count, replies);
 }
 
 /* Runs it and leaves what was seen apart on the side that drives. */
@@ -208,7 +208,7 @@ static struct moments run_setup(const struct setup *setup)
     open_sides(setup);
     run();
     check_totals(setup->messages);
-    moments = sides[plan_driver(&plan)].moments;
+    moments = sides[driver()].moments;
     close_sides();
     return moments;
 }

@@ -67,7 +67,7 @@ TEST(every_strategy_calls_for_a_group_what_its_name_says)
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         struct script *script = script_open(table[i].write, table[i].message, 0, 0);
 
-        connection_append_message(&script->connection);
+        connection_append(&script->connection, 1);
         assert_int_equal(script_push(script), 0);
         if (strcmp(spell_calls(script), table[i].calls) != 0)
             fail_msg("%s calls %s for %s, not %s", table[i].write, spell_calls(script), table[i].message,
@@ -82,7 +82,7 @@ TEST(every_call_is_counted)
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         struct script *script = script_open(table[i].write, table[i].message, 0, 0);
 
-        connection_append_message(&script->connection);
+        connection_append(&script->connection, 1);
         assert_int_equal(script_push(script), 0);
         assert_int_equal(calls_count_path(&script->connection.calls.counts, CALL_WRITES), script->count);
         assert_int_equal(script->connection.calls.counts.would_block, 0);
@@ -96,7 +96,7 @@ TEST(a_group_whose_uncorking_would_block_is_accepted_and_not_flushed)
     struct script *script = script_open("cork", "15x2/3x2", 16, -EAGAIN);
     const struct send_queue *queue = &script->connection.queue;
 
-    connection_append_message(&script->connection);
+    connection_append(&script->connection, 1);
     assert_int_equal(script_push(script), -EAGAIN);
     assert_string_equal(spell_calls(script), "+15s");
     assert_int_equal(queue->accepted, 15);

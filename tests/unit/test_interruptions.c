@@ -38,7 +38,7 @@ static void learn(const char *write, const char *message)
     struct script *script = script_open(write, message, 0, 0);
 
     for (int i = 0; i < 2; i++) {
-        connection_append_message(&script->connection);
+        connection_append(&script->connection, 1);
         assert_int_equal(script_push(script), 0);
     }
     assert_int_equal(script->sent, 2 * script->plan.message.bytes);
@@ -61,7 +61,7 @@ static void push_two_messages(struct script *script, int expected)
     for (uint64_t i = 0; i < 2; i++) {
         int result;
 
-        connection_append_message(&script->connection);
+        connection_append(&script->connection, 1);
         while ((result = script_push(script)) < 0) {
             assert_int_equal(result, expected);
             assert_int_equal(script->connection.queue.flushed_messages, i);
@@ -129,7 +129,7 @@ static void break_every_call(const char *write, const char *message)
         int result = 0;
 
         for (int i = 0; i < 2 && result == 0; i++) {
-            connection_append_message(&script->connection);
+            connection_append(&script->connection, 1);
             result = script_push(script);
         }
         assert_int_equal(result, -ECONNRESET);
@@ -197,7 +197,7 @@ static void push_nothing(const char *write, const char *message)
 
     assert_int_equal(script_push(script), 0);
     assert_int_equal(script->made, 0);
-    connection_append_message(&script->connection);
+    connection_append(&script->connection, 1);
     assert_int_equal(script_push(script), 0);
     made = script->made;
     assert_int_equal(script_push(script), 0);

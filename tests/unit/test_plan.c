@@ -283,7 +283,8 @@ TEST(the_roles_follow_from_the_workload_and_its_direction)
     struct plan plan;
 
     parse(&plan, WORDS("message=15x2", "reply=16+4K", "write=cork", "reply_write=more"));
-    assert_int_equal(plan_driver(&plan), END_CLIENT);
+    assert_true(plan_drives(&plan, END_CLIENT) && !plan_follows(&plan, END_CLIENT));
+    assert_true(plan_follows(&plan, END_SERVER) && !plan_drives(&plan, END_SERVER));
     assert_ptr_equal(plan_outgoing(&plan, END_CLIENT), &plan.message);
     assert_ptr_equal(plan_incoming(&plan, END_CLIENT), &plan.reply);
     assert_ptr_equal(plan_outgoing(&plan, END_SERVER), &plan.reply);
@@ -292,8 +293,8 @@ TEST(the_roles_follow_from_the_workload_and_its_direction)
     plan_free(&plan);
 
     parse(&plan, WORDS("workload=stream", "direction=receive", "write=cork"));
-    assert_int_equal(plan_driver(&plan), END_SERVER);
-    assert_ptr_equal(plan_half(&plan, END_SERVER), &plan.workload->driver);
+    assert_true(plan_drives(&plan, END_SERVER) && plan_follows(&plan, END_CLIENT));
+    assert_ptr_equal(plan_half(&plan, END_SERVER), &plan.workload->halves[ROLE_DRIVER]);
     assert_ptr_equal(plan_outgoing(&plan, END_SERVER), &plan.message);
     assert_ptr_equal(plan_incoming(&plan, END_CLIENT), &plan.message);
     assert_null(plan_outgoing(&plan, END_CLIENT));

@@ -63,10 +63,11 @@ TEST(a_lost_or_doubled_stretch_is_noticed)
 TEST(a_hot_source_sends_from_one_place)
 {
     struct source source;
+    size_t position = 0;
 
     assert_int_equal(source_open(&source, 4096, 0, false), 0);
     for (int i = 0; i < 10; i++)
-        assert_ptr_equal(source_take(&source, 1000), source.memory);
+        assert_ptr_equal(source_take(&source, &position, 1000), source.memory);
     source_close(&source);
     assert_null(source.memory);
 }
@@ -74,10 +75,28 @@ TEST(a_hot_source_sends_from_one_place)
 TEST(a_cold_source_walks_around_its_memory)
 {
     struct source source;
+    size_t position = 0;
 
     assert_int_equal(source_open(&source, 300, 1000, false), 0);
-    for (size_t position = 0, i = 0; i < 100; i++, position = (position + 300) % 1000)
-        assert_ptr_equal(source_take(&source, 300), source.memory + position);
+    for (size_t expected = 0, i = 0; i < 100; i++, expected = (expected + 300) % 1000)
+        assert_ptr_equal(source_take(&source, &position, 300), source.memory + expected);
+    source_close(&source);
+}
+
+TEST(connections_begin_apart_and_where_the_pattern_begins)
+{
+    struct source source;
+
+    assert_int_equal(source_open(&source, 300, 1000, false), 0);
+    assert_int_equal(source_start(&source, 0, 4), 0);
+    assert_int_equal(source_start(&source, 3, 4), 750);
+    source_close(&source);
+    assert_int_equal(source_open(&source, 300, 10 * PATTERN_PERIOD, true), 0);
+    assert_int_equal(source_start(&source, 3, 4) % PATTERN_PERIOD, 0);
+    assert_int_equal(source_start(&source, 3, 4), 7 * PATTERN_PERIOD);
+    source_close(&source);
+    assert_int_equal(source_open(&source, 300, 0, false), 0);
+    assert_int_equal(source_start(&source, 3, 4), 0);
     source_close(&source);
 }
 
@@ -86,6 +105,7 @@ static void check_verified(size_t longest, size_t cold)
 {
     struct dice dice = {.state = 4};
     struct source source;
+    size_t position = 0;
     uint64_t sent = 0;
 
     assert_int_equal(source_open(&source, longest, cold, true), 0);
@@ -94,7 +114,7 @@ static void check_verified(size_t longest, size_t cold)
     for (int i = 0; i < 500; i++) {
         size_t size = 1 + dice_roll(&dice, longest);
 
-        assert_int_equal(pattern_compare(source_take(&source, size), size, sent), size);
+        assert_int_equal(pattern_compare(source_take(&source, &position, size), size, sent), size);
         sent += size;
     }
     assert_true(sent > 2 * source.period);
@@ -119,6 +139,7 @@ int main(void)
         cmocka_unit_test(a_lost_or_doubled_stretch_is_noticed),
         cmocka_unit_test(a_hot_source_sends_from_one_place),
         cmocka_unit_test(a_cold_source_walks_around_its_memory),
+        cmocka_unit_test(connections_begin_apart_and_where_the_pattern_begins),
         cmocka_unit_test(a_verified_source_continues_the_pattern_over_its_end),
     };
 

@@ -33,7 +33,7 @@ static void push_message(struct pair *pair, struct visits *visits)
     uint64_t messages = queue->flushed_messages;
     int result;
 
-    connection_append_message(&pair->connection);
+    connection_append(&pair->connection, 1);
     while ((result = pair->connection.strategy->push(&pair->connection)) != 0) {
         assert_int_equal(result, -EAGAIN);
         assert_true(queue->flushed <= queue->accepted && queue->accepted <= queue->appended);
@@ -198,7 +198,7 @@ static void scripted_open(struct pair *pair, const char *write, const char *mess
     script.count = count;
     pair_open(pair, "tcp", write, message);
     pair->connection.calls.table = &scripted_calls;
-    connection_append_message(&pair->connection);
+    connection_append(&pair->connection, 1);
 }
 
 static int push(struct pair *pair)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection/workbench.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections)
+{
+    const struct end_plan *own = &plan->ends[end];
+    const struct shape *outgoing = plan_outgoing(plan, end);
+
+    bench->plan = plan;
+    bench->end = end;
+    bench->connections = connections;
+    workbench_restart(bench);
+    if (outgoing &&
+        source_open(&bench->source, outgoing->longest_fragment, own->source_bytes, plan->verify) < 0)
+        return -ENOMEM;
+    if (!plan_incoming(plan, end))
+        return 0;
+    bench->chunk_size = own->chunk_bytes;
+    bench->chunk = malloc(own->chunk_bytes);
+    if (!bench->chunk)
+        return -ENOMEM;
+    memset(bench->chunk, 0, own->chunk_bytes); /* makes the pages present */
+    return 0;
+}
+
+void workbench_close(struct workbench *bench)
+{
+    source_close(&bench->source);
+    free(bench->chunk);
+    bench->chunk = NULL;
+}
+
+void workbench_begin_phase(struct workbench *bench, uint64_t deadline_ns, bool paced)
+{
+    bench->now_ns = bench->start_ns = clock_now_ns();
+    bench->deadline_ns = deadline_ns;
+    bench->paced = paced;
+    bench->unchecked = 0;
+    bench->stride = 1;
+}
+
+void workbench_restart(struct workbench *bench)
+{
+    histogram_reset(&bench->latency);
+    histogram_reset(&bench->service);
+    histogram_reset(&bench->late_start);
+    bench->due = 0;
+    samples_restart(&bench->samples, clock_now_ns());
+}

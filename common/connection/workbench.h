@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the connections of one data thread share: its memory, its clock, what it measures.
+ *
+ * A thread that serves ten thousand connections has one receive buffer and one stretch of memory to send
+ * from; a connection has only its state.
+ */
+#ifndef UNCORK_CONNECTION_WORKBENCH_H
+#define UNCORK_CONNECTION_WORKBENCH_H
+
+#include "base/calls.h"
+#include "base/problem.h"
+#include "connection/source.h"
+#include "measure/histogram.h"
+#include "measure/samples.h"
+#include "plan/plan.h"
+
+struct workbench {
+    const struct plan *plan;
+    enum end end;
+    uint64_t connections; /* of this thread */
+
+    struct source source;
+    uint8_t *chunk; /* receive buffer of chunk_size bytes; NULL on an end that only sends */
+    size_t chunk_size;
+
+    uint64_t now_ns;      /* the thread's last look at the clock */
+    uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */
+    uint64_t start_ns;    /* of the phase: where an open loop's schedule begins */
+    bool paced;           /* the phase is an open loop */
+    uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
+    uint32_t stride;      /* messages to begin between two comparisons */
+
+    struct histogram latency;             /* closed loop: from the send; open loop: from the intended start */
+    struct histogram service, late_start; /* open loop: from the send; from the intended start to the send */
+    uint64_t due;                         /* open loop: intended starts that have come */
+    struct samples samples;
+    struct call_counts waits; /* system calls that belong to no connection */
+
+    struct problem problem; /* why a connection broke */
+};
+
+/* 0 or -ENOMEM; workbench_close() it in both cases. */
+int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections);
+void workbench_close(struct workbench *bench);
+
+/* A phase begins now and ends at `deadline_ns`, by the schedule of an open loop if it is paced. */
+void workbench_begin_phase(struct workbench *bench, uint64_t deadline_ns, bool paced);
+
+/* Forgets what was measured; the interval begins now. */
+void workbench_restart(struct workbench *bench);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is due when: a binary heap, the earliest first. Nothing here allocates after agenda_open(). */
+#ifndef UNCORK_ENGINE_AGENDA_H
+#define UNCORK_ENGINE_AGENDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct agenda {
+    struct entry {
+        uint64_t due_ns;
+        void *who;
+    } * entries;
+    size_t count;
+};
+
+/* Room for `capacity` entries. 0 or -ENOMEM. */
+int agenda_open(struct agenda *agenda, size_t capacity);
+void agenda_close(struct agenda *agenda);
+
+/* There must be room. */
+void agenda_put(struct agenda *agenda, uint64_t due_ns, void *who);
+
+/* Takes the earliest entry if it is due at `now_ns`, NULL if none is. */
+void *agenda_take(struct agenda *agenda, uint64_t now_ns);
+
+static inline void agenda_clear(struct agenda *agenda)
+{
+    agenda->count = 0;
+}
+
+static inline bool agenda_is_empty(const struct agenda *agenda)
+{
+    return !agenda->count;
+}
+
+/* When the earliest is due; there must be one. */
+static inline uint64_t agenda_next(const struct agenda *agenda)
+{
+    return agenda->entries[0].due_ns;
+}
+
+#endif

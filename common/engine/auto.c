@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* Not an engine but the choice of one, see engine_of(): it runs nothing. */
+#include "engine/engine.h"
+
+const struct engine engine_auto = {
+    .variant = {"auto", "block where a thread can carry its one connection in blocking calls, else poll"},
+};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/pause.h"
+
+#include "base/clock.h"
+
+#include <poll.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+/* Milliseconds, rounded down, where there is no ppoll(2): the rest is spun away. */
+static int poll_for(struct pollfd *readable, uint64_t ns)
+{
+#ifdef __APPLE__
+    return poll(readable, 1, (int)(ns / NS_PER_MS));
+#else
+    struct timespec timeout = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+
+    return ppoll(readable, 1, &timeout, NULL);
+#endif
+}
+
+bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns)
+{
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+
+    do {
+        bench->now_ns = clock_now_ns();
+        if (bench->now_ns >= due_ns)
+            return false;
+        bench->waits.made[CALL_PPOLL]++;
+    } while (poll_for(&readable, due_ns - bench->now_ns) <= 0);
+    return true;
+}
+
+void pause_spin(struct workbench *bench, uint64_t due_ns)
+{
+    do
+        bench->now_ns = clock_now_ns();
+    while (bench->now_ns < due_ns);
+}
+
+void pause_precisely(void)
+{
+#ifdef __linux__
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+#endif
+}

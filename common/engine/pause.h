@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting for the next start of an open loop, to the nanosecond where the system has such timers. */
+#ifndef UNCORK_ENGINE_PAUSE_H
+#define UNCORK_ENGINE_PAUSE_H
+
+#include "connection/workbench.h"
+
+/* Sleeps until `due_ns`, or until `fd` is readable: true then. Counted as a call; leaves the clock
+ * read. */
+bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns);
+
+/* Burns until `due_ns`, without a system call. */
+void pause_spin(struct workbench *bench, uint64_t due_ns);
+
+/* Lets the calling thread's sleeps end when they are due and not up to 50 us later, to be merged with others:
+ * prctl(2), PR_SET_TIMERSLACK. */
+void pause_precisely(void);
+
+#endif

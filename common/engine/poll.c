@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A libuv loop for each thread, any number of connections.
+ *
+ * It writes first and asks to be told of room only after the descriptor was full; what it watches for then
+ * stays until the queue is empty. So a loop that answers what it reads makes no epoll_ctl(2), and a stream
+ * that fills its socket again and again makes none either.
+ */
+#include "engine/engine.h"
+
+#include "base/clock.h"
+#include "engine/agenda.h"
+#include "engine/pause.h"
+#include "security/security.h"
+#include "strategy/strategy.h"
+#include "transport/transport.h"
+#include "workload/workload.h"
+
+#include <stdlib.h>
+#include <uv.h>
+
+#define PUSHES_PER_TURN 64   /* before the others have their turn */
+#define EVENTS_PER_CALL 1024 /* that libuv takes at once; it asks again when there were as many */
+
+struct watch {
+    uv_poll_t poll;
+    struct poller *poller;
+    struct connection *connection;
+    int events;     /* watched for: UV_READABLE, UV_WRITABLE */
+    bool blocked;   /* the descriptor was full */
+    bool over;      /* out of the phase */
+    bool busy;      /* on the list of those that have more to send */
+    bool scheduled; /* on the agenda */
+    struct watch *next_busy;
+};
+
+struct poller {
+    uv_loop_t loop;
+    struct duty *duty;
+    struct watch *watches;
+    size_t open;                     /* connections that are not out of the phase */
+    size_t events;                   /* that this turn of the loop brought */
+    struct watch *busy, **last_busy; /* have used up their turn */
+    struct agenda agenda;            /* of an open loop */
+    bool finishing;                  /* half-closed: waiting for the other end's */
+    bool unregistered;               /* watches changed since the loop last turned */
+    int result;
+};
+
+static int suits(const struct plan *plan, enum end end, struct problem *problem)
+{
+    (void)end;
+    if (plan->transport->has_other_end)
+        return 0;
+    return problem_unsupported(problem,
+                               "engine=poll cannot carry transport=%s: there is no descriptor to watch",
+                               plan->transport->variant.name);
+}
+
+/* ---- one connection ---- */
+
+static void on_event(uv_poll_t *poll, int status, int events);
+
+static void watch_for(struct watch *watch, int events)
+{
+    if (events == watch->events)
+        return;
+    watch->events = events;
+    watch->poller->unregistered = true;
+    if (events)
+        uv_poll_start(&watch->poll, events, on_event);
+    else
+        uv_poll_stop(&watch->poll);
+}
+
+static void leave(struct watch *watch)
+{
+    watch->over = true;
+    watch->poller->open--;
+}
+
+static void stop(struct watch *watch, int result)
+{
+    watch->poller->result = result;
+}
+
+static void await_turn(struct watch *watch)
+{
+    struct poller *poller = watch->poller;
+
+    if (watch->busy)
+        return;
+    watch->busy = true;
+    watch->next_busy = NULL;
+    *poller->last_busy = watch;
+    poller->last_busy = &watch->next_busy;
+}
+
+static void await_due(struct watch *watch)
+{
+    uint64_t due_ns = half_next(watch->connection);
+
+    if (watch->scheduled || due_ns == NEVER)
+        return;
+    watch->scheduled = true;
+    agenda_put(&watch->poller->agenda, due_ns, watch);
+}
+
+/* Nothing is left to send now. */
+static void rest(struct watch *watch)
+{
+    watch->blocked = false;
+    if (half_over(watch->connection))
+        leave(watch);
+    else
+        await_due(watch);
+}
+
+/* Sends what is due, as far as the descriptor takes it. */
+static void push(struct watch *watch)
+{
+    struct connection *connection = watch->connection;
+
+    for (int i = 0; i < PUSHES_PER_TURN; i++) {
+        int result;
+
+        if (queue_is_idle(&connection->queue))
+            connection->half->fill(connection);
+        if (queue_is_idle(&connection->queue)) {
+            rest(watch);
+            return;
+        }
+        result = connection->strategy->push(connection);
+        if (result == -EAGAIN) {
+            watch->blocked = true;
+            return;
+        }
+        if (result < 0) {
+            stop(watch, engine_broken(connection, "send to", result));
+            return;
+        }
+    }
+    await_turn(watch);
+}
+
+/* One that is out of the phase still takes what comes, if there is anything that it would take: the other end
+ * may have to send it before it can go on with another. */
+static void watch_again(struct watch *watch)
+{
+    const struct connection *connection = watch->connection;
+    bool reads = !connection->ended && (!watch->over || connection->half->wants(connection));
+
+    watch_for(watch, (reads ? UV_READABLE : 0) | (watch->blocked ? UV_WRITABLE : 0));
+}
+
+static void step(struct watch *watch)
+{
+    push(watch);
+    watch_again(watch);
+}
+
+static void receive(struct watch *watch)
+{
+    size_t wanted = watch->connection->half->wants(watch->connection);
+    int result = engine_receive(watch->connection, wanted ? wanted : 1); /* the end, or what was not due */
+
+    if (result < 0 && result != -EAGAIN)
+        stop(watch, result);
+}
+
+static void await_end(struct watch *watch)
+{
+    int result = engine_take_end(watch->connection);
+
+    if (result < 0 && result != -EAGAIN)
+        stop(watch, result);
+    if (result > 0)
+        leave(watch);
+    watch_again(watch);
+}
+
+static void on_event(uv_poll_t *poll, int status, int events)
+{
+    struct watch *watch = (struct watch *)poll;
+    struct poller *poller = watch->poller;
+
+    poller->events++;
+    if (status < 0) { /* an error on the socket: libuv has stopped watching, the calls will say which */
+        watch->events = 0;
+        events = UV_READABLE | UV_WRITABLE;
+    }
+    if (poller->result < 0)
+        return;
+    if (poller->finishing) {
+        await_end(watch);
+        return;
+    }
+    if (events & UV_READABLE)
+        receive(watch);
+    if (events & UV_WRITABLE)
+        watch->blocked = false;
+    if (poller->result == 0 && !watch->blocked && !watch->over)
+        push(watch);
+    watch_again(watch);
+}
+
+/* ---- the loop ---- */
+
+static void turn(struct poller *poller, uv_run_mode mode)
+{
+    poller->events = 0;
+    poller->unregistered = false;
+    uv_run(&poller->loop, mode);
+    poller->duty->bench->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
+}
+
+static void run_busy(struct poller *poller)
+{
+    struct watch *watch = poller->busy;
+
+    poller->busy = NULL;
+    poller->last_busy = &poller->busy;
+    while (watch && poller->result == 0) {
+        struct watch *next = watch->next_busy;
+
+        watch->busy = false;
+        if (!watch->over && !watch->blocked)
+            step(watch);
+        watch = next;
+    }
+}
+
+static void run_due(struct poller *poller)
+{
+    struct watch *watch;
+
+    poller->duty->bench->now_ns = clock_now_ns();
+    while (poller->result == 0 && (watch = agenda_take(&poller->agenda, poller->duty->bench->now_ns))) {
+        watch->scheduled = false;
+        if (!watch->over && !watch->blocked && !watch->busy)
+            step(watch);
+    }
+}
+
+/* True when the loop has something to do before the next start is due. */
+static bool sleep_until_due(struct poller *poller)
+{
+    uint64_t due_ns = agenda_next(&poller->agenda);
+    struct workbench *bench = poller->duty->bench;
+
+    if (poller->unregistered || bench->plan->pace == PACE_SPIN)
+        return true;
+    return due_ns <= bench->now_ns || pause_sleep(bench, uv_backend_fd(&poller->loop), due_ns);
+}
+
+static void advance(struct poller *poller)
+{
+    run_busy(poller);
+    if (!agenda_is_empty(&poller->agenda))
+        run_due(poller);
+    if (!poller->open || poller->result < 0)
+        return;
+    if (poller->busy)
+        turn(poller, UV_RUN_NOWAIT);
+    else if (agenda_is_empty(&poller->agenda))
+        turn(poller, UV_RUN_ONCE);
+    else if (sleep_until_due(poller))
+        turn(poller, UV_RUN_NOWAIT);
+}
+
+static void begin(struct poller *poller)
+{
+    struct workbench *bench = poller->duty->bench;
+
+    poller->result = 0;
+    poller->open = poller->duty->count;
+    poller->busy = NULL;
+    poller->last_busy = &poller->busy;
+    agenda_clear(&poller->agenda);
+    for (size_t i = 0; i < poller->duty->count; i++) {
+        struct watch *watch = &poller->watches[i];
+
+        watch->blocked = watch->over = watch->busy = watch->scheduled = false;
+    }
+    for (size_t i = 0; i < poller->duty->count && poller->result == 0; i++) {
+        bench->now_ns = clock_now_ns();
+        step(&poller->watches[i]);
+    }
+}
+
+static int poll_run(struct duty *duty)
+{
+    struct poller *poller = duty->state;
+
+    begin(poller);
+    while (poller->open && poller->result == 0)
+        advance(poller);
+    return poller->result;
+}
+
+static int poll_finish(struct duty *duty)
+{
+    struct poller *poller = duty->state;
+
+    poller->finishing = true;
+    poller->open = duty->count;
+    for (size_t i = 0; i < duty->count; i++) {
+        struct watch *watch = &poller->watches[i];
+        int result = watch->connection->security->finish(watch->connection);
+
+        if (result < 0)
+            return engine_broken(watch->connection, "half-close towards", result);
+        watch->over = watch->blocked = false;
+        if (!watch->connection->drives || watch->connection->ended)
+            leave(watch);
+        watch_again(watch);
+    }
+    while (poller->open && poller->result == 0)
+        turn(poller, UV_RUN_ONCE);
+    return poller->result;
+}
+
+/* ---- its state ---- */
+
+static int poll_open(struct duty *duty)
+{
+    struct poller *poller = calloc(1, sizeof *poller);
+    int result;
+
+    if (!poller || uv_loop_init(&poller->loop) < 0) {
+        free(poller);
+        return -ENOMEM;
+    }
+    duty->state = poller;
+    poller->duty = duty;
+    poller->watches = calloc(duty->count, sizeof *poller->watches);
+    if (!poller->watches || agenda_open(&poller->agenda, duty->count) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < duty->count; i++) {
+        struct watch *watch = &poller->watches[i];
+
+        watch->poller = poller;
+        watch->connection = &duty->connections[i];
+        result = uv_poll_init(&poller->loop, &watch->poll, watch->connection->calls.fd);
+        if (result < 0)
+            return result;
+        poller->open++;
+    }
+    return 0;
+}
+
+static void poll_close(struct duty *duty)
+{
+    struct poller *poller = duty->state;
+
+    if (!poller)
+        return;
+    for (size_t i = 0; poller->watches && i < duty->count && poller->watches[i].poll.loop; i++)
+        uv_close((uv_handle_t *)&poller->watches[i].poll, NULL);
+    uv_run(&poller->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&poller->loop);
+    agenda_close(&poller->agenda);
+    free(poller->watches);
+    free(poller);
+    duty->state = NULL;
+}
+
+const struct engine engine_poll = {
+    .variant = {"poll", "a libuv loop for each thread, any number of connections"},
+    .nonblocking = true,
+    .suits = suits,
+    .open = poll_open,
+    .close = poll_close,
+    .run = poll_run,
+    .finish = poll_finish,
+};

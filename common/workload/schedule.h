@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When the requests of one connection are due in an open loop: whatever happened to the ones before.
+ *
+ * The schedules of all connections together make `rate` requests a second. `even`: the starts of the whole
+ * run are the same time apart, dealt to the connections in turn. `poisson`: each connection draws exponential
+ * pauses, and independent Poisson processes add up to one. The draws depend on the connection's number only,
+ * so that every cell and every round meets the same arrivals.
+ */
+#ifndef UNCORK_WORKLOAD_SCHEDULE_H
+#define UNCORK_WORKLOAD_SCHEDULE_H
+
+#include "plan/plan.h"
+
+#include <stdint.h>
+
+struct schedule {
+    enum arrival arrival;
+    double pause_ns; /* mean, between two starts of this connection */
+    double at_ns;    /* of the next start, from the origin */
+    uint64_t origin_ns;
+    uint64_t due_ns; /* the next start, in the clock of the origin */
+    uint64_t random;
+};
+
+/* The schedule of connection `number` of the plan's, from `origin_ns` on. The plan has a rate. */
+void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number, uint64_t origin_ns);
+
+/* The start that was due at due_ns is taken: moves to the next. */
+void schedule_advance(struct schedule *schedule);
+
+/* How many starts from due_ns on come before `deadline_ns`. */
+uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "engine/agenda.h"
+#include "workload/schedule.h"
+
+#include <math.h>
+
+#define ORIGIN UINT64_C(1000000000000)
+
+static struct plan make_plan(enum arrival arrival, uint64_t rate, uint64_t connections)
+{
+    return (struct plan){.rate = rate, .arrival = (int)arrival, .connections = connections};
+}
+
+TEST(even_starts_of_all_connections_are_the_same_time_apart)
+{
+    struct plan plan = make_plan(ARRIVAL_EVEN, 1000, 4);
+    bool seen[40] = {false};
+
+    for (uint64_t number = 0; number < 4; number++) {
+        struct schedule schedule;
+
+        schedule_begin(&schedule, &plan, number, ORIGIN);
+        for (int i = 0; i < 10; i++, schedule_advance(&schedule)) {
+            uint64_t after = schedule.due_ns - ORIGIN;
+
+            assert_int_equal(after % NS_PER_MS, 0);
+            assert_false(seen[after / NS_PER_MS]);
+            seen[after / NS_PER_MS] = true;
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(seen); i++)
+        assert_true(seen[i]);
+}
+
+TEST(an_even_schedule_does_not_drift)
+{
+    struct plan plan = make_plan(ARRIVAL_EVEN, 3, 1); /* a third of a second is no whole number of ns */
+    struct schedule schedule;
+
+    schedule_begin(&schedule, &plan, 0, ORIGIN);
+    for (int i = 0; i < 3 * 3600; i++)
+        schedule_advance(&schedule);
+    assert_in_range(schedule.due_ns - ORIGIN, 3600 * NS_PER_S - 1000, 3600 * NS_PER_S + 1000);
+}
+
+/* Mean and variance of the pauses within five standard errors of those of the exponential distribution. */
+TEST(poisson_pauses_are_exponential)
+{
+    struct plan plan = make_plan(ARRIVAL_POISSON, 1000, 1);
+    struct schedule schedule;
+    uint64_t before = ORIGIN;
+    double sum = 0, squares = 0;
+    const int count = 200000;
+
+    schedule_begin(&schedule, &plan, 7, ORIGIN);
+    for (int i = 0; i < count; i++, schedule_advance(&schedule)) {
+        double pause_ms = (double)(schedule.due_ns - before) / (double)NS_PER_MS;
+
+        before = schedule.due_ns;
+        sum += pause_ms;
+        squares += pause_ms * pause_ms;
+    }
+    assert_true(fabs(sum / count - 1) < 5 / sqrt(count));
+    assert_true(fabs(squares / count - 2) < 5 * sqrt(20) / sqrt(count)); /* E[x^4] - E[x^2]^2 = 24 - 4 */
+}
+
+TEST(a_connection_draws_the_same_pauses_in_every_run_and_others_than_its_neighbour)
+{
+    struct plan plan = make_plan(ARRIVAL_POISSON, 1000, 2);
+    struct schedule first, again, neighbour;
+
+    schedule_begin(&first, &plan, 0, ORIGIN);
+    schedule_begin(&again, &plan, 0, ORIGIN);
+    schedule_begin(&neighbour, &plan, 1, ORIGIN);
+    assert_int_equal(first.due_ns, again.due_ns);
+    assert_true(first.due_ns != neighbour.due_ns);
+}
+
+TEST(starts_up_to_a_deadline_are_counted_without_being_taken)
+{
+    struct plan plan = make_plan(ARRIVAL_EVEN, 1000, 1);
+    struct schedule schedule;
+
+    schedule_begin(&schedule, &plan, 0, ORIGIN);
+    assert_int_equal(schedule_count_until(&schedule, ORIGIN), 0);
+    assert_int_equal(schedule_count_until(&schedule, ORIGIN + 1), 1);
+    assert_int_equal(schedule_count_until(&schedule, ORIGIN + 10 * NS_PER_MS), 10);
+    assert_int_equal(schedule.due_ns, ORIGIN);
+}
+
+TEST(an_agenda_gives_the_earliest_first_and_nobody_before_the_time)
+{
+    static int who[1000];
+    struct agenda agenda;
+    uint64_t random = 1, last = 0;
+
+    assert_int_equal(agenda_open(&agenda, COUNT_OF(who)), 0);
+    assert_null(agenda_take(&agenda, UINT64_MAX));
+    for (size_t i = 0; i < COUNT_OF(who); i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        agenda_put(&agenda, 1 + random % 500, &who[i]);
+    }
+    assert_null(agenda_take(&agenda, 0));
+    for (size_t i = 0; i < COUNT_OF(who); i++) {
+        uint64_t due = agenda_next(&agenda);
+        int *taken;
+
+        assert_true(due >= last);
+        last = due;
+        assert_null(agenda_take(&agenda, due - 1));
+        taken = agenda_take(&agenda, due);
+        assert_non_null(taken);
+        assert_int_equal((*taken)++, 0);
+    }
+    assert_true(agenda_is_empty(&agenda));
+    agenda_close(&agenda);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(even_starts_of_all_connections_are_the_same_time_apart),
+        cmocka_unit_test(an_even_schedule_does_not_drift),
+        cmocka_unit_test(poisson_pauses_are_exponential),
+        cmocka_unit_test(a_connection_draws_the_same_pauses_in_every_run_and_others_than_its_neighbour),
+        cmocka_unit_test(starts_up_to_a_deadline_are_counted_without_being_taken),
+        cmocka_unit_test(an_agenda_gives_the_earliest_first_and_nobody_before_the_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
