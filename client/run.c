@@ -9,6 +9,7 @@
 #include "measure/facts.h"
 #include "record.h"
 #include "team/conduct.h"
+#include "transport/sockets.h"
 #include "transport/transport.h"
 
 #include <stdio.h>
@@ -219,7 +220,7 @@ static int find_server(struct run *run, struct problem *problem)
 
 static int open_channel(struct run *run, struct problem *problem)
 {
-    int fd = socket(run->server.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0), result;
+    int fd = sockets_make(run->server.storage.ss_family, SOCK_STREAM), result;
 
     address_format(run->result.peer, &run->server);
     if (fd < 0)

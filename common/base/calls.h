@@ -14,7 +14,13 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+/* A system without MSG_MORE is asked for nothing, and the probe finds that nothing is held back. */
+#ifndef MSG_MORE
+#define MSG_MORE 0
+#endif
+
 enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS };
+
 
 /* Kind, name as the kernel and strace spell it, path. */
 #define CALL_KINDS(X)                                                                                        \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/device.h"
 
+#include "transport/sockets.h"
+
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -50,7 +52,7 @@ static json_t *read_offloads(int fd, const char name[IFNAMSIZ])
 static int connect_towards(const struct address *address, struct address *local)
 {
     struct address target = *address;
-    int fd = socket(address->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int fd = sockets_make(address->storage.ss_family, SOCK_DGRAM);
 
     if (fd < 0)
         return -1;

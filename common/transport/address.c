@@ -4,6 +4,7 @@
 #include "transport/sockets.h"
 
 #include "base/units.h"
+#include "transport/sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -207,7 +208,7 @@ int address_listen(int fd, struct address *address, struct problem *problem)
 
     address_format(text, address);
     if (fd < 0)
-        fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        fd = sockets_make(address->storage.ss_family, SOCK_STREAM);
     if (fd < 0)
         return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
     sockets_set_blocking(fd, false);

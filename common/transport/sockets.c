@@ -8,8 +8,63 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#ifdef __linux__
+#if defined __linux__
 #include <linux/sockios.h>
+#define UNSENT SIOCOUTQ
+#elif defined __FreeBSD__
+#include <sys/filio.h>
+#define UNSENT FIONWRITE
+#endif
+
+#ifdef SOCK_CLOEXEC
+
+int sockets_make(int family, int type)
+{
+    return socket(family, type | SOCK_CLOEXEC, 0);
+}
+
+int sockets_make_pair(int fds[2])
+{
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds);
+}
+
+static int accept_one(int listener)
+{
+    return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+#else /* macOS: in two steps */
+
+static int close_on_exec(int fd)
+{
+    if (fd >= 0)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
+int sockets_make(int family, int type)
+{
+    return close_on_exec(socket(family, type, 0));
+}
+
+int sockets_make_pair(int fds[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
+        return -1;
+    close_on_exec(fds[0]);
+    close_on_exec(fds[1]);
+    return 0;
+}
+
+static int accept_one(int listener)
+{
+    int fd = close_on_exec(accept(listener, NULL, NULL));
+
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    return fd;
+}
+
 #endif
 
 void sockets_set_blocking(int fd, bool blocking)
@@ -22,14 +77,14 @@ void sockets_set_blocking(int fd, bool blocking)
 uint64_t sockets_unsent(int fd)
 {
     int bytes = 0;
-
-#ifdef SIOCOUTQ
-    if (fd < 0 || ioctl(fd, SIOCOUTQ, &bytes) < 0)
-        return 0;
-#else
-    (void)fd;
+#ifdef UNSENT
+    bool told = fd >= 0 && ioctl(fd, UNSENT, &bytes) == 0;
+#else /* macOS */
+    socklen_t size = sizeof bytes;
+    bool told = fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_NWRITE, &bytes, &size) == 0;
 #endif
-    return (uint64_t)bytes;
+
+    return told ? (uint64_t)bytes : 0;
 }
 
 /* A descriptor that is given up for a moment, so that a connection can be taken and dropped. */
@@ -56,7 +111,7 @@ int sockets_accept(int listener)
     if (spare < 0)
         spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
     while (fd < 0 && again) {
-        fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        fd = accept_one(listener);
         again = fd < 0 && (errno == EINTR || errno == ECONNABORTED);
         /* a full table is told also when nobody waits */
         if (fd < 0 && spare >= 0 && (errno == EMFILE || errno == ENFILE))

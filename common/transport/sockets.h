@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What sockets can tell; system differences live in sockets.c. */
+/* Sockets: how they are made, taken and asked; system differences live in sockets.c. */
 #ifndef UNCORK_TRANSPORT_SOCKETS_H
 #define UNCORK_TRANSPORT_SOCKETS_H
 
@@ -8,6 +8,10 @@
 
 /* Whether calls on `fd` wait. */
 void sockets_set_blocking(int fd, bool blocking);
+
+/* socket(2), socketpair(2) of Unix stream sockets: closed on exec. */
+int sockets_make(int family, int type);
+int sockets_make_pair(int fds[2]);
 
 /* Bytes that were written to a socket and have not left it; 0 where it is none or the system does not tell.
  */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "transport/sockets.h"
 #include "transport/transport.h"
 
 #include <netinet/in.h>
@@ -20,7 +21,7 @@ static int connect_through(int listener, int fds[2])
 
     if (result < 0)
         return result;
-    if ((fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0)
+    if ((fds[0] = sockets_make(AF_INET, SOCK_STREAM)) < 0)
         return -errno;
     if (connect(fds[0], (struct sockaddr *)&address.storage, address.size) == 0 &&
         (fds[1] = accept(listener, NULL, NULL)) >= 0)
@@ -32,7 +33,7 @@ static int connect_through(int listener, int fds[2])
 
 static int tcp_pair(int fds[2])
 {
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), result;
+    int listener = sockets_make(AF_INET, SOCK_STREAM), result;
     struct address address;
 
     if (listener < 0)

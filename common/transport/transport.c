@@ -2,6 +2,8 @@
 #include "transport/transport.h"
 
 #include "strategy/strategy.h"
+#include "transport/congestion.h"
+#include "transport/sockets.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -30,46 +32,18 @@ static int set_buffer(int fd, int option, const char *word, uint64_t bytes, stru
     return 0;
 }
 
-static bool congestion_is(int fd, const char *name)
-{
-    char now[CONGESTION_NAME_MAX] = "";
-    socklen_t size = sizeof now;
-
-    return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, now, &size) == 0 && !strncmp(now, name, sizeof now);
-}
-
-/* Read back, because some systems accept any name. */
-static int set_congestion(int fd, const char *name, struct problem *problem)
-{
-    bool preset = !strcmp(name, "default");
-
-    if (!strcmp(name, "system"))
-        return 0;
-    if (preset)
-        name = "cubic";
-    if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0 &&
-        congestion_is(fd, name))
-        return 0;
-    if (preset)
-        return 0; /* no cubic here: the system's own, which the record names */
-    return problem_unsupported(
-        problem,
-        "congestion=%s is not available here; sysctl net.ipv4.tcp_available_congestion_control lists what is",
-        name);
-}
-
 int transport_socket(const struct transport *transport, const struct plan *plan, enum end end,
                      const struct address *address, struct problem *problem)
 {
     const struct end_plan *own = &plan->ends[end];
-    int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = sockets_make(address->storage.ss_family, SOCK_STREAM);
 
     if (fd < 0)
         return problem_failure(problem, "cannot make a %s socket: %s", transport->variant.name,
                                strerror(errno));
     if (set_buffer(fd, SO_SNDBUF, "sndbuf", own->sndbuf_bytes, problem) == 0 &&
         set_buffer(fd, SO_RCVBUF, "rcvbuf", own->rcvbuf_bytes, problem) == 0 &&
-        (!transport->counts_segments || set_congestion(fd, own->congestion, problem) == 0))
+        (!transport->counts_segments || congestion_set(fd, own->congestion, problem) == 0))
         return fd;
     close(fd);
     return -1;
@@ -119,8 +93,7 @@ static void put_option(json_t *options, const char *key, int fd, int level, int 
 json_t *transport_options(const struct transport *transport, int fd)
 {
     json_t *options = json_object();
-    char congestion[CONGESTION_NAME_MAX] = "";
-    socklen_t size = sizeof congestion - 1;
+    char congestion[CONGESTION_NAME_MAX];
 
     put_option(options, "sndbuf_bytes", fd, SOL_SOCKET, SO_SNDBUF);
     put_option(options, "rcvbuf_bytes", fd, SOL_SOCKET, SO_RCVBUF);
@@ -128,7 +101,7 @@ json_t *transport_options(const struct transport *transport, int fd)
         return options;
     put_option(options, "nodelay", fd, IPPROTO_TCP, TCP_NODELAY);
     put_option(options, "mss_bytes", fd, IPPROTO_TCP, TCP_MAXSEG);
-    if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, congestion, &size) == 0)
+    if (congestion_read(fd, congestion))
         json_object_set_new(options, "congestion", json_string(congestion));
     return options;
 }

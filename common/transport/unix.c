@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+#include "transport/sockets.h"
 #include "transport/transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 static int unix_pair(int fds[2])
 {
-    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0 ? -errno : 0;
+    return sockets_make_pair(fds) < 0 ? -errno : 0;
 }
 
 /* A path in a new directory that only this user can enter; whoever unbinds removes both. */

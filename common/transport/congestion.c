@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include "transport/congestion.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#ifdef __linux__
+#define WHY_NOT "sysctl net.ipv4.tcp_available_congestion_control lists what is"
+#elif defined TCP_CONGESTION
+#define WHY_NOT "sysctl net.inet.tcp.cc.available lists what is"
+#else
+#define WHY_NOT "this system lets no program choose"
+#endif
+
+#ifdef TCP_CONGESTION
+
+bool congestion_read(int fd, char name[CONGESTION_NAME_MAX])
+{
+    socklen_t size = CONGESTION_NAME_MAX - 1;
+
+    memset(name, 0, CONGESTION_NAME_MAX);
+    return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0;
+}
+
+/* Read back, because some systems accept any name. */
+static bool choose(int fd, const char *name)
+{
+    char now[CONGESTION_NAME_MAX];
+
+    return setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0 &&
+           congestion_read(fd, now) && !strcmp(now, name);
+}
+
+#else
+
+bool congestion_read(int fd, char name[CONGESTION_NAME_MAX])
+{
+    (void)fd, (void)name;
+    return false;
+}
+
+static bool choose(int fd, const char *name)
+{
+    (void)fd, (void)name;
+    return false;
+}
+
+#endif
+
+int congestion_set(int fd, const char *word, struct problem *problem)
+{
+    if (!strcmp(word, "system"))
+        return 0;
+    if (!strcmp(word, "default")) {
+        choose(fd, "cubic"); /* where there is none: the system's own, which the record names */
+        return 0;
+    }
+    if (choose(fd, word))
+        return 0;
+    return problem_unsupported(problem, "congestion=%s is not available here; " WHY_NOT, word);
+}
