@@ -10,14 +10,15 @@ tree_options() {
     clang) printf '%s\n' -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang ;;
     asan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=address ;;
     tsan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=thread ;;
+    systems/*) echo -DCMAKE_BUILD_TYPE=Debug ;;
     fuzz) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER=clang -DUNCORK_FUZZ=ON ;;
     *) fail "no build tree \"$1\"" ;;
     esac
 }
 
-# tree_build TREE [OPTION...]: into build/TREE, its output on standard output and error. A tree that was moved here
+# tree_configure TREE [OPTION...]: build/TREE, by what tree_options says and the options. A tree that was moved here
 # from elsewhere is configured anew.
-tree_build() {
+tree_configure() {
     local tree=$1 folder=$UNCORK_TOP/build/$1
     shift
     [ -f "$UNCORK_TOP/CMakeLists.txt" ] || fail "there is no CMakeLists.txt in $UNCORK_TOP"
@@ -27,6 +28,10 @@ tree_build() {
         rm -rf "$folder"
     fi
     # shellcheck disable=SC2046  # words
-    cmake -S "$UNCORK_TOP" -B "$folder" -G Ninja --no-warn-unused-cli $(tree_options "$tree") "$@" &&
-        cmake --build "$folder" -j "$(processors)"
+    cmake -S "$UNCORK_TOP" -B "$folder" -G Ninja --no-warn-unused-cli $(tree_options "$tree") "$@"
+}
+
+# tree_build TREE [OPTION...]: into build/TREE, its output on standard output and error.
+tree_build() {
+    tree_configure "$@" && cmake --build "$UNCORK_TOP/build/$1" -j "$(processors)"
 }
