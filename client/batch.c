@@ -135,7 +135,8 @@ int batch_check(const struct batch *batch, struct problem *problem)
         if (!plan->messages && !plan->bytes)
             json_object_set_new(line, "planned_ns",
                                 json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
-        if (check_ends(plan, &why) < 0)
+        /* what cannot be found out now is the run's to say: it fails */
+        if (check_ends(plan, &why) < 0 && why.kind == PROBLEM_UNSUPPORTED)
             json_object_set_new(line, "unsupported", json_string(why.text));
         if (print_json(line, problem) < 0)
             return -1;

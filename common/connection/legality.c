@@ -8,6 +8,8 @@
 #include "strategy/strategy.h"
 #include "transport/probe.h"
 
+#include <string.h>
+
 static const char *const lacks[CAPABILITY_COUNT] = {
 #define CAPABILITY_LACKS(name, bit, lacks) [bit] = lacks,
     CAPABILITIES(CAPABILITY_LACKS)
@@ -18,8 +20,13 @@ static int check_needs(const char *word, const struct variant *variant, unsigned
                        const struct transport *transport, const struct security *security,
                        unsigned engine_gives, struct problem *problem)
 {
-    unsigned gives = (probe_capabilities(transport, needs) & security->gives) | engine_gives;
+    unsigned gives;
+    int result = probe_capabilities(transport, needs, &gives);
 
+    if (result < 0)
+        return problem_failure(problem, "%s=%s with transport=%s could not be probed: %s", word,
+                               variant->name, transport->variant.name, strerror(-result));
+    gives = (gives & security->gives) | engine_gives;
     for (int bit = 0; bit < CAPABILITY_COUNT; bit++)
         if (needs & ~gives & 1u << bit)
             return problem_unsupported(problem, "%s=%s does not work with transport=%s security=%s here: %s",

@@ -7,7 +7,7 @@
 
 /* Whether `end` can do on this machine what the plan asks of it: what the connection gives against what its
  * strategy and its reading need, and the placement. 0, or -1 with an unsupported problem that says what is
- * missing. */
+ * missing, or with a failure where that could not be found out. */
 int legality_check(const struct plan *plan, enum end end, bool remote, struct problem *problem);
 
 /* The same for one strategy or reading on one transport, over the plain layer: for lists. */

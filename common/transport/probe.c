@@ -85,14 +85,15 @@ static const struct probe {
     {CAPABLE_TRUNCATE, probe_truncate},
 };
 
-static bool probe_one(const struct transport *transport, const struct probe *probe)
+/* 1 or 0, or a negative errno value: there was nothing to look at. */
+static int probe_one(const struct transport *transport, const struct probe *probe)
 {
     struct pair pair = {.from.table = &calls_of_sockets};
-    int fds[2], one = 1;
+    int fds[2], one = 1, result = transport->pair(fds);
     bool holds;
 
-    if (transport->pair(fds) < 0)
-        return false;
+    if (result < 0)
+        return result;
     pair.from.fd = fds[0];
     pair.to = fds[1];
     if (transport->counts_segments) /* or Nagle's algorithm would be seen as a cork */
@@ -105,7 +106,7 @@ static bool probe_one(const struct transport *transport, const struct probe *pro
 
 #define TRANSPORTS_MAX 16 /* whose answers are kept; beyond, the last place is used again */
 
-unsigned probe_capabilities(const struct transport *transport, unsigned wanted)
+int probe_capabilities(const struct transport *transport, unsigned wanted, unsigned *found)
 {
     static struct {
         const struct transport *transport;
@@ -113,8 +114,9 @@ unsigned probe_capabilities(const struct transport *transport, unsigned wanted)
     } known[TRANSPORTS_MAX];
     size_t at = 0;
 
+    *found = wanted;
     if (!transport->pair)
-        return wanted; /* nothing happens in calls that return at once, so nothing can be missing */
+        return 0; /* nothing happens in calls that return at once, so nothing can be missing */
     while (at < TRANSPORTS_MAX - 1 && known[at].transport && known[at].transport != transport)
         at++;
     if (known[at].transport != transport)
@@ -122,14 +124,17 @@ unsigned probe_capabilities(const struct transport *transport, unsigned wanted)
     known[at].transport = transport;
     for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
         unsigned capability = probes[i].capability;
+        int holds;
 
         if (!(wanted & capability) || (known[at].asked & capability))
             continue;
+        if ((holds = probe_one(transport, &probes[i])) < 0)
+            return holds;
         known[at].asked |= capability;
-        if (probe_one(transport, &probes[i]))
-            known[at].found |= capability;
+        known[at].found |= holds ? capability : 0;
     }
-    return known[at].found & wanted;
+    *found = known[at].found & wanted;
+    return 0;
 }
 
 void probe_counters(void)

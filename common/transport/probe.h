@@ -9,8 +9,9 @@
 #include "transport/transport.h"
 
 /* Those of the `wanted` capabilities that the transport has. Takes a few milliseconds for each that was not
- * asked before. */
-unsigned probe_capabilities(const struct transport *transport, unsigned wanted);
+ * asked before. 0, or a negative errno value where no pair of sockets could be made: then nothing was found
+ * out, and nothing is kept. */
+int probe_capabilities(const struct transport *transport, unsigned wanted, unsigned *found);
 
 /* Finds out which TCP counters move here (tcp_info_probe()). Once, before any run. */
 void probe_counters(void);

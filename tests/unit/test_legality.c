@@ -89,18 +89,25 @@ static void forbids(const struct transport *transport, const char *strategy, con
     assert_problem(&problem, PROBLEM_UNSUPPORTED, strategy);
 }
 
+static unsigned found(const struct transport *transport, unsigned wanted)
+{
+    unsigned capabilities;
+
+    assert_int_equal(probe_capabilities(transport, wanted, &capabilities), 0);
+    return capabilities;
+}
+
 /* ---- what is ---- */
 
 #ifdef __linux__
 TEST(tcp_on_linux_can_do_everything)
 {
-    assert_int_equal(probe_capabilities(fresh("tcp"), (1u << CAPABILITY_COUNT) - 1),
-                     (1u << CAPABILITY_COUNT) - 1);
+    assert_int_equal(found(fresh("tcp"), (1u << CAPABILITY_COUNT) - 1), (1u << CAPABILITY_COUNT) - 1);
 }
 
 TEST(a_unix_socket_on_linux_is_a_descriptor_and_nothing_more)
 {
-    assert_int_equal(probe_capabilities(fresh("unix"), (1u << CAPABILITY_COUNT) - 1), CAPABLE_DESCRIPTOR);
+    assert_int_equal(found(fresh("unix"), (1u << CAPABILITY_COUNT) - 1), CAPABLE_DESCRIPTOR);
 }
 #endif
 
@@ -108,8 +115,8 @@ TEST(only_what_is_wanted_is_answered)
 {
     const struct transport *tcp = fresh("tcp");
 
-    assert_int_equal(probe_capabilities(tcp, 0), 0);
-    assert_int_equal(probe_capabilities(tcp, CAPABLE_DESCRIPTOR) & ~(unsigned)CAPABLE_DESCRIPTOR, 0);
+    assert_int_equal(found(tcp, 0), 0);
+    assert_int_equal(found(tcp, CAPABLE_DESCRIPTOR) & ~(unsigned)CAPABLE_DESCRIPTOR, 0);
 }
 
 TEST(nothing_is_missing_where_nothing_happens)
@@ -119,7 +126,7 @@ TEST(nothing_is_missing_where_nothing_happens)
     for (size_t i = 0; i < strategy_axis.count; i++) {
         const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[i];
 
-        assert_int_equal(probe_capabilities(null, strategy->needs), strategy->needs);
+        assert_int_equal(found(null, strategy->needs), strategy->needs);
     }
 }
 
@@ -162,19 +169,30 @@ TEST(a_truncation_that_copies_is_found_out)
     assert_problem(&problem, PROBLEM_UNSUPPORTED, "MSG_TRUNC does not discard");
 }
 
-static int no_pair(int fds[2])
+static int (*pair_of_tcp)(int fds[2]);
+static bool pairs_are_there;
+
+static int pair_at_times(int fds[2])
 {
-    (void)fds;
-    return -EAFNOSUPPORT;
+    return pairs_are_there ? pair_of_tcp(fds) : -EMFILE;
 }
 
-TEST(a_transport_that_cannot_make_a_pair_can_do_nothing)
+TEST(what_could_not_be_probed_is_said_and_asked_again)
 {
-    static struct transport broken;
+    static struct transport shaky;
+    struct problem problem = {0};
 
-    broken = *fresh("tcp");
-    broken.pair = no_pair;
-    assert_int_equal(probe_capabilities(&broken, CAPABLE_CORK | CAPABLE_DESCRIPTOR), 0);
+    shaky = *fresh("tcp");
+    pair_of_tcp = shaky.pair;
+    shaky.pair = pair_at_times;
+    pairs_are_there = false;
+    assert_int_equal(legality_of_strategy(strategy_of("cork"), &shaky, &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE,
+                   "write=cork with transport=tcp could not be probed: Too many open");
+    pairs_are_there = true;
+    allows(&shaky, "cork");
+    pairs_are_there = false;
+    allows(&shaky, "cork");
 }
 
 TEST(an_answer_is_kept)
@@ -245,7 +263,7 @@ int main(void)
         cmocka_unit_test_setup(a_more_that_holds_nothing_is_found_out, be_honest),
         cmocka_unit_test_setup(a_nodelay_that_switches_nothing_is_found_out, be_honest),
         cmocka_unit_test_setup(a_truncation_that_copies_is_found_out, be_honest),
-        cmocka_unit_test_setup(a_transport_that_cannot_make_a_pair_can_do_nothing, be_honest),
+        cmocka_unit_test_setup(what_could_not_be_probed_is_said_and_asked_again, be_honest),
         cmocka_unit_test_setup(an_answer_is_kept, be_honest),
         cmocka_unit_test_setup(each_end_answers_for_its_own_strategy_and_reading, be_honest),
         cmocka_unit_test_setup(a_plan_needs_its_cpus_and_its_other_end, be_honest),
