@@ -4,8 +4,9 @@
 #include "base/clock.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
+
+/* ---- cycles, instructions, migrations: Linux ---- */
 
 #ifdef __linux__
 #include <linux/perf_event.h>
@@ -31,26 +32,7 @@ static int event_open(enum cpu_event event)
     return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-#else
-static int event_open(enum cpu_event event)
-{
-    (void)event;
-    return -1;
-}
-
-#endif
-
-static const char *const event_names[CPU_EVENT_COUNT] = {
-    [CPU_CYCLES] = "cycles", [CPU_INSTRUCTIONS] = "instructions"};
-
-void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
-{
-    for (int event = 0; event < CPU_EVENT_COUNT; event++)
-        meter->fds[event] = events_wanted ? event_open((enum cpu_event)event) : -1;
-}
-
-/* How often the calling thread moved to another CPU: sched(7) debugging figures, -1 where the kernel shows
- * none. */
+/* sched(7) debugging figures, which not every kernel shows. */
 static int64_t read_migrations(void)
 {
     FILE *file = fopen("/proc/thread-self/sched", "re");
@@ -65,6 +47,74 @@ static int64_t read_migrations(void)
     return migrations;
 }
 
+#else
+
+static int event_open(enum cpu_event event)
+{
+    (void)event;
+    return -1;
+}
+
+static int64_t read_migrations(void)
+{
+    return -1;
+}
+
+#endif
+
+/* ---- times and switches of the calling thread ---- */
+
+#ifdef __APPLE__
+#include <mach/mach.h>
+
+static uint64_t time_ns(time_value_t time)
+{
+    return (uint64_t)time.seconds * NS_PER_S + (uint64_t)time.microseconds * NS_PER_US;
+}
+
+static void read_usage(struct cpu_reading *reading)
+{
+    thread_basic_info_data_t info = {0};
+    mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
+    mach_port_t self = mach_thread_self();
+
+    reading->times_known = thread_info(self, THREAD_BASIC_INFO, (thread_info_t)&info, &count) == KERN_SUCCESS;
+    mach_port_deallocate(mach_task_self(), self);
+    reading->user_ns = time_ns(info.user_time);
+    reading->system_ns = time_ns(info.system_time);
+}
+
+#else
+#include <sys/resource.h>
+
+static uint64_t time_ns(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * NS_PER_US;
+}
+
+static void read_usage(struct cpu_reading *reading)
+{
+    struct rusage usage = {0};
+
+    clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* brings the account of a running thread up to date */
+    reading->times_known = reading->switches_known = getrusage(RUSAGE_THREAD, &usage) == 0;
+    reading->user_ns = time_ns(usage.ru_utime);
+    reading->system_ns = time_ns(usage.ru_stime);
+    reading->voluntary_switches = (uint64_t)usage.ru_nvcsw;
+    reading->forced_switches = (uint64_t)usage.ru_nivcsw;
+}
+
+#endif
+
+static const char *const event_names[CPU_EVENT_COUNT] = {
+    [CPU_CYCLES] = "cycles", [CPU_INSTRUCTIONS] = "instructions"};
+
+void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
+{
+    for (int event = 0; event < CPU_EVENT_COUNT; event++)
+        meter->fds[event] = events_wanted ? event_open((enum cpu_event)event) : -1;
+}
+
 void cpu_meter_close(struct cpu_meter *meter)
 {
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
@@ -72,44 +122,41 @@ void cpu_meter_close(struct cpu_meter *meter)
             close(meter->fds[event]);
 }
 
-static uint64_t timeval_ns(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * NS_PER_US;
-}
-
 void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
-    struct rusage usage = {0};
-
     *reading = (struct cpu_reading){0};
     reading->migrations = read_migrations();
-    clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* brings the account of a running thread up to date */
-#ifdef RUSAGE_THREAD
-    reading->known = getrusage(RUSAGE_THREAD, &usage) == 0;
-#endif
-    reading->user_ns = timeval_ns(&usage.ru_utime);
-    reading->system_ns = timeval_ns(&usage.ru_stime);
-    reading->voluntary_switches = (uint64_t)usage.ru_nvcsw;
-    reading->forced_switches = (uint64_t)usage.ru_nivcsw;
+    read_usage(reading);
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
         reading->counted[event] =
             meter->fds[event] >= 0 && read(meter->fds[event], &reading->events[event],
                                            sizeof reading->events[event]) == sizeof reading->events[event];
 }
 
+static void put_difference(json_t *cpu, const char *key, uint64_t before, uint64_t after)
+{
+    json_object_set_new(cpu, key, json_integer((json_int_t)(after - before)));
+}
+
 json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *after)
 {
-    json_t *cpu =
-        json_pack("{s:I, s:I, s:I, s:I}", "user_ns", (json_int_t)(after->user_ns - before->user_ns),
-                  "system_ns", (json_int_t)(after->system_ns - before->system_ns), "voluntary_switches",
-                  (json_int_t)(after->voluntary_switches - before->voluntary_switches), "forced_switches",
-                  (json_int_t)(after->forced_switches - before->forced_switches));
+    json_t *cpu = json_object();
 
+    if (before->times_known && after->times_known) {
+        put_difference(cpu, "user_ns", before->user_ns, after->user_ns);
+        put_difference(cpu, "system_ns", before->system_ns, after->system_ns);
+    }
+    if (before->switches_known && after->switches_known) {
+        put_difference(cpu, "voluntary_switches", before->voluntary_switches, after->voluntary_switches);
+        put_difference(cpu, "forced_switches", before->forced_switches, after->forced_switches);
+    }
     if (before->migrations >= 0 && after->migrations >= 0)
         json_object_set_new(cpu, "migrations", json_integer(after->migrations - before->migrations));
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
         if (before->counted[event] && after->counted[event])
-            json_object_set_new(cpu, event_names[event],
-                                json_integer((json_int_t)(after->events[event] - before->events[event])));
-    return cpu;
+            put_difference(cpu, event_names[event], before->events[event], after->events[event]);
+    if (json_object_size(cpu))
+        return cpu;
+    json_decref(cpu);
+    return NULL;
 }

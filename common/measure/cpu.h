@@ -15,7 +15,7 @@ struct cpu_meter {
 };
 
 struct cpu_reading {
-    bool known; /* false where the system counts processes only */
+    bool times_known, switches_known; /* false where the system does not count them by thread */
     uint64_t user_ns, system_ns, voluntary_switches, forced_switches;
     int64_t migrations; /* -1 where the system does not tell */
     uint64_t events[CPU_EVENT_COUNT];

@@ -26,7 +26,7 @@ static const struct {
     {"gro", ETHTOOL_GGRO},
 };
 
-static json_t *read_offloads(int fd, const char name[IFNAMSIZ])
+static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
 {
     json_t *values = json_object();
 
@@ -38,13 +38,12 @@ static json_t *read_offloads(int fd, const char name[IFNAMSIZ])
         if (ioctl(fd, SIOCETHTOOL, &request) == 0)
             json_object_set_new(values, offloads[i].name, json_boolean(value.data));
     }
-    return values;
+    json_object_set_new(device, "offloads", values);
 }
 #else
-static json_t *read_offloads(int fd, const char name[IFNAMSIZ])
+static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
 {
-    (void)fd, (void)name;
-    return json_object();
+    (void)device, (void)fd, (void)name;
 }
 #endif
 
@@ -112,7 +111,7 @@ json_t *device_towards(const struct address *address)
         memcpy(request.ifr_name, name, IFNAMSIZ);
         if (ioctl(fd, SIOCGIFMTU, &request) == 0)
             json_object_set_new(device, "mtu_bytes", json_integer(request.ifr_mtu));
-        json_object_set_new(device, "offloads", read_offloads(fd, name));
+        put_offloads(device, fd, name);
     }
     close(fd);
     return device;

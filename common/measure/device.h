@@ -7,7 +7,8 @@
 #include <jansson.h>
 
 /* The network device that leads to `address`: {"name", "local_address", "mtu_bytes", "offloads": {"tso":
- * true, ...}}. New reference, NULL for Unix sockets and where there is none. */
+ * true, ...}}, what the system does not tell absent. New reference, NULL for Unix sockets and where there is
+ * none. */
 json_t *device_towards(const struct address *address);
 
 #endif

@@ -168,20 +168,23 @@ static void put_value(json_t *facts, const char *key, const char *path, const ch
         fclose(file);
 }
 
-/* CPUs as the kernel calls it: a hypervisor shows itself by a CPU flag. */
-static const char *find_virtualisation(const json_t *facts)
+/* CPUs as the kernel calls it: a hypervisor shows itself by a CPU flag. Nothing where no flags are shown. */
+static void put_virtualisation(json_t *facts)
 {
     char line[LINE_MAX_BYTES];
     const char *kernel = json_string_value(json_object_get(facts, "kernel_version"));
     FILE *file = fopen("/proc/cpuinfo", "re");
     const char *found = "none";
 
-    while (file && fgets(line, sizeof line, file))
+    if (!file)
+        return;
+    while (fgets(line, sizeof line, file))
         if (!strncmp(line, "flags", 5) && strstr(line, " hypervisor"))
             found = "hypervisor";
-    if (file)
-        fclose(file);
-    return kernel && strstr(kernel, "gVisor") ? "gvisor" : found;
+    fclose(file);
+    if (kernel && strstr(kernel, "gVisor"))
+        found = "gvisor";
+    json_object_set_new(facts, "virtualisation", json_string(found));
 }
 
 static void put_system(json_t *facts)
@@ -206,7 +209,7 @@ json_t *facts_collect(const struct address *towards)
     put_value(facts, "cpu", "/proc/cpuinfo", "model name", ':');
     put_value(facts, "memory", "/proc/meminfo", "MemTotal", ':');
     json_object_set_new(facts, "cpus_online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
-    json_object_set_new(facts, "virtualisation", json_string(find_virtualisation(facts)));
+    put_virtualisation(facts);
     for (size_t i = 0; i < sizeof file_facts / sizeof *file_facts; i++)
         put_line(facts, file_facts[i].key, file_facts[i].path);
     json_object_set_new(facts, "mitigations", collect_mitigations());

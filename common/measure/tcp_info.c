@@ -15,28 +15,28 @@ static const struct {
 
 static uint32_t moving = UINT32_MAX; /* bit per figure, narrowed by tcp_info_probe() */
 
-#ifdef __linux__
-#include <linux/tcp.h>
-#include <netinet/in.h>
-
 static void put(struct tcp_reading *reading, enum tcp_figure figure, uint64_t value)
 {
     reading->figures[figure] = value;
     reading->known |= 1u << figure;
 }
 
+/* ---- one system each: read_figures(), read_window() ---- */
+
+#if defined __linux__
+#include <linux/tcp.h>
+#include <netinet/in.h>
+
 /* Present only if the kernel filled the field in: it says how long its structure is. */
 #define REACHES(size, field)                                                                                 \
     ((size) >= offsetof(struct tcp_info, field) + sizeof((struct tcp_info *)0)->field)
 
-void tcp_info_read(int fd, struct tcp_reading *reading)
+static void read_figures(int fd, struct tcp_reading *reading)
 {
     struct tcp_info info;
     socklen_t size = sizeof info;
-    uint64_t largest = reading->figures[TCP_LARGEST_PEER_WINDOW];
 
     memset(&info, 0, sizeof info);
-    *reading = (struct tcp_reading){0};
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 || !REACHES(size, tcpi_data_segs_out))
         return;
     put(reading, TCP_DATA_SEGS_OUT, info.tcpi_data_segs_out - info.tcpi_total_retrans);
@@ -56,39 +56,129 @@ void tcp_info_read(int fd, struct tcp_reading *reading)
         put(reading, TCP_DELIVERED, info.tcpi_delivered);
     if (REACHES(size, tcpi_bytes_retrans))
         put(reading, TCP_BYTES_RETRANS, info.tcpi_bytes_retrans);
-    if (REACHES(size, tcpi_snd_wnd)) {
+    if (REACHES(size, tcpi_snd_wnd))
         put(reading, TCP_PEER_WINDOW, info.tcpi_snd_wnd);
-        put(reading, TCP_LARGEST_PEER_WINDOW, info.tcpi_snd_wnd > largest ? info.tcpi_snd_wnd : largest);
-    }
 }
 
-void tcp_info_watch_window(int fd, struct tcp_reading *reading)
+static uint32_t read_window(int fd)
 {
     struct tcp_info info;
     socklen_t size = sizeof info;
 
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && REACHES(size, tcpi_snd_wnd) &&
-        info.tcpi_snd_wnd > reading->figures[TCP_LARGEST_PEER_WINDOW])
-        reading->figures[TCP_LARGEST_PEER_WINDOW] = info.tcpi_snd_wnd;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && REACHES(size, tcpi_snd_wnd)
+               ? info.tcpi_snd_wnd
+               : 0;
+}
+
+#elif defined __FreeBSD__
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+static bool get_info(int fd, struct tcp_info *info)
+{
+    socklen_t size = sizeof *info;
+
+    memset(info, 0, sizeof *info);
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
+}
+
+/* The same name, other contents: it counts no segments, and the congestion window is in bytes. */
+static void read_figures(int fd, struct tcp_reading *reading)
+{
+    struct tcp_info info;
+
+    if (!get_info(fd, &info) || !info.tcpi_snd_mss)
+        return;
+    put(reading, TCP_RETRANS_SEGS, info.tcpi_snd_rexmitpack);
+    put(reading, TCP_CWND, info.tcpi_snd_cwnd / info.tcpi_snd_mss);
+    put(reading, TCP_RTT, info.tcpi_rtt * NS_PER_US);
+    put(reading, TCP_PEER_WINDOW, info.tcpi_snd_wnd);
+}
+
+static uint32_t read_window(int fd)
+{
+    struct tcp_info info;
+
+    return get_info(fd, &info) ? info.tcpi_snd_wnd : 0;
+}
+
+#elif defined __APPLE__
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+static bool get_info(int fd, struct tcp_connection_info *info)
+{
+    socklen_t size = sizeof *info;
+
+    memset(info, 0, sizeof *info);
+    return getsockopt(fd, IPPROTO_TCP, TCP_CONNECTION_INFO, info, &size) == 0;
+}
+
+/* Its packets are not taken for segments: nothing says whether they are counted before they are cut up. Times
+ * are in milliseconds: 0 says nothing. */
+static void read_figures(int fd, struct tcp_reading *reading)
+{
+    struct tcp_connection_info info;
+
+    if (!get_info(fd, &info) || !info.tcpi_maxseg)
+        return;
+    put(reading, TCP_RETRANS_SEGS, info.tcpi_txretransmitpackets);
+    put(reading, TCP_BYTES_RETRANS, info.tcpi_txretransmitbytes);
+    put(reading, TCP_CWND, info.tcpi_snd_cwnd / info.tcpi_maxseg);
+    put(reading, TCP_PEER_WINDOW, info.tcpi_snd_wnd);
+    if (info.tcpi_srtt)
+        put(reading, TCP_RTT, info.tcpi_srtt * NS_PER_MS);
+}
+
+static uint32_t read_window(int fd)
+{
+    struct tcp_connection_info info;
+
+    return get_info(fd, &info) ? info.tcpi_snd_wnd : 0;
 }
 
 #else
 
-void tcp_info_read(int fd, struct tcp_reading *reading)
-{
-    (void)fd;
-    *reading = (struct tcp_reading){0};
-}
-
-void tcp_info_watch_window(int fd, struct tcp_reading *reading)
+static void read_figures(int fd, struct tcp_reading *reading)
 {
     (void)fd, (void)reading;
 }
 
+static uint32_t read_window(int fd)
+{
+    (void)fd;
+    return 0;
+}
+
 #endif
 
-/* Figures that a short exchange without loss cannot move: they are believed where the segment counters are.
- */
+/* ---- what holds everywhere ---- */
+
+static void raise_largest(struct tcp_reading *reading, uint64_t window)
+{
+    if (window > reading->figures[TCP_LARGEST_PEER_WINDOW])
+        reading->figures[TCP_LARGEST_PEER_WINDOW] = window;
+}
+
+void tcp_info_read(int fd, struct tcp_reading *reading)
+{
+    uint64_t largest = reading->figures[TCP_LARGEST_PEER_WINDOW];
+
+    *reading = (struct tcp_reading){0};
+    read_figures(fd, reading);
+    if (!(reading->known & 1u << TCP_PEER_WINDOW))
+        return;
+    put(reading, TCP_LARGEST_PEER_WINDOW, largest);
+    raise_largest(reading, reading->figures[TCP_PEER_WINDOW]);
+}
+
+void tcp_info_watch_window(int fd, struct tcp_reading *reading)
+{
+    raise_largest(reading, read_window(fd));
+}
+
+/* Figures that a short exchange without loss cannot move: they are believed where the segment counters are,
+ * and where the system has none that could be doubted. */
 #define BELIEVED                                                                                             \
     (1u << TCP_RETRANS_SEGS | 1u << TCP_BYTES_RETRANS | 1u << TCP_BUSY | 1u << TCP_RWND_LIMITED |            \
      1u << TCP_SNDBUF_LIMITED | 1u << TCP_RTT | 1u << TCP_MIN_RTT)
@@ -110,7 +200,8 @@ void tcp_info_probe(const int fds[2])
 
         seen |= moved ? 1u << figure : 0;
     }
-    moving = seen & 1u << TCP_DATA_SEGS_OUT ? seen | BELIEVED : seen;
+    moving =
+        seen & 1u << TCP_DATA_SEGS_OUT || !(after.known & 1u << TCP_DATA_SEGS_OUT) ? seen | BELIEVED : seen;
 }
 
 static int compare(const void *a, const void *b)

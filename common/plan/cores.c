@@ -5,8 +5,19 @@
 #include <errno.h>
 #include <stdio.h>
 
-#ifdef __linux__
+#if defined __linux__
 #include <sched.h>
+typedef cpu_set_t cpu_set;
+
+static int get_allowed(cpu_set *set)
+{
+    return sched_getaffinity(0, sizeof *set, set);
+}
+
+static int set_allowed(const cpu_set *set)
+{
+    return sched_setaffinity(0, sizeof *set, set);
+}
 
 /* The lowest CPU of the core that `cpu` belongs to; `cpu` itself where the system does not say. */
 static int core_of(int cpu)
@@ -24,16 +35,43 @@ static int core_of(int cpu)
     return first;
 }
 
+#elif defined __FreeBSD__
+#include <sched.h>
+#include <sys/param.h>
+
+#include <sys/cpuset.h>
+typedef cpuset_t cpu_set;
+
+static int get_allowed(cpu_set *set)
+{
+    return cpuset_getaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *set, set);
+}
+
+static int set_allowed(const cpu_set *set)
+{
+    return cpuset_setaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *set, set);
+}
+
+/* Which CPUs share a core is not asked: each counts as a core of its own. */
+static int core_of(int cpu)
+{
+    return cpu;
+}
+
+#endif
+
+#ifdef CPU_SETSIZE
+
 int cores_read(struct cores *cores)
 {
-    cpu_set_t allowed;
+    cpu_set allowed;
     int core[CORES_CPUS_MAX];
 
     *cores = (struct cores){0};
-    if (sched_getaffinity(0, sizeof allowed, &allowed) < 0)
+    if (get_allowed(&allowed) < 0)
         return -errno;
     for (int cpu = 0; cpu < CORES_CPUS_MAX; cpu++)
-        core[cpu] = CPU_ISSET(cpu, &allowed) ? core_of(cpu) : -1;
+        core[cpu] = cpu < CPU_SETSIZE && CPU_ISSET(cpu, &allowed) ? core_of(cpu) : -1;
     for (int i = 0; i < CORES_CPUS_MAX; i++) {
         if (core[i] < 0)
             continue;
@@ -51,11 +89,11 @@ int cores_read(struct cores *cores)
 
 int cores_pin_thread(int cpu)
 {
-    cpu_set_t set;
+    cpu_set set;
 
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
-    if (sched_setaffinity(0, sizeof set, &set) < 0)
+    if (set_allowed(&set) < 0)
         return -errno;
     return sched_getcpu() == cpu ? 0 : -EOPNOTSUPP;
 }
@@ -65,7 +103,7 @@ int cores_current(void)
     return sched_getcpu();
 }
 
-#else
+#else /* elsewhere a thread cannot be bound to a CPU */
 
 int cores_read(struct cores *cores)
 {

@@ -16,7 +16,7 @@ struct cores {
     int first[CORES_CPUS_MAX + 1]; /* core i has cpus[first[i]] up to before cpus[first[i + 1]] */
 };
 
-/* 0, or a negative errno value where the system does not tell (-ENOSYS outside Linux). */
+/* 0, or a negative errno value where the system does not tell (-ENOSYS: it has no affinity). */
 int cores_read(struct cores *cores);
 
 bool cores_allow(const struct cores *cores, int cpu);

@@ -76,15 +76,18 @@ void sockets_set_blocking(int fd, bool blocking)
 
 uint64_t sockets_unsent(int fd)
 {
-    int bytes = 0;
-#ifdef UNSENT
-    bool told = fd >= 0 && ioctl(fd, UNSENT, &bytes) == 0;
-#else /* macOS */
-    socklen_t size = sizeof bytes;
-    bool told = fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_NWRITE, &bytes, &size) == 0;
-#endif
+    int bytes = 0, result = -1;
 
-    return told ? (uint64_t)bytes : 0;
+#if defined UNSENT
+    if (fd >= 0)
+        result = ioctl(fd, UNSENT, &bytes);
+#elif defined SO_NWRITE /* macOS */
+    socklen_t size = sizeof bytes;
+
+    if (fd >= 0)
+        result = getsockopt(fd, SOL_SOCKET, SO_NWRITE, &bytes, &size);
+#endif
+    return fd >= 0 && result == 0 ? (uint64_t)bytes : 0;
 }
 
 /* A descriptor that is given up for a moment, so that a connection can be taken and dropped. */
