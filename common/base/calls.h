@@ -21,7 +21,6 @@
 
 enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS };
 
-
 /* Kind, name as the kernel and strace spell it, path. */
 #define CALL_KINDS(X)                                                                                        \
     X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
