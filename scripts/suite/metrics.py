@@ -13,7 +13,7 @@ or the receiver took out of its socket (`stream`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from suite.errors import UsageError, nearest_hint
 
 NANOSECOND = 1e-9
+HISTOGRAMS = ("latency", "service", "late_start")  # of a driver's thread; docs/record.md
 
 
 def threads_sum(end: dict[str, Any] | None, *path: str) -> float | None:
@@ -66,11 +67,12 @@ def total(*parts: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Latencies of all threads of the driver: bins are (low, width, count), ascending, in ns."""
+    """Values in ns: bins are (low, width, count), ascending; maximum, minimum and sum are exact."""
 
     count: int
     maximum: float
     minimum: float
+    sum: float
     bins: tuple[tuple[int, int, int], ...]
 
     def quantile(self, share: float) -> float | None:
@@ -88,15 +90,23 @@ class Histogram:
         return None
 
 
-def histograms_merge(parts: list[dict[str, Any]]) -> Histogram:
-    """One histogram of several; bins of one low have one width."""
+def histogram_read(part: dict[str, Any]) -> Histogram:
+    """The histogram of one thread, as it stands in a record."""
+    return Histogram(part["count"], part["maximum"], part["minimum"], part["sum"],
+                     tuple((low, width, count) for low, width, count in part["bins"]))
+
+
+def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
+    """One histogram of several; bins of one low have one width. None of none."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
     counts: dict[tuple[int, int], int] = {}
     for part in parts:
-        for low, width, count in part["bins"]:
+        for low, width, count in part.bins:
             counts[low, width] = counts.get((low, width), 0) + count
     bins = tuple((low, width, count) for (low, width), count in sorted(counts.items()))
-    return Histogram(sum(part["count"] for part in parts), max(p["maximum"] for p in parts),
-                     min(p["minimum"] for p in parts), bins)
+    return Histogram(sum(part.count for part in parts), max(part.maximum for part in parts),
+                     min(part.minimum for part in parts), sum(part.sum for part in parts), bins)
 
 
 class Run:
@@ -151,13 +161,19 @@ class Run:
         return threads_sum(self.other, "bytes_received")
 
     @cached_property
-    def latency(self) -> Histogram | None:
-        """Latencies of the driver's threads, merged."""
+    def histograms(self) -> dict[str, Histogram | None]:
+        """Each of HISTOGRAMS, the driver's threads merged.
+
+        None where a thread lacks it, unless no reply came there: then it had nothing to count.
+        """
         threads = (self.driver or {}).get("threads", ())
-        parts = [thread["latency"] for thread in threads if "latency" in thread]
-        if self.streams or not parts or len(parts) < len(threads):
-            return None
-        return histograms_merge(parts)
+        answered = [thread for thread in threads if thread.get("messages_received") != 0]
+        found: dict[str, Histogram | None] = {}
+        for name in HISTOGRAMS:
+            parts = [histogram_read(thread[name]) for thread in threads if name in thread]
+            whole = not self.streams and all(name in thread for thread in answered)
+            found[name] = histograms_merge(parts) if whole else None
+        return found
 
     def cpu(self, end: dict[str, Any] | None) -> float | None:
         """CPU seconds of an end's data threads, user and system."""
@@ -203,17 +219,21 @@ def syscalls(run: Run, end: dict[str, Any] | None) -> float | None:
     return quotient(calls, run.messages)
 
 
-def latency_quantile(share: float) -> Callable[[Run], float | None]:
-    """The formula of one quantile of the latency, in seconds."""
+def quantile_of(name: str, share: float) -> Callable[[Run], float | None]:
+    """The formula of one quantile of a histogram, in seconds."""
     def quantile(run: Run) -> float | None:
-        value = run.latency.quantile(share) if run.latency else None
+        histogram = run.histograms[name]
+        value = histogram.quantile(share) if histogram else None
         return None if value is None else value * NANOSECOND
     return quantile
 
 
-def latency_maximum(run: Run) -> float | None:
-    """The largest latency, exact, in seconds."""
-    return run.latency.maximum * NANOSECOND if run.latency else None
+def maximum_of(name: str) -> Callable[[Run], float | None]:
+    """The formula of the largest value of a histogram, exact, in seconds."""
+    def maximum(run: Run) -> float | None:
+        histogram = run.histograms[name]
+        return histogram.maximum * NANOSECOND if histogram else None
+    return maximum
 
 
 def cpu_part(key: str) -> Callable[[Run], float | None]:
@@ -242,7 +262,7 @@ class Metric:
 
     @property
     def counts(self) -> bool:
-        """Whether it counts events per message, and so can be exact."""
+        """Whether it counts events, and so can be exact."""
         return self.unit == "1"
 
 
@@ -273,11 +293,28 @@ METRICS = {metric.name: metric for metric in (
            lambda run: quotient(run.cpu(run.server), run.messages), "CPU of the server's threads"),
     Metric("cpu_per_byte", "s", "lower", lambda run: quotient(run.cpu_all(), run.payload),
            "CPU of both ends per byte of payload at the receiver"),
-    Metric("latency_p50", "s", "lower", latency_quantile(0.50), "half of the requests are faster"),
-    Metric("latency_p90", "s", "lower", latency_quantile(0.90), "9 of 10 requests are faster"),
-    Metric("latency_p99", "s", "lower", latency_quantile(0.99), "99 of 100 requests are faster"),
-    Metric("latency_p999", "s", "lower", latency_quantile(0.999), "999 of 1000 are faster"),
-    Metric("latency_max", "s", "lower", latency_maximum, "the slowest request"),
+    Metric("latency_p50", "s", "lower", quantile_of("latency", 0.50),
+           "half of the requests are faster; open loop: from their intended start"),
+    Metric("latency_p90", "s", "lower", quantile_of("latency", 0.90),
+           "9 of 10 requests are faster"),
+    Metric("latency_p99", "s", "lower", quantile_of("latency", 0.99),
+           "99 of 100 requests are faster"),
+    Metric("latency_p999", "s", "lower", quantile_of("latency", 0.999),
+           "999 of 1000 requests are faster"),
+    Metric("latency_max", "s", "lower", maximum_of("latency"), "the slowest request"),
+    Metric("service_p50", "s", "lower", quantile_of("service", 0.50),
+           "open loop: half of the requests are faster, from their actual send"),
+    Metric("service_p90", "s", "lower", quantile_of("service", 0.90), "9 of 10 are faster"),
+    Metric("service_p99", "s", "lower", quantile_of("service", 0.99), "99 of 100 are faster"),
+    Metric("service_p999", "s", "lower", quantile_of("service", 0.999), "999 of 1000 are faster"),
+    Metric("service_max", "s", "lower", maximum_of("service"), "the slowest, from its send"),
+    Metric("late_start_p50", "s", "lower", quantile_of("late_start", 0.50),
+           "open loop: half of the requests are sent sooner after their intended start"),
+    Metric("late_start_p99", "s", "lower", quantile_of("late_start", 0.99),
+           "99 of 100 are sent sooner"),
+    Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send"),
+    Metric("requests_late", "1", "lower", lambda run: threads_sum(run.driver, "late"),
+           "open loop: requests of a run that were due and never sent"),
     Metric("time", "s", "lower", wall_time, "the whole run, connecting and warming up included"),
     Metric("user", "s", "lower", cpu_part("user_ns"), "CPU of both ends in user mode"),
     Metric("system", "s", "lower", cpu_part("system_ns"), "CPU of both ends in the kernel"),
@@ -289,6 +326,13 @@ def metric_find(name: str, where: str) -> Metric:
     if name not in METRICS:
         raise UsageError(f'{where}: unknown metric "{name}"{nearest_hint(name, METRICS)}')
     return METRICS[name]
+
+
+def histogram_find(name: str, where: str) -> str:
+    """The name if it is one of HISTOGRAMS; UsageError says where it stood and names the nearest."""
+    if name not in HISTOGRAMS:
+        raise UsageError(f'{where}: unknown histogram "{name}"{nearest_hint(name, HISTOGRAMS)}')
+    return name
 
 
 def metrics_compute(record: dict[str, Any]) -> dict[str, float | None]:

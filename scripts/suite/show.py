@@ -26,23 +26,31 @@ CANDIDATES_SHOWN = 12
 Lines = list[str]
 
 
-def cell_choose(matrix: Matrix, words: Sequence[str]) -> Cell:
-    """The one cell that has all words; UsageError lists the candidates if there is not just one."""
-    wanted = words_parse(" ".join(words), "show")
+def cells_select(matrix: Matrix, words: Sequence[str], where: str) -> list[Cell]:
+    """The cells that have all words; UsageError lists what there is if none has."""
+    wanted = words_parse(" ".join(words), where)
     cells = [cell for cell in matrix.cells.values() if words_match(wanted, cell.words)]
-    if len(cells) == 1:
-        return cells[0]
-    told = " ".join(words)
-    if cells:
-        candidates = cells
-        what = f'"{told}" selects {len(cells)} cells' if told else f"one of {len(cells)} cells"
-    else:
-        candidates = list(matrix.cells.values())
-        what = f'no cell has "{told}"'
-    names = [axes_text(cell) or cell.name for cell in candidates]
+    if not cells:
+        raise UsageError(f'no cell has "{" ".join(words)}", name one: '
+                         f"{cells_text(list(matrix.cells.values()))}")
+    return cells
+
+
+def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Cell:
+    """The one cell that has all words; UsageError lists the candidates if there is not just one."""
+    cells = cells_select(matrix, words, where)
+    if len(cells) > 1:
+        what = f'"{" ".join(words)}" selects {len(cells)} cells' if words else \
+            f"one of {len(cells)} cells"
+        raise UsageError(f"{what}, name one: {cells_text(cells)}")
+    return cells[0]
+
+
+def cells_text(cells: Sequence[Cell]) -> str:
+    """The words by which the cells differ, the first of them where they are many."""
+    names = [axes_text(cell) or cell.name for cell in cells]
     more = len(names) - CANDIDATES_SHOWN
-    listed = "; ".join(names[:CANDIDATES_SHOWN]) + (f"; and {more} more" if more > 0 else "")
-    raise UsageError(f"{what}, name one: {listed}")
+    return "; ".join(names[:CANDIDATES_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
 def axes_text(cell: Cell) -> str:

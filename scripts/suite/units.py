@@ -53,7 +53,9 @@ def number_text(value: float, digits: int = 3) -> str:
 
 
 def count_text(value: float) -> str:
-    """A count per message with two decimals, 15.00; below 0.1 three significant digits."""
+    """A count with two decimals, 15.00; from 1000 on none, below 0.1 three significant digits."""
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
     return f"{value:.2f}" if value == 0 or abs(value) >= 0.1 else number_text(value)
 
 

@@ -10,12 +10,17 @@ import pytest
 
 import answers
 from suite.errors import UsageError
-from suite.metrics import METRICS, Histogram, metric_find, metrics_compute
+from suite.metrics import (
+    HISTOGRAMS, METRICS, Histogram, histogram_find, metric_find, metrics_compute,
+)
 
 NAMES = """time_per_message messages_per_second bandwidth segments_per_message segments_per_reply
 sends_per_message sends_per_reply syscalls_per_message server_syscalls_per_message cpu_per_message
 client_cpu_per_message server_cpu_per_message cpu_per_byte latency_p50 latency_p90 latency_p99
-latency_p999 latency_max time user system""".split()
+latency_p999 latency_max service_p50 service_p90 service_p99 service_p999 service_max
+late_start_p50 late_start_p99 late_start_max requests_late time user system""".split()
+OPEN_LOOP = [name for name in NAMES
+             if name.startswith(("service_", "late_start_")) or name == "requests_late"]
 
 
 def thread(sent, received, elapsed_ns, size_out, size_in, writes, reads, segments=None, **more):
@@ -55,6 +60,19 @@ def request_record():
 
 
 @pytest.fixture
+def open_record(request_record):
+    """The same requests in an open loop: 50 ns late each, 7 and 3 of those due were never sent."""
+    words = request_record["words"] | {"rate": "200000"}
+    for each, late in zip(request_record["client"]["threads"], (7, 3), strict=True):
+        count = each["messages_sent"]
+        each |= {"due": count + late, "late": late,
+                 "latency": latency(*[450] * (count - 1), 9050),
+                 "service": latency(*[400] * (count - 1), 9000),
+                 "late_start": latency(*[50] * (count - 1), 90)}
+    return request_record | {"words": words}
+
+
+@pytest.fixture
 def stream_record():
     """1000 messages of 64 bytes, sent in 1 ms, received in 2 ms."""
     return {
@@ -87,9 +105,43 @@ def test_metrics_of_a_request_run(request_record):
         "latency_p50": 500e-9, "latency_p90": 500e-9, "latency_p99": 500e-9,
         "latency_p999": 500e-9, "latency_max": 500e-9,
         "time": 5e-3, "user": 800 * 30e-9, "system": 800 * 70e-9,
-    }
+    } | dict.fromkeys(OPEN_LOOP)
     assert list(values) == NAMES
     assert values == pytest.approx(expected)
+
+
+def test_an_open_loop_adds_service_time_late_starts_and_what_was_never_sent(open_record):
+    values = metrics_compute(open_record)
+    expected = {
+        "latency_p50": 450e-9, "latency_p90": 450e-9, "latency_p99": 450e-9, "latency_p999": None,
+        "latency_max": 9050e-9, "service_p50": 400e-9, "service_p90": 400e-9,
+        "service_p99": 400e-9, "service_p999": None, "service_max": 9000e-9,
+        "late_start_p50": 50e-9, "late_start_p99": 50e-9, "late_start_max": 90e-9,
+        "requests_late": 10.0,
+    }
+    assert {name: values[name] for name in expected} == pytest.approx(expected)
+
+
+def test_requests_that_were_never_sent_are_no_messages(open_record):
+    values = metrics_compute(open_record)
+    assert values["messages_per_second"] == 400 / 2e-3
+    assert values["sends_per_message"] == 6800 / 400
+
+
+def test_a_thread_without_any_reply_has_nothing_to_add_to_a_histogram(open_record):
+    idle = thread(0, 0, 1_000_000, 30, 2, 0, 0, 0, due=2, late=2)
+    open_record["client"]["threads"].append(idle)
+    values = metrics_compute(open_record)
+    assert [values["latency_p50"], values["service_max"]] == pytest.approx([450e-9, 9000e-9])
+    assert values["requests_late"] == 12.0
+    open_record["client"]["threads"] = [idle]
+    assert metrics_compute(open_record)["latency_p50"] is None
+
+
+def test_an_unknown_histogram_names_the_nearest():
+    assert [histogram_find(name, "here") for name in HISTOGRAMS] == list(HISTOGRAMS)
+    with pytest.raises(UsageError, match="here: .*did you mean late_start"):
+        histogram_find("latestart", "here")
 
 
 def test_metrics_of_a_stream_are_the_receivers(stream_record):
@@ -148,12 +200,16 @@ def test_a_run_without_another_end_has_times_but_no_bandwidth(request_record, st
     ("messages_sent", ["time_per_message", "sends_per_message", "cpu_per_message"]),
     ("bytes_received", ["bandwidth", "cpu_per_byte"]),
     ("latency", ["latency_p50", "latency_max"]),
+    ("service", ["service_p50", "service_max"]),
+    ("late_start", ["late_start_p50", "late_start_max"]),
+    ("late", ["requests_late"]),
 ])
-def test_an_absent_input_is_absent_and_never_zero(request_record, key, gone):
+def test_an_absent_input_is_absent_and_never_zero(open_record, key, gone):
+    assert None not in [metrics_compute(open_record)[name] for name in gone]
     for end in ("client", "server"):
-        del_from = request_record[end]["threads"][-1]
+        del_from = open_record[end]["threads"][-1]
         del_from.pop(key, None)
-    values = metrics_compute(request_record)
+    values = metrics_compute(open_record)
     assert {values[name] for name in gone} == {None}
     assert values["time"] is not None
 
@@ -176,7 +232,7 @@ def test_several_connections_of_a_thread_each_waited_for_their_own_requests(requ
 
 
 def test_quantiles_take_the_middle_of_a_bin_within_minimum_and_maximum():
-    histogram = Histogram(4, 1003.0, 100.0, ((100, 1, 1), (1000, 16, 3)))
+    histogram = Histogram(4, 1003.0, 100.0, 3109.0, ((100, 1, 1), (1000, 16, 3)))
     assert histogram.quantile(0.25) == 100
     assert histogram.quantile(0.5) == 1003  # the middle, 1007.5, is above the maximum
 
@@ -186,7 +242,7 @@ def test_quantiles_take_the_middle_of_a_bin_within_minimum_and_maximum():
     (999, 0.999, False), (1000, 0.999, True), (1, 0.5, False), (2, 0.5, True),
 ])
 def test_a_quantile_whose_tail_was_not_seen_is_absent(count, share, known):
-    value = Histogram(count, 7.0, 7.0, ((7, 1, count),)).quantile(share)
+    value = Histogram(count, 7.0, 7.0, 7.0 * count, ((7, 1, count),)).quantile(share)
     assert value == (7.0 if known else None)
 
 

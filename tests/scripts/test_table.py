@@ -23,7 +23,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     return {recipe.name: result_make.result_write(recipe, folder) for recipe in (
         result_make.recipe_transports(), result_make.recipe_sizes(4, 5),
-        result_make.recipe_sizes(1, 1, rounds=1))}
+        result_make.recipe_sizes(1, 1, rounds=1), result_make.recipe_open())}
 
 
 def summary_of(folder, rows=(), columns=()):
@@ -67,6 +67,10 @@ def test_an_axis_over_the_columns(made):
 
 def test_one_round_has_no_interval(made):
     golden_check("table-one-round.txt", table_text(*summary_of(made["sizes-1-1"]), 80))
+
+
+def test_of_an_open_loop_the_table_shows_latencies_and_what_was_never_sent(made):
+    golden_check("table-open.txt", table_text(*summary_of(made["open"]), 80))
 
 
 def test_the_csv_has_si_units_one_line_per_cell_and_no_line_for_the_second_baseline_run():
@@ -134,7 +138,7 @@ def test_three_significant_digits(value, text):
 @pytest.mark.parametrize("value, unit, text", [
     (8.93e-6, "s", "8.93 us"), (1e-9, "s", "1.00 ns"), (2.5e-10, "s", "0.250 ns"),
     (0.0431, "s", "43.1 ms"), (7.06e10, "bit/s", "70.6 Gbit/s"), (950, "bit/s", "950 bit/s"),
-    (15, "1", "15.00"), (0.00312, "1", "0.00312"), (12e3, "1/s", "12.0 k/s"), (0, "s", "0 s"),
+    (15, "1", "15.00"), (4321, "1", "4321"), (0.00312, "1", "0.00312"), (12e3, "1/s", "12.0 k/s"), (0, "s", "0 s"),
 ])
 def test_values_with_a_unit_of_their_own(value, unit, text):
     assert units.value_text(value, unit) == text

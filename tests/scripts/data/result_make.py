@@ -112,6 +112,18 @@ def histogram_of(mean_ns: float, count: int) -> dict[str, Any]:
             "sum": int(mean_ns * count), "bins": bins}
 
 
+def histogram_count(values: list[int]) -> dict[str, Any]:
+    """Values in ns, counted in the bins of docs/record.md: 64 to a power of two."""
+    counts: dict[tuple[int, int], int] = {}
+    for value in values:
+        width = 1 << max(value.bit_length() - 7, 0)
+        low = value // width * width
+        counts[low, width] = counts.get((low, width), 0) + 1
+    return {"unit": "ns", "count": len(values), "minimum": min(values), "maximum": max(values),
+            "sum": sum(values),
+            "bins": [[low, width, count] for (low, width), count in sorted(counts.items())]}
+
+
 def tcp_info_of(data_out: int, data_in: int) -> dict[str, Any]:
     """One connection's TCP_INFO."""
     figures = {"data_segs_out": data_out, "segs_in": data_in + 3, "retrans_segs": 0,
@@ -187,6 +199,40 @@ def request_record(words: dict[str, str], number: int, chance: random.Random) ->
     if words.get("transport", "tcp") == "tcp":
         client["tcp_info"] = tcp_info_of(segments * count + extra, count)
         server["tcp_info"] = tcp_info_of(count, segments * count + extra)
+    return ends_of(words, client, server)
+
+
+def open_record(words: dict[str, str], number: int, chance: random.Random) -> dict[str, Any]:
+    """An open loop of 0.1 s at an even rate: one request at a time, a stall in about 1500.
+
+    What is due while another is under way starts late; at the end it was never sent.
+    """
+    calls, segments = STRATEGIES[words["write"]]
+    mean_ns, gap_ns = 1000 * TIMES_US[words["write"]][0], 10**9 // int(words["rate"])
+    due = 10**8 // gap_ns
+    latency, service, late_start = [], [], []
+    free_ns = 0
+    for intended_ns in range(0, due * gap_ns, gap_ns):
+        start_ns = max(intended_ns, free_ns)
+        if start_ns >= 10**8:
+            break
+        stall_ns = 1_000_000 if chance.random() < 1 / 1500 else 0
+        took_ns = int(mean_ns * chance.lognormvariate(0, 0.15)) + stall_ns
+        free_ns = start_ns + took_ns
+        service.append(took_ns)
+        late_start.append(start_ns - intended_ns)
+        latency.append(free_ns - intended_ns)
+    count = len(service)
+    client = thread_of(words, 0, 10**8, {k: n * count for k, n in calls.items()} | {"recv": count},
+                       sum(service) // 3, messages_sent=count, bytes_sent=30 * count,
+                       messages_received=count, bytes_received=2 * count,
+                       due=due, late=due - count, latency=histogram_count(latency),
+                       service=histogram_count(service), late_start=histogram_count(late_start))
+    server = thread_of(words, 1, 10**8, {"send": count, "recv": segments * count},
+                       sum(service) // 4, messages_sent=count, bytes_sent=2 * count,
+                       messages_received=count, bytes_received=30 * count)
+    client["tcp_info"] = tcp_info_of(segments * count, count)
+    server["tcp_info"] = tcp_info_of(count, segments * count)
     return ends_of(words, client, server)
 
 
@@ -298,6 +344,14 @@ def recipe_transports() -> Recipe:
                                         "write": ["nodelay", "cork", "more", "coalesce"]},
                   3, "write=nodelay", record,
                   unsupported={f"{name} transport=unix write={w}": why for w in ("cork", "more")})
+
+
+def recipe_open() -> Recipe:
+    """An open loop at three rates, the last of which is too much for nodelay."""
+    fixed = {"workload": "request", "message": "15x2", "reply": "2", "place": "together"}
+    return Recipe("open", fixed, {"rate": ["5000", "20000", "40000"],
+                                  "write": ["nodelay", "cork", "writev"]},
+                  3, "write=nodelay", open_record)
 
 
 def recipe_sizes(series: int, sizes: int, rounds: int = 7) -> Recipe:
