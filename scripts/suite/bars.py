@@ -10,7 +10,7 @@ from suite import stats
 from suite.frame import Cell, Matrix, baseline_words
 from suite.metrics import Metric
 from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_array, gnuplot_string,
-                           headline_text, name_safe, note_text, number_data)
+                           headline_text, medians_text, name_safe, note_text, number_data)
 from suite.summary import Figure
 from suite.table import axis_values
 from suite.units import Scale, count_text, number_text, ratio_text
@@ -156,10 +156,11 @@ def bars_settings(matrix: Matrix, metric: Metric, scale: Scale, panels: Sequence
     base = " ".join(baseline_words(matrix).values())
     label = (scale.unit or "per message") + (
         f"; in brackets: ratio to {base} (grey)" if base else "")
+    headline = headline_text(matrix, metric.name, scale.unit, metric.better)
     return "\n".join([
         f"name = {gnuplot_string(name)}",
-        f"headline = {gnuplot_string(headline_text(matrix, metric, scale.unit))}",
-        f"note = {gnuplot_string(note_text(matrix))}",
+        f"headline = {gnuplot_string(headline)}",
+        f"note = {gnuplot_string(note_text(matrix, medians_text(matrix)))}",
         f"panels = {len(panels)}",
         gnuplot_array("bars", counts),
         gnuplot_array("heads", [panel.head for panel in panels]),

@@ -10,15 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from suite import stats
 from suite.frame import Cell, Matrix, baseline_words
 from suite.metrics import Metric
-from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_array, gnuplot_string,
-                           headline_text, name_safe, note_text, number_data, x_value)
+from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
+                           medians_text, name_safe, note_text, number_data, round_numbers,
+                           series_settings, tics_settings, x_value)
 from suite.summary import Figure
 from suite.table import axis_values
 from suite.units import Scale, size_parse, size_text
-
-# Okabe and Ito's colours without yellow; from the eighth series on they return dashed.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
-POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1)
 
 
 def positions_make(matrix: Matrix, x: str) -> tuple[dict[str, float], bool]:
@@ -60,14 +57,7 @@ def ratio_settings(ratios: Sequence[float]) -> list[str]:
 
 def ratio_tics(low: float, high: float, most: int) -> str:
     """At most that many round ratios from low to high, 1 among them, as gnuplot's list of tics."""
-    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    for digits in ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5),
-                   (1, 3), (1,)):
-        tics = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
-        tics = [tic for tic in tics if low / 1.1 <= tic <= high * 1.1]
-        if len(tics) <= most or digits == (1,):
-            break
-    return ", ".join(f'"{tic:g}x" {tic:g}' for tic in tics[::-(-len(tics) // most)])
+    return ", ".join(f'"{tic:g}x" {tic:g}' for tic in round_numbers(low, high, most))
 
 
 def curve_line(position: float, figure: Figure | None, scale: Scale) -> str:
@@ -124,13 +114,15 @@ def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[
     base = baseline_words(matrix)
     base_at = next((number for number, label in enumerate(order, start=1)
                     if inner and base == {inner[0]: label}), 0)
+    headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better, place)
     settings = [
         f"name = {gnuplot_string(name)}",
-        f"headline = {gnuplot_string(headline_text(matrix, plan.metric, scale.unit, place))}",
-        f"note = {gnuplot_string(note_text(matrix))}",
+        f"headline = {gnuplot_string(headline)}",
+        f"note = {gnuplot_string(note_text(matrix, medians_text(matrix)))}",
         f"empty = {int(not used)}",
+        f"base = {base_at}",
         *series_settings([series_label(label or plan.metric.name, series[label], figures)
-                          for label in order], base_at),
+                          for label in order]),
         *axes_settings(x, positions, logarithmic, scale, plan.metric, used),
         *ratio_settings([end for figure in used if figure.ratio
                          for end in ratio_ends(figure.ratio)]),
@@ -148,17 +140,6 @@ def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure
     return label if any(cell.name in figures for cell in cells) else f"{label} (none)"
 
 
-def series_settings(labels: Sequence[str], base: int) -> list[str]:
-    """Names, colours, points and dashes of the series; base is the number of the baseline."""
-    count = len(labels)
-    return [
-        f"series = {count}", f"base = {base}", gnuplot_array("names", labels),
-        gnuplot_array("colours", [COLOURS[i % len(COLOURS)] for i in range(count)]),
-        gnuplot_array("points", [POINTS[i % len(POINTS)] for i in range(count)]),
-        gnuplot_array("dashes", [1 + (i // len(COLOURS)) % 4 for i in range(count)]),
-    ]
-
-
 def axes_settings(x: str, positions: Mapping[str, float], logarithmic: bool, scale: Scale,
                   metric: Metric, figures: Sequence[Figure]) -> list[str]:
     """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot."""
@@ -172,14 +153,8 @@ def axes_settings(x: str, positions: Mapping[str, float], logarithmic: bool, sca
     return [
         f"left = {number_data(low)}", f"right = {number_data(high)}",
         f"logarithmic_x = {int(logarithmic)}", f"logarithmic_y = {int(steep)}",
-        f"tics_x = {gnuplot_string(xtics_text(labels))}",
-        f"tics_blank = {gnuplot_string(xtics_text([('', at) for _, at in labels]))}",
-        f"tics_text = {gnuplot_string(xtics_text(labels[::math.ceil(len(labels) / 8)]))}",
+        *tics_settings("x", tics_x=labels, tics_blank=[("", at) for _, at in labels],
+                       tics_text=labels[::math.ceil(len(labels) / 8)]),
         f"label_x = {gnuplot_string(x + (', bytes' if x == 'message' else ''))}",
         f"label_y = {gnuplot_string(scale.unit or metric.name.replace('_', ' '))}",
     ]
-
-
-def xtics_text(labels: Sequence[tuple[str, float]]) -> str:
-    """The gnuplot command for these tics."""
-    return "set xtics (" + ", ".join(f'"{label}" {at:g}' for label, at in labels) + ")"

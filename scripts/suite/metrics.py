@@ -175,6 +175,16 @@ class Run:
             found[name] = histograms_merge(parts) if whole else None
         return found
 
+    @cached_property
+    def due(self) -> float | None:
+        """Open loop: requests whose intended start lay in the interval."""
+        return threads_sum(self.driver, "due")
+
+    @cached_property
+    def late(self) -> float | None:
+        """Open loop: those of them that were never sent."""
+        return threads_sum(self.driver, "late")
+
     def cpu(self, end: dict[str, Any] | None) -> float | None:
         """CPU seconds of an end's data threads, user and system."""
         spent = total(threads_sum(end, "cpu", "user_ns"), threads_sum(end, "cpu", "system_ns"))
@@ -313,7 +323,7 @@ METRICS = {metric.name: metric for metric in (
     Metric("late_start_p99", "s", "lower", quantile_of("late_start", 0.99),
            "99 of 100 are sent sooner"),
     Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send"),
-    Metric("requests_late", "1", "lower", lambda run: threads_sum(run.driver, "late"),
+    Metric("requests_late", "1", "lower", lambda run: run.late,
            "open loop: requests of a run that were due and never sent"),
     Metric("time", "s", "lower", wall_time, "the whole run, connecting and warming up included"),
     Metric("user", "s", "lower", cpu_part("user_ns"), "CPU of both ends in user mode"),

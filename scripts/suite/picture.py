@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What bars and curves share: strings for gnuplot, titles, and the figures behind a picture.
+"""What pictures share: strings for gnuplot, titles, series, tics, and the figures behind bars.
 
-A picture is the settings made here followed by a template, plots/bars.gp or plots/curve.gp, so
-that NAME.gp beside NAME.dat draws it again with `gnuplot NAME.gp`.
+A picture is the settings made here followed by a template, plots/KIND.gp, so that NAME.gp beside
+NAME.dat draws it again with `gnuplot NAME.gp`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from suite.metrics import Metric
 from suite.summary import Figure, figure_build
 from suite.units import Scale, scale_choose
 
+# Okabe and Ito's colours without yellow; from the eighth series on they return dashed.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1)
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture: NAME.dat and NAME.gp as text; template is `bars` or `curve`."""
+    """One picture: NAME.dat and NAME.gp as text; template is the name of one in plots/."""
 
     name: str
     template: str
@@ -32,7 +35,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Plan:
-    """A picture with everything chosen. x: the axis along which it runs; None for plain bars."""
+    """Bars or a curve with everything chosen. x: the axis along which it runs, None: plain bars."""
 
     kind: str
     metric: Metric
@@ -66,21 +69,59 @@ def number_data(value: float | None) -> str:
     return "NaN" if value is None or not math.isfinite(value) else f"{value:.6g}"
 
 
-def headline_text(matrix: Matrix, metric: Metric, unit: str, place: str = "") -> str:
+def headline_text(matrix: Matrix, what: str, unit: str, better: str, place: str = "") -> str:
     """The title of a picture."""
-    parts = [metric.name.replace("_", " "), unit]
-    text = f"{matrix.result.name}: {', '.join(part for part in parts if part)}"
-    return f"{text} ({metric.better} is better)" + (f", {place}" if place else "")
+    text = f"{matrix.result.name}: {', '.join(filter(None, (what.replace('_', ' '), unit)))}"
+    return f"{text} ({better} is better)" + (f", {place}" if place else "")
 
 
-def note_text(matrix: Matrix) -> str:
-    """The small print of a picture."""
-    rounds = matrix.rounds
-    kind = "95 % interval" if rounds >= stats.ROUNDS_NEEDED else "min..max"
-    text = (f"median of {rounds} round{'s' if rounds != 1 else ''}, {kind}; "
-            f"place {word_text(matrix, 'place')}; congestion {congestion_text(matrix)}; "
-            f"{machines_text(matrix)}")
+def medians_text(matrix: Matrix) -> str:
+    """What a figure of bars and curves is."""
+    kind = "95 % interval" if matrix.rounds >= stats.ROUNDS_NEEDED else "min..max"
+    return f"median of {rounds_text(matrix)}, {kind}"
+
+
+def rounds_text(matrix: Matrix) -> str:
+    """How many rounds were counted."""
+    return f"{matrix.rounds} round{'s' if matrix.rounds != 1 else ''}"
+
+
+def note_text(matrix: Matrix, figures: str) -> str:
+    """The small print of a picture: what its figures are, and what was measured where."""
+    text = (f"{figures}; place {word_text(matrix, 'place')}; "
+            f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
     return text if len(text) <= 150 else text[:147] + "..."
+
+
+def series_settings(labels: Sequence[str]) -> list[str]:
+    """Names, colours, points and dashes of the series."""
+    count = len(labels)
+    return [
+        f"series = {count}", gnuplot_array("names", labels),
+        gnuplot_array("colours", [COLOURS[i % len(COLOURS)] for i in range(count)]),
+        gnuplot_array("points", [POINTS[i % len(POINTS)] for i in range(count)]),
+        gnuplot_array("dashes", [1 + (i // len(COLOURS)) % 4 for i in range(count)]),
+    ]
+
+
+def round_numbers(low: float, high: float, most: int) -> list[float]:
+    """At most that many round numbers from low to high (above 0), even on a logarithmic axis."""
+    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5),
+                   (1, 3), (1,)):
+        tics = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
+        tics = [tic for tic in tics if low / 1.1 <= tic <= high * 1.1]
+        if len(tics) <= most or digits == (1,):
+            break
+    return tics[::-(-len(tics) // most)]
+
+
+def tics_settings(axis: str, **sets: Sequence[tuple[str, float]]) -> list[str]:
+    """For each set of tics, (label, position), a macro with the gnuplot command for them."""
+    commands = {name: ", ".join(f'"{label.replace("%", "%%")}" {at:g}' for label, at in labels)
+                for name, labels in sets.items()}
+    return [f"{name} = {gnuplot_string(f'set {axis}tics ({tics})')}"
+            for name, tics in commands.items()]
 
 
 def figures_of(matrix: Matrix, metric: Metric) -> dict[str, Figure]:

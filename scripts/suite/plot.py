@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from suite.bars import bars_draw
 from suite.curve import curve_draw
+from suite.distribution import Distribution
+from suite.ecdf import ecdf_draw
 from suite.errors import UsageError, nearest_hint
 from suite.frame import Matrix
 from suite.metrics import metric_find
+from suite.percentiles import percentiles_draw
 from suite.picture import Drawing, Plan, x_value
-from suite.scenario import Picture
+from suite.scenario import METRIC_PICTURES, Picture
 from suite.summary import metrics_default
 
 SIZES_CURVE = 4  # so many message sizes make a curve the better picture
@@ -19,19 +22,22 @@ def pictures_default(matrix: Matrix) -> tuple[Picture, ...]:
     """What to draw when the scenario does not say."""
     sizes = {cell.axes.get("message") for cell in matrix.cells.values()}
     curve = "message" in matrix.axes and len(sizes) >= SIZES_CURVE
-    return (Picture("curve" if curve else "bars", None, None, None),)
+    return (Picture("curve" if curve else "bars", None, None, None, None),)
 
 
-def plan_make(matrix: Matrix, picture: Picture) -> Plan:
-    """The picture with its defaults filled in; UsageError for an unknown metric or axis."""
-    metric = metric_find(picture.metric or metrics_default(matrix)[0],
-                         "scenario.toml: [picture] metric")
-    x = picture.x
+def x_check(matrix: Matrix, x: str | None) -> None:
+    """UsageError where no cell has the word."""
     words = set(matrix.axes).union(*(cell.words for cell in matrix.cells.values()))
     if x is not None and x not in words:
         raise UsageError(f'scenario.toml: [picture] x: no word "{x}" in this result'
                          f"{nearest_hint(x, words)}")
-    kind = picture.kind
+
+
+def plan_make(matrix: Matrix, picture: Picture) -> Plan:
+    """Bars or a curve with the defaults filled in; UsageError for an unknown metric."""
+    metric = metric_find(picture.metric or metrics_default(matrix)[0],
+                         "scenario.toml: [picture] metric")
+    x, kind = picture.x, picture.kind
     if kind == "curve":
         x = x or "message"
         if len({x_value(cell, x) for cell in matrix.cells.values()}) < 2:
@@ -41,13 +47,27 @@ def plan_make(matrix: Matrix, picture: Picture) -> Plan:
     return Plan(kind, metric, x, picture.name or f"{metric.name}-{kind}")
 
 
+def distribution_make(matrix: Matrix, picture: Picture) -> Distribution:
+    """Percentiles or an ECDF with the defaults filled in: lines by the last axis."""
+    of = picture.of or "latency"
+    x = picture.x if picture.x in matrix.axes else next(reversed(matrix.axes), None)
+    return Distribution(picture.kind, of, x, picture.name or f"{of}-{picture.kind}")
+
+
+def picture_draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
+    """One picture of a scenario, which may be several."""
+    x_check(matrix, picture.x)
+    if picture.kind in METRIC_PICTURES:
+        plan = plan_make(matrix, picture)
+        return bars_draw(matrix, plan) if plan.kind == "bars" else curve_draw(matrix, plan)
+    draw = {"percentiles": percentiles_draw, "ecdf": ecdf_draw}[picture.kind]
+    return draw(matrix, distribution_make(matrix, picture))
+
+
 def drawings_make(matrix: Matrix) -> list[Drawing]:
     """Every picture of a result; UsageError where two would have one name."""
     pictures = matrix.result.scenario.pictures or pictures_default(matrix)
-    drawings: list[Drawing] = []
-    for picture in pictures:
-        plan = plan_make(matrix, picture)
-        drawings += bars_draw(matrix, plan) if plan.kind == "bars" else curve_draw(matrix, plan)
+    drawings = [drawing for picture in pictures for drawing in picture_draw(matrix, picture)]
     names = [drawing.name for drawing in drawings]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:

@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import UsageError, nearest_hint
+from suite.metrics import histogram_find
 
-PICTURE_KINDS = ("bars", "curve")
+METRIC_PICTURES = ("bars", "curve")
+HISTOGRAM_PICTURES = ("percentiles", "ecdf")
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_.-]*")
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -51,10 +53,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture; what is None is the plotter's own choice."""
+    """One picture; what is None is the plotter's own choice.
+
+    metric: of bars and curves. of: the histogram behind percentiles and ecdf.
+    x: the axis along which bars and curves run; of the others the one that has a line a value.
+    """
 
     kind: str
     metric: str | None
+    of: str | None
     x: str | None
     name: str | None
 
@@ -231,23 +238,31 @@ def layout_of(document: dict[str, Any], place: Place) -> Table | None:
     return Table(texts_of(entry, "rows", inside), texts_of(entry, "columns", inside))
 
 
+def picture_of(entry: dict[str, Any], place: Place) -> Picture:
+    """One `[[picture]]` entry."""
+    kinds = METRIC_PICTURES + HISTOGRAM_PICTURES
+    keys_check(entry, ("kind", "metric", "of", "x", "name"), place)
+    kind = text_of(entry, "kind", place, required=True)
+    if kind not in kinds:
+        hint = nearest_hint(kind, kinds)
+        raise UsageError(f'{place.at("kind")} = "{kind}" is no kind of picture{hint}')
+    strange, right = ("of", "metric") if kind in METRIC_PICTURES else ("metric", "of")
+    if strange in entry:
+        raise UsageError(f'{place.at(strange)}: "{kind}" takes "{right}" instead')
+    of = text_of(entry, "of", place) or None
+    return Picture(
+        kind=kind,
+        metric=text_of(entry, "metric", place) or None,
+        of=histogram_find(of, place.at("of")) if of else None,
+        x=text_of(entry, "x", place) or None,
+        name=text_of(entry, "name", place) or None,
+    )
+
+
 def pictures_of(document: dict[str, Any], place: Place) -> tuple[Picture, ...]:
     """The `[[picture]]` entries."""
     inside = place.inside("picture")
-    pictures = []
-    for entry in tables_of(document, "picture", place):
-        keys_check(entry, ("kind", "metric", "x", "name"), inside)
-        kind = text_of(entry, "kind", inside, required=True)
-        if kind not in PICTURE_KINDS:
-            hint = nearest_hint(kind, PICTURE_KINDS)
-            raise UsageError(f'{inside.at("kind")} = "{kind}" is no kind of picture{hint}')
-        pictures.append(Picture(
-            kind=kind,
-            metric=text_of(entry, "metric", inside) or None,
-            x=text_of(entry, "x", inside) or None,
-            name=text_of(entry, "name", inside) or None,
-        ))
-    return tuple(pictures)
+    return tuple(picture_of(entry, inside) for entry in tables_of(document, "picture", place))
 
 
 def words_once_check(scenario: Scenario, place: Place) -> None:
@@ -354,6 +369,7 @@ def scenario_text(scenario: Scenario) -> str:
         })
     for picture in scenario.pictures:
         lines += toml_table("[[picture]]", {
-            "kind": picture.kind, "metric": picture.metric, "x": picture.x, "name": picture.name,
+            "kind": picture.kind, "metric": picture.metric, "of": picture.of, "x": picture.x,
+            "name": picture.name,
         })
     return "\n".join(lines) + "\n"

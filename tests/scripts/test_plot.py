@@ -12,8 +12,11 @@ import pytest
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from suite.commands.plot import drawing_write
 from suite.curve import ratio_tics
+from suite.metrics import HISTOGRAMS
+from suite.percentiles import nines_text
 from suite.picture import gnuplot_string, name_safe
 from suite.plot import drawings_make, pictures_default
+from suite.scenario import HISTOGRAM_PICTURES
 
 needs_gnuplot = pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is missing")
 
@@ -54,6 +57,99 @@ def test_data_and_script_of_a_curve(tmp_path):
     assert drawing.name == "bandwidth-curve"
     golden_check("curve.dat", drawing.data)
     golden_check("curve.gp", drawing.settings)
+
+
+@pytest.mark.parametrize("kind", HISTOGRAM_PICTURES)
+def test_data_and_script_of_a_distribution(tmp_path, kind):
+    few = result_make.recipe_open(("500",), rounds=1)
+    (drawing,) = drawings_make(made(tmp_path, few, f'\n[[picture]]\nkind = "{kind}"\n'))
+    assert drawing.name == f"latency-{kind}"
+    golden_check(f"{kind}.dat", drawing.data)
+    golden_check(f"{kind}.gp", drawing.settings)
+
+
+def lines_of(drawing):
+    """The lines of a .dat by name: pairs of numbers."""
+    found = {}
+    for block in drawing.data.split("\n\n\n"):
+        head, *rows = block.strip().splitlines()
+        found[head.removeprefix("# ")] = [tuple(map(float, row.split())) for row in rows]
+    return found
+
+
+def test_percentiles_are_the_quantiles_of_all_rounds_as_far_as_the_tail_was_seen(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_open(("20000",)),
+                  '\n[[picture]]\nkind = "percentiles"\nof = "service"\n')
+    (drawing,) = drawings_make(matrix)
+    threads = [record["client"]["threads"][0] for record in matrix.result.records
+               if "write=writev" in record["run"]["cell"] and record["run"]["round"] > 0]
+    values = sorted(low + (width - 1) / 2 for thread in threads
+                    for low, width, count in thread["service"]["bins"] for _ in range(count))
+    points = lines_of(drawing)["writev"]
+    assert points[0][0] == 1 and len(values) / 10**0.02 < points[-1][0] <= len(values)
+    for nines in (1, 2, 3):
+        x, value = points[50 * nines]
+        rank = len(values) - len(values) // 10**nines
+        assert x == 10**nines and value == pytest.approx(values[rank - 1] / 1000, rel=1e-5)
+
+
+def test_an_ecdf_rises_from_the_smallest_value_to_all_of_them(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_open(), '\n[[picture]]\nkind = "ecdf"\n')
+    for drawing in drawings_make(matrix):
+        for points in lines_of(drawing).values():
+            assert points == sorted(points) and points[0][1] == 0 and points[-1][1] == 1
+            assert [share for _, share in points] == sorted(share for _, share in points)
+
+
+def test_lines_say_what_was_never_sent_and_why_there_is_none(tmp_path):
+    pictures = '\n[[picture]]\nkind = "percentiles"\nx = "write"\n'
+    drawings = drawings_make(made(tmp_path, result_make.recipe_open(), pictures))
+    assert list(lines_of(drawings[2])) == ["nodelay (30% never sent)", "cork", "writev"]
+    (tcp, unix) = drawings_make(made(tmp_path, result_make.recipe_transports(), pictures))
+    assert "(" not in " ".join(lines_of(tcp))
+    assert list(lines_of(unix)) == [
+        "nodelay", "cork (unsupported)", "more (unsupported)", "coalesce (failed)"]
+    (streams,) = drawings_make(made(tmp_path, result_make.recipe_sizes(2, 1, 1), pictures))
+    assert list(lines_of(streams)) == ["nagle (none)", "nodelay (none)"]
+
+
+def test_the_axis_of_a_distribution_names_its_lines_and_the_others_its_pictures(tmp_path):
+    pictures = "".join(f'\n[[picture]]\nkind = "{kind}"\n{more}\n' for kind, more in (
+        ("ecdf", ""), ("ecdf", 'x = "rate"\nname = "by rate"'), ("ecdf", 'of = "late_start"')))
+    drawings = drawings_make(made(tmp_path, result_make.recipe_open(rounds=1), pictures))
+    assert [drawing.name for drawing in drawings] == [
+        "latency-ecdf-5000", "latency-ecdf-20000", "latency-ecdf-40000",
+        "by_rate-nodelay", "by_rate-cork", "by_rate-writev",
+        "late_start-ecdf-5000", "late_start-ecdf-20000", "late_start-ecdf-40000"]
+    assert "title_key = 'rate'" in drawings[3].settings
+    assert "latency from the intended start" in drawings[0].settings
+    assert "latency from the intended start" not in drawings[6].settings
+
+
+@needs_gnuplot
+def test_percentiles_are_on_a_logarithmic_axis_only_if_they_span_a_lot(tmp_path):
+    pictures = '\n[[picture]]\nkind = "percentiles"\nx = "rate"\n'
+    recipe = result_make.recipe_open(("500", "900"), rounds=1)
+    for drawing in draw(made(tmp_path, recipe, pictures), tmp_path):
+        values = [value for points in lines_of(drawing).values() for _, value in points]
+        steep = max(values) > 10 * min(values)
+        assert f"logarithmic_y = {int(steep)}\n" in drawing.settings
+        assert ("bottom = 0\n" in drawing.settings) == (not steep)
+    assert not steep  # of the last at least: no stall
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("recipe", [
+    result_make.recipe_open(), result_make.recipe_open(("20",), rounds=1),
+    result_make.recipe_transports(), result_make.recipe_sizes(14, 1, rounds=1),
+], ids=lambda recipe: recipe.name)
+def test_distributions_of_many_few_and_no_values_are_drawn(tmp_path, recipe):
+    pictures = "".join(f'\n[[picture]]\nkind = "{kind}"\nof = "{of}"\n'
+                       for kind in HISTOGRAM_PICTURES for of in HISTOGRAMS)
+    for drawing in draw(made(tmp_path, recipe, pictures), tmp_path):
+        text = (tmp_path / f"{drawing.name}.txt").read_text()
+        assert recipe.name in text
+        assert all(label in text for label in lines_of(drawing))
 
 
 @needs_gnuplot
@@ -140,6 +236,12 @@ def test_a_missing_gnuplot_is_one_line_that_names_the_package(tmp_path):
     ('kind = "bars"\nmetric = "bandwith"', "did you mean bandwidth"),
     ('kind = "curve"\nx = "mesage"', "did you mean message"),
     ('kind = "bars"', 'two pictures are called "time_per_message-bars"'),
+    ('kind = "percentiles"\nx = "wirte"', "did you mean write"),
+    ('kind = "ecdf"\nof = "latencies"', '[picture] of: unknown histogram "latencies": '
+                                        "did you mean latency"),
+    ('kind = "ecdf"\nmetric = "latency_p50"', '[picture] metric: "ecdf" takes "of" instead'),
+    ('kind = "bars"\nof = "latency"', '[picture] of: "bars" takes "metric" instead'),
+    ('kind = "percentile"', "did you mean percentiles"),
 ])
 def test_pictures_that_cannot_be_are_refused(tmp_path, picture, said):
     folder = shutil.copytree(NODELAY, tmp_path / "result")
@@ -151,6 +253,10 @@ def test_pictures_that_cannot_be_are_refused(tmp_path, picture, said):
 def test_names_become_file_names_and_strings_are_quoted():
     assert name_safe("a b/0.2/1.3=x") == "a_b_0.2_1.3_x"
     assert gnuplot_string("it's $1 \\n") == "'it''s $1 \\n'"
+
+
+def test_nines_are_labelled_as_percentiles():
+    assert [nines_text(nines) for nines in range(5)] == ["0", "90 %", "99 %", "99.9 %", "99.99 %"]
 
 
 @pytest.mark.parametrize("low, high", [(0.36, 1), (0.001, 1), (1, 1300), (0.1, 12), (0.9, 2.1)])

@@ -52,7 +52,9 @@ def test_everything_that_a_scenario_can_say_survives_writing(tmp_path: Path) -> 
         run={"rounds": "3", "baseline": "write=cork message=64"}, exclude=("a=1 b=2", "c=3"),
         published=(Published("write=cork", "time_per_message", 8.5e-05, "f.csv:cork"),),
         claims=(Claim("says", "time(a=1) >= 1.5"),), table=Table(("write",), ("time",)),
-        pictures=(Picture("curve", "time", "message", "one"), Picture("bars", None, None, None)))
+        pictures=(Picture("curve", "time", None, "message", "one"),
+                  Picture("percentiles", None, "service", "write", "two"),
+                  Picture("bars", None, None, None, None)))
     assert load(tmp_path, scenario_text(scenario)) == scenario
 
 

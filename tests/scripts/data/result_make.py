@@ -346,12 +346,11 @@ def recipe_transports() -> Recipe:
                   unsupported={f"{name} transport=unix write={w}": why for w in ("cork", "more")})
 
 
-def recipe_open() -> Recipe:
-    """An open loop at three rates, the last of which is too much for nodelay."""
+def recipe_open(rates: tuple[str, ...] = ("5000", "20000", "40000"), rounds: int = 3) -> Recipe:
+    """An open loop at several rates; 40000 is too much for nodelay."""
     fixed = {"workload": "request", "message": "15x2", "reply": "2", "place": "together"}
-    return Recipe("open", fixed, {"rate": ["5000", "20000", "40000"],
-                                  "write": ["nodelay", "cork", "writev"]},
-                  3, "write=nodelay", open_record)
+    return Recipe("open", fixed, {"rate": list(rates), "write": ["nodelay", "cork", "writev"]},
+                  rounds, "write=nodelay", open_record)
 
 
 def recipe_sizes(series: int, sizes: int, rounds: int = 7) -> Recipe:

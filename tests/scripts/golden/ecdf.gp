@@ -1,0 +1,15 @@
+name = 'latency-ecdf'
+headline = 'open: latency, us (lower is better)'
+note = 'all requests of 1 round; place together; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
+title_key = 'write'
+widest = 7
+series = 3
+array names[3] = ['nodelay', 'cork', 'writev']
+array colours[3] = ['#0072b2', '#d55e00', '#009e73']
+array points[3] = [7, 5, 9]
+array dashes[3] = [1, 1, 1]
+left = 3.45159
+right = 52.2511
+label_x = 'latency from the intended start, us'
+tics_x = 'set xtics ("5" 5, "7" 7, "10" 10, "15" 15, "20" 20, "30" 30, "50" 50)'
+tics_text = 'set xtics ("5" 5, "10" 10, "20" 20, "50" 50)'
