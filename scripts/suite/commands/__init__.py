@@ -17,6 +17,7 @@ COMMANDS = (
     "show",
     "check",
     "plot",
+    "export",
 )
 
 

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""`uncork export RESULTS [CELL] [-o DIR]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.distribution import histogram_of, runs_good
+from suite.errors import UsageError, nearest_hint
+from suite.frame import Cell, Matrix, matrix_build
+from suite.hgrm import UNITS, hgrm_text
+from suite.metrics import HISTOGRAMS, Histogram, histogram_find
+from suite.picture import name_safe
+from suite.results import result_load
+from suite.show import axes_text, cell_choose, cells_select, cells_text
+
+HELP = "the latencies of cells as HdrHistogram text (.hgrm), for other plotters"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of `uncork export`."""
+    parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
+    parser.add_argument("cells", nargs="*", metavar="WORD",
+                        help="words that select cells, write=cork (default: all)")
+    parser.add_argument("--of", default="latency", metavar="WHAT",
+                        help=f"which histogram: {', '.join(HISTOGRAMS)}")
+    parser.add_argument("--unit", default="us", metavar="UNIT",
+                        help=f"of the values: {', '.join(UNITS)} (default: us)")
+    parser.add_argument("-o", dest="folder", metavar="DIR",
+                        help="where the files go, one for each cell (default: RESULTS/hgrm); "
+                             "- writes one cell to standard output")
+
+
+def cell_file(matrix: Matrix, cell: Cell, of: str) -> str:
+    """The name of a cell's file: its values on the axes, and what it is unless it is latency."""
+    values = [value or "none" for value in cell.axes.values()] or [matrix.result.name]
+    return name_safe("-".join(values + ([of] if of != "latency" else []))) + ".hgrm"
+
+
+def histograms_find(matrix: Matrix, cells: Sequence[Cell], of: str) -> dict[str, Histogram]:
+    """The histogram of each cell by name; says which cells have none, UsageError if all."""
+    runs = runs_good(matrix)
+    found = {cell.name: histogram_of(runs[cell.name], of) for cell in cells}
+    missing = [cell for cell in cells if found[cell.name] is None]
+    if len(missing) == len(cells):
+        raise UsageError(f"{matrix.result.folder}: no run has {of}: {cells_text(missing)}")
+    if missing:
+        print(f"uncork: left out, no run has {of}: {cells_text(missing)}", file=sys.stderr)
+    return {name: histogram for name, histogram in found.items() if histogram}
+
+
+def files_name(matrix: Matrix, cells: Sequence[Cell], of: str) -> dict[str, Cell]:
+    """The cells by the names of their files; UsageError where two would have one name."""
+    files: dict[str, Cell] = {}
+    for cell in cells:
+        name = cell_file(matrix, cell, of)
+        if name in files:
+            raise UsageError(f"{axes_text(files[name])} and {axes_text(cell)} would both be "
+                             f"{name}: export them one by one")
+        files[name] = cell
+    return files
+
+
+def main(options: argparse.Namespace) -> int:
+    """Writes the files and prints their names."""
+    of = histogram_find(options.of, "--of")
+    if options.unit not in UNITS:
+        raise UsageError(f'--unit: unknown unit "{options.unit}"'
+                         f"{nearest_hint(options.unit, UNITS)}")
+    matrix = matrix_build(result_load(options.results))
+    if options.folder == "-":
+        cell = cell_choose(matrix, options.cells, "export -o -")
+        print(hgrm_text(histograms_find(matrix, [cell], of)[cell.name], options.unit), end="")
+        return 0
+    cells = cells_select(matrix, options.cells, "export")
+    histograms = histograms_find(matrix, cells, of)
+    files = files_name(matrix, [cell for cell in cells if cell.name in histograms], of)
+    folder = Path(options.folder) if options.folder else options.results / "hgrm"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, cell in files.items():
+        (folder / name).write_text(hgrm_text(histograms[cell.name], options.unit))
+        print(folder / name)
+    return 0

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""`uncork export`: what it writes is read back by a strict reader of HdrHistogram's text."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from suite.distribution import histogram_of, runs_good
+from suite.hgrm import UNITS, hgrm_text
+from suite.metrics import HISTOGRAMS, Histogram
+
+HEADER = "       Value     Percentile TotalCount 1/(1-Percentile)"
+ROW = re.compile(r" *(\d+\.\d{3,9}) ([01]\.\d{12}) +(\d+)(?: +(\d+\.\d\d))?")
+FOOT = (re.compile(r"#\[Mean    = +(\d+\.\d+), StdDeviation   = +(\d+\.\d+)\]"),
+        re.compile(r"#\[Max     = +(\d+\.\d+), Total count    = +(\d+)\]"),
+        re.compile(r"#\[Buckets = +(\d+), SubBuckets     = +(\d+)\]"))
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A .hgrm: rows are (value, percentile, count, 1/(1-percentile) or None in the last)."""
+
+    rows: list[tuple[float, float, int, float | None]]
+    mean: float
+    deviation: float
+    maximum: float
+    count: int
+
+
+def parse(text: str) -> Parsed:
+    """Reads a .hgrm; whatever is not exactly as it must be fails the test."""
+    head, blank, *lines, mean, maximum, buckets, end = text.split("\n")
+    assert (head, blank, end) == (HEADER, "", "")
+    rows = []
+    for line in lines:
+        match = ROW.fullmatch(line)
+        assert match, line
+        rows.append((float(match[1]), float(match[2]), int(match[3]),
+                     float(match[4]) if match[4] else None))
+    feet = [pattern.fullmatch(line) for pattern, line in
+            zip(FOOT, (mean, maximum, buckets), strict=True)]
+    assert all(feet), (mean, maximum, buckets)
+    return Parsed(rows, float(feet[0][1]), float(feet[0][2]), float(feet[1][1]), int(feet[1][2]))
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory) -> Path:
+    """A result of open loops."""
+    return result_make.result_write(result_make.recipe_open(), tmp_path_factory.mktemp("results"))
+
+
+def histogram(folder: Path, words: str, of: str = "latency") -> Histogram:
+    """The histogram of the one cell whose name ends so."""
+    (runs,) = [runs for name, runs in runs_good(matrix_of(folder)).items() if name.endswith(words)]
+    found = histogram_of(runs, of)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("of", HISTOGRAMS)
+@pytest.mark.parametrize("unit", UNITS)
+def test_what_is_written_reads_back_as_the_quantiles_of_all_rounds(opened, of, unit):
+    done = uncork("export", opened, "rate=20000", "write=cork", "-o", "-", "--of", of,
+                  f"--unit={unit}")
+    assert done.returncode == 0 and done.stderr == ""
+    parsed, told = parse(done.stdout), histogram(opened, "rate=20000 write=cork", of)
+    factor = UNITS[unit][0]
+    compared = 0
+    for value, share, count, inverse in parsed.rows[:-1]:
+        assert inverse == pytest.approx(1 / (1 - share), abs=0.006)
+        assert count >= share * parsed.count - 1e-6
+        known = told.quantile(share)
+        if known is not None:
+            assert value * factor == pytest.approx(known, rel=0.01, abs=1)
+            compared += 1
+    assert compared > 40
+    assert parsed.rows[-1] == (parsed.maximum, 1.0, parsed.count, None)
+    assert parsed.count == told.count
+    assert parsed.maximum * factor == pytest.approx(told.maximum, abs=1)
+    assert parsed.mean * factor == pytest.approx(told.sum / told.count, rel=1e-3)
+
+
+def test_each_half_of_what_is_left_has_five_steps():
+    values = Histogram(100_000, 100_000, 1, 5e9, tuple((v, 1, 1) for v in range(1, 100_001)))
+    rows = parse(hgrm_text(values, "ns")).rows
+    shares = [share for _, share, _, _ in rows]
+    assert shares[:11] == pytest.approx([0, .1, .2, .3, .4, .5, .55, .6, .65, .7, .75])
+    assert shares[16:21] == pytest.approx([.8875, .9, .9125, .925, .9375])
+    assert all(value == count for value, _, count, _ in rows)
+    assert rows[10][:3] == (75_000, 0.75, 75_000)
+
+
+def test_a_single_value_is_the_first_and_the_last():
+    parsed = parse(hgrm_text(Histogram(1, 1234, 1234, 1234, ((1232, 16, 1),)), "us"))
+    assert parsed.rows == [(1.234, 0.0, 1, 1.0), (1.234, 1.0, 1, None)]
+    assert parsed.mean == 1.234 and parsed.count == 1
+
+
+def test_the_deviation_is_that_of_the_values():
+    parsed = parse(hgrm_text(Histogram(2, 30, 10, 40, ((10, 1, 1), (30, 1, 1))), "ns"))
+    assert (parsed.mean, parsed.deviation) == (20, 10)
+
+
+def test_the_text_of_a_cell(tmp_path):
+    few = result_make.result_write(result_make.recipe_open(("500",), rounds=1), tmp_path)
+    done = uncork("export", few, "write=cork", "-o", "-")
+    golden_check("cork.hgrm", done.stdout)
+
+
+def test_every_cell_becomes_a_file_in_the_result(tmp_path):
+    folder = shutil.copytree(NODELAY, tmp_path / "result")
+    done = uncork("export", folder)
+    assert done.returncode == 0 and done.stderr == ""
+    files = [Path(line) for line in done.stdout.splitlines()]
+    assert len(files) == 12 and files[0] == folder / "hgrm" / "together-nagle.hgrm"
+    assert sorted(files) == sorted((folder / "hgrm").iterdir())
+    assert {parse(path.read_text()).count for path in files} == {
+        histogram(folder, f"place={place} write={write}").count
+        for place, write in (path.stem.split("-") for path in files)}
+    assert uncork("table", folder).returncode == 0
+
+
+def test_words_select_cells_and_the_name_says_what_it_is(opened, tmp_path):
+    done = uncork("export", opened, "write=cork", "--of=service", "-o", tmp_path / "out")
+    assert done.returncode == 0
+    assert [Path(line).name for line in done.stdout.splitlines()] == [
+        "5000-cork-service.hgrm", "20000-cork-service.hgrm", "40000-cork-service.hgrm"]
+
+
+def test_cells_without_a_histogram_are_left_out_and_named(tmp_path):
+    folder = result_make.result_write(result_make.recipe_transports(), tmp_path)
+    done = uncork("export", folder)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 5
+    assert done.stderr == ("uncork: left out, no run has latency: transport=unix write=cork; "
+                           "transport=unix write=more; transport=unix write=coalesce\n")
+
+
+def test_two_cells_never_share_a_file(tmp_path):
+    folder = shutil.copytree(NODELAY, tmp_path / "result")
+    for path in folder.iterdir():
+        path.write_text(path.read_text().replace("apart", "0/1").replace("together", "0:1"))
+    said = refused("export", folder)
+    assert "place=0:1 write=nagle and place=0/1 write=nagle would both be 0_1-nagle.hgrm" in said
+    assert not (folder / "hgrm").exists()
+
+
+@pytest.mark.parametrize("words, said", [
+    (["-o", "-"], "one of 12 cells, name one: place=together write=nagle"),
+    (["write=cork", "-o", "-"], '"write=cork" selects 2 cells, name one'),
+    (["write=corc"], 'no cell has "write=corc", name one'),
+    (["cork"], 'export: "cork" is no word'),
+    (["--of", "servce"], "did you mean service?"),
+    (["--of", "service"], "no run has service: place=together write=nagle; "),
+    (["--unit", "min"], 'unknown unit "min" (there is ms, ns, s, us)'),
+])
+def test_what_export_refuses(words, said):
+    assert said in refused("export", NODELAY, *words)
+    assert not (NODELAY / "hgrm").exists()
+
+
+def test_a_folder_that_is_no_result_is_refused(tmp_path):
+    assert "no such folder" in refused("export", tmp_path / "none")
