@@ -20,7 +20,6 @@ from suite.units import Scale, percent_text, scale_choose
 FLOOR_NS = 1.0  # what is shorter has no place on a logarithmic axis
 TITLES = {"latency": "latency", "service": "service time", "late_start": "late start"}
 
-
 Block = Callable[[Histogram, Scale], str]  # the .dat of one line
 Axes = Callable[[list[Histogram], Scale, str], list[str]]  # settings of both axes; str: the label
 
@@ -73,14 +72,9 @@ def line_make(cell: Cell, label: str, runs: Sequence[Run], of: str) -> Line:
     return Line(label + missing + unsent_text(runs), histogram)
 
 
-def is_open(cell: Cell) -> bool:
-    """Whether the requests of a cell start when they are due, not when a reply has come."""
-    return cell.words.get("rate", "closed") != "closed"
-
-
 def title_text(of: str, cells: Sequence[Cell]) -> str:
     """What stands at the axis."""
-    since = " from the intended start" if of == "latency" and all(map(is_open, cells)) else ""
+    since = " from the intended start" if of == "latency" and all(c.open_loop for c in cells) else ""
     return TITLES[of] + since
 
 

@@ -28,8 +28,7 @@ def axes_settings(histograms: list[Histogram], scale: Scale, label: str) -> list
     lows = [time_in(scale, h.quantile(1 - TAIL) or h.minimum) for h in histograms]
     highs = [time_in(scale, h.quantile(TAIL) or h.maximum) for h in histograms]
     low, high = min(lows, default=1.0), max(highs, default=10.0)
-    reach = max((high / low) ** 0.03, 1.02)
-    return [f"left = {number_data(low / reach)}", f"right = {number_data(high * reach)}",
+    return [f"left = {number_data(low / 1.1)}", f"right = {number_data(high * 1.1)}",
             f"label_x = {gnuplot_string(label)}",
             *tics_settings("x", tics_x=tics_of(low, high, 12), tics_text=tics_of(low, high, 6))]
 

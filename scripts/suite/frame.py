@@ -38,6 +38,11 @@ class Cell:
     runs_ok: int
     runs_failed: int
 
+    @property
+    def open_loop(self) -> bool:
+        """Whether requests start when they are due, not when a reply has come."""
+        return self.words.get("rate", "closed") != "closed"
+
 
 @dataclass(frozen=True)
 class Matrix:

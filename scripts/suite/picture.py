@@ -22,6 +22,11 @@ from suite.units import Scale, scale_choose
 # Okabe and Ito's colours without yellow; from the eighth series on they return dashed.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1)
+# Leading digits of tics, finest first; every range of a fifth or more has one of the finest.
+DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8, 3, 3.2, 3.4, 3.6,
+           3.8, 4, 4.5, 5, 5.5, 6, 6.5, 7, 7.5, 8, 8.5, 9, 9.5),
+          (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -107,11 +112,10 @@ def series_settings(labels: Sequence[str]) -> list[str]:
 def round_numbers(low: float, high: float, most: int) -> list[float]:
     """At most that many round numbers from low to high (above 0), even on a logarithmic axis."""
     decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    for digits in ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5),
-                   (1, 3), (1,)):
+    for digits in DIGITS:
         tics = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
         tics = [tic for tic in tics if low / 1.1 <= tic <= high * 1.1]
-        if len(tics) <= most or digits == (1,):
+        if len(tics) <= most:
             break
     return tics[::-(-len(tics) // most)]
 

@@ -85,7 +85,7 @@ def metrics_default(matrix: Matrix) -> tuple[str, ...]:
     workloads = {cell.words.get("workload") for cell in matrix.cells.values()}
     if workloads == {"stream"}:
         return ("bandwidth", "segments_per_message", "sends_per_message", "cpu_per_byte")
-    if all(cell.words.get("rate", "closed") != "closed" for cell in matrix.cells.values()):
+    if all(cell.open_loop for cell in matrix.cells.values()):
         return ("latency_p50", "latency_p99", "requests_late", "cpu_per_message")
     return ("time_per_message", "segments_per_message", "sends_per_message", "cpu_per_message")
 

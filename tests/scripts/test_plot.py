@@ -14,7 +14,7 @@ from suite.commands.plot import drawing_write
 from suite.curve import ratio_tics
 from suite.metrics import HISTOGRAMS
 from suite.percentiles import nines_text
-from suite.picture import gnuplot_string, name_safe
+from suite.picture import gnuplot_string, name_safe, round_numbers
 from suite.plot import drawings_make, pictures_default
 from suite.scenario import HISTOGRAM_PICTURES
 
@@ -264,3 +264,12 @@ def test_ratio_tics_are_few_and_have_1_among_them(low, high):
     for most in (4, 8):
         tics = ratio_tics(low, high, most)
         assert '"1x" 1' in tics and 1 <= tics.count("x") <= most
+
+
+@pytest.mark.parametrize("most", [6, 12])
+def test_every_logarithmic_axis_has_tics_inside_and_not_too_many(most):
+    for low in (10 ** (step / 97) for step in range(-97, 194)):
+        for span in (1, 1.05, 1.5, 9, 400, 1e7, 1e9):
+            tics = round_numbers(low, low * span, most)
+            assert 1 <= len(tics) <= most and tics == sorted(tics)
+            assert low / 1.1 <= tics[0] and tics[-1] <= low * span * 1.1

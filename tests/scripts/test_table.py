@@ -138,7 +138,8 @@ def test_three_significant_digits(value, text):
 @pytest.mark.parametrize("value, unit, text", [
     (8.93e-6, "s", "8.93 us"), (1e-9, "s", "1.00 ns"), (2.5e-10, "s", "0.250 ns"),
     (0.0431, "s", "43.1 ms"), (7.06e10, "bit/s", "70.6 Gbit/s"), (950, "bit/s", "950 bit/s"),
-    (15, "1", "15.00"), (4321, "1", "4321"), (0.00312, "1", "0.00312"), (12e3, "1/s", "12.0 k/s"), (0, "s", "0 s"),
+    (15, "1", "15.00"), (4321, "1", "4321"), (0.00312, "1", "0.00312"),
+    (12e3, "1/s", "12.0 k/s"), (0, "s", "0 s"),
 ])
 def test_values_with_a_unit_of_their_own(value, unit, text):
     assert units.value_text(value, unit) == text
