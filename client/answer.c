@@ -37,6 +37,7 @@ static void print_time(FILE *out, double seconds)
 
 struct ends {
     const json_t *client, *server, *driver, *other;
+    bool both; /* the other drives too */
 };
 
 static const char *word(const json_t *record, const char *key)
@@ -81,7 +82,7 @@ static uint64_t sum_nested(const json_t *end, const char *object, const char *ke
     return sum;
 }
 
-static void merge_latency(struct histogram *all, const json_t *end)
+static void merge_histograms(struct histogram *all, const json_t *end, const char *key)
 {
     const json_t *thread, *bin;
     size_t i, j;
@@ -89,16 +90,16 @@ static void merge_latency(struct histogram *all, const json_t *end)
     histogram_reset(all);
     json_array_foreach(json_object_get(end, "threads"), i, thread)
     {
-        const json_t *latency = json_object_get(thread, "latency");
+        const json_t *recorded = json_object_get(thread, key);
         struct histogram one;
 
-        if (!latency)
+        if (!recorded)
             continue;
         histogram_reset(&one);
-        one.count = (uint64_t)json_integer_value(json_object_get(latency, "count"));
-        one.minimum = (uint64_t)json_integer_value(json_object_get(latency, "minimum"));
-        one.maximum = (uint64_t)json_integer_value(json_object_get(latency, "maximum"));
-        json_array_foreach(json_object_get(latency, "bins"), j, bin)
+        one.count = (uint64_t)json_integer_value(json_object_get(recorded, "count"));
+        one.minimum = (uint64_t)json_integer_value(json_object_get(recorded, "minimum"));
+        one.maximum = (uint64_t)json_integer_value(json_object_get(recorded, "maximum"));
+        json_array_foreach(json_object_get(recorded, "bins"), j, bin)
         {
             uint64_t low = (uint64_t)json_integer_value(json_array_get(bin, 0));
 
@@ -126,50 +127,98 @@ static void print_head(FILE *out, const json_t *record)
             word(record, "connections"), strcmp(word(record, "connections"), "1") != 0 ? "s" : "");
 }
 
-static void print_request(FILE *out, const struct ends *ends)
+static void print_histogram(FILE *out, const char *name, const json_t *end, const char *key)
 {
-    static struct histogram latency; /* 16 KiB, once */
-    uint64_t messages = record_sum(ends->driver, "messages_sent"), elapsed = measure_together(ends->driver);
+    static struct histogram merged; /* 16 KiB, once */
     static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
     static const char *const names[] = {"p50", "p90", "p99", "p99.9"};
+
+    merge_histograms(&merged, end, key);
+    fprintf(out, "  %s ", name);
+    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
+        fprintf(out, "%s ", names[i]);
+        print_time(out, histogram_quantile(&merged, quantiles[i]) / 1e9);
+        fprintf(out, ", ");
+    }
+    fprintf(out, "max ");
+    print_time(out, (double)merged.maximum / 1e9);
+    fputc('\n', out);
+}
+
+/* Nanoseconds that the connections of an end spent, one after the other. */
+static double spent_on_connections(const json_t *end)
+{
+    const json_t *thread;
+    double sum = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(end, "threads"), i, thread)
+    {
+        sum += json_number_value(json_object_get(thread, "elapsed_ns")) *
+               json_number_value(json_object_get(thread, "connections"));
+    }
+    return sum;
+}
+
+static void print_request(FILE *out, const json_t *record, const struct ends *ends)
+{
+    uint64_t messages = record_sum(ends->driver, "messages_sent"), elapsed = measure_together(ends->driver);
+    bool one = !strcmp(word(record, "connections"), "1");
 
     if (!messages || !elapsed)
         return;
     fprintf(out, "  ");
-    print_time(out, (double)record_sum(ends->driver, "elapsed_ns") / 1e9 / (double)messages);
-    fprintf(out, " per message, ");
+    print_time(out, spent_on_connections(ends->driver) / 1e9 / (double)messages);
+    fprintf(out, " per message%s, ", one ? "" : " on its connection");
     print_scaled(out, (double)messages / ((double)elapsed / 1e9), count_scales);
     fprintf(out, " messages/s, %" PRIu64 " messages\n", messages);
-    merge_latency(&latency, ends->driver);
-    fprintf(out, "  latency ");
-    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
-        fprintf(out, "%s ", names[i]);
-        print_time(out, histogram_quantile(&latency, quantiles[i]) / 1e9);
-        fprintf(out, ", ");
+    if (!strcmp(word(record, "rate"), "closed")) {
+        print_histogram(out, "latency", ends->driver, "latency");
+        return;
     }
-    fprintf(out, "max ");
-    print_time(out, (double)latency.maximum / 1e9);
-    fputc('\n', out);
+    fprintf(out, "  of %" PRIu64 " requests that were due, %" PRIu64 " were never sent\n",
+            record_sum(ends->driver, "due"), record_sum(ends->driver, "late"));
+    print_histogram(out, "latency from the intended start", ends->driver, "latency");
+    print_histogram(out, "service from the send", ends->driver, "service");
+    print_histogram(out, "late start", ends->driver, "late_start");
 }
 
-static void print_stream(FILE *out, const struct ends *ends)
+/* Bytes per second of a receiver, by its own clock: what came first came before it started. */
+static double received_rate(const json_t *end)
 {
-    const json_t *receiver = ends->other ? ends->other : ends->driver;
-    uint64_t elapsed = measure_together(receiver);
-    uint64_t bytes = record_sum(receiver, ends->other ? "bytes_received" : "bytes_sent");
-    uint64_t messages = record_sum(receiver, ends->other ? "messages_received" : "messages_sent");
-    uint64_t timed = bytes - record_sum(receiver, "first_bytes"); /* what arrived while the clock ran */
-    double per_second = elapsed ? (double)timed / ((double)elapsed / 1e9) : 0;
+    uint64_t elapsed = measure_together(end);
+    uint64_t timed = record_sum(end, "bytes_received") - record_sum(end, "first_bytes");
 
-    if (!messages || !timed || !elapsed) {
+    return elapsed ? (double)timed / ((double)elapsed / 1e9) : 0;
+}
+
+static void print_rate(FILE *out, double bytes_per_second, uint64_t bytes, uint64_t messages)
+{
+    if (!messages || bytes_per_second <= 0) {
         fprintf(out, "  %" PRIu64 " messages: too few to time\n", messages);
         return;
     }
     fprintf(out, "  ");
-    print_scaled(out, per_second * 8, rate_scales);
+    print_scaled(out, bytes_per_second * 8, rate_scales);
     fprintf(out, ", ");
-    print_time(out, (double)bytes / per_second / (double)messages);
+    print_time(out, (double)bytes / bytes_per_second / (double)messages);
     fprintf(out, " per message, %" PRIu64 " messages\n", messages);
+}
+
+static void print_stream(FILE *out, const struct ends *ends)
+{
+    uint64_t elapsed = measure_together(ends->driver), bytes = record_sum(ends->driver, "bytes_sent");
+    double rate;
+
+    if (!ends->other) {
+        rate = elapsed ? (double)bytes / ((double)elapsed / 1e9) : 0;
+        print_rate(out, rate, bytes, record_sum(ends->driver, "messages_sent"));
+        return;
+    }
+    rate = received_rate(ends->other) + (ends->both ? received_rate(ends->driver) : 0);
+    print_rate(out, rate,
+               record_sum(ends->other, "bytes_received") + record_sum(ends->driver, "bytes_received"),
+               record_sum(ends->other, "messages_received") + record_sum(ends->driver, "messages_received"));
 }
 
 static void print_ratio(FILE *out, uint64_t count, uint64_t messages, const char *what)
@@ -178,7 +227,7 @@ static void print_ratio(FILE *out, uint64_t count, uint64_t messages, const char
 }
 
 /* Counts of the end that sends `unit`, per one of them. */
-static void print_sender(FILE *out, const char *unit, const json_t *end)
+static void print_sender(FILE *out, const char *unit, const json_t *end, const char *name)
 {
     uint64_t messages = record_sum(end, "messages_sent"),
              segments = sum_nested(end, "tcp_info", "data_segs_out", "sum");
@@ -193,8 +242,11 @@ static void print_sender(FILE *out, const char *unit, const json_t *end)
     print_ratio(out, record_sum(end, "write_calls"), messages, "write calls");
     fprintf(out, ", ");
     print_ratio(out, record_sum(end, "read_calls"), messages, "read calls");
-    fprintf(out, " (%s)\n",
-            json_boolean_value(json_object_get(end, "drives")) ? "the driver" : "the other end");
+    if (record_sum(end, "wait_calls")) {
+        fprintf(out, ", ");
+        print_ratio(out, record_sum(end, "wait_calls"), messages, "waits");
+    }
+    fprintf(out, " (the %s)\n", name);
 }
 
 static void print_cpu(FILE *out, const struct ends *ends, uint64_t messages)
@@ -257,6 +309,7 @@ void answer_print(FILE *out, const json_t *record)
 
     ends.driver = client_drives ? ends.client : ends.server;
     ends.other = client_drives ? ends.server : ends.client;
+    ends.both = client_drives && json_boolean_value(json_object_get(ends.server, "drives"));
     messages = record_sum(ends.driver, "messages_sent");
     print_head(out, record);
     if (!messages) {
@@ -264,11 +317,11 @@ void answer_print(FILE *out, const json_t *record)
         return;
     }
     if (*word(record, "reply"))
-        print_request(out, &ends);
+        print_request(out, record, &ends);
     else
         print_stream(out, &ends);
-    print_sender(out, "message", ends.driver);
-    print_sender(out, "reply", ends.other);
-    print_cpu(out, &ends, messages);
+    print_sender(out, "message", ends.driver, client_drives ? "client" : "server");
+    print_sender(out, ends.both ? "message" : "reply", ends.other, client_drives ? "server" : "client");
+    print_cpu(out, &ends, messages + (ends.both ? record_sum(ends.other, "messages_sent") : 0));
     print_setting(out, record, &ends);
 }

@@ -51,7 +51,6 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
     connection->reading = connection->incoming ? plan->ends[end].reading : NULL;
-    atomic_store(&connection->stop_bytes, UINT64_MAX);
     state = connection->half->state_size ? connection->half->state_size(plan) : 0;
     if (state && !(connection->half_state = calloc(1, state)))
         return -ENOMEM;

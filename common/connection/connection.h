@@ -52,8 +52,8 @@ struct connection {
     struct arrivals arrivals;
     uint64_t messages_left; /* that a driver may begin in this phase; UINT64_MAX for timed work */
 
-    _Atomic uint64_t
-        stop_bytes;  /* a follower leaves the phase when it has received so many; set by control */
+    _Atomic uint64_t stop_bytes; /* a follower leaves the phase when it has received so many; 0: not told yet.
+                                    Set by control, which may be before this thread has begun */
     bool until_stop; /* where an end drives and follows: the phase ends at stop_bytes, not before */
     bool ended;      /* the peer has half-closed */
 };
@@ -81,6 +81,14 @@ void connection_append(struct connection *connection, uint64_t messages);
 /* True while a driver may begin another message in this phase; counts it as begun. Reads the clock as seldom
  * as the pace of the messages allows (`read_clock`), or takes that of the workbench as fresh. */
 bool connection_may_begin(struct connection *connection, bool read_clock);
+
+/* A follower has received all that it was to in this phase. */
+static inline bool connection_at_stop(const struct connection *connection)
+{
+    uint64_t stop = atomic_load_explicit(&connection->stop_bytes, memory_order_acquire);
+
+    return stop && connection->arrivals.bytes == stop;
+}
 
 /* True while a driver has not come to the end of its phase, by the last look at the clock. */
 static inline bool connection_goes_on(const struct connection *connection)

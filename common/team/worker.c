@@ -165,12 +165,6 @@ static void set_messages(struct worker *worker, uint64_t messages)
         worker->connections[i].messages_left = messages;
 }
 
-static void set_stops(struct worker *worker, uint64_t bytes)
-{
-    for (size_t i = 0; i < worker->count; i++)
-        atomic_store(&worker->connections[i].stop_bytes, bytes);
-}
-
 static int await(struct worker *worker, enum release release, struct problem *problem)
 {
     return team_await(worker->team, release) < 0 ? problem_failure(problem, "the run was ended") : 0;
@@ -206,11 +200,14 @@ static int warm_up(struct worker *worker, struct problem *problem)
 
     if (worker->team->plan->warmup_ns)
         result = worker->team->drives ? warm_up_driver(worker, problem) : warm_up_follower(worker, problem);
-    set_stops(worker, UINT64_MAX);
-    for (size_t i = 0; result == 0 && i < worker->count; i++)
-        if (worker->connections[i].ended)
+    for (size_t i = 0; result == 0 && i < worker->count; i++) {
+        struct connection *connection = &worker->connections[i];
+
+        atomic_store(&connection->stop_bytes, 0); /* what follows has no stop */
+        if (connection->ended)
             result = problem_failure(problem, "the %s closed its connection",
                                      end_names[worker->team->end == END_CLIENT ? END_SERVER : END_CLIENT]);
+    }
     return result;
 }
 

@@ -169,9 +169,7 @@ static void answer(struct connection *connection)
 
 static size_t requests_wanted(const struct connection *connection)
 {
-    uint64_t stop = atomic_load_explicit(&connection->stop_bytes, memory_order_acquire);
-
-    return connection->ended || connection->arrivals.bytes == stop ? 0 : connection->bench->chunk_size;
+    return connection->ended || connection_at_stop(connection) ? 0 : connection->bench->chunk_size;
 }
 
 static int requests_arrived(struct connection *connection, const uint8_t *data, size_t size)

@@ -42,14 +42,9 @@ static void send_nothing(struct connection *connection)
     (void)connection;
 }
 
-static bool at_stop(const struct connection *connection)
-{
-    return connection->arrivals.bytes == atomic_load_explicit(&connection->stop_bytes, memory_order_acquire);
-}
-
 static size_t all_wanted(const struct connection *connection)
 {
-    return connection->ended || at_stop(connection) ? 0 : connection->bench->chunk_size;
+    return connection->ended || connection_at_stop(connection) ? 0 : connection->bench->chunk_size;
 }
 
 static int stream_arrived(struct connection *connection, const uint8_t *data, size_t size)
@@ -66,7 +61,7 @@ static int stream_arrived(struct connection *connection, const uint8_t *data, si
 /* What comes in ends by itself: by the stop, or after the peer has half-closed. */
 static bool sent_all(const struct connection *connection)
 {
-    return !connection_goes_on(connection) && (!connection->until_stop || at_stop(connection));
+    return !connection_goes_on(connection) && (!connection->until_stop || connection_at_stop(connection));
 }
 
 static enum role role(const struct plan *plan, enum end end)

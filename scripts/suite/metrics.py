@@ -48,6 +48,18 @@ def elapsed_together(end: dict[str, Any] | None) -> float | None:
     return (max(ended) - min(begun)) * NANOSECOND
 
 
+def received_rate(end: dict[str, Any] | None) -> float | None:
+    """Bytes per second that an end received of a stream.
+
+    Its clock starts when the first bytes have arrived: they came before that time.
+    """
+    received = threads_sum(end, "bytes_received")
+    if end is None or received is None:
+        return None
+    first = sum(thread.get("first_bytes", 0) for thread in end["threads"])
+    return quotient(received - first, elapsed_together(end))
+
+
 def quotient(numerator: float | None, denominator: float | None) -> float | None:
     """numerator / denominator; None where one of them is unknown or nothing was done."""
     if numerator is None or not denominator:
@@ -131,34 +143,42 @@ class Run:
 
     @cached_property
     def other(self) -> dict[str, Any] | None:
-        """The end that does not drive; None for transport=null."""
-        return next((end for end in self.ends if not end.get("drives")), None)
+        """The end that is not the driver; None for transport=null. In direction=both it drives too."""
+        return next((end for end in self.ends if end is not self.driver), None)
+
+    @cached_property
+    def senders(self) -> list[dict[str, Any] | None]:
+        """The ends that send `message`: one, or both of direction=both."""
+        both = self.driver is not None and self.other is not None and self.other.get("drives")
+        return [self.driver, self.other] if both else [self.driver]
+
+    @cached_property
+    def receivers(self) -> list[dict[str, Any] | None]:
+        """The ends that take `message`, each what the sender at the same place sends."""
+        return [self.other, self.driver][:len(self.senders)]
 
     @cached_property
     def messages(self) -> float | None:
         """Messages of the run: finished by the driver, or received at the end of a stream."""
         if self.streams and self.other is not None:
-            return threads_sum(self.other, "messages_received")
+            return total(*(threads_sum(end, "messages_received") for end in self.receivers))
         return threads_sum(self.driver, "messages_sent")
 
     @cached_property
     def elapsed(self) -> float | None:
         """Seconds that those messages took: of the driver, or of the receiver of a stream.
 
-        The receiver's clock starts when the first bytes have arrived, so what they were came
-        before: its time is scaled up to all of the bytes.
+        A stream takes as long as its payload at the rate of its receiver; of two at the same time
+        the rates add up.
         """
         if not self.streams or self.other is None:
             return elapsed_together(self.driver)
-        elapsed = elapsed_together(self.other)
-        first = sum(thread.get("first_bytes", 0) for thread in self.other["threads"])
-        timed = None if self.payload is None else self.payload - first
-        return quotient(product(elapsed, self.payload), timed)
+        return quotient(self.payload, total(*(received_rate(end) for end in self.receivers)))
 
     @cached_property
     def payload(self) -> float | None:
-        """Bytes of `message` that the other end received."""
-        return threads_sum(self.other, "bytes_received")
+        """Bytes of `message` that were received."""
+        return total(*(threads_sum(end, "bytes_received") for end in self.receivers))
 
     @cached_property
     def histograms(self) -> dict[str, Histogram | None]:
@@ -212,21 +232,34 @@ def bandwidth(run: Run) -> float | None:
     return quotient(None if run.payload is None else 8 * run.payload, run.elapsed)
 
 
-def segments(end: dict[str, Any] | None) -> float | None:
-    """Data segments that an end sent, each once, per message that it sent."""
-    sent = threads_sum(end, "tcp_info", "data_segs_out", "sum")
-    return quotient(sent, threads_sum(end, "messages_sent"))
+def per_message_sent(ends: list[dict[str, Any] | None], *path: str) -> float | None:
+    """What these ends counted at path, per message that they sent."""
+    counted = total(*(threads_sum(end, *path) for end in ends))
+    return quotient(counted, total(*(threads_sum(end, "messages_sent") for end in ends)))
 
 
-def sends(end: dict[str, Any] | None) -> float | None:
-    """Calls on the write path of an end per message that it sent."""
-    return quotient(threads_sum(end, "write_calls"), threads_sum(end, "messages_sent"))
+def segments(ends: list[dict[str, Any] | None]) -> float | None:
+    """Data segments that these ends sent, each once, per message that they sent."""
+    return per_message_sent(ends, "tcp_info", "data_segs_out", "sum")
+
+
+def sends(ends: list[dict[str, Any] | None]) -> float | None:
+    """Calls on the write path of these ends per message that they sent."""
+    return per_message_sent(ends, "write_calls")
 
 
 def syscalls(run: Run, end: dict[str, Any] | None) -> float | None:
-    """All calls on the data path of an end, per message of the run."""
-    calls = total(threads_sum(end, "write_calls"), threads_sum(end, "read_calls"))
-    return quotient(calls, run.messages)
+    """All calls on the data path of an end, waits included, per message of the run."""
+    paths = ("write_calls", "read_calls", "wait_calls")
+    return quotient(total(*(threads_sum(end, path) for path in paths)), run.messages)
+
+
+def memory_per_connection(end: dict[str, Any] | None) -> float | None:
+    """Bytes that an end's process grew by from before the connections to after the run."""
+    if end is None or "resident_bytes" not in end:
+        return None
+    grown = end["resident_bytes"] - end["resident_before_bytes"]
+    return quotient(grown, threads_sum(end, "connections"))
 
 
 def quantile_of(name: str, share: float) -> Callable[[Run], float | None]:
@@ -282,14 +315,14 @@ METRICS = {metric.name: metric for metric in (
     Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
            "all messages by the time from the first thread's start to the last one's end"),
     Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
-    Metric("segments_per_message", "1", "lower", lambda run: segments(run.driver),
+    Metric("segments_per_message", "1", "lower", lambda run: segments(run.senders),
            "data segments of the end that sends messages, each counted once"),
     Metric("segments_per_reply", "1", "lower",
-           lambda run: None if run.streams else segments(run.other),
+           lambda run: None if run.streams else segments([run.other]),
            "data segments of the end that sends replies"),
-    Metric("sends_per_message", "1", "lower", lambda run: sends(run.driver),
+    Metric("sends_per_message", "1", "lower", lambda run: sends(run.senders),
            "write-path calls of the end that sends messages, cork's setsockopt included"),
-    Metric("sends_per_reply", "1", "lower", lambda run: None if run.streams else sends(run.other),
+    Metric("sends_per_reply", "1", "lower", lambda run: None if run.streams else sends([run.other]),
            "write-path calls of the end that sends replies"),
     Metric("syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.client),
            "all data-path calls of the client"),
@@ -325,6 +358,11 @@ METRICS = {metric.name: metric for metric in (
     Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send"),
     Metric("requests_late", "1", "lower", lambda run: run.late,
            "open loop: requests of a run that were due and never sent"),
+    Metric("memory_per_connection", "B", "lower",
+           lambda run: memory_per_connection(run.client),
+           "resident memory of the client per connection; says little below some hundred"),
+    Metric("server_memory_per_connection", "B", "lower",
+           lambda run: memory_per_connection(run.server), "the same of the server"),
     Metric("time", "s", "lower", wall_time, "the whole run, connecting and warming up included"),
     Metric("user", "s", "lower", cpu_part("user_ns"), "CPU of both ends in user mode"),
     Metric("system", "s", "lower", cpu_part("system_ns"), "CPU of both ends in the kernel"),

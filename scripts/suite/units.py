@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Figures as people read them: one unit for a column, three significant digits, ASCII only.
 
-Values come in SI base units (s, bit/s, 1/s, 1) and leave as text.
+Values come in base units (s, bit/s, 1/s, B, 1) and leave as text.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ UNIT_PREFIXES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
     "1/s": ((1e6, "M/s"), (1e3, "k/s"), (1.0, "1/s")),
+    "B": ((1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "B")),
     "1": ((1.0, ""),),
 }
 SIZE_FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}

@@ -18,7 +18,8 @@ NAMES = """time_per_message messages_per_second bandwidth segments_per_message s
 sends_per_message sends_per_reply syscalls_per_message server_syscalls_per_message cpu_per_message
 client_cpu_per_message server_cpu_per_message cpu_per_byte latency_p50 latency_p90 latency_p99
 latency_p999 latency_max service_p50 service_p90 service_p99 service_p999 service_max
-late_start_p50 late_start_p99 late_start_max requests_late time user system""".split()
+late_start_p50 late_start_p99 late_start_max requests_late memory_per_connection
+server_memory_per_connection time user system""".split()
 OPEN_LOOP = [name for name in NAMES
              if name.startswith(("service_", "late_start_")) or name == "requests_late"]
 
@@ -29,7 +30,7 @@ def thread(sent, received, elapsed_ns, size_out, size_in, writes, reads, segment
     value = {"connections": 1, "messages_sent": sent, "messages_received": received,
              "bytes_sent": sent * size_out, "bytes_received": received * size_in,
              "begun_ns": 0, "ended_ns": elapsed_ns, "elapsed_ns": elapsed_ns,
-             "write_calls": writes, "read_calls": reads,
+             "write_calls": writes, "read_calls": reads, "wait_calls": 0,
              "cpu": {"user_ns": 30 * count, "system_ns": 70 * count}}
     if segments is not None:
         value["tcp_info"] = {"data_segs_out": {"sum": segments}}
@@ -89,7 +90,7 @@ def test_the_table_has_exactly_the_names_that_were_agreed():
 
 
 def test_every_metric_has_a_known_unit_and_direction():
-    assert {metric.unit for metric in METRICS.values()} <= {"s", "bit/s", "1/s", "1"}
+    assert {metric.unit for metric in METRICS.values()} <= {"s", "bit/s", "1/s", "B", "1"}
     assert {metric.better for metric in METRICS.values()} <= {"lower", "higher"}
 
 
@@ -105,7 +106,7 @@ def test_metrics_of_a_request_run(request_record):
         "latency_p50": 500e-9, "latency_p90": 500e-9, "latency_p99": 500e-9,
         "latency_p999": 500e-9, "latency_max": 500e-9,
         "time": 5e-3, "user": 800 * 30e-9, "system": 800 * 70e-9,
-    } | dict.fromkeys(OPEN_LOOP)
+    } | dict.fromkeys([*OPEN_LOOP, "memory_per_connection", "server_memory_per_connection"])
     assert list(values) == NAMES
     assert values == pytest.approx(expected)
 
@@ -195,6 +196,7 @@ def test_a_run_without_another_end_has_times_but_no_bandwidth(request_record, st
     ("cpu", ["cpu_per_message", "client_cpu_per_message", "user", "system", "cpu_per_byte"]),
     ("write_calls", ["sends_per_message", "sends_per_reply", "syscalls_per_message"]),
     ("read_calls", ["syscalls_per_message", "server_syscalls_per_message"]),
+    ("wait_calls", ["syscalls_per_message", "server_syscalls_per_message"]),
     ("elapsed_ns", ["time_per_message"]),
     ("begun_ns", ["messages_per_second", "bandwidth"]),
     ("messages_sent", ["time_per_message", "sends_per_message", "cpu_per_message"]),
@@ -212,6 +214,37 @@ def test_an_absent_input_is_absent_and_never_zero(open_record, key, gone):
     values = metrics_compute(open_record)
     assert {values[name] for name in gone} == {None}
     assert values["time"] is not None
+
+
+def test_waits_are_calls_of_a_message(request_record):
+    before = metrics_compute(request_record)
+    for each in request_record["client"]["threads"]:
+        each["wait_calls"] = each["messages_sent"] // 4
+    after = metrics_compute(request_record)
+    assert after["syscalls_per_message"] == pytest.approx(before["syscalls_per_message"] + 0.25)
+    assert after["sends_per_message"] == before["sends_per_message"]
+
+
+def test_two_directions_at_once_add_up_their_rates():
+    record = {
+        "status": "ok", "wall_ns": 1, "words": {"workload": "stream"},
+        "client": {"drives": True, "threads": [  # receives 200 messages of 10 bytes in 1 ms
+            thread(100, 200, 1_000_000, 10, 10, 100, 3, 50)]},
+        "server": {"drives": True, "threads": [  # receives 100 in 2 ms
+            thread(200, 100, 2_000_000, 10, 10, 600, 3, 100)]},
+    }
+    values = metrics_compute(record)
+    assert values["messages_per_second"] == pytest.approx(200 / 1e-3 + 100 / 2e-3)
+    assert values["bandwidth"] == pytest.approx(80 * (200 / 1e-3 + 100 / 2e-3))
+    assert values["time_per_message"] == pytest.approx(1 / 250_000)
+    assert values["segments_per_message"] == 0.5 and values["sends_per_message"] == pytest.approx(700 / 300)
+    assert values["segments_per_reply"] is None
+
+
+def test_memory_per_connection_is_what_the_process_grew_by(request_record):
+    assert metrics_compute(request_record)["memory_per_connection"] is None
+    request_record["client"] |= {"resident_before_bytes": 1000, "resident_bytes": 1500}
+    assert metrics_compute(request_record)["memory_per_connection"] == 250
 
 
 def test_a_run_that_is_not_ok_has_no_metric():

@@ -179,6 +179,65 @@ TEST(a_follower_stops_at_the_byte_that_it_was_told)
     close_end();
 }
 
+TEST(a_stop_that_was_told_before_the_thread_began_is_kept)
+{
+    OPEN(END_SERVER, "workload=stream", "message=10");
+    connection_close(&connection);
+    memset(&connection, 0, sizeof connection);
+    connection.stop_bytes = 30;
+    assert_int_equal(connection_open(&connection, &bench, 0, -1), 0);
+    assert_int_equal(connection.half->arrived(&connection, pattern, 30), 0);
+    assert_int_equal(connection.half->wants(&connection), 0);
+    close_end();
+}
+
+TEST(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order)
+{
+    OPEN(END_CLIENT, "message=10", "reply=6", "depth=3");
+    begin_phase(UINT64_MAX, 5);
+    for (int i = 0; i < 4; i++) {
+        connection.half->fill(&connection);
+        queue_accept(&connection.queue, i < 3 ? 10 : 0);
+        queue_flush(&connection.queue);
+        queue_release(&connection.queue);
+    }
+    assert_int_equal(connection.queue.appended, 3);
+    assert_int_equal(connection.half->wants(&connection), 18);
+    assert_int_equal(connection.half->arrived(&connection, pattern, 13), 0);
+    assert_int_equal(bench.latency.count, 2);
+    assert_int_equal(connection.half->wants(&connection), 5);
+    connection.half->fill(&connection);
+    assert_int_equal(connection.queue.appended, 4);
+    close_end();
+}
+
+TEST(a_window_joins_messages_and_keeps_the_groups_within_them)
+{
+    static const uint32_t joined = FRAGMENT_ENDS_MESSAGE, whole = FRAGMENT_ENDS_MESSAGE | FRAGMENT_ENDS_GROUP;
+
+    OPEN(END_CLIENT, "workload=stream", "message=8/2x16", "window=3");
+    assert_int_equal(connection_room(&connection), 3);
+    connection_append(&connection, 3);
+    for (uint64_t i = 0; i < 9; i++) {
+        uint32_t expected = i % 3 == 0 ? FRAGMENT_ENDS_GROUP : i % 3 == 1 ? 0 : i == 8 ? whole : joined;
+
+        assert_int_equal(connection.queue.ring[i].marks, expected);
+    }
+    close_end();
+}
+
+TEST(a_window_takes_no_more_than_are_due)
+{
+    OPEN(END_SERVER, "message=10", "reply=3x2", "window=4");
+    assert_int_equal(connection.half->arrived(&connection, pattern, 25), 0);
+    connection.half->fill(&connection);
+    assert_int_equal(connection.queue.appended, 6);
+    queue_accept(&connection.queue, 12);
+    queue_flush(&connection.queue);
+    assert_int_equal(connection.queue.flushed_messages, 2);
+    close_end();
+}
+
 TEST(only_a_driver_ends_the_work_and_only_between_two_messages)
 {
     OPEN(END_SERVER, "workload=stream", "message=10");
@@ -233,6 +292,10 @@ int main(void)
         cmocka_unit_test(a_deadline_is_noticed_however_fast_the_messages_go),
         cmocka_unit_test(a_request_waits_for_its_whole_reply),
         cmocka_unit_test(a_follower_stops_at_the_byte_that_it_was_told),
+        cmocka_unit_test(a_stop_that_was_told_before_the_thread_began_is_kept),
+        cmocka_unit_test(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order),
+        cmocka_unit_test(a_window_joins_messages_and_keeps_the_groups_within_them),
+        cmocka_unit_test(a_window_takes_no_more_than_are_due),
         cmocka_unit_test(only_a_driver_ends_the_work_and_only_between_two_messages),
         cmocka_unit_test(more_than_the_reply_that_was_due_is_an_error),
         cmocka_unit_test(what_comes_back_in_a_stream_is_an_error),

@@ -145,7 +145,7 @@ def thread_of(words: dict[str, str], side: int, elapsed_ns: int, calls: dict[str
         options |= {"nodelay": words["write"] != "nagle", "congestion": "cubic",
                     "mss_bytes": 32741}
     return {"connections": 1, **figures, "begun_ns": 0, "ended_ns": elapsed_ns, "elapsed_ns": elapsed_ns, "calls": calls,
-            "write_calls": writes, "read_calls": calls.get("recv", 0), "would_block": 0,
+            "write_calls": writes, "read_calls": calls.get("recv", 0), "wait_calls": 0, "would_block": 0,
             "cpu": {"user_ns": cpu_ns // 5, "system_ns": cpu_ns - cpu_ns // 5,
                     "voluntary_switches": switches, "forced_switches": 2},
             "options": options, "cpus": {"asked": [cpu], "start": cpu, "end": cpu}}
