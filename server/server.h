@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The daemon: listens, and lets one session at a time be busy. */
+/* The daemon: takes clients at its door, and lets one session at a time be busy. */
 #ifndef UNCORK_SERVER_SERVER_H
 #define UNCORK_SERVER_SERVER_H
 
-#include "base/lifeline.h"
+#include "door.h"
 #include "session.h"
-#include "transport/address.h"
 
 #include <stdbool.h>
 #include <uv.h>
 
 struct server {
+    struct door door;
     uv_loop_t loop;
-    struct address address;
-    int fd;
-    uv_poll_t listener;
-    uv_signal_t terminate, interrupt;
-    struct lifeline parent; /* with --with-parent */
-    bool stopping;
     struct session *sessions; /* newest first */
     size_t session_count;
     struct session *busy; /* the one that runs; others wait */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "door.h"
+
+#include "base/cleanup.h"
+#include "transport/sockets.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void shut(struct door *door)
+{
+    if (door->is_shut)
+        return;
+    door->is_shut = true;
+    uv_close((uv_handle_t *)&door->listener, NULL);
+    uv_close((uv_handle_t *)&door->terminate, NULL);
+    uv_close((uv_handle_t *)&door->interrupt, NULL);
+    lifeline_release(&door->parent);
+    close(door->fd);
+    address_unlink(&door->address, false);
+    door->events->shut(door->owner);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    (void)number;
+    shut(signal->data);
+}
+
+static void on_parent_gone(void *owner)
+{
+    shut(owner);
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct door *door = poll->data;
+    int fd;
+
+    (void)status, (void)events;
+    while ((fd = sockets_accept(door->fd)) >= 0)
+        door->events->arrived(door->owner, fd);
+}
+
+static int print_ready(const struct door *door, struct problem *problem)
+{
+    CLEANUP_JSON json_t *ready = json_pack("{s:{s:s}}", "ready", "version", UNCORK_VERSION);
+    json_t *inner = json_object_get(ready, "ready");
+    char text[ADDRESS_MAX];
+
+    address_format(text, &door->address);
+    if (door->address.storage.ss_family != AF_UNIX) {
+        *strrchr(text, ':') = '\0';
+        json_object_set_new(inner, "port", json_integer(address_port(&door->address)));
+    }
+    json_object_set_new(inner, "address", json_string(text));
+    if (door->plain)
+        json_object_set_new(inner, "plain", json_string(door->plain));
+    if (json_dumpf(ready, stdout, JSON_SORT_KEYS) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
+        return problem_failure(problem, "cannot print the ready line");
+    return 0;
+}
+
+static void start_handles(struct door *door)
+{
+    uv_poll_init(door->loop, &door->listener, door->fd);
+    uv_signal_init(door->loop, &door->terminate);
+    uv_signal_init(door->loop, &door->interrupt);
+    door->listener.data = door->terminate.data = door->interrupt.data = door;
+    uv_poll_start(&door->listener, UV_READABLE, on_connection);
+    uv_signal_start(&door->terminate, on_signal, SIGTERM);
+    uv_signal_start(&door->interrupt, on_signal, SIGINT);
+    if (door->with_parent)
+        lifeline_hold(&door->parent, door->loop, on_parent_gone, door);
+}
+
+int door_serve(struct door *door, int fd, struct problem *problem)
+{
+    uv_loop_init(door->loop);
+    door->fd = address_listen(fd, &door->address, problem);
+    if (door->fd >= 0) {
+        start_handles(door);
+        if (print_ready(door, problem) < 0)
+            shut(door);
+        uv_run(door->loop, UV_RUN_DEFAULT);
+    }
+    uv_loop_close(door->loop);
+    return problem->kind == PROBLEM_NONE ? 0 : -1;
+}
