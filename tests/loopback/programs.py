@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +53,12 @@ class Server:
     """A server that listens at `address`, as the word server= takes it."""
 
     process: subprocess.Popen[str]
-    address: str
+    ready: dict[str, Any]
+
+    @property
+    def address(self) -> str:
+        host = self.ready["address"]
+        return f"{host}:{self.ready['port']}" if "port" in self.ready else host
 
     @property
     def pid(self) -> int:
@@ -68,9 +75,7 @@ def server_started(listen: str = "127.0.0.1:0", *flags: str) -> Iterator[Server]
         assert process.stdout
         line = process.stdout.readline()
         assert line, process.stderr.read() if process.stderr else ""
-        ready = json.loads(line)["ready"]
-        address = ready["address"] if "port" not in ready else f"{ready['address']}:{ready['port']}"
-        yield Server(process, address)
+        yield Server(process, json.loads(line)["ready"])
         if process.poll() is None:
             process.terminate()
             assert process.wait(10) == 0, process.stderr.read() if process.stderr else ""
@@ -78,6 +83,33 @@ def server_started(listen: str = "127.0.0.1:0", *flags: str) -> Iterator[Server]
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def open_files(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def settled(pid: int, files: int, within_s: float = 5.5) -> None:
+    """Waits until a server has as few descriptors as before."""
+    for _ in range(int(within_s * 100)):
+        if open_files(pid) <= files:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{open_files(pid)} descriptors are open, {files} were before")
+
+
+def strace_trouble() -> str | None:
+    """Why strace cannot be used here, None if it can."""
+    if not shutil.which("strace"):
+        return "strace is not installed"
+    tried = subprocess.run(["strace", "-c", "true"], capture_output=True, text=True)
+    return None if tried.returncode == 0 else f"strace does not work here: {tried.stderr.strip().splitlines()[0]}"
 
 
 def record_sum(end: dict[str, Any], key: str) -> int:

@@ -9,11 +9,10 @@ import resource
 import socket
 import struct
 import time
-from pathlib import Path
 
 import pytest
 from control import Channel, connect, data_join, long_value_receive, plan_send
-from programs import client_json, client_run, server_started
+from programs import client_json, client_run, cpu_seconds, server_started
 
 VERSION = client_json("--list=json")[0]["uncork"]
 ONE_REQUEST = ["message=4", "reply=2", "messages=1", "warmup=0s", "place=free"]
@@ -183,11 +182,6 @@ def test_a_server_without_descriptors_stays_idle_and_recovers() -> None:
             if works(server.address):
                 return
         raise AssertionError("it did not recover")
-
-
-def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_a_second_client_waits_for_its_turn() -> None:

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from programs import SERVER, client_run, client_start, server_started
+from programs import SERVER, client_run, client_start, cpu_seconds, open_files, server_started, settled
 
 WITHIN_S = 5.5  # 5 s, and the time to start and end a process under a sanitizer
 LONG = ["duration=60s", "warmup=0s", "place=free"]
@@ -22,29 +22,10 @@ SHORT = ["messages=10", "warmup=0s", "place=free"]
 def busy(pid: int) -> None:
     """Waits until a server runs data threads."""
     for _ in range(1000):
-        if len(os.listdir(f"/proc/{pid}/task")) > 1 and cpu_ticks(pid) > 2:
+        if len(os.listdir(f"/proc/{pid}/task")) > 1 and cpu_seconds(pid) > 0.02:
             return
         time.sleep(0.01)
     raise AssertionError("the run never began")
-
-
-def cpu_ticks(pid: int) -> int:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return int(fields[11]) + int(fields[12])
-
-
-def open_files(pid: int) -> int:
-    return len(os.listdir(f"/proc/{pid}/fd"))
-
-
-def settled(pid: int, files: int) -> None:
-    """Waits until a server has as few descriptors and threads as before."""
-    for _ in range(int(WITHIN_S * 100)):
-        # libuv keeps its pool of helper threads once it has made random numbers
-        if open_files(pid) <= files:
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"{open_files(pid)} descriptors are open, {files} were before")
 
 
 WORKLOADS = [

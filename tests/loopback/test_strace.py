@@ -6,24 +6,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from programs import CLIENT, server_started
+from programs import CLIENT, server_started, strace_trouble
 
 CALLS = ("sendto", "sendmsg", "setsockopt", "recvfrom")
 PER_MESSAGE = {"nagle": 15, "nodelay": 15, "cork": 17, "more": 15, "writev": 1, "coalesce": 1}
 FEW, MANY = 20, 60
-
-
-def strace_trouble() -> str | None:
-    """Why strace cannot be used here, None if it can."""
-    if not shutil.which("strace"):
-        return "strace is not installed"
-    tried = subprocess.run(["strace", "-c", "true"], capture_output=True, text=True)
-    return None if tried.returncode == 0 else f"strace does not work here: {tried.stderr.strip().splitlines()[0]}"
 
 
 TROUBLE = strace_trouble()
