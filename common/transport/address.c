@@ -201,6 +201,15 @@ int address_connect(int fd, const struct address *address, int within_ms, struct
     return problem_failure(problem, "cannot connect to %s: %s", text, strerror(error));
 }
 
+/* A port that was asked for is free again at once, although the system still remembers connections to it. */
+static void allow_again(int fd, const struct address *address)
+{
+    int one = 1;
+
+    if (address_port(address) != 0)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+}
+
 int address_listen(int fd, struct address *address, struct problem *problem)
 {
     char text[ADDRESS_MAX];
@@ -212,6 +221,7 @@ int address_listen(int fd, struct address *address, struct problem *problem)
     if (fd < 0)
         return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
     sockets_set_blocking(fd, false);
+    allow_again(fd, address);
     if (bind(fd, (struct sockaddr *)&address->storage, address->size) < 0)
         failed = "bind";
     else if (listen(fd, SOMAXCONN) == 0 && address_of_socket(address, fd) == 0)
