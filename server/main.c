@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the side that answers. It knows only where to listen; the client sends the whole plan. */
 #include "base/version.h"
+#include "plain.h"
 #include "server.h"
 #include "transport/probe.h"
 
@@ -10,28 +11,52 @@
 #include <string.h>
 
 static const char help[] =
-    "Usage: uncork-server --listen ADDRESS\n"
+    "Usage: uncork-server --listen ADDRESS [--plain SERVICE]\n"
     "\n"
-    "Answers uncork clients, one run at a time. Prints one line of JSON when it is ready.\n"
+    "Answers uncork clients, one run at a time, or foreign ones. Prints one line of JSON when it is ready.\n"
     "\n"
     "  --listen ADDRESS   HOST:PORT, [IPV6]:PORT or unix:PATH; port 0 takes a free one\n"
+    "  --plain SERVICE    serve foreign clients, without a control channel; see below\n"
     "  --insecure         allow an address that other machines can reach, without any protection\n"
     "  --with-parent      end when standard input closes\n"
     "  --version          print the version\n"
-    "  --help             print this\n";
+    "  --help             print this\n"
+    "\n"
+    "Services for foreign clients; a connection ends when the client ends what it sends:\n"
+    "\n";
 
 struct options {
     const char *listen;
+    const struct variant *plain; /* NULL: uncork clients */
     bool insecure, with_parent;
 };
+
+static void print_help(void)
+{
+    fputs(help, stdout);
+    for (size_t i = 0; i < plain_axis.count; i++)
+        printf("  %-18s %s\n", plain_axis.variants[i]->name, plain_axis.variants[i]->help);
+}
+
+static int parse_plain(struct options *options, const char *name, struct problem *problem)
+{
+    if (options->plain)
+        return problem_usage(problem, "--plain is given twice; a server has one service");
+    options->plain = axis_find(&plain_axis, name, problem);
+    return options->plain ? 0 : -1;
+}
 
 /* 0 to go on, 1 when all is done, -1 with a usage problem. */
 static int parse_options(struct options *options, int count, char **arguments, struct problem *problem)
 {
     static const struct option names[] = {
-        {"listen", required_argument, NULL, 'l'}, {"insecure", no_argument, NULL, 'i'},
-        {"with-parent", no_argument, NULL, 'p'},  {"version", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},         {0},
+        {"listen", required_argument, NULL, 'l'},
+        {"plain", required_argument, NULL, 's'},
+        {"insecure", no_argument, NULL, 'i'},
+        {"with-parent", no_argument, NULL, 'p'},
+        {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     int option;
 
@@ -40,6 +65,10 @@ static int parse_options(struct options *options, int count, char **arguments, s
         switch (option) {
         case 'l':
             options->listen = optarg;
+            break;
+        case 's':
+            if (parse_plain(options, optarg, problem) < 0)
+                return -1;
             break;
         case 'i':
             options->insecure = true;
@@ -51,7 +80,7 @@ static int parse_options(struct options *options, int count, char **arguments, s
             printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision());
             return 1;
         case 'h':
-            fputs(help, stdout);
+            print_help();
             return 1;
         default:
             return problem_usage(problem, "'%s' %s; uncork-server --help lists the options",
@@ -59,8 +88,8 @@ static int parse_options(struct options *options, int count, char **arguments, s
         }
     }
     if (optind < count)
-        return problem_usage(problem, "'%s': the server takes no words, the client sends them",
-                             arguments[optind]);
+        return problem_usage(problem, "'%s': the server takes no words%s", arguments[optind],
+                             options->plain ? "" : ", the client sends them");
     if (!options->listen)
         return problem_usage(problem,
                              "where to listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH");
@@ -91,6 +120,8 @@ static int run(int count, char **arguments, struct problem *problem)
         return result;
     if (check_address(&options, &address, problem) < 0)
         return -1;
+    if (options.plain)
+        return plain_run(options.plain, &address, options.with_parent, problem);
     probe_counters();
     return server_run(&address, options.with_parent, problem);
 }

@@ -36,6 +36,12 @@ def test_the_servers_page_has_the_servers_options() -> None:
     assert options_of_page((PAGES / "uncork-server.1").read_text()) == options_of_help(SERVER)
 
 
+def test_the_servers_page_has_the_servers_plain_services() -> None:
+    text = subprocess.run([str(SERVER), "--help"], capture_output=True, text=True, check=True).stdout
+    services = re.findall(r"^  ([a-z]+) ", text, re.MULTILINE)
+    assert services and services == re.findall(r"^\.It Cm (\S+)", (PAGES / "uncork-server.1").read_text(), re.MULTILINE)
+
+
 def test_the_clients_page_has_the_clients_options(client_page: Path) -> None:
     assert options_of_page(client_page.read_text()) == options_of_help(CLIENT)
 
