@@ -37,7 +37,8 @@ static void print_time(FILE *out, double seconds)
 
 struct ends {
     const json_t *client, *server, *driver, *other;
-    bool both; /* the other drives too */
+    bool both;  /* the other drives too */
+    bool takes; /* the driver receives from a foreign peer and sends nothing */
 };
 
 static const char *word(const json_t *record, const char *key)
@@ -120,7 +121,8 @@ static void print_head(FILE *out, const json_t *record)
         fprintf(out, " -> %s", reply);
     if (*direction)
         fprintf(out, " (%s)", direction);
-    fprintf(out, " by %s", word(record, "write"));
+    if (*word(record, "write"))
+        fprintf(out, " by %s", word(record, "write"));
     if (*word(record, "reply_write"))
         fprintf(out, " -> %s", word(record, "reply_write"));
     fprintf(out, ", %s %s, %s connection%s\n", word(record, "transport"), word(record, "security"),
@@ -189,7 +191,7 @@ static double received_rate(const json_t *end)
     uint64_t elapsed = measure_together(end);
     uint64_t timed = record_sum(end, "bytes_received") - record_sum(end, "first_bytes");
 
-    return elapsed ? (double)timed / ((double)elapsed / 1e9) : 0;
+    return elapsed && timed ? (double)timed / ((double)elapsed / 1e9) : 0;
 }
 
 static void print_rate(FILE *out, double bytes_per_second, uint64_t bytes, uint64_t messages)
@@ -210,12 +212,12 @@ static void print_stream(FILE *out, const struct ends *ends)
     uint64_t elapsed = measure_together(ends->driver), bytes = record_sum(ends->driver, "bytes_sent");
     double rate;
 
-    if (!ends->other) {
+    if (!ends->other && !ends->takes) {
         rate = elapsed ? (double)bytes / ((double)elapsed / 1e9) : 0;
         print_rate(out, rate, bytes, record_sum(ends->driver, "messages_sent"));
         return;
     }
-    rate = received_rate(ends->other) + (ends->both ? received_rate(ends->driver) : 0);
+    rate = received_rate(ends->other) + received_rate(ends->driver);
     print_rate(out, rate,
                record_sum(ends->other, "bytes_received") + record_sum(ends->driver, "bytes_received"),
                record_sum(ends->other, "messages_received") + record_sum(ends->driver, "messages_received"));
@@ -310,13 +312,14 @@ void answer_print(FILE *out, const json_t *record)
     ends.driver = client_drives ? ends.client : ends.server;
     ends.other = client_drives ? ends.server : ends.client;
     ends.both = client_drives && json_boolean_value(json_object_get(ends.server, "drives"));
-    messages = record_sum(ends.driver, "messages_sent");
+    ends.takes = !strcmp(word(record, "peer_does"), "chargen");
+    messages = record_sum(ends.driver, ends.takes ? "messages_received" : "messages_sent");
     print_head(out, record);
     if (!messages) {
         fprintf(out, "  no message was finished in the time\n");
         return;
     }
-    if (*word(record, "reply"))
+    if (strcmp(word(record, "workload"), "stream") != 0)
         print_request(out, record, &ends);
     else
         print_stream(out, &ends);

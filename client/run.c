@@ -259,11 +259,22 @@ static json_t *plan_message(const struct plan *plan)
     return json_pack("{s:s, s:s, s:o}", "version", UNCORK_VERSION, "host", facts_host_id(), "words", list);
 }
 
-/* Without another end there is nothing to wait for. */
+/* Where no server of ours is the other end there is nothing to wait for. */
 static int begin_alone(struct run *run, struct problem *problem)
 {
-    if (start_team(run, false, problem) < 0)
+    const struct plan *plan = run->plan;
+    struct address peer = {.size = 0};
+    bool remote = false;
+
+    if (plan_has_peer(plan)) {
+        if (address_parse(&peer, plan->peer, problem) < 0)
+            return -1;
+        address_format(run->result.peer, &peer);
+        remote = !address_is_local(&peer);
+    }
+    if (start_team(run, remote, problem) < 0)
         return -1;
+    run->team.target = peer;
     if (team_start(&run->team, problem) < 0)
         return -1;
     conduct_start(&run->conduct);

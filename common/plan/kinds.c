@@ -295,16 +295,19 @@ static int congestion_parse(const struct word *word, const char *text, void *fie
 const struct word_kind kind_congestion = {
     .name = "congestion", .parse = congestion_parse, .format = text_format, .lists = true};
 
-static int server_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int address_word_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
-    if (strlen(text) >= ADDRESS_TEXT_MAX || (strcmp(text, "own") != 0 && address_check(text) < 0))
-        return problem_usage(problem, "%s=%.60s: write own, HOST:PORT, [IPV6]:PORT or unix:PATH", word->key,
-                             text);
+    const char *other = word->word_for_zero;
+    bool known = (other && !strcmp(text, other)) || address_check(text) == 0;
+
+    if (strlen(text) >= ADDRESS_TEXT_MAX || !known)
+        return problem_usage(problem, "%s=%.60s: write %s%sHOST:PORT, [IPV6]:PORT or unix:PATH", word->key,
+                             text, other ? other : "", other ? ", " : "");
     memcpy(field, text, strlen(text) + 1);
     return 0;
 }
 
-const struct word_kind kind_server = {.name = "server", .parse = server_parse, .format = text_format};
+const struct word_kind kind_address = {.name = "address", .parse = address_word_parse, .format = text_format};
 
 static int words_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {

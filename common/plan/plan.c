@@ -110,9 +110,47 @@ static int check_reading(const struct plan *plan, enum end end, struct problem *
     return 0;
 }
 
+/* What a foreign peer does decides what can be done with it. */
+static int check_work_of_peer(const struct plan *plan, struct problem *problem)
+{
+    static const struct {
+        const char *name, *needs;
+    } services[SERVICE_COUNT] = {
+        [SERVICE_echo] = {"echo", "workload=request"},
+        [SERVICE_discard] = {"discard", "workload=stream direction=send"},
+        [SERVICE_chargen] = {"chargen", "workload=stream direction=receive"},
+    };
+    bool replies = plan_half(plan, END_CLIENT)->times;
+    int direction = plan->direction == DIRECTION_RECEIVE ? SERVICE_chargen : SERVICE_discard;
+    int service = replies ? SERVICE_echo : direction;
+
+    if (plan->peer_does == service && (replies || plan->direction != DIRECTION_BOTH))
+        return 0;
+    return problem_usage(problem, "peer_does=%s needs %s: that is all it can take part in",
+                         services[plan->peer_does].name, services[plan->peer_does].needs);
+}
+
+static int check_peer(const struct plan *plan, struct problem *problem)
+{
+    bool unix_peer = !strncmp(plan->peer, "unix:", 5);
+
+    if (!plan_has_peer(plan))
+        return plan->control == CONTROL_BY_UNCORK
+                   ? 0
+                   : problem_usage(problem, "control=none needs a foreign server: add peer=HOST:PORT");
+    if (plan->control == CONTROL_BY_UNCORK)
+        return problem_usage(problem,
+                             "peer=%s knows no control channel: add control=none, or write server=%s",
+                             plan->peer, plan->peer);
+    if (!plan->transport->has_other_end || unix_peer == plan->transport->counts_segments)
+        return problem_usage(problem, "peer=%s and transport=%s contradict each other", plan->peer,
+                             plan->transport->variant.name);
+    return check_work_of_peer(plan, problem);
+}
+
 static int check_plan(const struct plan *plan, struct problem *problem)
 {
-    if (check_amount(plan, problem) < 0)
+    if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0)
         return -1;
     for (int end = 0; end < END_COUNT; end++)
         if ((end == END_CLIENT || plan_has_server(plan)) && check_reading(plan, (enum end)end, problem) < 0)
@@ -264,7 +302,7 @@ bool plan_drives(const struct plan *plan, enum end end)
 
 bool plan_follows(const struct plan *plan, enum end end)
 {
-    return role_of(plan, end) != ROLE_DRIVER;
+    return role_of(plan, end) == ROLE_FOLLOWER || role_of(plan, end) == ROLE_BOTH;
 }
 
 const struct half *plan_half(const struct plan *plan, enum end end)
@@ -283,7 +321,8 @@ const struct shape *plan_incoming(const struct plan *plan, enum end end)
 {
     if (!plan_half(plan, end)->receives)
         return NULL;
-    return plan_follows(plan, end) ? &plan->message : &plan->reply;
+    return plan_drives(plan, end) && plan_half(plan, end)->times && !plan_has_peer(plan) ? &plan->reply
+                                                                                         : &plan->message;
 }
 
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end)
@@ -313,7 +352,12 @@ uint64_t plan_messages_of(const struct plan *plan, uint64_t index)
     return messages / plan->connections + (index < messages % plan->connections);
 }
 
+bool plan_has_peer(const struct plan *plan)
+{
+    return *plan->peer;
+}
+
 bool plan_has_server(const struct plan *plan)
 {
-    return plan->transport->has_other_end;
+    return plan->transport->has_other_end && !plan_has_peer(plan);
 }

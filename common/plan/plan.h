@@ -21,6 +21,15 @@ extern const char *const end_names[END_COUNT]; /* "client", "server" */
 enum direction { DIRECTION_SEND, DIRECTION_RECEIVE, DIRECTION_BOTH };
 enum arrival { ARRIVAL_EVEN, ARRIVAL_POISSON };
 enum pace { PACE_SLEEP, PACE_SPIN };
+enum control { CONTROL_BY_UNCORK, CONTROL_BY_NOBODY };
+
+/* What a peer that knows nothing of uncork does. */
+#define SERVICE(name, does) SERVICE_##name,
+enum peer_service {
+#include "plan/services.def"
+    SERVICE_COUNT
+};
+#undef SERVICE
 enum touch { TOUCH_NONE, TOUCH_CHECKSUM };
 enum nodelay { NODELAY_BY_STRATEGY, NODELAY_ON, NODELAY_OFF };
 
@@ -66,6 +75,9 @@ struct plan {
     uint64_t spin_ns;
     uint64_t duration_ns, messages, bytes, warmup_ns; /* messages, bytes: 0 where not given */
     char server[ADDRESS_TEXT_MAX];
+    char peer[ADDRESS_TEXT_MAX]; /* a foreign server; empty: there is none */
+    int control;                 /* enum control */
+    int peer_does;               /* enum peer_service */
     struct end_plan ends[END_COUNT];
 
     /* Which words were given, by index in the list of words: bit 0 for both ends, bit 1 << (1 + end) with a
@@ -106,7 +118,11 @@ const struct half *plan_half(const struct plan *plan, enum end end);
 /* Messages that connection number `index` is to move when the work is fixed; UINT64_MAX when it is timed. */
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index);
 
-/* False where there is no other end at all (transport=null). */
+/* Whether a server of uncork is the other end: not with a foreign peer, nor where there is no other end at
+ * all (transport=null). */
 bool plan_has_server(const struct plan *plan);
+
+/* Whether a foreign server is. */
+bool plan_has_peer(const struct plan *plan);
 
 #endif

@@ -32,10 +32,21 @@ static bool by_client(const struct plan *plan, enum end end)
     return end == END_CLIENT && plan_has_server(plan);
 }
 
-static bool with_server(const struct plan *plan, enum end end)
+static bool with_sockets(const struct plan *plan, enum end end)
 {
-    (void)end; /* neither end, without a server */
-    return plan_has_server(plan);
+    return present(plan, end) && plan->transport->has_other_end;
+}
+
+static bool with_peer(const struct plan *plan, enum end end)
+{
+    return end == END_CLIENT && plan_has_peer(plan);
+}
+
+/* Both ends know what is sent; so does the client what an echo sends back. */
+static bool with_known_content(const struct plan *plan, enum end end)
+{
+    (void)end;
+    return plan_has_server(plan) || (plan_has_peer(plan) && plan->peer_does == SERVICE_echo);
 }
 
 static bool in_tcp(const struct plan *plan, enum end end)
@@ -58,9 +69,20 @@ static bool in_request(const struct plan *plan, enum end end)
     return present(plan, end) && has_replies(plan);
 }
 
+/* A foreign peer sends what it likes. */
+static bool in_own_request(const struct plan *plan, enum end end)
+{
+    return in_request(plan, end) && !plan_has_peer(plan);
+}
+
 static bool if_both_send(const struct plan *plan, enum end end)
 {
-    return present(plan, end) && (has_replies(plan) || plan->direction == DIRECTION_BOTH);
+    return in_own_request(plan, end) || (in_stream(plan, end) && plan->direction == DIRECTION_BOTH);
+}
+
+static bool by_message_sender(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && (!plan_has_peer(plan) || plan_outgoing(plan, end));
 }
 
 static bool by_replier(const struct plan *plan, enum end end)
@@ -110,6 +132,13 @@ static const char *const direction_names[] = {
     [DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", [DIRECTION_BOTH] = "both", NULL};
 static const char *const arrival_names[] = {[ARRIVAL_EVEN] = "even", [ARRIVAL_POISSON] = "poisson", NULL};
 static const char *const pace_names[] = {[PACE_SLEEP] = "sleep", [PACE_SPIN] = "spin", NULL};
+static const char *const control_names[] = {
+    [CONTROL_BY_UNCORK] = "uncork", [CONTROL_BY_NOBODY] = "none", NULL};
+#define SERVICE(name, does) [SERVICE_##name] = #name,
+static const char *const service_names[] = {
+#include "plan/services.def"
+    NULL};
+#undef SERVICE
 static const char *const switch_names[] = {"off", "on", NULL};
 static const char *const touch_names[] = {[TOUCH_NONE] = "none", [TOUCH_CHECKSUM] = "checksum", NULL};
 static const char *const nodelay_names[] = {
@@ -126,24 +155,24 @@ const struct word word_list[] = {
     {"workload",    &kind_variant,    "request",  OF_PLAN(workload),    .used = always,        .axis = &workload_axis, .help = "who sends what, and when"},
     {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     .choices = direction_names, .help = "who sends in a stream, seen from the client; both: at the same time"},
     {"message",     &kind_message,    "64",       OF_PLAN(message),     .used = always,        .unit = "bytes", .help = "fragments and groups of a message, like 64, 15x2, 16+4K, 32/2x4K"},
-    {"reply",       &kind_message,    "1",        OF_PLAN(reply),       .used = in_request,    .unit = "bytes", .help = "fragments and groups of a reply"},
-    {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = always,        .axis = &strategy_axis, .help = "strategy of the end that sends message"},
+    {"reply",       &kind_message,    "1",        OF_PLAN(reply),       .used = in_own_request,    .unit = "bytes", .help = "fragments and groups of a reply"},
+    {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = by_message_sender,   .axis = &strategy_axis, .help = "strategy of the end that sends message"},
     {"reply_write", &kind_strategy,   "nodelay",  OF_PLAN(reply_write), .used = if_both_send,  .axis = &strategy_axis, .help = "strategy of the end that sends reply; in direction=both of the server"},
     {"nodelay",     &kind_choice,     "strategy", OF_END(nodelay),      .used = in_tcp,        .choices = nodelay_names, .help = "TCP_NODELAY in place of the strategy's own"},
-    {"window",      &kind_count,      "1",        OF_PLAN(window),      .used = always,        .minimum = 1, .maximum = 4096, .unit = "messages", .help = "whole messages already due that a strategy may join in one go, never across a /"},
+    {"window",      &kind_count,      "1",        OF_PLAN(window),      .used = by_message_sender,   .minimum = 1, .maximum = 4096, .unit = "messages", .help = "whole messages already due that a strategy may join in one go, never across a /"},
     {"read",        &kind_variant,    "recv",     OF_END(reading),      .used = by_receiver,   .axis = &reading_axis, .help = "how bytes are taken out"},
     {"chunk",       &kind_size,       "64K",      OF_END(chunk_bytes),  .used = by_receiver,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .help = "size of a receive"},
     {"touch",       &kind_choice,     "none",     OF_END(touch),        .used = by_receiver,   .choices = touch_names, .help = "what a receiver computes over the bytes"},
     {"source",      &kind_source,     "hot",      OF_END(source_bytes), .used = by_sender,     .minimum = 1, .maximum = UINT64_C(4) << 30, .unit = "bytes", .help = "memory to send from: hot (one buffer) or cold:SIZE"},
-    {"verify",      &kind_choice,     "off",      OF_PLAN(verify),      .used = with_server,   .choices = switch_names, .help = "check the content of every byte, end to end"},
+    {"verify",      &kind_choice,     "off",      OF_PLAN(verify),      .used = with_known_content, .choices = switch_names, .help = "check the content of every byte, end to end"},
     {"connections", &kind_count,      "1",        OF_PLAN(connections), .used = always,        .minimum = 1, .maximum = 10000, .unit = "connections", .help = "connections in all"},
     {"threads",     &kind_count,      "1",        OF_END(threads),      .used = if_threads_are_chosen, .minimum = 1, .maximum = 1024, .unit = "threads", .help = "data threads that share the connections; engine=block has one for each"},
     {"depth",       &kind_count,      "1",        OF_PLAN(depth),       .used = in_request,    .minimum = 1, .maximum = 65536, .unit = "requests", .help = "requests under way on a connection"},
     {"rate",        &kind_count,      "closed",   OF_PLAN(rate),        .used = in_request,    .minimum = 1, .maximum = 1000000000, .unit = "requests/s", .word_for_zero = "closed", .help = "closed: a request follows a reply; or open loop: requests per second in all, whatever becomes of them"},
     {"arrival",     &kind_choice,     "even",     OF_PLAN(arrival),     .used = if_paced,      .choices = arrival_names, .help = "pauses between the starts of an open loop"},
     {"pace",        &kind_choice,     "sleep",    OF_PLAN(pace),        .used = if_paced,      .choices = pace_names, .help = "how an open loop waits for the next start: sleep, or spin on a CPU of its own"},
-    {"sndbuf",      &kind_size,       "default",  OF_END(sndbuf_bytes), .used = with_server,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_SNDBUF asked for; default leaves the system's"},
-    {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_server,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_RCVBUF asked for; default leaves the system's"},
+    {"sndbuf",      &kind_size,       "default",  OF_END(sndbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_SNDBUF asked for; default leaves the system's"},
+    {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_RCVBUF asked for; default leaves the system's"},
     {"congestion",  &kind_congestion, "default",  OF_END(congestion),   .used = in_tcp,        .help = "congestion control: default is cubic where there is one, system the machine's"},
     {"engine",      &kind_variant,    "auto",     OF_END(engine),       .used = always,        .axis = &engine_axis, .help = "who waits"},
     {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always,        .help = "CPUs of the threads: apart, together, free, or client/server like 0.2/1.3"},
@@ -153,7 +182,10 @@ const struct word word_list[] = {
     {"messages",    &kind_count,      NULL,       OF_PLAN(messages),    .used = if_messages,   .minimum = 1, .maximum = UINT64_C(1) << 48, .unit = "messages", .help = "fixed work in messages, all connections together, in place of duration"},
     {"bytes",       &kind_size,       NULL,       OF_PLAN(bytes),       .used = if_bytes,      .minimum = 1, .maximum = UINT64_C(1) << 60, .unit = "bytes", .help = "fixed work in bytes, all connections together, rounded up to whole messages"},
     {"warmup",      &kind_duration,   "200ms",    OF_PLAN(warmup_ns),   .used = always,        .minimum = 0, .maximum = HOUR_NS, .unit = "duration", .help = "time before the measured interval; 0s measures from the first byte"},
-    {"server",      &kind_server,     "own",      OF_PLAN(server),      .used = by_client,     .help = "own starts, pins and reaps one; or HOST:PORT, [IPV6]:PORT, unix:PATH"},
+    {"server",      &kind_address,    "own",      OF_PLAN(server),      .used = by_client,     .word_for_zero = "own", .help = "own starts, pins and reaps one; or HOST:PORT, [IPV6]:PORT, unix:PATH"},
+    {"peer",        &kind_address,    NULL,       OF_PLAN(peer),        .used = with_peer,     .help = "a foreign server in place of ours: HOST:PORT, [IPV6]:PORT, unix:PATH; what it cannot tell is absent"},
+    {"control",     &kind_choice,     "uncork",   OF_PLAN(control),     .used = with_peer,     .choices = control_names, .help = "who leads the other end through the run: our server, or nobody"},
+    {"peer_does",   &kind_choice,     "echo",     OF_PLAN(peer_does),   .used = with_peer,     .choices = service_names, .help = "what the foreign server does: echo (workload=request), discard (stream send), chargen (stream receive)"},
     {"rounds",      &kind_count,      "10",       .scope = WORD_OF_RUN, .minimum = 1, .maximum = 100000, .unit = "rounds", .help = "how often every cell is run"},
     {"seed",        &kind_count,      NULL,       .scope = WORD_OF_RUN, .minimum = 0, .maximum = UINT64_C(1) << 53, .unit = "seed", .help = "of the random order; stored"},
     {"baseline",    &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of the cells that others are compared with, which run twice a round"},

@@ -64,6 +64,26 @@ static bool sent_all(const struct connection *connection)
     return !connection_goes_on(connection) && (!connection->until_stop || connection_at_stop(connection));
 }
 
+/* What has come is not asked for: messages_left counts down as they come. */
+static int taken(struct connection *connection, const uint8_t *data, size_t size)
+{
+    int64_t whole = connection_receive(connection, data, size);
+
+    if (whole < 0)
+        return (int)whole;
+    if (connection->messages_left != UINT64_MAX)
+        connection->messages_left -=
+            (uint64_t)whole < connection->messages_left ? (uint64_t)whole : connection->messages_left;
+    if (whole)
+        samples_reached(&connection->bench->samples, connection->bench->now_ns);
+    return 0;
+}
+
+static size_t more_wanted(const struct connection *connection)
+{
+    return connection_goes_on(connection) ? connection->bench->chunk_size : 0;
+}
+
 static enum role role(const struct plan *plan, enum end end)
 {
     static const enum role roles[][END_COUNT] = {
@@ -72,6 +92,8 @@ static enum role role(const struct plan *plan, enum end end)
         [DIRECTION_BOTH] = {ROLE_BOTH, ROLE_BOTH},
     };
 
+    if (plan_has_peer(plan) && plan->direction == DIRECTION_RECEIVE)
+        return ROLE_TAKER;
     return roles[plan->direction][end];
 }
 
@@ -94,6 +116,11 @@ const struct workload workload_stream = {
                               .wants = all_wanted,
                               .arrived = stream_arrived,
                               .next = next_message,
-                              .over = sent_all}},
+                              .over = sent_all},
+               [ROLE_TAKER] = {.receives = true,
+                               .clocks = true,
+                               .fill = send_nothing,
+                               .wants = more_wanted,
+                               .arrived = taken}},
     .role = role,
 };

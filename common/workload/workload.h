@@ -4,7 +4,9 @@
  * complete, what to time. The engine asks; a half never waits and makes no system call.
  *
  * A half plays a role. The *driver* sends `message` and decides when work begins and ends; the *follower*
- * takes it, and answers where there are replies. In `direction=both` each end does both.
+ * takes it, and answers where there are replies. In `direction=both` each
+ * end does both. The *taker* receives from a foreign peer that sends without end, and decides when it has had
+ * enough.
  */
 #ifndef UNCORK_WORKLOAD_WORKLOAD_H
 #define UNCORK_WORKLOAD_WORKLOAD_H
@@ -12,14 +14,14 @@
 #include "base/axis.h"
 #include "connection/connection.h"
 
-enum role { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_COUNT };
+enum role { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_COUNT };
 
 #define NEVER UINT64_MAX
 
 struct half {
     bool sends, receives; /* which of outgoing and incoming it uses */
     bool clocks;          /* reads the clock whenever a message has become whole */
-    bool times;           /* fills the workbench's latency; clocks */
+    bool times;           /* gets replies and fills the workbench's latency; clocks */
 
     /* Bytes of its state under this plan; NULL: none. */
     size_t (*state_size)(const struct plan *plan);

@@ -149,18 +149,25 @@ class Run:
     @cached_property
     def senders(self) -> list[dict[str, Any] | None]:
         """The ends that send `message`: one, or both of direction=both."""
+        if self.takes:
+            return [None]
         both = self.driver is not None and self.other is not None and self.other.get("drives")
         return [self.driver, self.other] if both else [self.driver]
 
     @cached_property
     def receivers(self) -> list[dict[str, Any] | None]:
         """The ends that take `message`, each what the sender at the same place sends."""
-        return [self.other, self.driver][:len(self.senders)]
+        return [self.driver] if self.takes else [self.other, self.driver][:len(self.senders)]
+
+    @cached_property
+    def takes(self) -> bool:
+        """Whether the driver only receives, from a foreign peer that sends without end."""
+        return self.record.get("words", {}).get("peer_does") == "chargen"
 
     @cached_property
     def messages(self) -> float | None:
         """Messages of the run: finished by the driver, or received at the end of a stream."""
-        if self.streams and self.other is not None:
+        if self.streams and (self.other is not None or self.takes):
             return total(*(threads_sum(end, "messages_received") for end in self.receivers))
         return threads_sum(self.driver, "messages_sent")
 
@@ -171,7 +178,7 @@ class Run:
         A stream takes as long as its payload at the rate of its receiver; of two at the same time
         the rates add up.
         """
-        if not self.streams or self.other is None:
+        if not self.streams or (self.other is None and not self.takes):
             return elapsed_together(self.driver)
         return quotient(self.payload, total(*(received_rate(end) for end in self.receivers)))
 

@@ -241,6 +241,16 @@ def test_two_directions_at_once_add_up_their_rates():
     assert values["segments_per_reply"] is None
 
 
+def test_what_a_foreign_peer_sends_without_end_is_timed_where_it_arrives():
+    record = {"status": "ok", "wall_ns": 1, "words": {"workload": "stream", "peer_does": "chargen"},
+              "client": {"drives": True, "threads": [
+                  thread(0, 101, 1_000_000, 0, 10, 0, 5, 0, first_bytes=10)]}}
+    values = metrics_compute(record)
+    assert values["messages_per_second"] == pytest.approx(100 / 1e-3)
+    assert values["bandwidth"] == pytest.approx(8000 / 1e-3)
+    assert values["sends_per_message"] is None and values["segments_per_message"] is None
+
+
 def test_memory_per_connection_is_what_the_process_grew_by(request_record):
     assert metrics_compute(request_record)["memory_per_connection"] is None
     request_record["client"] |= {"resident_before_bytes": 1000, "resident_bytes": 1500}
