@@ -12,7 +12,8 @@
 #define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
 #define LIMIT_SLACK_MS UINT64_C(60000)   /* beyond twice the planned time, to drain and to report */
 #define LIMIT_TIME_NS (UINT64_C(7200) * 1000000000)
-#define LIMIT_JOIN_MS 3000   /* for all data connections to come */
+#define LIMIT_JOIN_MS 3000   /* for all data connections to come, and */
+#define LIMIT_JOINS_PER_MS 1 /* as fast as this at least */
 #define LIMIT_PLAN_MS 3000   /* for a plan to come on a control connection */
 #define LIMIT_LEAVE_MS 10000 /* for a client to take its report and go */
 

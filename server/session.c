@@ -189,7 +189,8 @@ static void send_ready(struct session *session)
         snprintf(token + 2 * i, 3, "%02x", session->lobby.token[i]);
     channel_send(&session->channel, CONTROL_READY,
                  json_pack("{s:s, s:s, s:s}", "address", address, "token", token, "host", facts_host_id()));
-    uv_timer_start(&session->timer, on_timeout, LIMIT_JOIN_MS, 0);
+    uv_timer_start(&session->timer, on_timeout,
+                   LIMIT_JOIN_MS + session->plan.connections / LIMIT_JOINS_PER_MS, 0);
 }
 
 bool session_waits(const struct session *session)

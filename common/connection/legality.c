@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/legality.h"
 
+#include "base/descriptors.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
 #include "reading/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
+#include "transport/ports.h"
 #include "transport/probe.h"
+
+#include <stdio.h>
 
 #include <string.h>
 
@@ -54,6 +58,25 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
                        engine->gives, problem);
 }
 
+#define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, the control channel, files of /proc */
+#define DESCRIPTORS_OF_THREAD 8   /* of a libuv loop */
+
+/* What the process and the system must be able to hold. */
+static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
+{
+    uint64_t descriptors =
+        plan->connections + DESCRIPTORS_OF_PROCESS + DESCRIPTORS_OF_THREAD * engine_threads(plan, end);
+    char what[64];
+
+    snprintf(what, sizeof what, "connections=%llu", (unsigned long long)plan->connections);
+    if (!plan->transport->has_other_end)
+        return 0;
+    if (descriptors_reserve(descriptors, what, problem) < 0)
+        return -1;
+    return end == END_CLIENT && plan->transport->counts_segments ? ports_check(plan->connections, problem)
+                                                                 : 0;
+}
+
 int legality_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
 {
     const struct engine *engine = engine_of(plan, end);
@@ -64,7 +87,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
                                    "that direction does not work with transport=%s: no other end is there to "
                                    "send",
                                    plan->transport->variant.name);
-    if (engine->suits(plan, end, problem) < 0)
+    if (engine->suits(plan, end, problem) < 0 || check_limits(plan, end, problem) < 0)
         return -1;
     if (plan_outgoing(plan, end) && check_sending(plan, end, engine, problem) < 0)
         return -1;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "transport/address.h"
 
+#include "transport/ports.h"
 #include "transport/sockets.h"
 
 #include "base/units.h"
+#include "transport/ports.h"
 #include "transport/sockets.h"
 
 #include <arpa/inet.h>
@@ -198,6 +200,8 @@ int address_connect(int fd, const struct address *address, int within_ms, struct
     if (!error)
         return 0;
     address_format(text, address);
+    if (error == EADDRNOTAVAIL && address->storage.ss_family != AF_UNIX)
+        return ports_exhausted(text, problem);
     return problem_failure(problem, "cannot connect to %s: %s", text, strerror(error));
 }
 

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Many connections: what they take, and what is said where the system does not allow them."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+
+import pytest
+from programs import BIN, CLIENT, batch_run, client_start, record_sum
+
+MANY = 10_000
+DESCRIPTORS = MANY + 100  # of each end, and a few for everything else
+KIB = 1024
+
+
+def descriptors_trouble() -> str | None:
+    """Why ten thousand connections cannot be had here, None if they can."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard < DESCRIPTORS:
+        return f"{hard} open files are allowed, {DESCRIPTORS} are needed"
+    return None
+
+
+def allowing(soft: int, hard: int):
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_ten_thousand_connections_carry_their_content_in_less_than_8_kib_each() -> None:
+    if trouble := descriptors_trouble():
+        pytest.skip(trouble)
+    (record,) = batch_run([f"connections={MANY} message=64 messages=30000 verify=on place=together warmup=0s"])
+    assert record["status"] == "ok", record.get("reason")
+    client, server = record["client"], record["server"]
+    assert (client["engine"], server["engine"]) == ("poll", "poll")
+    assert record_sum(client, "connections") == record_sum(server, "connections") == MANY
+    assert record_sum(server, "bytes_received") == 30000 * 64
+    if "release" in BIN.parts:  # a sanitizer has memory of its own
+        assert client["resident_bytes"] - client["resident_before_bytes"] < MANY * 8 * KIB
+
+
+def test_a_low_soft_limit_of_open_files_is_raised() -> None:
+    process = client_start("connections=300", "messages=300", "place=free", preexec_fn=allowing(100, 1000))
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "300 connections" in out
+
+
+@pytest.mark.parametrize("words", [["connections=5000"], ["connections=5000", "engine=block", "server=127.0.0.1:9"]])
+def test_too_few_open_files_are_refused_with_the_command_that_allows_them(words: list[str]) -> None:
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 1000:
+        pytest.skip("fewer than 1000 open files are allowed here already")
+    command = ["setpriv", "--bounding-set", "-sys_resource", "--inh-caps", "-sys_resource"] if shutil.which("setpriv") else []
+    done = subprocess.run([*command, str(CLIENT), *words, "messages=10", "place=free"], capture_output=True, text=True,
+                          preexec_fn=allowing(200, 1000), timeout=60)
+    if done.returncode == 0:
+        pytest.skip("this user may raise the hard limit, and the client did")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "open files" in line and "prlimit --pid $$ --nofile=" in line
+
+
+def in_namespace(ports: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """The client in a network of its own that has these local ports."""
+    script = 'ip link set lo up && sysctl -qw net.ipv4.ip_local_port_range="$1" && shift && exec "$@"'
+    return subprocess.run(["unshare", "-n", "sh", "-c", script, "sh", ports, str(CLIENT), *words],
+                          capture_output=True, text=True, timeout=60)
+
+
+def namespace_trouble() -> str | None:
+    """Why a test cannot have a network of its own, None if it can."""
+    if not shutil.which("unshare") or not shutil.which("ip"):
+        return "unshare or ip is not installed"
+    tried = subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True, text=True)
+    return f"no network namespace: {tried.stderr.strip()}" if tried.returncode else None
+
+
+NAMESPACE_TROUBLE = namespace_trouble()
+
+
+@pytest.mark.skipif(NAMESPACE_TROUBLE is not None, reason=str(NAMESPACE_TROUBLE))
+def test_more_connections_than_local_ports_are_refused_with_the_sysctl() -> None:
+    done = in_namespace("40000 40099", "connections=101", "messages=200", "place=free")
+    assert done.returncode == 1
+    assert 'sysctl -w net.ipv4.ip_local_port_range="1024 65535"' in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(NAMESPACE_TROUBLE is not None, reason=str(NAMESPACE_TROUBLE))
+def test_local_ports_that_run_out_are_no_mystery() -> None:
+    """The server's and the control connection's own take some of the hundred."""
+    done = in_namespace("40000 40099", "connections=100", "messages=200", "place=free")
+    assert done.returncode == 1
+    assert "no local port of 40000 to 40099 is free" in done.stderr
+    assert "TIME_WAIT" in done.stderr and "net.ipv4.tcp_tw_reuse" in done.stderr
