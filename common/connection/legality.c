@@ -4,6 +4,7 @@
 #include "base/descriptors.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
+#include "plan/cores.h"
 #include "reading/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
@@ -77,6 +78,16 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
                                                                  : 0;
 }
 
+/* A thread that burns its CPU and is never preempted would leave none to the other end. */
+static int check_pace(const struct plan *plan, struct problem *problem)
+{
+    if (!plan->rate || plan->pace != PACE_SPIN || plan->place.kind != PLACE_TOGETHER || !cores_are_kept())
+        return 0;
+    return problem_unsupported(
+        problem, "pace=spin needs a CPU of its own: with place=together and a real-time class the "
+                 "other end would never run; write place=apart or pace=sleep");
+}
+
 int legality_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
 {
     const struct engine *engine = engine_of(plan, end);
@@ -87,7 +98,8 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
                                    "that direction does not work with transport=%s: no other end is there to "
                                    "send",
                                    plan->transport->variant.name);
-    if (engine->suits(plan, end, problem) < 0 || check_limits(plan, end, problem) < 0)
+    if (engine->suits(plan, end, problem) < 0 || check_pace(plan, problem) < 0 ||
+        check_limits(plan, end, problem) < 0)
         return -1;
     if (plan_outgoing(plan, end) && check_sending(plan, end, engine, problem) < 0)
         return -1;
