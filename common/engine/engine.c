@@ -90,13 +90,8 @@ int engine_peer_ended(struct connection *connection)
     return -EPIPE;
 }
 
-int engine_receive(struct connection *connection, size_t wanted)
+int engine_arrived(struct connection *connection, const uint8_t *data, ssize_t size)
 {
-    uint8_t byte;
-    const uint8_t *data = &byte;
-    ssize_t size = connection->reading ? connection->reading->read(connection, wanted, &data)
-                                       : connection->security->recv(connection, &byte, 1, 0);
-
     if (size == -EAGAIN)
         return -EAGAIN;
     if (size < 0)
@@ -106,21 +101,41 @@ int engine_receive(struct connection *connection, size_t wanted)
     return connection->half->arrived(connection, data, (size_t)size);
 }
 
-int engine_take_end(struct connection *connection)
+int engine_end_arrived(struct connection *connection, const uint8_t *data, ssize_t size)
 {
-    char byte;
-    ssize_t size;
     int result;
 
-    if (plan_follows(connection->plan, connection->end)) {
-        result = connection->ended ? 0 : engine_receive(connection, connection->bench->chunk_size);
+    if (plan_follows(connection->plan, connection->end) || size < 0) {
+        result = engine_arrived(connection, data, size);
         return result < 0 ? result : connection->ended;
     }
-    size = connection->security->recv(connection, &byte, 1, 0);
-    if (size == -EAGAIN || size == 0)
-        return size == 0 ? 1 : -EAGAIN;
-    if (size < 0)
-        return engine_broken(connection, "receive from", (int)size);
+    if (size == 0)
+        return 1;
     problem_failure(&connection->bench->problem, "more came back than was due");
     return -EBADMSG;
+}
+
+static int take(struct connection *connection, size_t wanted,
+                int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size))
+{
+    uint8_t byte;
+    const uint8_t *data = &byte;
+    ssize_t size = connection->reading ? connection->reading->read(connection, wanted, &data)
+                                       : connection->security->recv(connection, &byte, 1, 0);
+
+    return arrived(connection, data, size);
+}
+
+int engine_receive(struct connection *connection, size_t wanted)
+{
+    return take(connection, wanted, engine_arrived);
+}
+
+int engine_take_end(struct connection *connection)
+{
+    bool follows = plan_follows(connection->plan, connection->end);
+
+    return connection->ended
+               ? 1
+               : take(connection, follows ? connection->bench->chunk_size : 1, engine_end_arrived);
 }

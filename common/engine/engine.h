@@ -56,17 +56,22 @@ uint64_t engine_threads(const struct plan *plan, enum end end);
  * of the workbench, unless it is set, and returns `result`. */
 int engine_broken(struct connection *connection, const char *doing, int result);
 
-/* Takes at most `wanted` bytes out (one byte on an end that only sends) and hands them to the workload, or
- * notes the peer's half-close. 0, -EAGAIN, or
- * what run() returns. */
+/* What came of taking bytes out: so many of them, which go to the workload; 0: the peer has half-closed; or a
+ * negative errno value. 0, -EAGAIN, or what run() returns. */
+int engine_arrived(struct connection *connection, const uint8_t *data, ssize_t size);
+
+/* Takes at most `wanted` bytes out (one byte on an end that only sends). As engine_arrived(). */
 int engine_receive(struct connection *connection, size_t wanted);
 
 /* The peer has half-closed. 0, or -EPIPE with a problem if it was not its turn to: only a driver ends the
  * work, and only between two messages. */
 int engine_peer_ended(struct connection *connection);
 
-/* After the half-close of a connection that drives: takes what is there. 1 when the peer has half-closed too,
- * 0 when there may be more, -EAGAIN, or what run() returns: bytes that nobody asked for are an error. */
+/* As engine_arrived(), after the half-close of a connection that drives: 1 when the peer has half-closed too,
+ * 0 when there may be more; bytes that nobody asked for are an error. */
+int engine_end_arrived(struct connection *connection, const uint8_t *data, ssize_t size);
+
+/* Takes what is there after that half-close. As engine_end_arrived(). */
 int engine_take_end(struct connection *connection);
 
 #endif
