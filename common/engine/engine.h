@@ -30,6 +30,9 @@ struct engine {
 
     /* Before the first phase, in the thread: makes its state. 0 or a negative errno value. NULL: has none. */
     int (*open)(struct duty *duty);
+
+    /* When the thread has ended, or never ran: nobody else looks at the connections any more. A descriptor
+     * that the engine has closed is -1 afterwards. */
     void (*close)(struct duty *duty);
 
     /* Runs the connections until the phase is over for all of them: their workload wants nothing more and

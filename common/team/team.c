@@ -326,6 +326,8 @@ void team_close(struct team *team)
 
         if (worker->started)
             uv_thread_join(&worker->thread);
+        if (team->engine->close)
+            team->engine->close(&worker->duty);
         free(worker->before.tcp);
         free(worker->after.tcp);
         json_decref(worker->options);

@@ -350,8 +350,6 @@ void worker_main(void *argument)
         pause_precisely();
     if (live(worker, &problem) < 0)
         team_cancel(team, worker->phase, &problem);
-    if (team->engine->close)
-        team->engine->close(&worker->duty);
     cpu_meter_close(&worker->meter);
     team_reach(team, STAGE_DONE);
 }
