@@ -223,31 +223,38 @@ static void print_stream(FILE *out, const struct ends *ends)
                record_sum(ends->other, "messages_received") + record_sum(ends->driver, "messages_received"));
 }
 
-static void print_ratio(FILE *out, uint64_t count, uint64_t messages, const char *what)
+static bool knows(const json_t *end, const char *key)
 {
-    fprintf(out, "%.2f %s", (double)count / (double)messages, what);
+    return json_object_get(json_array_get(json_object_get(end, "threads"), 0), key) != NULL;
 }
 
 /* Counts of the end that sends `unit`, per one of them. */
 static void print_sender(FILE *out, const char *unit, const json_t *end, const char *name)
 {
-    uint64_t messages = record_sum(end, "messages_sent"),
-             segments = sum_nested(end, "tcp_info", "data_segs_out", "sum");
+    const struct {
+        const char *what;
+        uint64_t count;
+        bool shown;
+    } counts[] = {
+        {"segments", sum_nested(end, "tcp_info", "data_segs_out", "sum"), false},
+        {"write calls", record_sum(end, "write_calls"), knows(end, "write_calls")},
+        {"read calls", record_sum(end, "read_calls"), knows(end, "read_calls")},
+        {"waits", record_sum(end, "wait_calls"), false},
+    };
+    uint64_t messages = record_sum(end, "messages_sent");
+    const char *between = "";
 
     if (!messages)
         return;
     fprintf(out, "  per %s: ", unit);
-    if (segments) {
-        print_ratio(out, segments, messages, "segments");
-        fprintf(out, ", ");
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (!counts[i].count && !counts[i].shown)
+            continue;
+        fprintf(out, "%s%.2f %s", between, (double)counts[i].count / (double)messages, counts[i].what);
+        between = ", ";
     }
-    print_ratio(out, record_sum(end, "write_calls"), messages, "write calls");
-    fprintf(out, ", ");
-    print_ratio(out, record_sum(end, "read_calls"), messages, "read calls");
-    if (record_sum(end, "wait_calls")) {
-        fprintf(out, ", ");
-        print_ratio(out, record_sum(end, "wait_calls"), messages, "waits");
-    }
+    if (!knows(end, "write_calls"))
+        fprintf(out, "%suncounted calls of libuv", between);
     fprintf(out, " (the %s)\n", name);
 }
 

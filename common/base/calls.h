@@ -63,12 +63,18 @@ struct calls {
         moved; /* bytes in and out so far; other threads may look, to see whether anything moves */
 };
 
+/* So many bytes more have moved. */
+static inline void calls_note_moved(struct calls *calls, uint64_t bytes)
+{
+    uint64_t moved = atomic_load_explicit(&calls->moved, memory_order_relaxed);
+
+    atomic_store_explicit(&calls->moved, moved + bytes, memory_order_relaxed);
+}
+
 static inline ssize_t calls_result(struct calls *calls, ssize_t result)
 {
     if (result >= 0) {
-        uint64_t moved = atomic_load_explicit(&calls->moved, memory_order_relaxed);
-
-        atomic_store_explicit(&calls->moved, moved + (uint64_t)result, memory_order_relaxed);
+        calls_note_moved(calls, (uint64_t)result);
         return result;
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) {

@@ -43,6 +43,7 @@ struct connection {
     const struct strategy *strategy; /* NULL on an end that only receives */
     const struct reading *reading;   /* NULL on an end that only sends */
     const struct half *half;
+    struct stream *stream; /* by which its engine watches it, NULL where that is the descriptor itself */
     void *strategy_state, *half_state;
     uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
 

@@ -40,14 +40,33 @@ static int check_needs(const char *word, const struct variant *variant, unsigned
     return 0;
 }
 
+static const char *word_of(const struct plan *plan, const struct strategy_choice *choice)
+{
+    return choice == &plan->write ? "write" : "reply_write";
+}
+
 static int check_sending(const struct plan *plan, enum end end, const struct engine *engine,
                          struct problem *problem)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
-    const char *word = choice == &plan->write ? "write" : "reply_write";
 
-    return check_needs(word, &choice->strategy->variant, choice->strategy->needs, plan->transport,
-                       plan->security, engine->gives, problem);
+    return check_needs(word_of(plan, choice), &choice->strategy->variant, choice->strategy->needs,
+                       plan->transport, plan->security, engine->gives, problem);
+}
+
+/* Nobody else may watch the descriptor of a libuv stream, which takes bytes out as one that needs nothing
+ * does. */
+static int check_stream(const struct plan *plan, enum end end, const struct reading *reading,
+                        struct problem *problem)
+{
+    const struct strategy_choice *choice = plan_strategy(plan, end);
+
+    if (!plan_outgoing(plan, end) || !(choice->strategy->needs & CAPABLE_LOOP) || !reading->needs)
+        return 0;
+    return problem_unsupported(problem,
+                               "read=%s does not work with %s=%s: what is written through a libuv stream is "
+                               "read through it, by read=recv",
+                               reading->variant.name, word_of(plan, choice), choice->strategy->variant.name);
 }
 
 static int check_receiving(const struct plan *plan, enum end end, const struct engine *engine,
@@ -55,6 +74,8 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 {
     const struct reading *reading = plan->ends[end].reading;
 
+    if (check_stream(plan, end, reading, problem) < 0)
+        return -1;
     return check_needs("read", &reading->variant, reading->needs, plan->transport, plan->security,
                        engine->gives, problem);
 }
@@ -108,16 +129,22 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     return place_cpus(&plan->place, (int)end, remote, &cpus, problem);
 }
 
+/* What there is an engine for: it needs something to wait for. */
+static unsigned engines_give(const struct transport *transport)
+{
+    return transport->has_other_end ? CAPABILITIES_OF_ENGINES : 0;
+}
+
 int legality_of_strategy(const struct strategy *strategy, const struct transport *transport,
                          struct problem *problem)
 {
     return check_needs("write", &strategy->variant, strategy->needs, transport,
-                       (const struct security *)security_axis.variants[0], 0, problem);
+                       (const struct security *)security_axis.variants[0], engines_give(transport), problem);
 }
 
 int legality_of_reading(const struct reading *reading, const struct transport *transport,
                         struct problem *problem)
 {
     return check_needs("read", &reading->variant, reading->needs, transport,
-                       (const struct security *)security_axis.variants[0], 0, problem);
+                       (const struct security *)security_axis.variants[0], engines_give(transport), problem);
 }

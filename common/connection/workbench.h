@@ -36,6 +36,7 @@ struct workbench {
     uint64_t due;                         /* open loop: intended starts that have come */
     struct samples samples;
     struct call_counts waits; /* system calls that belong to no connection */
+    unsigned uncounted;       /* paths whose calls libuv makes, unseen: bits 1 << enum call_path */
 
     struct problem problem; /* why a connection broke */
 };

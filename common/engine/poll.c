@@ -5,12 +5,17 @@
  * It writes first and asks to be told of room only after the descriptor was full; what it watches for then
  * stays until the queue is empty. So a loop that answers what it reads makes no epoll_ctl(2), and a stream
  * that fills its socket again and again makes none either.
+ *
+ * What it waits for is the descriptor (uv_poll_t), or a stream on it where the strategy writes through one;
+ * the two are told apart in watch_for() and in what libuv calls.
  */
 #include "engine/engine.h"
 
 #include "base/clock.h"
+#include "connection/capability.h"
 #include "engine/agenda.h"
 #include "engine/pause.h"
+#include "engine/stream.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
@@ -23,11 +28,15 @@
 #define EVENTS_PER_CALL 1024 /* that libuv takes at once; it asks again when there were as many */
 
 struct watch {
-    uv_poll_t poll;
+    union { /* first: what libuv hands back is the watch */
+        uv_handle_t handle;
+        uv_poll_t poll;
+        struct stream stream;
+    };
     struct poller *poller;
     struct connection *connection;
     int events;     /* watched for: UV_READABLE, UV_WRITABLE */
-    bool blocked;   /* the descriptor was full */
+    bool blocked;   /* the descriptor was full, or a request of the stream is under way */
     bool over;      /* out of the phase */
     bool busy;      /* on the list of those that have more to send */
     bool scheduled; /* on the agenda */
@@ -43,7 +52,7 @@ struct poller {
     struct watch *busy, **last_busy; /* have used up their turn */
     struct agenda agenda;            /* of an open loop */
     bool finishing;                  /* half-closed: waiting for the other end's */
-    bool unregistered;               /* watches changed since the loop last turned */
+    bool unregistered;               /* the loop must turn: watches changed, or a stream was written to */
     int result;
 };
 
@@ -67,7 +76,9 @@ static void watch_for(struct watch *watch, int events)
         return;
     watch->events = events;
     watch->poller->unregistered = true;
-    if (events)
+    if (watch->connection->stream)
+        stream_read(&watch->stream, events & UV_READABLE); /* it knows itself when it can write */
+    else if (events)
         uv_poll_start(&watch->poll, events, on_event);
     else
         uv_poll_stop(&watch->poll);
@@ -131,8 +142,9 @@ static void push(struct watch *watch)
             return;
         }
         result = connection->strategy->push(connection);
-        if (result == -EAGAIN) {
+        if (result == -EAGAIN || result == -EINPROGRESS) {
             watch->blocked = true;
+            watch->poller->unregistered |= result == -EINPROGRESS;
             return;
         }
         if (result < 0) {
@@ -159,24 +171,33 @@ static void step(struct watch *watch)
     watch_again(watch);
 }
 
-static void receive(struct watch *watch)
+/* The loop has something for a connection, of which `result` came. */
+static void go_on(struct watch *watch, int result)
 {
-    size_t wanted = watch->connection->half->wants(watch->connection);
-    int result = engine_receive(watch->connection, wanted ? wanted : 1); /* the end, or what was not due */
+    struct poller *poller = watch->poller;
 
     if (result < 0 && result != -EAGAIN)
         stop(watch, result);
+    if (poller->result == 0 && !watch->blocked && !watch->over)
+        push(watch);
+    watch_again(watch);
 }
 
-static void await_end(struct watch *watch)
+/* The same once it has half-closed: 1 for the other end's half-close. */
+static void go_on_to_end(struct watch *watch, int result)
 {
-    int result = engine_take_end(watch->connection);
-
     if (result < 0 && result != -EAGAIN)
         stop(watch, result);
     if (result > 0)
         leave(watch);
     watch_again(watch);
+}
+
+static int receive(struct watch *watch)
+{
+    size_t wanted = watch->connection->half->wants(watch->connection);
+
+    return engine_receive(watch->connection, wanted ? wanted : 1); /* the end, or what was not due */
 }
 
 static void on_event(uv_poll_t *poll, int status, int events)
@@ -192,17 +213,37 @@ static void on_event(uv_poll_t *poll, int status, int events)
     if (poller->result < 0)
         return;
     if (poller->finishing) {
-        await_end(watch);
+        go_on_to_end(watch, engine_take_end(watch->connection));
         return;
     }
-    if (events & UV_READABLE)
-        receive(watch);
     if (events & UV_WRITABLE)
         watch->blocked = false;
-    if (poller->result == 0 && !watch->blocked && !watch->over)
-        push(watch);
-    watch_again(watch);
+    go_on(watch, events & UV_READABLE ? receive(watch) : 0);
 }
+
+static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
+{
+    struct watch *watch = (struct watch *)stream;
+
+    if (watch->poller->result < 0)
+        return;
+    if (watch->poller->finishing)
+        go_on_to_end(watch, engine_end_arrived(watch->connection, data, size));
+    else
+        go_on(watch, engine_arrived(watch->connection, data, size));
+}
+
+static void on_written(struct stream *stream, int result)
+{
+    struct watch *watch = (struct watch *)stream;
+
+    if (watch->poller->result < 0)
+        return;
+    watch->blocked = false;
+    go_on(watch, result < 0 ? engine_broken(watch->connection, "send to", result) : 0);
+}
+
+static const struct stream_events stream_events = {.arrived = on_arrived, .written = on_written};
 
 /* ---- the loop ---- */
 
@@ -322,6 +363,28 @@ static int poll_finish(struct duty *duty)
 
 /* ---- its state ---- */
 
+static bool writes_by_stream(const struct connection *connection)
+{
+    return connection->strategy && connection->strategy->needs & CAPABLE_LOOP;
+}
+
+static int open_watch(struct poller *poller, struct watch *watch, struct connection *connection)
+{
+    watch->poller = poller;
+    watch->connection = connection;
+    return writes_by_stream(connection)
+               ? stream_open(&watch->stream, &poller->loop, connection, &stream_events)
+               : uv_poll_init(&poller->loop, &watch->poll, connection->calls.fd);
+}
+
+/* libuv writes and reads, and where more streams may be ready than it takes at once it waits unseen too. */
+static void leave_uncounted(const struct duty *duty)
+{
+    duty->bench->uncounted = 1u << CALL_WRITES | 1u << CALL_READS;
+    if (duty->count >= EVENTS_PER_CALL)
+        duty->bench->uncounted |= 1u << CALL_WAITS;
+}
+
 static int poll_open(struct duty *duty)
 {
     struct poller *poller = calloc(1, sizeof *poller);
@@ -337,16 +400,21 @@ static int poll_open(struct duty *duty)
     if (!poller->watches || agenda_open(&poller->agenda, duty->count) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < duty->count; i++) {
-        struct watch *watch = &poller->watches[i];
-
-        watch->poller = poller;
-        watch->connection = &duty->connections[i];
-        result = uv_poll_init(&poller->loop, &watch->poll, watch->connection->calls.fd);
+        result = open_watch(poller, &poller->watches[i], &duty->connections[i]);
         if (result < 0)
             return result;
-        poller->open++;
     }
+    if (duty->connections->stream)
+        leave_uncounted(duty);
     return 0;
+}
+
+static void close_watch(struct watch *watch)
+{
+    if (watch->connection->stream)
+        stream_close(&watch->stream);
+    else
+        uv_close(&watch->handle, NULL);
 }
 
 static void poll_close(struct duty *duty)
@@ -355,8 +423,8 @@ static void poll_close(struct duty *duty)
 
     if (!poller)
         return;
-    for (size_t i = 0; poller->watches && i < duty->count && poller->watches[i].poll.loop; i++)
-        uv_close((uv_handle_t *)&poller->watches[i].poll, NULL);
+    for (size_t i = 0; poller->watches && i < duty->count && poller->watches[i].handle.loop; i++)
+        close_watch(&poller->watches[i]);
     uv_run(&poller->loop, UV_RUN_DEFAULT);
     uv_loop_close(&poller->loop);
     agenda_close(&poller->agenda);
@@ -367,6 +435,7 @@ static void poll_close(struct duty *duty)
 
 const struct engine engine_poll = {
     .variant = {"poll", "a libuv loop for each thread, any number of connections"},
+    .gives = CAPABLE_LOOP,
     .nonblocking = true,
     .suits = suits,
     .open = poll_open,

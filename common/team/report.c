@@ -20,14 +20,34 @@ static void put_number(json_t *object, const char *key, uint64_t value)
     json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-static json_t *report_calls(const struct call_counts *counts)
+static bool is_counted(const struct worker *worker, enum call_path path)
+{
+    return !(worker->bench.uncounted & 1u << path);
+}
+
+static json_t *report_calls(const struct worker *worker, const struct call_counts *counts)
 {
     json_t *calls = json_object();
 
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
-        if (counts->made[kind])
+        if (counts->made[kind] && is_counted(worker, call_infos[kind].path))
             put_number(calls, call_infos[kind].name, counts->made[kind]);
     return calls;
+}
+
+/* Absent where libuv makes them and nobody can count them. */
+static void put_calls(json_t *thread, const struct worker *worker)
+{
+    static const char *const sums[] = {
+        [CALL_WRITES] = "write_calls", [CALL_READS] = "read_calls", [CALL_WAITS] = "wait_calls"};
+    struct call_counts calls = calls_difference(&worker->after.calls, &worker->before.calls);
+
+    put(thread, "calls", report_calls(worker, &calls));
+    for (enum call_path path = CALL_WRITES; path <= CALL_WAITS; path++)
+        if (is_counted(worker, path))
+            put_number(thread, sums[path], calls_count_path(&calls, path));
+    if (is_counted(worker, CALL_WRITES) && is_counted(worker, CALL_READS))
+        put_number(thread, "would_block", calls.would_block);
 }
 
 static json_t *report_cpus(const struct worker *worker)
@@ -91,17 +111,12 @@ static void put_latency(json_t *thread, const struct worker *worker)
 
 static json_t *report_thread(const struct worker *worker)
 {
-    struct call_counts calls = calls_difference(&worker->after.calls, &worker->before.calls);
     json_t *thread = json_object();
 
     put_number(thread, "connections", worker->count);
     put_work(thread, worker);
     put_interval(thread, worker);
-    put(thread, "calls", report_calls(&calls));
-    put_number(thread, "write_calls", calls_count_path(&calls, CALL_WRITES));
-    put_number(thread, "read_calls", calls_count_path(&calls, CALL_READS));
-    put_number(thread, "wait_calls", calls_count_path(&calls, CALL_WAITS));
-    put_number(thread, "would_block", calls.would_block);
+    put_calls(thread, worker);
     put_latency(thread, worker);
     put(thread, "cpu", cpu_to_json(&worker->before.cpu, &worker->after.cpu));
     if (worker->team->plan->transport->counts_segments)

@@ -67,7 +67,8 @@ void pair_open(struct pair *pair, const char *transport, const char *write, cons
 
 void pair_close(struct pair *pair)
 {
-    close(pair->connection.calls.fd);
+    if (pair->connection.calls.fd >= 0) /* a stream has closed it */
+        close(pair->connection.calls.fd);
     close(pair->other);
     connection_close(&pair->connection);
     workbench_close(&pair->bench);

@@ -223,8 +223,10 @@ TEST(the_engine_of_this_test_runs_the_strategies_of_today)
         const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[i];
         struct strategy_choice choice = {strategy, PARAMETER_NONE};
 
-        if (strategy->completed || strategy->needs & ~(unsigned)CAPABLE_DESCRIPTOR)
+        if (strategy->completed || strategy->needs & ~(unsigned)CAPABLE_DESCRIPTOR) {
+            print_message("skipped: %s needs more than a descriptor\n", strategy->variant.name);
             continue;
+        }
         run_setup(&(struct setup){{"message=15x2", "reply=16+4K"}, choice, NULL, 200});
         run_setup(&(struct setup){{"workload=stream", "message=32/2x4K/2x4K"}, choice, NULL, 50});
     }

@@ -102,7 +102,9 @@ static unsigned found(const struct transport *transport, unsigned wanted)
 #ifdef __linux__
 TEST(tcp_on_linux_can_do_everything)
 {
-    assert_int_equal(found(fresh("tcp"), (1u << CAPABILITY_COUNT) - 1), (1u << CAPABILITY_COUNT) - 1);
+    unsigned all = (1u << CAPABILITY_COUNT) - 1;
+
+    assert_int_equal(found(fresh("tcp"), all), all & ~CAPABILITIES_OF_ENGINES);
 }
 
 TEST(a_unix_socket_on_linux_is_a_descriptor_and_nothing_more)
@@ -250,6 +252,29 @@ TEST(a_plan_needs_its_cpus_and_its_other_end)
     CHECK_PLAN(END_CLIENT, NULL, "transport=null", "write=cork", "place=together");
 }
 
+TEST(a_strategy_that_writes_through_a_loop_needs_the_engine_that_has_one)
+{
+    CHECK_PLAN(END_CLIENT, NULL, "write=uv", "place=free");
+    CHECK_PLAN(END_CLIENT, NULL, "write=uv", "engine=poll", "transport=unix", "place=free");
+    CHECK_PLAN(END_CLIENT, "only engine=poll has a libuv loop", "write=uv", "engine=block", "place=free");
+    CHECK_PLAN(END_SERVER, NULL, "write=uv", "engine=block", "place=free");
+    CHECK_PLAN(END_SERVER, "reply_write=uv does not work", "reply_write=uv", "engine=block", "place=free");
+    CHECK_PLAN(END_CLIENT, "only engine=poll has a libuv loop", "write=uv", "transport=null",
+               "place=together");
+    forbids(fresh("null"), "uv", "only engine=poll has a libuv loop");
+    allows(fresh("unix"), "uv");
+}
+
+TEST(an_end_that_writes_through_a_stream_reads_through_it)
+{
+    CHECK_PLAN(END_CLIENT, "read=msgtrunc does not work with write=uv", "write=uv", "read=msgtrunc",
+               "place=free");
+    CHECK_PLAN(END_SERVER, "read=msgtrunc does not work with reply_write=uv", "reply_write=uv",
+               "read=msgtrunc", "place=free");
+    CHECK_PLAN(END_SERVER, NULL, "workload=stream", "write=uv", "read=msgtrunc", "place=free");
+    CHECK_PLAN(END_CLIENT, NULL, "workload=stream", "write=uv", "read=msgtrunc", "place=free");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -267,6 +292,9 @@ int main(void)
         cmocka_unit_test_setup(an_answer_is_kept, be_honest),
         cmocka_unit_test_setup(each_end_answers_for_its_own_strategy_and_reading, be_honest),
         cmocka_unit_test_setup(a_plan_needs_its_cpus_and_its_other_end, be_honest),
+        cmocka_unit_test_setup(a_strategy_that_writes_through_a_loop_needs_the_engine_that_has_one,
+                               be_honest),
+        cmocka_unit_test_setup(an_end_that_writes_through_a_stream_reads_through_it, be_honest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

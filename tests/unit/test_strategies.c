@@ -91,6 +91,11 @@ static void run_strategy(const struct strategy *strategy, const struct transport
     struct visits visits = {0};
     struct problem why = {0};
 
+    if (strategy->completed) {
+        print_message("skipped: %s needs an engine's loop; unit-stream gives it one\n",
+                      strategy->variant.name);
+        return;
+    }
     if (legality_of_strategy(strategy, transport, &why) < 0) {
         print_message("skipped: %s\n", why.text);
         return;
@@ -372,6 +377,10 @@ static void a_broken_connection_is_told_and_nothing_is_flushed(void **state)
     for (size_t i = 0; i < strategy_axis.count; i++) {
         struct pair pair;
 
+        if (strategy_at(i)->completed) {
+            print_message("skipped: %s does not go through these calls\n", strategy_at(i)->variant.name);
+            continue;
+        }
         scripted_open(&pair, strategy_axis.variants[i]->name, "15x2", answers, COUNT_OF(answers));
         assert_int_equal(push(&pair), -ECONNRESET);
         assert_int_equal(pair.connection.queue.flushed, 0);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/stream.h"
+
+#include "strategy/strategy.h"
+
+/* ---- reading ---- */
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct stream *stream = handle->data;
+    const struct workbench *bench = stream->connection->bench;
+
+    (void)suggested;
+    if (bench->chunk)
+        *buffer = uv_buf_init((char *)bench->chunk, (unsigned)bench->chunk_size);
+    else
+        *buffer = uv_buf_init((char *)&stream->byte, sizeof stream->byte);
+}
+
+static void on_read(uv_stream_t *handle, ssize_t size, const uv_buf_t *buffer)
+{
+    struct stream *stream = handle->data;
+
+    if (size == 0) /* would have blocked */
+        return;
+    if (size > 0)
+        calls_note_moved(&stream->connection->calls, (uint64_t)size);
+    stream->events->arrived(stream, (const uint8_t *)buffer->base, size == UV_EOF ? 0 : size);
+}
+
+void stream_read(struct stream *stream, bool on)
+{
+    if (on)
+        uv_read_start(&stream->uv.stream, on_alloc, on_read);
+    else
+        uv_read_stop(&stream->uv.stream);
+}
+
+/* ---- writing ---- */
+
+/* A buffer of libuv may be cast to a vector and back: uv_buf_t. */
+static const uv_buf_t *buffers_of(const struct iovec *vectors)
+{
+    return (const uv_buf_t *)(const void *)vectors;
+}
+
+ssize_t stream_try_write(struct connection *connection, const struct iovec *vectors, int count)
+{
+    int taken = uv_try_write(&connection->stream->uv.stream, buffers_of(vectors), (unsigned)count);
+
+    if (taken > 0)
+        calls_note_moved(&connection->calls, (uint64_t)taken);
+    return taken;
+}
+
+static void on_written(uv_write_t *request, int status)
+{
+    struct stream *stream = request->handle->data;
+    struct connection *connection = stream->connection;
+
+    if (status == UV_ECANCELED) /* closing */
+        return;
+    if (status == 0)
+        calls_note_moved(&connection->calls, stream->lent);
+    stream->events->written(stream, connection->strategy->completed(connection, status, 0));
+}
+
+int stream_write(struct connection *connection, uv_write_t *request, const struct iovec *vectors, int count)
+{
+    struct stream *stream = connection->stream;
+
+    stream->lent = 0;
+    for (int i = 0; i < count; i++)
+        stream->lent += vectors[i].iov_len;
+    return uv_write(request, &stream->uv.stream, buffers_of(vectors), (unsigned)count, on_written);
+}
+
+/* ---- its life ---- */
+
+static int open_pipe(struct stream *stream, uv_loop_t *loop, int fd)
+{
+    int result = uv_pipe_init(loop, &stream->uv.pipe, 0);
+
+    return result < 0 ? result : uv_pipe_open(&stream->uv.pipe, fd);
+}
+
+static int open_tcp(struct stream *stream, uv_loop_t *loop, int fd)
+{
+    int result = uv_tcp_init(loop, &stream->uv.tcp);
+
+    return result < 0 ? result : uv_tcp_open(&stream->uv.tcp, fd);
+}
+
+int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,
+                const struct stream_events *events)
+{
+    int fd = connection->calls.fd, result;
+
+    *stream = (struct stream){.connection = connection, .events = events};
+    result = uv_guess_handle(fd) == UV_NAMED_PIPE ? open_pipe(stream, loop, fd) : open_tcp(stream, loop, fd);
+    stream->uv.handle.data = stream;
+    if (result == 0)
+        connection->stream = stream;
+    return result;
+}
+
+void stream_close(struct stream *stream)
+{
+    struct connection *connection = stream->connection;
+
+    uv_close(&stream->uv.handle, NULL);
+    if (connection->stream)
+        connection->calls.fd = -1;
+    connection->stream = NULL;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* As a program around a libuv loop writes: at once what goes at once, the rest by a request. */
+#include "engine/stream.h"
+#include "strategy/strategy.h"
+
+#include <limits.h>
+
+struct writing {
+    uv_write_t request;
+    bool under_way;
+};
+
+static size_t state_size(size_t longest_group)
+{
+    (void)longest_group;
+    return sizeof(struct writing);
+}
+
+/* Lends libuv what the descriptor did not take: accepted, and released when it is written. */
+static int write_rest(struct connection *connection, struct writing *writing, struct iovec *vectors)
+{
+    struct queue_group rest = queue_gather(&connection->queue, vectors, IOV_MAX);
+    int result = stream_write(connection, &writing->request, vectors, rest.count);
+
+    if (result < 0)
+        return result;
+    queue_accept(&connection->queue, rest.bytes);
+    writing->under_way = true;
+    return -EINPROGRESS;
+}
+
+/* The group at the head, or as much of it as one call can have. */
+static int write_group(struct connection *connection, struct writing *writing)
+{
+    struct iovec vectors[IOV_MAX];
+    struct queue_group group = queue_gather(&connection->queue, vectors, IOV_MAX);
+    ssize_t taken = stream_try_write(connection, vectors, group.count);
+
+    if (taken < 0 && taken != -EAGAIN)
+        return (int)taken;
+    if (taken > 0)
+        queue_accept(&connection->queue, (size_t)taken);
+    queue_release(&connection->queue);
+    return (size_t)taken == group.bytes ? 0 : write_rest(connection, writing, vectors);
+}
+
+static int push(struct connection *connection)
+{
+    struct writing *writing = connection->strategy_state;
+
+    while (!queue_is_idle(&connection->queue)) {
+        int result = -EINPROGRESS;
+
+        if (!writing->under_way)
+            result = queue_at_group_end(&connection->queue) ? strategy_flush(connection)
+                                                            : write_group(connection, writing);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static int completed(struct connection *connection, int result, unsigned flags)
+{
+    struct writing *writing = connection->strategy_state;
+
+    (void)flags;
+    writing->under_way = false;
+    if (result == 0)
+        queue_release(&connection->queue);
+    return result;
+}
+
+const struct strategy strategy_uv = {
+    .variant = {"uv", "uv_try_write() of the group on a libuv stream, uv_write() of what did not go at once"},
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_LOOP,
+    .nodelay = true,
+    .state_size = state_size,
+    .push = push,
+    .completed = completed,
+};

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* write=uv over sockets that are nearly always full, in a loop that turns when the test says so. */
+#include "pair.h"
+#include "unit.h"
+
+#include "engine/stream.h"
+#include "strategy/strategy.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <unistd.h>
+
+static struct pair pair;
+static uv_loop_t loop;
+static struct stream stream;
+
+/* What the stream has told. */
+static struct {
+    unsigned written, arrived;
+    int result;
+    ssize_t size;
+    uint64_t released; /* fragments that their owner was told of */
+} told;
+
+static void on_arrived(struct stream *from, const uint8_t *data, ssize_t size)
+{
+    assert_ptr_equal(from, &stream);
+    assert_true(size <= 0 || data[0] == 'x');
+    told.arrived++;
+    told.size = size;
+}
+
+static void on_written(struct stream *from, int result)
+{
+    assert_ptr_equal(from, &stream);
+    told.written++;
+    told.result = result;
+}
+
+static void on_release(void *owner, const struct fragment *fragment)
+{
+    const struct send_queue *queue = &pair.connection.queue;
+
+    (void)owner;
+    assert_ptr_equal(fragment, &queue->ring[told.released & queue->mask]); /* in order, each once */
+    told.released++;
+}
+
+static const struct stream_events events = {.arrived = on_arrived, .written = on_written};
+
+static void open_stream(const char *transport, const char *message)
+{
+    memset(&told, 0, sizeof told);
+    pair_open(&pair, transport, "uv", message);
+    pair.connection.queue.on_release = on_release;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(stream_open(&stream, &loop, &pair.connection, &events), 0);
+    assert_ptr_equal(pair.connection.stream, &stream);
+}
+
+static void close_stream(void)
+{
+    stream_close(&stream);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    pair_close(&pair);
+}
+
+static int push(void)
+{
+    const struct send_queue *queue = &pair.connection.queue;
+    int result = pair.connection.strategy->push(&pair.connection);
+
+    assert_true(queue->released <= queue->accepted && queue->flushed <= queue->accepted);
+    assert_int_equal(queue->released, told.released);
+    assert_int_equal(result == 0, queue_is_idle(queue));
+    return result;
+}
+
+/* Reads at the other end until the request is written. */
+static void await_written(void)
+{
+    unsigned before = told.written;
+
+    for (int turn = 0; told.written == before; turn++) {
+        assert_true(turn < 1000000);
+        pair_read(&pair, 20000);
+        uv_run(&loop, UV_RUN_NOWAIT);
+    }
+}
+
+static void read_rest(uint64_t bytes)
+{
+    for (int turn = 0; pair.received < bytes && turn < 1000000; turn++)
+        pair_read(&pair, 1 << 20);
+    assert_int_equal(pair.received, bytes);
+}
+
+static const char *const transports[] = {"tcp", "unix"};
+
+/* Requests that it took. */
+static unsigned run_shape(const char *transport, const char *message)
+{
+    unsigned requests;
+
+    open_stream(transport, message);
+    for (uint64_t i = 1; i <= 3; i++) {
+        int result;
+
+        connection_append(&pair.connection, 1);
+        while ((result = push()) != 0) {
+            assert_int_equal(result, -EINPROGRESS);
+            assert_int_equal(pair.connection.queue.flushed_messages, i - 1);
+            await_written();
+            assert_int_equal(told.result, 0);
+        }
+        assert_int_equal(pair.connection.queue.flushed_messages, i);
+        assert_int_equal(told.released, pair.connection.queue.appended);
+    }
+    read_rest(3 * pair.plan.message.bytes);
+    assert_int_equal(atomic_load(&pair.connection.calls.moved), 3 * pair.plan.message.bytes);
+    requests = told.written;
+    close_stream();
+    return requests;
+}
+
+TEST(a_stream_gets_every_message_through_a_full_socket_whole_and_in_order)
+{
+    static const char *const shapes[] = {"1",
+                                         "15x2",
+                                         "16+4K",
+                                         "32/2x4K/2x4K",
+                                         "1M",
+                                         "2000x1/1",
+                                         "3x100000",
+                                         "100x1000/1/3x50K",
+                                         "40x2000/40x2000"};
+    unsigned requests = 0;
+
+    for (size_t t = 0; t < COUNT_OF(transports); t++)
+        for (size_t i = 0; i < COUNT_OF(shapes); i++)
+            requests += run_shape(transports[t], shapes[i]);
+    assert_true(requests > 20);
+}
+
+TEST(what_goes_at_once_needs_no_request)
+{
+    assert_int_equal(run_shape("tcp", "15x2"), 0);
+}
+
+TEST(what_libuv_holds_is_accepted_and_comes_back_when_it_is_written)
+{
+    const struct send_queue *queue = &pair.connection.queue;
+
+    open_stream("unix", "100x3000/7");
+    connection_append(&pair.connection, 1);
+    assert_int_equal(push(), -EINPROGRESS);
+    assert_int_equal(queue->accepted, 100); /* the group, and not the next */
+    assert_true(told.released > 0 && told.released < 100);
+    assert_int_equal(queue->flushed, 0);
+    await_written();
+    assert_int_equal(told.released, 100);
+    assert_int_equal(queue->flushed, 0);
+    while (push() != 0)
+        await_written();
+    assert_int_equal(queue->flushed_messages, 1);
+    read_rest(300007);
+    close_stream();
+}
+
+TEST(a_push_while_a_request_is_under_way_writes_nothing)
+{
+    open_stream("tcp", "1M/1M");
+    connection_append(&pair.connection, 1);
+    assert_int_equal(push(), -EINPROGRESS);
+    assert_int_equal(pair.connection.queue.accepted, 1);
+    for (int i = 0; i < 10; i++) {
+        pair_read(&pair, 20000); /* there is room, but the request has it */
+        assert_int_equal(push(), -EINPROGRESS);
+    }
+    assert_int_equal(pair.connection.queue.accepted, 1);
+    assert_int_equal(told.written, 0);
+    close_stream();
+}
+
+TEST(a_request_lends_no_more_fragments_than_one_call_takes)
+{
+    open_stream("unix", "4000x500");
+    connection_append(&pair.connection, 1);
+    assert_int_equal(push(), -EINPROGRESS);
+    assert_in_range(pair.connection.queue.accepted, IOV_MAX, 2 * IOV_MAX);
+    await_written();
+    assert_int_equal(told.released, pair.connection.queue.accepted);
+    while (push() != 0)
+        await_written();
+    read_rest(2000000);
+    close_stream();
+}
+
+TEST(a_peer_that_goes_breaks_a_request_under_way)
+{
+    for (size_t t = 0; t < COUNT_OF(transports); t++) {
+        open_stream(transports[t], "1M");
+        connection_append(&pair.connection, 1);
+        assert_int_equal(push(), -EINPROGRESS);
+        close(pair.other); /* what is unread there resets the connection */
+        for (int turn = 0; !told.written && turn < 100; turn++)
+            uv_run(&loop, UV_RUN_ONCE);
+        assert_true(told.result == -EPIPE || told.result == -ECONNRESET);
+        assert_int_equal(pair.connection.queue.flushed, 0);
+        pair.other = dup(0); /* for pair_close() */
+        close_stream();
+    }
+}
+
+TEST(a_peer_that_has_gone_breaks_the_next_write)
+{
+    open_stream("unix", "15x2");
+    close(pair.other);
+    connection_append(&pair.connection, 1);
+    assert_int_equal(push(), -EPIPE);
+    assert_int_equal(pair.connection.queue.accepted, 0);
+    pair.other = dup(0);
+    close_stream();
+}
+
+TEST(a_stream_closes_its_descriptor_and_tells_nobody_of_the_request_under_way)
+{
+    int fd;
+
+    open_stream("tcp", "1M");
+    fd = pair.connection.calls.fd;
+    connection_append(&pair.connection, 1);
+    assert_int_equal(push(), -EINPROGRESS);
+    stream_close(&stream);
+    assert_int_equal(pair.connection.calls.fd, -1);
+    assert_null(pair.connection.stream);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(told.written, 0);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    pair_close(&pair);
+}
+
+TEST(bytes_arrive_while_they_are_let_and_then_the_half_close)
+{
+    open_stream("unix", "1");
+    assert_int_equal(send(pair.other, "x", 1, MSG_NOSIGNAL), 1);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(told.arrived, 0);
+    stream_read(&stream, true);
+    uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(told.arrived, 1);
+    assert_int_equal(told.size, 1);
+    stream_read(&stream, false);
+    assert_int_equal(send(pair.other, "x", 1, MSG_NOSIGNAL), 1);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(told.arrived, 1);
+    assert_int_equal(shutdown(pair.other, SHUT_WR), 0);
+    stream_read(&stream, true);
+    while (told.arrived < 3)
+        uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(told.size, 0);
+    close_stream();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_gets_every_message_through_a_full_socket_whole_and_in_order),
+        cmocka_unit_test(what_goes_at_once_needs_no_request),
+        cmocka_unit_test(what_libuv_holds_is_accepted_and_comes_back_when_it_is_written),
+        cmocka_unit_test(a_push_while_a_request_is_under_way_writes_nothing),
+        cmocka_unit_test(a_request_lends_no_more_fragments_than_one_call_takes),
+        cmocka_unit_test(a_peer_that_goes_breaks_a_request_under_way),
+        cmocka_unit_test(a_peer_that_has_gone_breaks_the_next_write),
+        cmocka_unit_test(a_stream_closes_its_descriptor_and_tells_nobody_of_the_request_under_way),
+        cmocka_unit_test(bytes_arrive_while_they_are_let_and_then_the_half_close),
+    };
+
+    signal(SIGPIPE, SIG_IGN); /* as both programs do: libuv writes without MSG_NOSIGNAL */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
