@@ -152,6 +152,8 @@ def test_connections_are_divided_among_threads() -> None:
         ("messages=5 depth=4", "poll", "block"),
         ("workload=stream direction=both messages=5", "poll", "poll"),
         ("messages=5 server.engine=poll", "block", "poll"),
+        ("messages=5 write=uv", "poll", "block"),
+        ("messages=5 reply_write=uv", "block", "poll"),
         ("transport=null messages=5 connections=3", "block", None),
     ],
 )
@@ -221,6 +223,40 @@ def test_a_burning_replier_makes_an_open_loop_late_and_not_slow_to_be_served() -
     assert thread["late"] == 100 - thread["messages_sent"]
     assert thread["service"]["minimum"] > 2_000_000
     assert thread["latency"]["maximum"] > 20_000_000
+
+
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_calls_that_libuv_makes_are_absent_and_never_0(transport: str) -> None:
+    (record,) = batch_run([f"transport={transport} write=uv messages=100 warmup=0s place=free"])
+    (client,), (server,) = record["client"]["threads"], record["server"]["threads"]
+    assert not {"write_calls", "read_calls", "would_block"} & client.keys()
+    assert client["calls"] == {"epoll_wait": client["wait_calls"]} and client["wait_calls"] >= 100
+    assert server["calls"] == {"sendto": 100, "recvfrom": 100}
+
+
+def test_an_end_that_only_receives_counts_its_calls_whoever_writes_by_uv() -> None:
+    (record,) = batch_run(["workload=stream write=uv messages=100 warmup=0s place=free"])
+    assert "write_calls" not in record["client"]["threads"][0]
+    assert record["server"]["threads"][0]["read_calls"] > 0
+
+
+def test_waits_are_absent_where_libuv_may_wait_again_by_itself() -> None:
+    shape = "write=uv messages=1100 warmup=0s place=free transport=unix"
+    few, many = batch_run([f"{shape} connections={connections}" for connections in (1000, 1100)])
+    assert few["client"]["threads"][0]["wait_calls"] > 0
+    assert "wait_calls" not in many["client"]["threads"][0] and many["client"]["threads"][0]["calls"] == {}
+
+
+def test_an_open_loop_by_uv_sends_all_of_its_requests() -> None:
+    (record,) = batch_run(["write=uv rate=5000 messages=100 connections=3 warmup=0s place=free verify=on"])
+    assert record_sum(record["client"], "messages_sent") == record_sum(record["client"], "due") == 100
+
+
+def test_a_readable_answer_says_that_calls_of_libuv_are_not_counted() -> None:
+    done = client_run("write=uv", *QUICK)
+    assert done.returncode == 0
+    assert "per message: 1.00 segments, 1.00 waits, uncounted calls of libuv (the client)" in done.stdout
+    assert "per reply: 1.00 segments, 1.00 write calls, 1.00 read calls (the server)" in done.stdout
 
 
 def test_fixed_bytes_are_rounded_up_to_whole_messages() -> None:

@@ -33,6 +33,8 @@ WORKLOADS = [
     ["workload=stream", "message=64K"],
     ["workload=stream", "message=64K", "direction=receive"],
     ["workload=request", "connections=5", "transport=unix"],
+    ["workload=stream", "message=1M", "write=uv", "connections=3"],
+    ["workload=request", "write=uv", "reply_write=uv", "transport=unix"],
 ]
 
 

@@ -50,6 +50,25 @@ def test_calls_of_a_message_are_those_that_strace_counts(write: str, tmp_path: P
     assert thread["write_calls"] == MANY * PER_MESSAGE[write]
 
 
+def test_a_message_by_uv_is_one_writev_that_nobody_counts(tmp_path: Path) -> None:
+    with server_started() as server:
+        done = subprocess.run(
+            ["strace", "-ff", "-o", str(tmp_path / "trace"), "-e",
+             "trace=write,writev,sendto,sendmsg,read,recvfrom,epoll_wait,shutdown", str(CLIENT), "--json",
+             f"server={server.address}", f"messages={MANY}", "message=15x2", "reply=2", "write=uv", "warmup=0s", "place=free"],
+            capture_output=True, text=True, timeout=60, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+    assert done.returncode == 0, done.stderr
+    (thread,) = json.loads(done.stdout)["client"]["threads"]
+    whole = re.compile(r"^writev\(\d+, .*, 15\) += 30$", re.MULTILINE)
+    (trace,) = [text for path in tmp_path.glob("trace.*") if whole.search(text := path.read_text())]
+    assert len(whole.findall(trace)) == len(re.findall(r"^(?:writev|sendmsg)\(", trace, re.MULTILINE)) == MANY
+    assert len(re.findall(r"^sendto\(", trace, re.MULTILINE)) == 1  # the token
+    assert len(re.findall(r"^read\(\d+, .*, 65536\) += 2$", trace, re.MULTILINE)) == MANY
+    assert len(re.findall(r"^recvfrom\(", trace, re.MULTILINE)) == 0
+    waits = len(re.findall(r"^epoll_wait\(", trace[: trace.index("shutdown(")], re.MULTILINE))
+    assert thread["calls"] == {"epoll_wait": waits}
+
+
 CONNECTIONS, REQUESTS = 64, 3000
 WORK = ["message=64", "reply=1", f"connections={CONNECTIONS}", "engine=poll", "place=together", "warmup=0s"]
 
