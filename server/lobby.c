@@ -51,24 +51,13 @@ static void dismiss(struct guest *guest, bool stranger)
     uv_close((uv_handle_t *)&guest->poll, on_guest_closed);
 }
 
-/* Looks at every byte of the token, wherever the first difference is. */
-static bool same_token(const uint8_t *a, const uint8_t *b)
-{
-    uint8_t difference = 0;
-
-    for (size_t i = 0; i < TOKEN_SIZE; i++)
-        difference |= a[i] ^ b[i];
-    return difference == 0;
-}
-
 static void admit(struct guest *guest)
 {
     struct lobby *lobby = guest->lobby;
-    const uint8_t *number = guest->hello + TOKEN_SIZE;
-    size_t index = (size_t)number[0] << 24 | (size_t)number[1] << 16 | (size_t)number[2] << 8 | number[3];
+    int64_t index = hello_read(guest->hello, lobby->token, lobby->expected);
     int fd = guest->fd;
 
-    if (!same_token(guest->hello, lobby->token) || index >= lobby->expected || lobby->here[index]) {
+    if (index < 0 || lobby->here[index]) {
         dismiss(guest, true);
         return;
     }
@@ -76,7 +65,7 @@ static void admit(struct guest *guest)
     guest->fd = -1;
     uv_poll_stop(&guest->poll);
     dismiss(guest, false);
-    lobby->events->joined(lobby->owner, index, fd);
+    lobby->events->joined(lobby->owner, (size_t)index, fd);
 }
 
 /* Reads not a byte beyond the hello: what follows belongs to the run. */

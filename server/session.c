@@ -10,6 +10,7 @@
 #include "server.h"
 #include "team/conduct.h"
 #include "transport/transport.h"
+#include "workload/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +23,13 @@ struct session {
     struct channel channel;
     uv_timer_t timer; /* for a plan or data connections to come, or a client to go */
     struct plan plan;
+    struct address data; /* where data connections come to */
+    int listener;
     struct lobby lobby;
     struct team team;
     struct conduct conduct;
     size_t joined;
-    bool remote, has_plan, waits, has_lobby, has_team, reported, asked, ending;
+    bool remote, has_plan, waits, has_lobby, has_gate, has_team, reported, asked, ending;
     int open_parts; /* of channel, timer, lobby, team: freed at zero */
 };
 
@@ -59,6 +62,10 @@ static void close_parts(struct session *session)
         lobby_close(&session->lobby);
     if (session->has_team)
         team_close(&session->team);
+    if (session->has_gate) {
+        close(session->listener);
+        address_unlink(&session->data, true);
+    }
     uv_close((uv_handle_t *)&session->timer, on_timer_closed);
     channel_close(&session->channel);
 }
@@ -93,11 +100,11 @@ static void on_timeout(uv_timer_t *timer)
     struct session *session = timer->data;
     struct problem problem = {0};
 
-    if (!session->has_lobby) {
+    if (!session->has_lobby && !session->has_gate) {
         session_end(session, "no plan came on the control connection");
     } else if (session->reported) {
         session_end(session, "the report was not taken");
-    } else if (session->joined == session->plan.connections) {
+    } else if (session->has_gate || session->joined == session->plan.connections) {
         session_end(session, "the run took longer than this server allows");
     } else {
         problem_failure(&problem, "%zu of %llu data connections came with the token", session->joined,
@@ -111,6 +118,7 @@ static void on_reached(void *owner, enum stage stage)
     struct session *session = owner;
     const struct problem *problem;
     const char *phase;
+    uint64_t strangers;
     json_t *report;
 
     conduct_reached(&session->conduct, stage);
@@ -121,7 +129,8 @@ static void on_reached(void *owner, enum stage stage)
         return;
     }
     report = team_report(&session->team);
-    json_object_set_new(report, "strangers", json_integer((json_int_t)session->lobby.strangers));
+    strangers = session->has_gate ? team_strangers(&session->team) : session->lobby.strangers;
+    json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
     channel_send_long(&session->channel, CONTROL_REPORT, report);
     json_decref(report);
     session->reported = true;
@@ -130,15 +139,10 @@ static void on_reached(void *owner, enum stage stage)
 
 static const struct team_events team_events = {.reached = on_reached, .closed = part_closed};
 
-static void on_joined(void *owner, size_t index, int fd)
+static void start_team(struct session *session)
 {
-    struct session *session = owner;
     struct problem problem = {0};
 
-    team_give(&session->team, index, fd);
-    if (++session->joined < session->plan.connections)
-        return;
-    lobby_close(&session->lobby);
     uv_timer_start(&session->timer, on_timeout, limits_run_ms(&session->plan), 0);
     if (team_start(&session->team, &problem) < 0) {
         fail(session, "hello", &problem);
@@ -148,27 +152,62 @@ static void on_joined(void *owner, size_t index, int fd)
     conduct_start(&session->conduct);
 }
 
+static void on_joined(void *owner, size_t index, int fd)
+{
+    struct session *session = owner;
+
+    team_give(&session->team, index, fd);
+    if (++session->joined < session->plan.connections)
+        return;
+    lobby_close(&session->lobby);
+    start_team(session);
+}
+
 static const struct lobby_events lobby_events = {.joined = on_joined, .closed = part_closed};
+
+static int open_listener(struct session *session, struct problem *problem)
+{
+    const struct plan *plan = &session->plan;
+    struct address control, *data = &session->data;
+    uv_os_fd_t fd;
+
+    if (uv_fileno(&session->channel.handle, &fd) < 0 || address_of_socket(&control, fd) < 0 ||
+        plan->transport->data_address(data, &control) < 0)
+        return problem_failure(problem, "cannot choose an address for data connections");
+    session->listener = transport_socket(plan->transport, plan, END_SERVER, data, problem);
+    if (session->listener >= 0)
+        session->listener = address_listen(session->listener, data, problem);
+    if (session->listener >= 0)
+        return 0;
+    address_unlink(data, true);
+    return -1;
+}
 
 static int open_lobby(struct session *session, struct problem *problem)
 {
-    const struct plan *plan = &session->plan;
-    struct address control, data;
-    uv_os_fd_t fd;
-    int listener;
-
-    if (uv_fileno(&session->channel.handle, &fd) < 0 || address_of_socket(&control, fd) < 0 ||
-        plan->transport->data_address(&data, &control) < 0)
-        return problem_failure(problem, "cannot choose an address for data connections");
-    listener = transport_socket(plan->transport, plan, END_SERVER, &data, problem);
-    if (listener < 0 || (listener = address_listen(listener, &data, problem)) < 0) {
-        address_unlink(&data, true);
+    if (open_listener(session, problem) < 0)
         return -1;
-    }
     session->has_lobby = true;
     session->open_parts++;
-    return lobby_open(&session->lobby, &session->server->loop, listener, &data, plan->connections,
-                      &lobby_events, session, problem);
+    return lobby_open(&session->lobby, &session->server->loop, session->listener, &session->data,
+                      session->plan.connections, &lobby_events, session, problem);
+}
+
+/* For a workload whose connections come and go: its data thread takes them itself. */
+static int open_gate(struct session *session, struct problem *problem)
+{
+    if (open_listener(session, problem) < 0)
+        return -1;
+    session->has_gate = true;
+    session->team.listener = session->listener;
+    if (uv_random(NULL, NULL, session->team.token, TOKEN_SIZE, 0, NULL) < 0)
+        return problem_failure(problem, "no random numbers for a token");
+    return 0;
+}
+
+static bool renews(const struct session *session)
+{
+    return plan_half(&session->plan, END_SERVER)->renews;
 }
 
 static int open_team(struct session *session, struct problem *problem)
@@ -182,11 +221,12 @@ static int open_team(struct session *session, struct problem *problem)
 
 static void send_ready(struct session *session)
 {
+    const uint8_t *bytes = session->has_gate ? session->team.token : session->lobby.token;
     char address[ADDRESS_MAX], token[2 * TOKEN_SIZE + 1];
 
-    address_format(address, &session->lobby.address);
+    address_format(address, &session->data);
     for (size_t i = 0; i < TOKEN_SIZE; i++)
-        snprintf(token + 2 * i, 3, "%02x", session->lobby.token[i]);
+        snprintf(token + 2 * i, 3, "%02x", bytes[i]);
     channel_send(&session->channel, CONTROL_READY,
                  json_pack("{s:s, s:s, s:s}", "address", address, "token", token, "host", facts_host_id()));
     uv_timer_start(&session->timer, on_timeout,
@@ -203,10 +243,14 @@ void session_begin(struct session *session)
     struct problem problem = {0};
 
     session->waits = false;
-    if (open_team(session, &problem) < 0 || open_lobby(session, &problem) < 0)
+    if (open_team(session, &problem) < 0 ||
+        (renews(session) ? open_gate(session, &problem) : open_lobby(session, &problem)) < 0) {
         refuse(session, &problem);
-    else
-        send_ready(session);
+        return;
+    }
+    send_ready(session);
+    if (session->has_gate)
+        start_team(session);
 }
 
 /* ---- messages ---- */

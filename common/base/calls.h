@@ -19,16 +19,22 @@
 #define MSG_MORE 0
 #endif
 
-enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS };
+enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS, CALL_CONNECTS };
 
-/* Kind, name as the kernel and strace spell it, path. */
+/* Kind, name as the kernel and strace spell it, path. CALL_OPTION is what a new connection is given,
+ * CALL_SETSOCKOPT a cork. */
 #define CALL_KINDS(X)                                                                                        \
     X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
     X(CALL_SENDMSG, "sendmsg", CALL_WRITES)                                                                  \
     X(CALL_SETSOCKOPT, "setsockopt", CALL_WRITES)                                                            \
     X(CALL_RECVFROM, "recvfrom", CALL_READS)                                                                 \
     X(CALL_EPOLL_WAIT, "epoll_wait", CALL_WAITS)                                                             \
-    X(CALL_PPOLL, "ppoll", CALL_WAITS)
+    X(CALL_PPOLL, "ppoll", CALL_WAITS)                                                                       \
+    X(CALL_SOCKET, "socket", CALL_CONNECTS)                                                                  \
+    X(CALL_OPTION, "setsockopt", CALL_CONNECTS)                                                              \
+    X(CALL_CONNECT, "connect", CALL_CONNECTS)                                                                \
+    X(CALL_ACCEPT, "accept4", CALL_CONNECTS)                                                                 \
+    X(CALL_CLOSE, "close", CALL_CONNECTS)
 
 #define CALL_ENUM(kind, name, path) kind,
 enum call_kind { CALL_KINDS(CALL_ENUM) CALL_KIND_COUNT };

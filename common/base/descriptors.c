@@ -7,7 +7,7 @@
 static int raise_to(struct rlimit limit, uint64_t needed)
 {
     limit.rlim_cur = (rlim_t)needed;
-    if (limit.rlim_max < needed)
+    if ((uint64_t)limit.rlim_max < needed)
         limit.rlim_max = (rlim_t)needed;
     return setrlimit(RLIMIT_NOFILE, &limit);
 }
@@ -16,7 +16,8 @@ int descriptors_reserve(uint64_t needed, const char *what, struct problem *probl
 {
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= needed || raise_to(limit, needed) == 0)
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || (uint64_t)limit.rlim_cur >= needed ||
+        raise_to(limit, needed) == 0)
         return 0;
     return problem_unsupported(problem,
                                "%s needs %" PRIu64 " open files, and %" PRIu64

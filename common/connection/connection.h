@@ -53,10 +53,11 @@ struct connection {
     struct arrivals arrivals;
     uint64_t messages_left; /* that a driver may begin in this phase; UINT64_MAX for timed work */
 
-    _Atomic uint64_t stop_bytes; /* a follower leaves the phase when it has received so many; 0: not told yet.
-                                    Set by control, which may be before this thread has begun */
-    bool until_stop; /* where an end drives and follows: the phase ends at stop_bytes, not before */
-    bool ended;      /* the peer has half-closed */
+    _Atomic uint64_t stop;  /* one more than the bytes at which a follower leaves the phase; 0: not told yet.
+                               Set  by control, which may be before this thread has begun */
+    bool until_stop;        /* where an end drives and follows: the phase ends at the stop, not before */
+    bool ended;             /* the peer has half-closed */
+    uint32_t greeting_left; /* bytes of the hello that a new descriptor has not been given */
 };
 
 /* Makes `connection`, which must be zeroed but for its descriptor, ready to run on `fd` (-1: the one it has,
@@ -86,9 +87,9 @@ bool connection_may_begin(struct connection *connection, bool read_clock);
 /* A follower has received all that it was to in this phase. */
 static inline bool connection_at_stop(const struct connection *connection)
 {
-    uint64_t stop = atomic_load_explicit(&connection->stop_bytes, memory_order_acquire);
+    uint64_t stop = atomic_load_explicit(&connection->stop, memory_order_acquire);
 
-    return stop && connection->arrivals.bytes == stop;
+    return stop && connection->arrivals.bytes + 1 == stop;
 }
 
 /* True while a driver has not come to the end of its phase, by the last look at the clock. */

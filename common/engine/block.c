@@ -9,10 +9,19 @@
 #include "engine/pause.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
+#include "transport/transport.h"
 #include "workload/workload.h"
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
+    if (plan_half(plan, end)->renews && !plan->transport->has_other_end)
+        return problem_unsupported(problem,
+                                   "workload=%s does not work with transport=%s: nobody can be connected to",
+                                   plan->workload->variant.name, plan->transport->variant.name);
+    if (plan_half(plan, end)->renews && !plan_drives(plan, end))
+        return problem_unsupported(
+            problem, "server.engine=block cannot carry workload=connect: a thread that serves one "
+                     "connection does not take the next");
     if (plan_drives(plan, end) && plan_follows(plan, end))
         return problem_unsupported(problem,
                                    "engine=block cannot carry direction=both: a thread that waits in send() "
@@ -38,6 +47,20 @@ static int wait_until(struct duty *duty, uint64_t due_ns)
     return 0;
 }
 
+static int send_due(struct duty *duty, struct connection *connection)
+{
+    int result = 0;
+
+    if (connection->half->renews && connection->calls.fd < 0 &&
+        (result = dial_out(duty->dial, connection, false)) < 0)
+        return result;
+    if (connection->greeting_left)
+        result = dial_greet(duty->dial, connection);
+    if (result == 0)
+        result = connection->strategy->push(connection);
+    return result < 0 ? engine_broken(connection, "send to", result) : 0;
+}
+
 static int block_run(struct duty *duty)
 {
     struct connection *connection = duty->connections; /* one: one_each */
@@ -46,11 +69,13 @@ static int block_run(struct duty *duty)
     for (;;) {
         int result = 0;
 
+        if (engine_is_answered(connection))
+            dial_hang_up(duty->dial, connection);
         half->fill(connection);
         if (!queue_is_idle(&connection->queue)) {
-            result = connection->strategy->push(connection);
+            result = send_due(duty, connection);
             if (result < 0)
-                return engine_broken(connection, "send to", result);
+                return result;
             continue; /* more may be due, and the other end may wait for it */
         }
         if (half->wants(connection))

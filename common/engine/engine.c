@@ -32,29 +32,27 @@ static unsigned needs_of(const struct plan *plan, enum end end)
     return needs & CAPABILITIES_OF_ENGINES;
 }
 
-/* A thread for each connection only where as many threads were asked for. */
-static bool is_chosen(const struct engine *engine, const struct plan *plan, enum end end)
+static bool can_run(const struct engine *engine, const struct plan *plan, enum end end)
 {
     struct problem ignored = {0};
 
-    if (!engine->run || needs_of(plan, end) & ~engine->gives)
-        return false;
-    if (engine->one_each && plan->ends[end].threads < plan->connections)
-        return false;
-    return engine->suits(plan, end, &ignored) == 0;
+    return engine->run && !(needs_of(plan, end) & ~engine->gives) && engine->suits(plan, end, &ignored) == 0;
 }
 
+/* A thread for each connection only where as many threads were asked for, or no other engine can. */
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
-    const struct engine *asked = plan->ends[end].engine;
+    const struct engine *asked = plan->ends[end].engine, *engine = asked, *able = NULL;
 
     for (size_t i = 0; !asked->run && i < engine_axis.count; i++) {
-        const struct engine *engine = (const struct engine *)engine_axis.variants[i];
-
-        if (is_chosen(engine, plan, end))
+        engine = (const struct engine *)engine_axis.variants[i];
+        if (!can_run(engine, plan, end))
+            continue;
+        if (!engine->one_each || plan->ends[end].threads >= plan->connections)
             return engine;
+        able = engine;
     }
-    return asked->run ? asked : &engine_block;
+    return able ? able : engine; /* where none can, the last: it says why not */
 }
 
 uint64_t engine_threads(const struct plan *plan, enum end end)

@@ -10,13 +10,18 @@
 
 #include "base/axis.h"
 #include "connection/connection.h"
+#include "engine/dial.h"
+#include "workload/workload.h"
 
 /* What an engine is given: one thread's connections. */
 struct duty {
     struct connection *connections;
     size_t count;
     struct workbench *bench;
-    void *state; /* the engine's own */
+    struct dial *dial; /* for workloads that renew their descriptors; NULL: the connections have theirs */
+    void *state;       /* the engine's own */
+
+    atomic_bool cancelled; /* run() is to come back with -ECANCELED; set from another thread, before wake() */
 };
 
 struct engine {
@@ -34,6 +39,10 @@ struct engine {
     /* When the thread has ended, or never ran: nobody else looks at the connections any more. A descriptor
      * that the engine has closed is -1 afterwards. */
     void (*close)(struct duty *duty);
+
+    /* From another thread, between open and close: run() looks again at all of its connections. NULL: it
+     * waits in calls on one descriptor, and is ended by shutdown(2). */
+    void (*wake)(struct duty *duty);
 
     /* Runs the connections until the phase is over for all of them: their workload wants nothing more and
      * their queue is idle. 0, or a negative errno value with the problem of the workbench. */
@@ -65,6 +74,15 @@ int engine_arrived(struct connection *connection, const uint8_t *data, ssize_t s
 
 /* Takes at most `wanted` bytes out (one byte on an end that only sends). As engine_arrived(). */
 int engine_receive(struct connection *connection, size_t wanted);
+
+/* Whether a driver that renews its descriptors has all that it asked for on the one it has. */
+static inline bool engine_is_answered(const struct connection *connection)
+{
+    const struct half *half = connection->half;
+
+    return half->renews && connection->drives && connection->calls.fd >= 0 &&
+           queue_is_idle(&connection->queue) && !half->wants(connection);
+}
 
 /* The peer has half-closed. 0, or -EPIPE with a problem if it was not its turn to: only a driver ends the
  * work, and only between two messages. */

@@ -22,6 +22,7 @@
 #include "workload/workload.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 #include <uv.h>
 
 #define PUSHES_PER_TURN 64   /* before the others have their turn */
@@ -40,11 +41,15 @@ struct watch {
     bool over;      /* out of the phase */
     bool busy;      /* on the list of those that have more to send */
     bool scheduled; /* on the agenda */
+    bool closing;   /* its descriptor is gone, libuv does not know yet */
+    int next_fd;    /* that came meanwhile; -1 */
     struct watch *next_busy;
 };
 
 struct poller {
     uv_loop_t loop;
+    uv_async_t wake;
+    struct reception *reception; /* of a follower whose connections come and go */
     struct duty *duty;
     struct watch *watches;
     size_t open;                     /* connections that are not out of the phase */
@@ -58,17 +63,27 @@ struct poller {
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    (void)end;
-    if (plan->transport->has_other_end)
-        return 0;
-    return problem_unsupported(problem,
-                               "engine=poll cannot carry transport=%s: there is no descriptor to watch",
-                               plan->transport->variant.name);
+    const struct half *half = plan_half(plan, end);
+
+    if (!plan->transport->has_other_end)
+        return problem_unsupported(problem,
+                                   "engine=poll cannot carry transport=%s: there is no descriptor to watch",
+                                   plan->transport->variant.name);
+    if (half->renews && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP)
+        return problem_unsupported(
+            problem, "write=%s cannot carry workload=%s: a stream of libuv keeps its descriptor",
+            plan_strategy(plan, end)->strategy->variant.name, plan->workload->variant.name);
+    if (half->renews && plan_follows(plan, end) && plan->ends[end].threads > 1)
+        return problem_unsupported(problem,
+                                   "server.threads=%llu: one thread takes all connections of workload=%s",
+                                   (unsigned long long)plan->ends[end].threads, plan->workload->variant.name);
+    return 0;
 }
 
 /* ---- one connection ---- */
 
 static void on_event(uv_poll_t *poll, int status, int events);
+static void step(struct watch *watch);
 
 static void watch_for(struct watch *watch, int events)
 {
@@ -94,6 +109,51 @@ static void stop(struct watch *watch, int result)
 {
     watch->poller->result = result;
 }
+
+/* ---- descriptors that come and go ---- */
+
+static void open_next(struct watch *watch);
+
+static void on_hung_up(uv_handle_t *handle)
+{
+    struct watch *watch = (struct watch *)handle;
+
+    watch->closing = false;
+    watch->handle.loop = NULL;
+    if (watch->poller->result < 0)
+        return;
+    if (watch->next_fd >= 0)
+        open_next(watch);
+    else if (!watch->over)
+        step(watch);
+}
+
+/* libuv lets go of a handle when its loop has turned: only then can the next descriptor be watched. */
+static void hang_up(struct watch *watch)
+{
+    watch->closing = true;
+    watch->blocked = false;
+    watch->events = 0;
+    uv_close(&watch->handle, on_hung_up);
+    dial_hang_up(watch->poller->duty->dial, watch->connection);
+}
+
+static int watch_descriptor(struct watch *watch)
+{
+    int result = uv_poll_init(&watch->poller->loop, &watch->poll, watch->connection->calls.fd);
+
+    return result < 0 ? engine_broken(watch->connection, "watch its connection to", result) : 0;
+}
+
+/* A driver's next descriptor. */
+static int redial(struct watch *watch)
+{
+    int result = dial_out(watch->poller->duty->dial, watch->connection, true);
+
+    return result < 0 ? result : watch_descriptor(watch);
+}
+
+/* ---- one connection ---- */
 
 static void await_turn(struct watch *watch)
 {
@@ -121,10 +181,25 @@ static void await_due(struct watch *watch)
 static void rest(struct watch *watch)
 {
     watch->blocked = false;
+    if (watch->connection->half->renews && watch->connection->ended)
+        hang_up(watch);
     if (half_over(watch->connection))
         leave(watch);
     else
         await_due(watch);
+}
+
+/* One call of the strategy, on a descriptor that may first have to be had. */
+static int push_once(struct watch *watch)
+{
+    struct connection *connection = watch->connection;
+    int result = 0;
+
+    if (connection->half->renews && connection->calls.fd < 0)
+        result = redial(watch);
+    if (result == 0 && connection->greeting_left)
+        result = dial_greet(watch->poller->duty->dial, connection);
+    return result < 0 ? result : connection->strategy->push(connection);
 }
 
 /* Sends what is due, as far as the descriptor takes it. */
@@ -132,7 +207,7 @@ static void push(struct watch *watch)
 {
     struct connection *connection = watch->connection;
 
-    for (int i = 0; i < PUSHES_PER_TURN; i++) {
+    for (int i = 0; i < PUSHES_PER_TURN && !watch->closing; i++) {
         int result;
 
         if (queue_is_idle(&connection->queue))
@@ -141,7 +216,7 @@ static void push(struct watch *watch)
             rest(watch);
             return;
         }
-        result = connection->strategy->push(connection);
+        result = push_once(watch);
         if (result == -EAGAIN || result == -EINPROGRESS) {
             watch->blocked = true;
             watch->poller->unregistered |= result == -EINPROGRESS;
@@ -152,7 +227,8 @@ static void push(struct watch *watch)
             return;
         }
     }
-    await_turn(watch);
+    if (!watch->closing)
+        await_turn(watch);
 }
 
 /* One that is out of the phase still takes what comes, if there is anything that it would take: the other end
@@ -160,9 +236,12 @@ static void push(struct watch *watch)
 static void watch_again(struct watch *watch)
 {
     const struct connection *connection = watch->connection;
-    bool reads = !connection->ended && (!watch->over || connection->half->wants(connection));
+    bool has_descriptor = connection->calls.fd >= 0 && !watch->closing;
+    bool reads =
+        has_descriptor && !connection->ended && (!watch->over || connection->half->wants(connection));
 
-    watch_for(watch, (reads ? UV_READABLE : 0) | (watch->blocked ? UV_WRITABLE : 0));
+    if (has_descriptor)
+        watch_for(watch, (reads ? UV_READABLE : 0) | (watch->blocked ? UV_WRITABLE : 0));
 }
 
 static void step(struct watch *watch)
@@ -178,6 +257,8 @@ static void go_on(struct watch *watch, int result)
 
     if (result < 0 && result != -EAGAIN)
         stop(watch, result);
+    if (poller->result == 0 && engine_is_answered(watch->connection))
+        hang_up(watch);
     if (poller->result == 0 && !watch->blocked && !watch->over)
         push(watch);
     watch_again(watch);
@@ -241,6 +322,22 @@ static void on_written(struct stream *stream, int result)
         return;
     watch->blocked = false;
     go_on(watch, result < 0 ? engine_broken(watch->connection, "send to", result) : 0);
+}
+
+/* A follower's next descriptor: what is said on it has probably come with the hello. */
+static void open_next(struct watch *watch)
+{
+    int result = dial_take(watch->poller->duty->dial, watch->connection, watch->next_fd);
+
+    watch->next_fd = -1;
+    if (result < 0)
+        engine_broken(watch->connection, "take a connection of", result);
+    else
+        result = watch_descriptor(watch);
+    if (result == 0)
+        go_on(watch, receive(watch));
+    else
+        stop(watch, result);
 }
 
 static const struct stream_events stream_events = {.arrived = on_arrived, .written = on_written};
@@ -333,6 +430,8 @@ static int poll_run(struct duty *duty)
 {
     struct poller *poller = duty->state;
 
+    if (atomic_load(&duty->cancelled))
+        return -ECANCELED;
     begin(poller);
     while (poller->open && poller->result == 0)
         advance(poller);
@@ -361,6 +460,187 @@ static int poll_finish(struct duty *duty)
     return poller->result;
 }
 
+/* ---- from another thread ---- */
+
+static void poll_wake(struct duty *duty)
+{
+    struct poller *poller = duty->state;
+
+    uv_async_send(&poller->wake);
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    struct poller *poller = wake->data;
+
+    if (atomic_load(&poller->duty->cancelled))
+        poller->result = -ECANCELED;
+    for (size_t i = 0; i < poller->duty->count && poller->result == 0; i++) {
+        struct watch *watch = &poller->watches[i];
+
+        if (!watch->over && queue_is_idle(&watch->connection->queue))
+            step(watch);
+    }
+}
+
+/* ---- who comes: the connections of a follower that renews them ---- */
+
+/* Those that have not shown a hello yet. */
+struct guest {
+    uv_poll_t poll; /* first: closed as a handle */
+    struct poller *poller;
+    int fd; /* -1: handed over */
+    size_t size;
+    uint8_t hello[HELLO_SIZE];
+    struct guest *next, **from;
+};
+
+struct reception {
+    uv_poll_t listener;
+    struct guest *guests;
+};
+
+static void on_guest_gone(uv_handle_t *handle)
+{
+    struct guest *guest = (struct guest *)handle;
+
+    if (guest->fd >= 0)
+        close(guest->fd);
+    *guest->from = guest->next;
+    if (guest->next)
+        guest->next->from = guest->from;
+    free(guest);
+}
+
+static void see_off(struct poller *poller, int fd)
+{
+    poller->duty->dial->strangers++;
+    close(fd);
+}
+
+/* The slot of this number may still have its last descriptor, which the other end has closed. */
+static void seat(struct poller *poller, int64_t number, int fd)
+{
+    struct watch *watch = &poller->watches[number];
+
+    if (number < 0 || watch->next_fd >= 0) {
+        see_off(poller, fd);
+        return;
+    }
+    watch->next_fd = fd;
+    if (!watch->closing && watch->connection->calls.fd >= 0)
+        hang_up(watch);
+    if (!watch->closing)
+        open_next(watch);
+}
+
+/* What there is of the hello: 1 when it is whole, 0 when more is to come, -1 when nothing will. Reads not a
+ * byte beyond it. */
+static int read_hello(struct poller *poller, struct guest *guest)
+{
+    ssize_t size;
+
+    poller->duty->bench->waits.made[CALL_RECVFROM]++;
+    size = recv(guest->fd, guest->hello + guest->size, HELLO_SIZE - guest->size, 0);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (size <= 0)
+        return -1;
+    guest->size += (size_t)size;
+    return guest->size == HELLO_SIZE;
+}
+
+/* True when the guest's descriptor is somebody else's now. */
+static bool admit(struct poller *poller, struct guest *guest)
+{
+    const struct dial *dial = poller->duty->dial;
+    int came = read_hello(poller, guest);
+
+    if (came > 0)
+        seat(poller, hello_read(guest->hello, dial->token, poller->duty->count), guest->fd);
+    else if (came < 0)
+        see_off(poller, guest->fd);
+    return came != 0;
+}
+
+static void on_guest(uv_poll_t *poll, int status, int events)
+{
+    struct guest *guest = (struct guest *)poll;
+
+    (void)status, (void)events;
+    guest->poller->events++;
+    if (guest->poller->result < 0 || uv_is_closing((uv_handle_t *)poll))
+        return;
+    uv_poll_stop(poll); /* before the descriptor is watched as somebody else's */
+    if (admit(guest->poller, guest)) {
+        guest->fd = -1;
+        uv_close((uv_handle_t *)poll, on_guest_gone);
+    } else {
+        uv_poll_start(poll, UV_READABLE, on_guest);
+    }
+}
+
+/* Its hello is on the way. */
+static void let_wait(struct poller *poller, const struct guest *came)
+{
+    struct guest *guest = malloc(sizeof *guest);
+
+    if (!guest || (*guest = *came, uv_poll_init(&poller->loop, &guest->poll, guest->fd) < 0)) {
+        see_off(poller, came->fd);
+        free(guest);
+        return;
+    }
+    guest->next = poller->reception->guests;
+    guest->from = &poller->reception->guests;
+    if (guest->next)
+        guest->next->from = &guest->next;
+    poller->reception->guests = guest;
+    uv_poll_start(&guest->poll, UV_READABLE, on_guest);
+}
+
+/* As many as can be expected, or until none waits. */
+static void on_listener(uv_poll_t *listener, int status, int events)
+{
+    struct poller *poller = listener->data;
+
+    (void)status, (void)events;
+    poller->events++;
+    for (size_t i = 0; i < poller->duty->count && poller->result == 0; i++) {
+        struct guest guest = {.poller = poller};
+
+        guest.fd = dial_accept(poller->duty->dial, &poller->duty->bench->waits);
+        if (guest.fd < 0)
+            return;
+        if (!admit(poller, &guest))
+            let_wait(poller, &guest);
+    }
+}
+
+static int open_reception(struct poller *poller)
+{
+    struct reception *reception = poller->reception = calloc(1, sizeof *reception);
+    int result;
+
+    if (!reception)
+        return -ENOMEM;
+    result = uv_poll_init(&poller->loop, &reception->listener, poller->duty->dial->listener);
+    if (result < 0)
+        return result;
+    reception->listener.data = poller;
+    return uv_poll_start(&reception->listener, UV_READABLE, on_listener);
+}
+
+static void close_reception(struct poller *poller)
+{
+    struct reception *reception = poller->reception;
+
+    if (reception->listener.loop)
+        uv_close((uv_handle_t *)&reception->listener, NULL);
+    for (struct guest *guest = reception->guests; guest; guest = guest->next)
+        if (!uv_is_closing((uv_handle_t *)&guest->poll))
+            uv_close((uv_handle_t *)&guest->poll, on_guest_gone);
+}
+
 /* ---- its state ---- */
 
 static bool writes_by_stream(const struct connection *connection)
@@ -372,6 +652,9 @@ static int open_watch(struct poller *poller, struct watch *watch, struct connect
 {
     watch->poller = poller;
     watch->connection = connection;
+    watch->next_fd = -1;
+    if (connection->half->renews)
+        return 0;
     return writes_by_stream(connection)
                ? stream_open(&watch->stream, &poller->loop, connection, &stream_events)
                : uv_poll_init(&poller->loop, &watch->poll, connection->calls.fd);
@@ -396,8 +679,10 @@ static int poll_open(struct duty *duty)
     }
     duty->state = poller;
     poller->duty = duty;
+    poller->wake.data = poller;
     poller->watches = calloc(duty->count, sizeof *poller->watches);
-    if (!poller->watches || agenda_open(&poller->agenda, duty->count) < 0)
+    if (!poller->watches || agenda_open(&poller->agenda, duty->count) < 0 ||
+        uv_async_init(&poller->loop, &poller->wake, on_wake) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < duty->count; i++) {
         result = open_watch(poller, &poller->watches[i], &duty->connections[i]);
@@ -406,7 +691,7 @@ static int poll_open(struct duty *duty)
     }
     if (duty->connections->stream)
         leave_uncounted(duty);
-    return 0;
+    return duty->dial && duty->dial->listener >= 0 ? open_reception(poller) : 0;
 }
 
 static void close_watch(struct watch *watch)
@@ -423,11 +708,18 @@ static void poll_close(struct duty *duty)
 
     if (!poller)
         return;
-    for (size_t i = 0; poller->watches && i < duty->count && poller->watches[i].handle.loop; i++)
-        close_watch(&poller->watches[i]);
+    poller->result = -ECANCELED; /* nothing is begun any more */
+    for (size_t i = 0; poller->watches && i < duty->count; i++)
+        if (poller->watches[i].handle.loop && !uv_is_closing(&poller->watches[i].handle))
+            close_watch(&poller->watches[i]);
+    if (poller->reception)
+        close_reception(poller);
+    if (poller->wake.loop)
+        uv_close((uv_handle_t *)&poller->wake, NULL);
     uv_run(&poller->loop, UV_RUN_DEFAULT);
     uv_loop_close(&poller->loop);
     agenda_close(&poller->agenda);
+    free(poller->reception);
     free(poller->watches);
     free(poller);
     duty->state = NULL;
@@ -440,6 +732,7 @@ const struct engine engine_poll = {
     .suits = suits,
     .open = poll_open,
     .close = poll_close,
+    .wake = poll_wake,
     .run = poll_run,
     .finish = poll_finish,
 };

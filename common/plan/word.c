@@ -69,6 +69,12 @@ static bool in_request(const struct plan *plan, enum end end)
     return present(plan, end) && has_replies(plan);
 }
 
+/* Over connections that stay. */
+static bool in_lasting_request(const struct plan *plan, enum end end)
+{
+    return in_request(plan, end) && !plan_half(plan, END_CLIENT)->renews;
+}
+
 /* A foreign peer sends what it likes. */
 static bool in_own_request(const struct plan *plan, enum end end)
 {
@@ -83,6 +89,12 @@ static bool if_both_send(const struct plan *plan, enum end end)
 static bool by_message_sender(const struct plan *plan, enum end end)
 {
     return present(plan, end) && (!plan_has_peer(plan) || plan_outgoing(plan, end));
+}
+
+/* Whoever sends one message on a connection has none to join to it. */
+static bool by_sender_of_many(const struct plan *plan, enum end end)
+{
+    return by_message_sender(plan, end) && !plan_half(plan, END_CLIENT)->renews;
 }
 
 static bool by_replier(const struct plan *plan, enum end end)
@@ -159,7 +171,7 @@ const struct word word_list[] = {
     {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = by_message_sender,   .axis = &strategy_axis, .help = "strategy of the end that sends message"},
     {"reply_write", &kind_strategy,   "nodelay",  OF_PLAN(reply_write), .used = if_both_send,  .axis = &strategy_axis, .help = "strategy of the end that sends reply; in direction=both of the server"},
     {"nodelay",     &kind_choice,     "strategy", OF_END(nodelay),      .used = in_tcp,        .choices = nodelay_names, .help = "TCP_NODELAY in place of the strategy's own"},
-    {"window",      &kind_count,      "1",        OF_PLAN(window),      .used = by_message_sender,   .minimum = 1, .maximum = 4096, .unit = "messages", .help = "whole messages already due that a strategy may join in one go, never across a /"},
+    {"window",      &kind_count,      "1",        OF_PLAN(window),      .used = by_sender_of_many,   .minimum = 1, .maximum = 4096, .unit = "messages", .help = "whole messages already due that a strategy may join in one go, never across a /"},
     {"read",        &kind_variant,    "recv",     OF_END(reading),      .used = by_receiver,   .axis = &reading_axis, .help = "how bytes are taken out"},
     {"chunk",       &kind_size,       "64K",      OF_END(chunk_bytes),  .used = by_receiver,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .help = "size of a receive"},
     {"touch",       &kind_choice,     "none",     OF_END(touch),        .used = by_receiver,   .choices = touch_names, .help = "what a receiver computes over the bytes"},
@@ -167,7 +179,7 @@ const struct word word_list[] = {
     {"verify",      &kind_choice,     "off",      OF_PLAN(verify),      .used = with_known_content, .choices = switch_names, .help = "check the content of every byte, end to end"},
     {"connections", &kind_count,      "1",        OF_PLAN(connections), .used = always,        .minimum = 1, .maximum = 10000, .unit = "connections", .help = "connections in all"},
     {"threads",     &kind_count,      "1",        OF_END(threads),      .used = if_threads_are_chosen, .minimum = 1, .maximum = 1024, .unit = "threads", .help = "data threads that share the connections; engine=block has one for each"},
-    {"depth",       &kind_count,      "1",        OF_PLAN(depth),       .used = in_request,    .minimum = 1, .maximum = 65536, .unit = "requests", .help = "requests under way on a connection"},
+    {"depth",       &kind_count,      "1",        OF_PLAN(depth),       .used = in_lasting_request,  .minimum = 1, .maximum = 65536, .unit = "requests", .help = "requests under way on a connection"},
     {"rate",        &kind_count,      "closed",   OF_PLAN(rate),        .used = in_request,    .minimum = 1, .maximum = 1000000000, .unit = "requests/s", .word_for_zero = "closed", .help = "closed: a request follows a reply; or open loop: requests per second in all, whatever becomes of them"},
     {"arrival",     &kind_choice,     "even",     OF_PLAN(arrival),     .used = if_paced,      .choices = arrival_names, .help = "pauses between the starts of an open loop"},
     {"pace",        &kind_choice,     "sleep",    OF_PLAN(pace),        .used = if_paced,      .choices = pace_names, .help = "how an open loop waits for the next start: sleep, or spin on a CPU of its own"},

@@ -31,7 +31,9 @@ static json_t *report_calls(const struct worker *worker, const struct call_count
 
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         if (counts->made[kind] && is_counted(worker, call_infos[kind].path))
-            put_number(calls, call_infos[kind].name, counts->made[kind]);
+            put_number(calls, call_infos[kind].name,
+                       counts->made[kind] +
+                           (uint64_t)json_integer_value(json_object_get(calls, call_infos[kind].name)));
     return calls;
 }
 
@@ -46,6 +48,8 @@ static void put_calls(json_t *thread, const struct worker *worker)
     for (enum call_path path = CALL_WRITES; path <= CALL_WAITS; path++)
         if (is_counted(worker, path))
             put_number(thread, sums[path], calls_count_path(&calls, path));
+    if (worker->connections->half->renews)
+        put_number(thread, "connect_calls", calls_count_path(&calls, CALL_CONNECTS));
     if (is_counted(worker, CALL_WRITES) && is_counted(worker, CALL_READS))
         put_number(thread, "would_block", calls.would_block);
 }

@@ -5,6 +5,7 @@
 #include "measure/memory.h"
 #include "transport/sockets.h"
 #include "transport/transport.h"
+#include "workload/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +173,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
                           .engine = engine_of(plan, end),
                           .connection_count = plan->connections,
                           .worker_count = engine_threads(plan, end),
+                          .listener = -1,
                           .resident_before = memory_resident_bytes(),
                           .events = events,
                           .owner = owner};
@@ -193,9 +195,38 @@ void team_give(struct team *team, size_t index, int fd)
     team->connections[index].calls.fd = fd;
 }
 
+static int adopt(void *owner, struct connection *connection, int fd)
+{
+    return team_adopt(owner, connection, fd);
+}
+
+static void drop(void *owner, struct connection *connection)
+{
+    team_drop(owner, connection);
+}
+
+static void assign(struct worker *worker)
+{
+    struct team *team = worker->team;
+
+    worker->dial = (struct dial){.plan = team->plan,
+                                 .target = &team->target,
+                                 .token = team->token,
+                                 .listener = team->listener,
+                                 .adopt = adopt,
+                                 .drop = drop,
+                                 .owner = team};
+    worker->duty.connections = worker->connections;
+    worker->duty.count = worker->count;
+    worker->duty.bench = &worker->bench;
+    worker->duty.dial = plan_half(team->plan, team->end)->renews ? &worker->dial : NULL;
+}
+
 int team_start(struct team *team, struct problem *problem)
 {
     team->origin_ns = clock_now_ns();
+    for (size_t i = 0; i < team->worker_count; i++)
+        assign(&team->workers[i]);
     for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
         int result = uv_thread_create(&worker->thread, worker_main, worker);
@@ -253,6 +284,19 @@ int team_adopt(struct team *team, struct connection *connection, int fd)
     return cancelled ? -ECANCELED : 0;
 }
 
+void team_drop(struct team *team, struct connection *connection)
+{
+    uv_mutex_lock(&team->mutex);
+    close(connection->calls.fd);
+    connection->calls.fd = -1;
+    uv_mutex_unlock(&team->mutex);
+}
+
+uint64_t team_sent_bytes(const struct team *team, size_t index)
+{
+    return team->connections[index].queue.flushed_bytes;
+}
+
 uint64_t team_drain_bytes(const struct team *team, size_t index)
 {
     const struct connection *connection = &team->connections[index];
@@ -260,9 +304,31 @@ uint64_t team_drain_bytes(const struct team *team, size_t index)
     return connection->queue.flushed_bytes + connection->outgoing->bytes;
 }
 
+static void wake_locked(struct worker *worker)
+{
+    if (worker->can_wake)
+        worker->team->engine->wake(&worker->duty);
+}
+
 void team_set_stop(struct team *team, size_t index, uint64_t bytes)
 {
-    atomic_store_explicit(&team->connections[index].stop_bytes, bytes, memory_order_release);
+    atomic_store_explicit(&team->connections[index].stop, bytes + 1, memory_order_release);
+}
+
+/* A thread that nothing more will come to is woken to see it. */
+void team_stops_set(struct team *team)
+{
+    uv_mutex_lock(&team->mutex);
+    for (size_t i = 0; i < team->worker_count; i++)
+        wake_locked(&team->workers[i]);
+    uv_mutex_unlock(&team->mutex);
+}
+
+void team_engine_opened(struct worker *worker)
+{
+    uv_mutex_lock(&worker->team->mutex);
+    worker->can_wake = worker->team->engine->wake;
+    uv_mutex_unlock(&worker->team->mutex);
 }
 
 /* With the mutex held. */
@@ -277,6 +343,10 @@ static void cancel_locked(struct team *team, const char *phase, const struct pro
     for (size_t i = 0; team->connections && i < team->connection_count; i++)
         if (team->connections[i].calls.fd >= 0)
             shutdown(team->connections[i].calls.fd, SHUT_RDWR);
+    for (size_t i = 0; team->workers && i < team->worker_count; i++) {
+        atomic_store(&team->workers[i].duty.cancelled, true);
+        wake_locked(&team->workers[i]);
+    }
 }
 
 void team_cancel(struct team *team, const char *phase, const struct problem *problem)
@@ -290,6 +360,15 @@ const struct problem *team_problem(const struct team *team, const char **phase)
 {
     *phase = team->failed_phase;
     return team->cancelled ? &team->problem : NULL;
+}
+
+uint64_t team_strangers(const struct team *team)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < team->worker_count; i++)
+        sum += team->workers[i].dial.strangers;
+    return sum;
 }
 
 static void on_closed(uv_handle_t *handle)

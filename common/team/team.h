@@ -26,9 +26,6 @@
 enum stage { STAGE_CONNECTED, STAGE_WARMED, STAGE_MARKED, STAGE_DONE, STAGE_COUNT };
 enum release { RELEASE_NOTHING, RELEASE_START, RELEASE_LAST, RELEASE_GO };
 
-#define TOKEN_SIZE 16u
-#define HELLO_SIZE (TOKEN_SIZE + 4u) /* token, then the number of the connection, big endian */
-
 /* Figures of a thread at the beginning or the end of its measured interval. */
 struct figures {
     uint64_t ns;
@@ -45,10 +42,12 @@ struct worker {
     struct connection *connections; /* of the team's */
     size_t count;
     struct workbench bench;
+    struct dial dial;
     struct duty duty;
 
     uv_thread_t thread;
     bool started;
+    bool can_wake; /* its engine is open, and stays so until the thread was joined; under the team's mutex */
     const char *phase; /* where it is, for errors */
     int pinned_to;     /* CPU, -1: free */
     struct cpu_meter meter;
@@ -72,6 +71,7 @@ struct team {
     const struct engine *engine;
     struct address target; /* client: where to connect; size 0 for no socket at all */
     uint8_t token[TOKEN_SIZE];
+    int listener; /* of the server of a workload that renews its descriptors; -1 */
     struct place_list cpus;
 
     uint64_t origin_ns; /* when the threads were started: the zero of all times in the report */
@@ -115,8 +115,15 @@ void team_release(struct team *team, enum release release);
 /* Driver, after STAGE_WARMED: at how many bytes connection `index` will have ended its warm-up. */
 uint64_t team_drain_bytes(const struct team *team, size_t index);
 
-/* Follower, before the driver is told to send the last message: where connection `index` is to mark. */
+/* Driver, after STAGE_DONE: at how many bytes connection `index` has ended. */
+uint64_t team_sent_bytes(const struct team *team, size_t index);
+
+/* Follower, before the driver is told to send the last message: where connection `index` is to mark; in a
+ * workload that renews its descriptors afterwards where it is to end. */
 void team_set_stop(struct team *team, size_t index, uint64_t bytes);
+
+/* Follower: the stops of all connections are set. */
+void team_stops_set(struct team *team);
 
 /* Ends every thread soon, by shutdown(2) of its sockets. The first problem stays. */
 void team_cancel(struct team *team, const char *phase, const struct problem *problem);
@@ -129,6 +136,9 @@ const struct problem *team_problem(const struct team *team, const char **phase);
 
 /* After STAGE_DONE of a team that did not fail: its end of the record. New reference. */
 json_t *team_report(const struct team *team);
+
+/* After STAGE_DONE: connections that its threads dropped because they did not show the token. */
+uint64_t team_strangers(const struct team *team);
 
 /* Cancels, joins the threads, closes every descriptor; `closed` follows. May be called twice. */
 void team_close(struct team *team);
@@ -144,5 +154,11 @@ int team_await(struct team *team, enum release release);
 
 /* A worker's new descriptor; -ECANCELED, and it is closed, when the team was cancelled. */
 int team_adopt(struct team *team, struct connection *connection, int fd);
+
+/* The worker's engine is open. */
+void team_engine_opened(struct worker *worker);
+
+/* Closes a worker's descriptor. */
+void team_drop(struct team *team, struct connection *connection);
 
 #endif

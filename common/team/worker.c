@@ -19,6 +19,11 @@ static bool has_sockets(const struct worker *worker)
     return worker->team->plan->transport->has_other_end;
 }
 
+static bool renews(const struct worker *worker)
+{
+    return plan_half(worker->team->plan, worker->team->end)->renews;
+}
+
 /* ---- connect, hello ---- */
 
 static int pin(struct worker *worker, struct problem *problem)
@@ -34,12 +39,9 @@ static int pin(struct worker *worker, struct problem *problem)
 
 static int send_hello(struct worker *worker, const struct connection *connection, struct problem *problem)
 {
-    uint32_t number = (uint32_t)(connection - worker->team->connections);
     uint8_t hello[HELLO_SIZE];
 
-    memcpy(hello, worker->team->token, TOKEN_SIZE);
-    for (int i = 0; i < 4; i++)
-        hello[TOKEN_SIZE + (size_t)i] = (uint8_t)(number >> (24 - 8 * i));
+    hello_make(hello, worker->team->token, (uint64_t)(connection - worker->team->connections));
     if (send(connection->calls.fd, hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
         return problem_failure(problem, "cannot send the token: %s", strerror(errno));
     return 0;
@@ -64,11 +66,33 @@ static int connect_one(struct worker *worker, struct connection *connection, str
     return send_hello(worker, connection, problem);
 }
 
+/* What sockets of this plan can be given, on one that is not connected: those that come and go are not asked.
+ */
+static int prove_options(struct worker *worker, struct problem *problem)
+{
+    struct team *team = worker->team;
+    const struct transport *transport = team->plan->transport;
+    struct address address = team->target;
+    int fd, result;
+
+    if (!address.size && address_of_socket(&address, team->listener) < 0)
+        return problem_failure(problem, "the address of the listener is not known");
+    fd = transport_socket(transport, team->plan, team->end, &address, problem);
+    if (fd < 0)
+        return -1;
+    result = transport_prepare(transport, team->plan, team->end, fd, problem);
+    worker->options = transport_options(transport, fd);
+    close(fd);
+    return result;
+}
+
 /* The client connects; the server's descriptors are there already. */
 static int join(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
 
+    if (has_sockets(worker) && renews(worker))
+        return prove_options(worker, problem);
     for (size_t i = 0; has_sockets(worker) && i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
@@ -205,7 +229,7 @@ static int warm_up(struct worker *worker, struct problem *problem)
     for (size_t i = 0; result == 0 && i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
-        atomic_store(&connection->stop_bytes, 0); /* what follows has no stop */
+        atomic_store(&connection->stop, 0); /* what follows has no stop */
         if (connection->ended)
             result = problem_failure(problem, "the %s closed its connection",
                                      end_names[worker->team->end == END_CLIENT ? END_SERVER : END_CLIENT]);
@@ -238,7 +262,8 @@ static int run(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
     bool timed = worker->team->drives && !plan->messages && !plan->bytes;
-    struct phase run = {"run", timed ? worker->before.ns + plan->duration_ns : UINT64_MAX, true, false};
+    struct phase run = {"run", timed ? worker->before.ns + plan->duration_ns : UINT64_MAX, true,
+                        renews(worker)};
 
     for (size_t i = 0; i < worker->count; i++)
         worker->connections[i].messages_left = plan_messages_of(plan, worker->connections[i].number);
@@ -274,10 +299,11 @@ static void count_missed(struct worker *worker)
         worker->missed += half->missed(&worker->connections[i]);
 }
 
-/* All that a foreign peer was to send has come: whether and when it closes is nothing to wait for. */
+/* Every descriptor has been closed; or all that a foreign peer was to send has come, and whether it closes is
+ * nothing to wait for. */
 static bool may_leave(const struct worker *worker)
 {
-    return plan_has_peer(worker->team->plan) && worker->connections->incoming;
+    return renews(worker) || (plan_has_peer(worker->team->plan) && worker->connections->incoming);
 }
 
 static int end_interval(struct worker *worker, struct problem *problem)
@@ -291,7 +317,8 @@ static int end_interval(struct worker *worker, struct problem *problem)
     count_missed(worker);
     worker->phase = "finish";
     if (has_sockets(worker)) {
-        worker->options = transport_options(transport, worker->connections->calls.fd);
+        if (!worker->options)
+            worker->options = transport_options(transport, worker->connections->calls.fd);
         if (!may_leave(worker) && settle(worker, worker->team->engine->finish(&worker->duty), problem) < 0)
             return -1;
     }
@@ -315,11 +342,12 @@ static int open_connections(struct worker *worker, struct problem *problem)
 
         result = connection_open(connection, &worker->bench, (uint64_t)(connection - team->connections), -1);
     }
-    worker->duty = (struct duty){worker->connections, worker->count, &worker->bench, NULL};
     if (result == 0 && team->engine->open)
         result = team->engine->open(&worker->duty);
-    if (result == 0)
+    if (result == 0) {
+        team_engine_opened(worker);
         return 0;
+    }
     return problem_failure(problem, "a thread cannot be made ready for %zu connections: %s", worker->count,
                            strerror(-result));
 }

@@ -24,13 +24,25 @@ bool congestion_read(int fd, char name[CONGESTION_NAME_MAX])
     return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0;
 }
 
+static bool ask(int fd, const char *name)
+{
+    return setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0;
+}
+
 /* Read back, because some systems accept any name. */
 static bool choose(int fd, const char *name)
 {
     char now[CONGESTION_NAME_MAX];
 
-    return setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0 &&
-           congestion_read(fd, now) && !strcmp(now, name);
+    return ask(fd, name) && congestion_read(fd, now) && !strcmp(now, name);
+}
+
+int congestion_set_again(int fd, const char *word)
+{
+    if (!strcmp(word, "system"))
+        return 0;
+    ask(fd, !strcmp(word, "default") ? "cubic" : word);
+    return 1;
 }
 
 #else
@@ -45,6 +57,12 @@ static bool choose(int fd, const char *name)
 {
     (void)fd, (void)name;
     return false;
+}
+
+int congestion_set_again(int fd, const char *word)
+{
+    (void)fd, (void)word;
+    return 0;
 }
 
 #endif

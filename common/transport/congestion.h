@@ -12,6 +12,9 @@
  * where there is no cubic. 0, or -1 with an unsupported problem. */
 int congestion_set(int fd, const char *word, struct problem *problem);
 
+/* The same for one more socket, after it was set and read back on another. Returns the calls made, 0 or 1. */
+int congestion_set_again(int fd, const char *word);
+
 /* The name of the one in use; false where the system does not tell. */
 bool congestion_read(int fd, char name[CONGESTION_NAME_MAX]);
 

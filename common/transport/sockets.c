@@ -23,6 +23,11 @@ int sockets_make(int family, int type)
     return socket(family, type | SOCK_CLOEXEC, 0);
 }
 
+int sockets_make_nonblocking(int family, int type)
+{
+    return sockets_make(family, type | SOCK_NONBLOCK);
+}
+
 int sockets_make_pair(int fds[2])
 {
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds);
@@ -45,6 +50,15 @@ static int close_on_exec(int fd)
 int sockets_make(int family, int type)
 {
     return close_on_exec(socket(family, type, 0));
+}
+
+int sockets_make_nonblocking(int family, int type)
+{
+    int fd = sockets_make(family, type);
+
+    if (fd >= 0)
+        sockets_set_blocking(fd, false);
+    return fd;
 }
 
 int sockets_make_pair(int fds[2])

@@ -81,6 +81,42 @@ int transport_prepare(const struct transport *transport, const struct plan *plan
     return set_buffer(fd, SO_RCVBUF, "rcvbuf", own->rcvbuf_bytes, problem);
 }
 
+static int choose(struct calls *calls, int level, int name, int value)
+{
+    calls->counts.made[CALL_OPTION]++;
+    return setsockopt(calls->fd, level, name, &value, sizeof value) < 0 ? -errno : 0;
+}
+
+static int choose_buffers(const struct end_plan *own, struct calls *calls)
+{
+    int result = 0;
+
+    if (own->sndbuf_bytes)
+        result = choose(calls, SOL_SOCKET, SO_SNDBUF, (int)own->sndbuf_bytes);
+    if (result == 0 && own->rcvbuf_bytes)
+        result = choose(calls, SOL_SOCKET, SO_RCVBUF, (int)own->rcvbuf_bytes);
+    return result;
+}
+
+int transport_choose_again(const struct transport *transport, const struct plan *plan, enum end end,
+                           struct calls *calls)
+{
+    const struct end_plan *own = &plan->ends[end];
+    int result = choose_buffers(own, calls);
+
+    if (result == 0 && transport->counts_segments)
+        calls->counts.made[CALL_OPTION] += (uint64_t)congestion_set_again(calls->fd, own->congestion);
+    return result;
+}
+
+int transport_prepare_again(const struct transport *transport, const struct plan *plan, enum end end,
+                            struct calls *calls)
+{
+    if (transport->counts_segments)
+        return choose(calls, IPPROTO_TCP, TCP_NODELAY, wants_nodelay(plan, end));
+    return choose_buffers(&plan->ends[end], calls);
+}
+
 static void put_option(json_t *options, const char *key, int fd, int level, int name)
 {
     int value = 0;

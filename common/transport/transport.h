@@ -35,6 +35,14 @@ int transport_socket(const struct transport *transport, const struct plan *plan,
 int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
                       struct problem *problem);
 
+/* Give one more socket of a run whose options have been proved what transport_socket() and
+ * transport_prepare() give, without reading anything back; their calls are counted. 0 or a negative errno
+ * value. */
+int transport_choose_again(const struct transport *transport, const struct plan *plan, enum end end,
+                           struct calls *calls);
+int transport_prepare_again(const struct transport *transport, const struct plan *plan, enum end end,
+                            struct calls *calls);
+
 /* Effective options, read back: {"sndbuf_bytes", "rcvbuf_bytes", "nodelay", "congestion", "mss_bytes"}. New
  * reference. */
 json_t *transport_options(const struct transport *transport, int fd);

@@ -23,6 +23,8 @@ struct half {
     bool clocks;          /* reads the clock whenever a message has become whole */
     bool times;           /* gets replies and fills the workbench's latency; clocks */
 
+    bool renews; /* has a descriptor for every message: see engine/dial.h */
+
     /* Bytes of its state under this plan; NULL: none. */
     size_t (*state_size)(const struct plan *plan);
 

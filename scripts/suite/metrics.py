@@ -257,7 +257,9 @@ def sends(ends: list[dict[str, Any] | None]) -> float | None:
 
 def syscalls(run: Run, end: dict[str, Any] | None) -> float | None:
     """All calls on the data path of an end, waits included, per message of the run."""
-    paths = ("write_calls", "read_calls", "wait_calls")
+    paths = ["write_calls", "read_calls", "wait_calls"]
+    if run.workload == "connect":
+        paths.append("connect_calls")
     return quotient(total(*(threads_sum(end, path) for path in paths)), run.messages)
 
 

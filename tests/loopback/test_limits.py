@@ -61,9 +61,9 @@ def test_too_few_open_files_are_refused_with_the_command_that_allows_them(words:
     assert "open files" in line and "prlimit --pid $$ --nofile=" in line
 
 
-def in_namespace(ports: str, *words: str) -> subprocess.CompletedProcess[str]:
+def in_namespace(ports: str, *words: str, before: str = "true") -> subprocess.CompletedProcess[str]:
     """The client in a network of its own that has these local ports."""
-    script = 'ip link set lo up && sysctl -qw net.ipv4.ip_local_port_range="$1" && shift && exec "$@"'
+    script = f'ip link set lo up && sysctl -qw net.ipv4.ip_local_port_range="$1" && {before} && shift && exec "$@"'
     return subprocess.run(["unshare", "-n", "sh", "-c", script, "sh", ports, str(CLIENT), *words],
                           capture_output=True, text=True, timeout=60)
 

@@ -171,7 +171,7 @@ TEST(a_follower_stops_at_the_byte_that_it_was_told)
 {
     OPEN(END_SERVER, "workload=stream", "message=10");
     assert_true(connection.half->wants(&connection) > 0);
-    connection.stop_bytes = 30;
+    connection.stop = 31;
     assert_int_equal(connection.half->arrived(&connection, pattern, 20), 0);
     assert_true(connection.half->wants(&connection) > 0);
     assert_int_equal(connection.half->arrived(&connection, pattern, 10), 0);
@@ -184,7 +184,7 @@ TEST(a_stop_that_was_told_before_the_thread_began_is_kept)
     OPEN(END_SERVER, "workload=stream", "message=10");
     connection_close(&connection);
     memset(&connection, 0, sizeof connection);
-    connection.stop_bytes = 30;
+    connection.stop = 31;
     assert_int_equal(connection_open(&connection, &bench, 0, -1), 0);
     assert_int_equal(connection.half->arrived(&connection, pattern, 30), 0);
     assert_int_equal(connection.half->wants(&connection), 0);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/dial.h"
+
+#include "engine/engine.h"
+#include "transport/congestion.h"
+#include "transport/ports.h"
+#include "transport/sockets.h"
+#include "transport/transport.h"
+
+#include <string.h>
+#include <unistd.h>
+
+void hello_make(uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number)
+{
+    memcpy(hello, token, TOKEN_SIZE);
+    for (size_t i = 0; i < 4; i++)
+        hello[TOKEN_SIZE + i] = (uint8_t)(number >> (24 - 8 * i));
+}
+
+int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t connections)
+{
+    const uint8_t *number = hello + TOKEN_SIZE;
+    uint32_t index =
+        (uint32_t)number[0] << 24 | (uint32_t)number[1] << 16 | (uint32_t)number[2] << 8 | number[3];
+    uint8_t difference = 0;
+
+    for (size_t i = 0; i < TOKEN_SIZE; i++)
+        difference |= hello[i] ^ token[i];
+    return difference || index >= connections ? -1 : (int64_t)index;
+}
+
+/* ---- the driver ---- */
+
+static int make_socket(struct connection *connection, const struct address *target, bool nonblocking)
+{
+    int family = target->storage.ss_family;
+    int fd = nonblocking ? sockets_make_nonblocking(family, SOCK_STREAM) : sockets_make(family, SOCK_STREAM);
+
+    connection->calls.counts.made[CALL_SOCKET]++;
+    return fd < 0 ? -errno : fd;
+}
+
+static int call_connect(struct connection *connection, const struct address *target)
+{
+    const struct sockaddr *address = (const struct sockaddr *)&target->storage;
+
+    connection->calls.counts.made[CALL_CONNECT]++;
+    if (connect(connection->calls.fd, address, target->size) == 0 || errno == EINPROGRESS)
+        return 0;
+    return -errno;
+}
+
+/* What a failed connect means for a person. */
+static int broken(struct dial *dial, struct connection *connection, int result)
+{
+    struct problem *problem = &connection->bench->problem;
+    char text[ADDRESS_MAX];
+
+    address_format(text, dial->target);
+    if (result == -ECANCELED)
+        problem_failure(problem, "the run was ended");
+    else if (result == -EADDRNOTAVAIL)
+        ports_exhausted(text, problem);
+    else
+        problem_failure(problem, "cannot connect to %s: %s", text, strerror(-result));
+    return result;
+}
+
+int dial_out(struct dial *dial, struct connection *connection, bool nonblocking)
+{
+    int fd = make_socket(connection, dial->target, nonblocking), result;
+
+    if (fd < 0)
+        return broken(dial, connection, fd);
+    result = dial->adopt(dial->owner, connection, fd);
+    if (result == 0)
+        result =
+            transport_choose_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
+    if (result == 0)
+        result =
+            transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
+    if (result == 0)
+        result = call_connect(connection, dial->target);
+    connection->greeting_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
+    return result < 0 ? broken(dial, connection, result) : 0;
+}
+
+int dial_greet(const struct dial *dial, struct connection *connection)
+{
+    uint8_t hello[HELLO_SIZE];
+    ssize_t sent;
+
+    hello_make(hello, dial->token, connection->number);
+    while (connection->greeting_left) {
+        sent = calls_send(&connection->calls, hello + HELLO_SIZE - connection->greeting_left,
+                          connection->greeting_left, MSG_MORE);
+        if (sent < 0)
+            return (int)sent;
+        connection->greeting_left -= (uint32_t)sent;
+    }
+    return 0;
+}
+
+/* ---- the follower ---- */
+
+int dial_accept(struct dial *dial, struct call_counts *counts)
+{
+    counts->made[CALL_ACCEPT]++;
+    return sockets_accept(dial->listener);
+}
+
+int dial_take(struct dial *dial, struct connection *connection, int fd)
+{
+    int result = dial->adopt(dial->owner, connection, fd);
+
+    return result < 0 ? result
+                      : transport_prepare_again(dial->plan->transport, dial->plan, connection->end,
+                                                &connection->calls);
+}
+
+/* ---- both ---- */
+
+void dial_hang_up(struct dial *dial, struct connection *connection)
+{
+    connection->calls.counts.made[CALL_CLOSE]++;
+    dial->drop(dial->owner, connection);
+    connection->ended = false;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Descriptors that come and go while an engine runs: a workload that renews them has one for every message.
+ *
+ * A connection then is a slot: it keeps its number, its counts and its place in the content over all the
+ * descriptors that it has had. The driver connects and shows the token of the run and the number of its slot
+ * before its first message; the follower takes who shows it and drops all others. A foreign peer is shown
+ * nothing.
+ */
+#ifndef UNCORK_ENGINE_DIAL_H
+#define UNCORK_ENGINE_DIAL_H
+
+#include "connection/connection.h"
+#include "transport/address.h"
+
+#define TOKEN_SIZE 16u
+#define HELLO_SIZE (TOKEN_SIZE + 4u) /* token, then the number of the connection, big endian */
+
+struct dial {
+    const struct plan *plan;
+    const struct address *target; /* the driver's */
+    const uint8_t *token;
+    int listener;       /* the follower's, does not block; -1 */
+    uint64_t strangers; /* connections that did not show the token */
+
+    /* Whoever may end the run from another thread must know the descriptors: takes a new one over
+     * (-ECANCELED, and it is closed, where the run was ended), lets go of one. */
+    int (*adopt)(void *owner, struct connection *connection, int fd);
+    void (*drop)(void *owner, struct connection *connection);
+    void *owner;
+};
+
+void hello_make(uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number);
+
+/* The number in a hello, or -1 where its token is not that of the run or there is no such connection. Takes
+ * the same time wherever the first difference is. */
+int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t connections);
+
+/* Gives a connection a new descriptor on which connect(2) has been called; one that does not block may still
+ * be under way, and the first call on it will say. 0, or a negative errno value with the problem of the
+ * workbench. */
+int dial_out(struct dial *dial, struct connection *connection, bool nonblocking);
+
+/* Sends what is left of the hello, held back for the message that follows. 0, or a negative errno value. */
+int dial_greet(const struct dial *dial, struct connection *connection);
+
+/* Takes a connection that waits: a descriptor that does not block, or -1 where none does. */
+int dial_accept(struct dial *dial, struct call_counts *counts);
+
+/* Gives the descriptor, which has shown the hello of this connection, to it. 0 or a negative errno value. */
+int dial_take(struct dial *dial, struct connection *connection, int fd);
+
+/* Closes the descriptor. */
+void dial_hang_up(struct dial *dial, struct connection *connection);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "workload/exchange.h"
+
+#include "base/clock.h"
+#include "workload/schedule.h"
+
+/* The client: up to `depth` requests under way. */
+struct asking {
+    struct schedule schedule; /* of an open loop */
+    uint64_t begun, answered; /* requests since the beginning */
+    uint64_t mask;
+    struct asked {
+        uint64_t intended_ns, sent_ns;
+    } under_way[]; /* ring of mask + 1, at least depth */
+};
+
+static uint64_t asking_slots(const struct plan *plan)
+{
+    uint64_t slots = 1;
+
+    while (slots < plan->depth)
+        slots *= 2;
+    return slots;
+}
+
+size_t asking_size(const struct plan *plan)
+{
+    return sizeof(struct asking) + asking_slots(plan) * sizeof(struct asked);
+}
+
+void asking_begin(struct connection *connection)
+{
+    struct asking *asking = connection->half_state;
+
+    asking->mask = asking_slots(connection->plan) - 1;
+    if (connection->bench->paced)
+        schedule_begin(&asking->schedule, connection->plan, connection->number, connection->bench->start_ns);
+}
+
+/* In a closed loop a request is due when the one before it was answered: at the last look at the clock. */
+static void note_closed(struct workbench *bench, struct asked *asked)
+{
+    asked->intended_ns = asked->sent_ns = bench->now_ns;
+}
+
+static void note_paced(struct workbench *bench, struct asked *asked, struct schedule *schedule)
+{
+    asked->intended_ns = schedule->due_ns;
+    asked->sent_ns = bench->now_ns = clock_now_ns();
+    histogram_record(&bench->late_start, asked->sent_ns - asked->intended_ns);
+    bench->due++;
+    schedule_advance(schedule);
+}
+
+static bool is_due(const struct connection *connection, const struct asking *asking)
+{
+    return asking->begun - asking->answered < connection->plan->depth &&
+           (!connection->bench->paced || asking->schedule.due_ns <= connection->bench->now_ns);
+}
+
+void asking_fill(struct connection *connection)
+{
+    struct asking *asking = connection->half_state;
+    struct workbench *bench = connection->bench;
+    uint64_t room = connection_room(connection), count = 0;
+
+    while (count < room && is_due(connection, asking) && connection_may_begin(connection, false)) {
+        struct asked *asked = &asking->under_way[asking->begun++ & asking->mask];
+
+        if (bench->paced)
+            note_paced(bench, asked, &asking->schedule);
+        else
+            note_closed(bench, asked);
+        count++;
+    }
+    if (count)
+        connection_append(connection, count);
+}
+
+size_t asking_wants(const struct connection *connection)
+{
+    const struct asking *asking = connection->half_state;
+
+    return (asking->begun - asking->answered) * connection->incoming->bytes - connection->arrivals.partial;
+}
+
+static void note_replies(struct workbench *bench, struct asking *asking, uint64_t count)
+{
+    while (count--) {
+        const struct asked *asked = &asking->under_way[asking->answered++ & asking->mask];
+
+        histogram_record(&bench->latency, bench->now_ns - asked->intended_ns);
+        if (bench->paced)
+            histogram_record(&bench->service, bench->now_ns - asked->sent_ns);
+    }
+    samples_reached(&bench->samples, bench->now_ns);
+}
+
+int asking_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    size_t wanted = asking_wants(connection);
+    int64_t whole;
+
+    if (size > wanted) {
+        problem_failure(&connection->bench->problem, "%zu bytes came of replies of which %zu were due", size,
+                        wanted);
+        return -EBADMSG;
+    }
+    whole = connection_receive(connection, data, size);
+    if (whole < 0)
+        return (int)whole;
+    if (whole)
+        note_replies(connection->bench, connection->half_state, (uint64_t)whole);
+    return 0;
+}
+
+uint64_t asking_next(const struct connection *connection)
+{
+    const struct asking *asking = connection->half_state;
+
+    if (asking->begun - asking->answered == connection->plan->depth || !connection_goes_on(connection))
+        return NEVER;
+    if (!connection->bench->paced)
+        return connection->bench->now_ns;
+    return asking->schedule.due_ns < connection->bench->deadline_ns ? asking->schedule.due_ns : NEVER;
+}
+
+uint64_t asking_missed(const struct connection *connection)
+{
+    const struct asking *asking = connection->half_state;
+    uint64_t deadline_ns = connection->bench->deadline_ns;
+
+    return deadline_ns == UINT64_MAX ? 0 : schedule_count_until(&asking->schedule, deadline_ns);
+}
+
+/* The server: a reply for every whole request. */
+struct answering {
+    uint64_t owed; /* replies that are not in the queue yet */
+};
+
+size_t answering_size(const struct plan *plan)
+{
+    (void)plan;
+    return sizeof(struct answering);
+}
+
+static void burn(uint64_t ns)
+{
+    uint64_t until = clock_now_ns() + ns;
+
+    while (clock_now_ns() < until)
+        ;
+}
+
+void answering_fill(struct connection *connection)
+{
+    struct answering *answering = connection->half_state;
+    uint64_t room = connection_room(connection);
+    uint64_t count = answering->owed < room ? answering->owed : room;
+
+    if (!count)
+        return;
+    if (connection->plan->spin_ns)
+        burn(count * connection->plan->spin_ns);
+    connection_append(connection, count);
+    answering->owed -= count;
+}
+
+size_t answering_wants(const struct connection *connection)
+{
+    return connection->ended || connection_at_stop(connection) ? 0 : connection->bench->chunk_size;
+}
+
+int answering_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    struct answering *answering = connection->half_state;
+    int64_t whole = connection_receive(connection, data, size);
+
+    if (whole < 0)
+        return (int)whole;
+    answering->owed += (uint64_t)whole;
+    return 0;
+}
+
+enum role exchange_role(const struct plan *plan, enum end end)
+{
+    (void)plan;
+    return end == END_CLIENT ? ROLE_DRIVER : ROLE_FOLLOWER;
+}

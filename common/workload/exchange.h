@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests and replies, as the workloads that are made of them share them: the functions of a half
+ * (workload.h) that asks, and of one that answers each whole request with a reply.
+ */
+#ifndef UNCORK_WORKLOAD_EXCHANGE_H
+#define UNCORK_WORKLOAD_EXCHANGE_H
+
+#include "workload/workload.h"
+
+size_t asking_size(const struct plan *plan);
+void asking_begin(struct connection *connection);
+void asking_fill(struct connection *connection);
+size_t asking_wants(const struct connection *connection);
+int asking_arrived(struct connection *connection, const uint8_t *data, size_t size);
+uint64_t asking_next(const struct connection *connection);
+uint64_t asking_missed(const struct connection *connection);
+
+size_t answering_size(const struct plan *plan);
+void answering_fill(struct connection *connection);
+size_t answering_wants(const struct connection *connection);
+int answering_arrived(struct connection *connection, const uint8_t *data, size_t size);
+
+/* The client asks, the server answers. */
+enum role exchange_role(const struct plan *plan, enum end end);
+
+#define ASKING                                                                                               \
+    .sends = true, .receives = true, .clocks = true, .times = true, .state_size = asking_size,               \
+    .begin = asking_begin, .fill = asking_fill, .wants = asking_wants, .arrived = asking_arrived,            \
+    .next = asking_next, .missed = asking_missed
+
+#define ANSWERING                                                                                            \
+    .sends = true, .receives = true, .state_size = answering_size, .fill = answering_fill,                   \
+    .wants = answering_wants, .arrived = answering_arrived
+
+#endif

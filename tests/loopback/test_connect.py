@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""workload=connect: a connection for every request."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from control import Channel, plan_send
+from foreign import foreign_names, foreign_started
+from programs import CLIENT, batch_run, client_json, client_start, record_sum, server_started, strace_trouble
+from test_limits import NAMESPACE_TROUBLE, in_namespace
+
+VERSION = client_json("--list=json")[0]["uncork"]
+SHAPES = ["message=64", "message=15x2 write=cork reply=2", "message=16+4K write=writev reply=16+4K reply_write=writev",
+          "message=100K write=coalesce reply=300K", "message=32/2x4K write=more"]
+
+
+@pytest.mark.parametrize("setting", ["", "connections=5", "client.engine=poll", "connections=4 client.engine=block",
+                                     "transport=unix connections=3", "connections=7 rate=2000 arrival=poisson"])
+def test_every_connection_carries_one_request_and_its_reply_whole(setting: str) -> None:
+    lines = [f"workload=connect {shape} {setting} messages=40 verify=on warmup={warmup} place=free"
+             for shape in SHAPES for warmup in ("0s", "5ms")
+             if "transport=unix" not in setting or ("cork" not in shape and "more" not in shape)]
+    for text, record in zip(lines, batch_run(lines), strict=True):
+        assert record["status"] == "ok", f"{text}: {record['reason']}"
+        client, server = record["client"], record["server"]
+        assert record_sum(client, "messages_sent") == record_sum(server, "messages_received") == 40, text
+        assert record_sum(client, "bytes_received") == record_sum(server, "bytes_sent") == 40 * server["message_bytes"], text
+        calls = [thread["calls"] for thread in client["threads"]]
+        assert all(sum(each.get(kind, 0) for each in calls) == 40 for kind in ("socket", "connect", "close")), text
+        assert server["strangers"] == 0
+
+
+def test_a_connection_costs_the_calls_that_are_counted() -> None:
+    (record,) = batch_run(["workload=connect messages=50 warmup=0s place=free"])
+    (thread,) = record["client"]["threads"]
+    # the token, then the message; congestion control and TCP_NODELAY
+    assert thread["calls"] == {"socket": 50, "setsockopt": 100, "connect": 50, "sendto": 100, "recvfrom": 50, "close": 50}
+    assert (thread["connect_calls"], thread["write_calls"], thread["read_calls"]) == (250, 100, 50)
+
+
+@pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
+@pytest.mark.parametrize("engine", ["block", "poll"])
+def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str, tmp_path: Path) -> None:
+    kinds = ("socket", "setsockopt", "connect", "sendto", "recvfrom", "close")
+    seen, counted = [], []
+    for messages in (20, 60):
+        with server_started() as server:
+            done = subprocess.run(
+                ["strace", "-f", "-c", "-o", str(tmp_path / "summary"), "-e", f"trace={','.join(kinds)}", str(CLIENT),
+                 "--json", f"server={server.address}", "workload=connect", f"messages={messages}", "warmup=0s",
+                 "place=free", f"client.engine={engine}"],
+                capture_output=True, text=True, timeout=60, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+        assert done.returncode == 0, done.stderr
+        rows = re.findall(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)\s.*?(\w+)$", (tmp_path / "summary").read_text(), re.MULTILINE)
+        seen.append({name: int(count) for count, name in rows})
+        counted.append(json.loads(done.stdout)["client"]["threads"][0]["calls"])
+    for kind in kinds:
+        assert seen[1][kind] - seen[0][kind] == counted[1][kind] - counted[0][kind], kind
+
+
+@pytest.mark.parametrize("name", foreign_names("echo"))
+def test_a_foreign_peer_gets_no_token(name: str) -> None:
+    with foreign_started(name) as port:
+        for engine in ("block", "poll"):
+            (record,) = batch_run([f"workload=connect peer=127.0.0.1:{port} control=none verify=on message=16+100 "
+                                   f"messages=20 engine={engine} place=free warmup=0s"])
+            assert record["status"] == "ok", record.get("reason")
+            assert record_sum(record["client"], "bytes_received") == 20 * 116
+            assert record_sum(record["client"], "write_calls") == 40  # two fragments each
+
+
+def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody() -> None:
+    with server_started() as server:
+        channel = Channel(server.address)
+        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1")
+        assert ready["type"] == "ready"
+        host, _, port = ready["address"].rpartition(":")
+        for said in (b"GET / HTTP/1.0\r\n\r\n" * 3, bytes.fromhex(ready["token"]) + b"\0\0\0\7", b"short"):
+            with socket.create_connection((host, int(port)), timeout=5) as stranger:
+                stranger.sendall(said)
+                stranger.shutdown(socket.SHUT_WR)
+                stranger.settimeout(5)
+                try:
+                    assert stranger.recv(10) == b""
+                except ConnectionResetError:
+                    pass
+        channel.close()
+        (record,) = batch_run([f"server={server.address} workload=connect messages=20 place=free"])
+        assert record["status"] == "ok"
+
+
+@pytest.mark.parametrize("victim", ["server", "client"])
+def test_whoever_dies_leaves_no_session_behind(victim: str) -> None:
+    with server_started() as server:
+        client = client_start(f"server={server.address}", "workload=connect", "duration=30s", "connections=3", "place=free")
+        time.sleep(0.7)
+        began = time.monotonic()
+        if victim == "server":
+            os.kill(server.pid, signal.SIGKILL)
+            _, err = client.communicate(timeout=20)
+            assert client.returncode == 1 and len(err.splitlines()) == 1
+            assert time.monotonic() - began < 8
+        else:
+            client.kill()
+            client.communicate()
+            (record,) = batch_run([f"server={server.address} workload=connect messages=20 place=free"])
+            assert record["status"] == "ok"
+
+
+@pytest.mark.skipif(NAMESPACE_TROUBLE is not None, reason=str(NAMESPACE_TROUBLE))
+def test_ports_that_wait_for_closed_connections_are_no_mystery() -> None:
+    done = in_namespace("40000 40050", "workload=connect", "messages=500", "place=free",
+                        before="sysctl -qw net.ipv4.tcp_tw_reuse=0")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert re.search(r"no local port of 40000 to 40050 is free, and \d+ closed connections are in TIME_WAIT", line)
+    assert "sysctl -w net.ipv4.tcp_tw_reuse=1" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["server.engine=block"], "does not take the next"),
+        (["server.threads=2", "connections=4"], "one thread takes all connections"),
+        (["write=uv"], "keeps its descriptor"),
+        (["transport=null"], "transport=null"),
+    ],
+)
+def test_what_connections_that_come_and_go_do_not_allow_has_its_reason(words: list[str], named: str) -> None:
+    (record,) = batch_run([" ".join(["workload=connect", "messages=5", "place=free", *words])])
+    assert record["status"] == "unsupported"
+    assert named in record["reason"]
