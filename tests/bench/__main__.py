@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""`tests/bench/run [CONTEST...] [word=value...]`: runs the contests and prints their ratios.
+
+Exit status: 0 also where a budget is not reached, for it is a benchmark and no test; 1 where
+nothing can be run; 2 for words that are wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+from bench import ours
+from bench.contenders import CONTENDERS
+from bench.contenders.contender import Broken
+from bench.contests import CONTESTS, Contest
+from bench.loopback import congestion_probe, namespace_enter
+from bench.result import rows_lines, rows_make
+from bench.rounds import Sample, Setting, entries_make, rounds_run
+from suite.client import Client, build_digest, client_facts, client_list, client_open
+from suite.errors import UncorkError, UsageError, nearest_hint
+from suite.heading import host_text
+from suite.layout import labelled_lines
+from suite.schedule import seed_draw
+from suite.stats import ROUNDS_NEEDED
+
+SCHEMA = 1
+WIDTH = 100
+LEGEND = (
+    ("ratio", "uncork by other, paired round by round (Hodges-Lehmann), 95 % interval (signed "
+              "ranks); of a figure without a ratio: the median and its interval"),
+    ("A/A", "the floor ran twice in every round: so far it differs from itself"),
+    ("budget", "reached or not reached where the whole interval lies on one side"),
+)
+TIME_UNITS = {"ms": 1e-3, "s": 1.0}  # the longer spelling first
+
+
+@dataclass(frozen=True)
+class Options:
+    """What stood in the shell."""
+
+    contests: dict[str, Contest]
+    rounds: int
+    seed: int
+    seconds: float
+    warmup: float
+    keep: Path | None
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but an error is one line like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError instead of printing the usage and leaving."""
+        raise UsageError(f"{message} (see tests/bench/run --help)")
+
+
+def count_parse(word: str, text: str, minimum: int) -> int:
+    """A whole number of at least minimum."""
+    if not text.isascii() or not text.isdigit() or not minimum <= int(text) <= 2**53:
+        raise UsageError(f"{word}={text}: write a whole number from {minimum}")
+    return int(text)
+
+
+def seconds_parse(word: str, text: str, minimum: float) -> float:
+    """1s, 0.5s or 50ms, in seconds."""
+    for unit, factor in TIME_UNITS.items():
+        number = text.removesuffix(unit)
+        if number != text and number.replace(".", "", 1).isdigit() and number.isascii():
+            seconds = float(number) * factor
+            if minimum <= seconds <= 3600:
+                return seconds
+    raise UsageError(f"{word}={text}: write a time like 1s or 200ms, at least {minimum * 1e3:g}ms")
+
+
+def options_parse(arguments: Sequence[str]) -> Options | None:
+    """The options; None after --list."""
+    parser = Parser(prog="tests/bench/run", allow_abbrev=False, description=(
+        "uncork against bare loops and other tools, interleaved in one run; words: rounds=10, "
+        "duration=1s, warmup=200ms, seed=N"))
+    parser.add_argument("words", nargs="*", metavar="CONTEST | WORD=VALUE",
+                        help="which contests (default: all of --list), and words")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"rounds={ROUNDS_NEEDED} duration=300ms warmup=100ms; words override")
+    parser.add_argument("--json", metavar="FILE", type=Path, dest="keep",
+                        help="keeps the figures of every run, one JSON object a line")
+    parser.add_argument("--list", action="store_true", help="the contests and who is installed")
+    given = parser.parse_intermixed_args(arguments)
+    if given.list:
+        return None
+    words = {"rounds": "10", "duration": "1s", "warmup": "200ms", "seed": str(seed_draw())}
+    if given.quick:
+        words |= {"rounds": str(ROUNDS_NEEDED), "duration": "300ms", "warmup": "100ms"}
+    words |= words_split([word for word in given.words if "=" in word], words)
+    names = [word for word in given.words if "=" not in word]
+    for name in names:
+        if name not in CONTESTS:
+            raise UsageError(f'no contest "{name}"{nearest_hint(name, CONTESTS)}')
+    return Options({name: CONTESTS[name] for name in CONTESTS if not names or name in names},
+                   count_parse("rounds", words["rounds"], 1), count_parse("seed", words["seed"], 0),
+                   seconds_parse("duration", words["duration"], 0.01),
+                   seconds_parse("warmup", words["warmup"], 0.0), given.keep)
+
+
+def words_split(given: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
+    """key=value; a key that is unknown or comes twice is refused."""
+    words: dict[str, str] = {}
+    for word in given:
+        key, value = word.split("=", 1)
+        if key not in known:
+            raise UsageError(f'no word "{key}"{nearest_hint(key, known)}')
+        if key in words:
+            raise UsageError(f"{key} is given twice")
+        words[key] = value
+    return words
+
+
+def contests_list() -> None:
+    """What --list prints."""
+    print("contests")
+    print("\n".join(labelled_lines([(c.name, f"{c.says} ({c.words})") for c in CONTESTS.values()],
+                                   WIDTH, "  ")))
+    print("contenders")
+    print("\n".join(labelled_lines([(c.name, c.missing() or "there") for c in CONTENDERS.values()],
+                                   WIDTH, "  ")))
+
+
+def cpus_find(client: Client, contests: Mapping[str, Contest]) -> dict[str, tuple[int, int] | str]:
+    """The CPUs of every place, or why there are none."""
+    cpus: dict[str, tuple[int, int] | str] = {}
+    for place in dict.fromkeys(place for c in contests.values() for place in c.places):
+        try:
+            cpus[place] = ours.cpus_ask(client, place)
+        except Broken as broken:
+            cpus[place] = str(broken)
+    return cpus
+
+
+def header_pairs(options: Options, setting: Setting, network: str) -> list[tuple[str, str]]:
+    """What must be known before a figure is read."""
+    client = setting.client
+    places = [f"{place}: client on CPU {cpus[0]}, server on CPU {cpus[1]}"
+              if isinstance(cpus, tuple) else f"{place}: {cpus}"
+              for place, cpus in setting.cpus.items()]
+    revision = client_list(client).revision
+    return [
+        ("machine", host_text(client_facts(client, [])["client"])),
+        ("uncork", f"{revision}, binaries {build_digest(client)}"),
+        ("network", f"{network}; TCP connects with {setting.congestion}"),
+        ("place", "; ".join(places)),
+        ("rounds", f"{options.rounds}, every run once in each, in fresh random order, "
+                   f"seed {options.seed}; {options.seconds:g} s after {options.warmup:g} s"),
+        ("load", f"{load_text()} before"),
+    ]
+
+
+def load_text() -> str:
+    """What else this machine does: runnable threads, averaged over 1 and 5 minutes."""
+    one, five, _ = os.getloadavg()
+    return f"{one:.2f} {five:.2f}"
+
+
+def begins_teller(options: Options) -> Callable[[int], None]:
+    """Says on standard error which round begins, and how long the rest takes."""
+    began = time.monotonic()
+
+    def begins(number: int) -> None:
+        done = number - 1
+        left = (time.monotonic() - began) / done * (options.rounds - done) if done else 0
+        about = f", about {left // 60:.0f}:{left % 60:02.0f} left" if done else ""
+        print(f"uncork: round {number} of {options.rounds}{about}", file=sys.stderr)
+
+    return begins
+
+
+def line_keep(file: TextIO | None, document: Mapping[str, Any]) -> None:
+    """One line, there whatever comes next."""
+    if file is not None:
+        print(json.dumps(document), file=file, flush=True)
+
+
+def bench_run(options: Options, network: str) -> None:
+    """The whole run: header, rounds, table."""
+    client = client_open()
+    for contender in CONTENDERS.values():
+        contender.prepare()
+    setting = Setting(client, options.seconds, options.warmup, cpus_find(client, options.contests),
+                      congestion_probe())
+    pairs = header_pairs(options, setting, network)
+    print("\n".join(labelled_lines(pairs, WIDTH)), flush=True)
+    samples: list[Sample] = []
+    keep = options.keep.open("w") if options.keep else None
+    line_keep(keep, {"bench": SCHEMA, **dict(pairs)})
+    for sample in rounds_run(setting, options.contests, entries_make([*options.contests.values()]),
+                             options.rounds, options.seed, begins_teller(options)):
+        samples.append(sample)
+        line_keep(keep, sample.document())
+    print("\n".join(labelled_lines([("load".ljust(7), f"{load_text()} after")], WIDTH)))
+    print()
+    print("\n".join(rows_lines(rows_make(options.contests, samples))))
+    print("\n" + "\n".join(labelled_lines(LEGEND, WIDTH)))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status."""
+    try:
+        options = options_parse(arguments)
+        if options is None:
+            contests_list()
+            return 0
+        bench_run(options, namespace_enter(arguments))
+        return 0
+    except UncorkError as error:
+        print(f"uncork: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        print("uncork: interrupted", file=sys.stderr)
+        return 130
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"uncork: {where}{error.strerror or error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""The contests: what is measured, against whom, and what must be reached. The one list of them.
+
+A contest is a row of CONTESTS; its words are those of `uncork-client`, and the contenders take
+their sizes from the same words. No reach and no limit: for information.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TOGETHER = "together"
+APART = "apart"
+
+
+@dataclass(frozen=True)
+class Against:
+    """A ratio: the contest's metric of uncork by that of the contender; at least `reach`."""
+
+    contender: str
+    reach: float | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A metric of uncork alone (scripts/suite/metrics.py); at most `limit`."""
+
+    metric: str
+    limit: float | None = None
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One row: the same work for uncork and all contenders, in each of the places."""
+
+    name: str
+    says: str
+    words: str
+    metric: str
+    against: tuple[Against, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    places: tuple[str, ...] = (TOGETHER, APART)
+
+    @property
+    def load(self) -> dict[str, str]:
+        """The words by key."""
+        return dict(word.split("=", 1) for word in self.words.split())
+
+
+RATE, BANDWIDTH, TIME = "messages_per_second", "bandwidth", "time_per_message"
+
+CONTESTS = {contest.name: contest for contest in (
+    Contest("request", "request and reply of 1 byte, 1 connection",
+            "workload=request message=1 reply=1", RATE,
+            (Against("floor", 0.97), Against("netperf", 1.0))),
+    Contest("request-14", "the same with 14 bytes, the least that sockperf sends",
+            "workload=request message=14 reply=14", RATE, (Against("sockperf"),)),
+    Contest("stream-64", "stream of 64-byte messages, received in 64 KiB",
+            "workload=stream message=64 chunk=64K", BANDWIDTH, (Against("floor", 0.95),)),
+    Contest("stream-64-64", "stream of 64-byte messages, received in 64 bytes, as iperf3 does",
+            "workload=stream message=64 chunk=64", BANDWIDTH,
+            (Against("floor", 0.95), Against("iperf3", 1.2))),
+    Contest("stream-64K", "stream of 64 KiB, received in 64 KiB",
+            "workload=stream message=64K chunk=64K", BANDWIDTH,
+            (Against("floor", 0.97), Against("iperf3", 1.0))),
+    Contest("request-1000", "request and reply of 1 byte, 1000 connections, a thread a side",
+            "workload=request message=1 reply=1 engine=poll connections=1000", RATE,
+            (Against("neper", 1.2),)),
+    Contest("calls-64", "calls per request, poll engine, 64 connections",
+            "workload=request message=1 reply=1 engine=poll connections=64", RATE,
+            figures=(Figure("syscalls_per_message", 2.1),
+                     Figure("server_syscalls_per_message", 2.1)), places=(TOGETHER,)),
+    Contest("null-request", "the harness alone: calls that return at once, request and reply",
+            "transport=null workload=request message=1 reply=1", TIME,
+            figures=(Figure(TIME),), places=(TOGETHER,)),
+    Contest("null-stream", "the harness alone: calls that return at once, stream",
+            "transport=null workload=stream message=64", TIME,
+            figures=(Figure(TIME),), places=(TOGETHER,)),
+)}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The floor under uncork: the same work in loops as bare as blocking calls allow. Two processes, each pinned
+ * to its CPU, one connection, TCP_NODELAY, congestion control pinned on both ends. No histogram, no counts
+ * but the one that is printed, a look at the clock every LOOK messages.
+ *
+ * The measured interval is that of uncork: in `request` the driver's, from its first send to its last reply;
+ * in `stream` the receiver's, from the first arrival after a drained warm-up to the end of the stream.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK 64u
+#define NS_PER_MS UINT64_C(1000000)
+#define SIZE_LIMIT (UINT64_C(1) << 30)
+
+struct plan {
+    bool stream;
+    size_t message, reply, chunk;
+    int client_cpu, server_cpu;
+    const char *congestion;
+    uint64_t warmup_ns, duration_ns;
+};
+
+/* What both processes see. The server's figures count once it has ended. */
+struct shared {
+    _Atomic uint64_t mark; /* stream: at how many bytes the warm-up will have ended */
+    uint64_t first_bytes, bytes, begun_ns, ended_ns;
+};
+
+struct result {
+    uint64_t messages, bytes, elapsed_ns;
+};
+
+_Noreturn static void die(const char *what)
+{
+    fprintf(stderr, "floor: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+_Noreturn static void die_ended(void)
+{
+    fprintf(stderr, "floor: the other end closed its connection\n");
+    exit(1);
+}
+
+static uint64_t clock_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void *buffer_make(size_t size)
+{
+    void *buffer = malloc(size);
+
+    if (!buffer)
+        die("malloc");
+    return memset(buffer, 0, size); /* makes the pages present */
+}
+
+static void pin(int cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)cpu, &set);
+    if (sched_setaffinity(0, sizeof set, &set) < 0)
+        die("sched_setaffinity");
+}
+
+/* ---- the calls ---- */
+
+static inline void send_all(int fd, const char *data, size_t size)
+{
+    while (size) {
+        ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
+
+        if (sent < 0)
+            die("send");
+        data += sent;
+        size -= (size_t)sent;
+    }
+}
+
+/* false: the other end has ended its stream, before the first of these bytes. */
+static inline bool recv_all(int fd, char *data, size_t size)
+{
+    for (size_t left = size; left;) {
+        ssize_t got = recv(fd, data, left, 0);
+
+        if (got < 0)
+            die("recv");
+        if (got == 0 && left == size)
+            return false;
+        if (got == 0)
+            die_ended();
+        left -= (size_t)got;
+    }
+    return true;
+}
+
+static inline size_t recv_some(int fd, char *data, size_t size)
+{
+    ssize_t got = recv(fd, data, size, 0);
+
+    if (got < 0)
+        die("recv");
+    return (size_t)got;
+}
+
+/* ---- request ---- */
+
+static uint64_t ask_until(int fd, const struct plan *plan, char *message, char *reply, uint64_t deadline_ns,
+                          uint64_t *now_ns)
+{
+    uint64_t messages = 0;
+
+    do {
+        for (unsigned i = 0; i < LOOK; i++) {
+            send_all(fd, message, plan->message);
+            if (!recv_all(fd, reply, plan->reply))
+                die_ended();
+        }
+        messages += LOOK;
+    } while ((*now_ns = clock_now_ns()) < deadline_ns);
+    return messages;
+}
+
+static struct result ask(int fd, const struct plan *plan)
+{
+    char *message = buffer_make(plan->message), *reply = buffer_make(plan->reply);
+    struct result result = {0};
+    uint64_t begun_ns, ended_ns;
+
+    ask_until(fd, plan, message, reply, clock_now_ns() + plan->warmup_ns, &ended_ns);
+    begun_ns = clock_now_ns();
+    result.messages = ask_until(fd, plan, message, reply, begun_ns + plan->duration_ns, &ended_ns);
+    result.elapsed_ns = ended_ns - begun_ns;
+    result.bytes = result.messages * plan->message;
+    return result;
+}
+
+static void answer(int fd, const struct plan *plan)
+{
+    char *message = buffer_make(plan->message), *reply = buffer_make(plan->reply);
+
+    while (recv_all(fd, message, plan->message))
+        send_all(fd, reply, plan->reply);
+}
+
+/* ---- stream ---- */
+
+static uint64_t send_until(int fd, const struct plan *plan, const char *message, uint64_t deadline_ns)
+{
+    uint64_t messages = 0;
+
+    do {
+        for (unsigned i = 0; i < LOOK; i++)
+            send_all(fd, message, plan->message);
+        messages += LOOK;
+    } while (clock_now_ns() < deadline_ns);
+    return messages;
+}
+
+/* The mark stands before the message that reaches it is sent, so the receiver, awake, cannot miss it. */
+static void stream_out(int fd, const struct plan *plan, struct shared *shared, int drained)
+{
+    const char *message = buffer_make(plan->message);
+    uint64_t sent = send_until(fd, plan, message, clock_now_ns() + plan->warmup_ns);
+    char byte;
+
+    atomic_store(&shared->mark, (sent + 1) * plan->message);
+    send_all(fd, message, plan->message);
+    if (read(drained, &byte, 1) != 1)
+        die_ended();
+    send_until(fd, plan, message, clock_now_ns() + plan->duration_ns);
+}
+
+static void stream_in(int fd, const struct plan *plan, struct shared *shared, int drained)
+{
+    char *chunk = buffer_make(plan->chunk);
+    uint64_t bytes = 0;
+    size_t got;
+
+    while (bytes < atomic_load_explicit(&shared->mark, memory_order_acquire)) {
+        got = recv_some(fd, chunk, plan->chunk);
+        if (!got)
+            die_ended();
+        bytes += got;
+    }
+    if (write(drained, "", 1) != 1)
+        die("write");
+    bytes = shared->first_bytes = recv_some(fd, chunk, plan->chunk);
+    shared->begun_ns = clock_now_ns();
+    while ((got = recv_some(fd, chunk, plan->chunk)))
+        bytes += got;
+    shared->ended_ns = clock_now_ns();
+    shared->bytes = bytes;
+}
+
+/* ---- two ends ---- */
+
+static void options_set(int fd, const struct plan *plan)
+{
+    const int on = 1;
+
+    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
+        die("TCP_NODELAY");
+    if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plan->congestion, (socklen_t)strlen(plan->congestion)) <
+        0)
+        die("TCP_CONGESTION");
+}
+
+static int listener_open(const struct plan *plan, struct sockaddr_in *address)
+{
+    socklen_t size = sizeof *address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (fd < 0)
+        die("socket");
+    options_set(fd, plan);
+    if (bind(fd, (struct sockaddr *)address, sizeof *address) < 0 || listen(fd, 1) < 0 ||
+        getsockname(fd, (struct sockaddr *)address, &size) < 0)
+        die("listen");
+    return fd;
+}
+
+_Noreturn static void server_main(const struct plan *plan, int listener, struct shared *shared, int drained)
+{
+    int fd;
+
+    pin(plan->server_cpu);
+    fd = accept(listener, NULL, NULL);
+    if (fd < 0)
+        die("accept");
+    options_set(fd, plan);
+    if (plan->stream)
+        stream_in(fd, plan, shared, drained);
+    else
+        answer(fd, plan);
+    _exit(0);
+}
+
+static int connection_open(const struct plan *plan, const struct sockaddr_in *address)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    if (fd < 0)
+        die("socket");
+    options_set(fd, plan);
+    if (connect(fd, (const struct sockaddr *)address, sizeof *address) < 0)
+        die("connect");
+    return fd;
+}
+
+static void result_print(const struct result *result, int fd)
+{
+    char congestion[17] = "";
+    socklen_t size = sizeof congestion - 1;
+
+    if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, congestion, &size) < 0)
+        die("TCP_CONGESTION");
+    printf("{\"messages\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"elapsed_ns\": %" PRIu64
+           ", \"congestion\": \"%s\"}\n",
+           result->messages, result->bytes, result->elapsed_ns, congestion);
+}
+
+static void run(const struct plan *plan)
+{
+    struct shared *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct result result = {0};
+    struct sockaddr_in address;
+    int listener, drained[2], fd, status;
+    pid_t server;
+
+    if (shared == MAP_FAILED || pipe(drained) < 0)
+        die("mmap, pipe");
+    atomic_store(&shared->mark, UINT64_MAX);
+    listener = listener_open(plan, &address);
+    server = fork();
+    if (server < 0)
+        die("fork");
+    if (server == 0) {
+        close(drained[0]);
+        server_main(plan, listener, shared, drained[1]);
+    }
+    close(drained[1]);
+    close(listener);
+    pin(plan->client_cpu);
+    fd = connection_open(plan, &address);
+    if (plan->stream)
+        stream_out(fd, plan, shared, drained[0]);
+    else
+        result = ask(fd, plan);
+    shutdown(fd, SHUT_WR);
+    if (waitpid(server, &status, 0) < 0 || status != 0)
+        die_ended();
+    if (plan->stream) {
+        result.bytes = shared->bytes - shared->first_bytes;
+        result.messages = result.bytes / plan->message;
+        result.elapsed_ns = shared->ended_ns - shared->begun_ns;
+    }
+    result_print(&result, fd);
+}
+
+/* ---- words ---- */
+
+_Noreturn static void usage(void)
+{
+    fprintf(stderr,
+            "usage: floor request|stream MESSAGE REPLY CHUNK CLIENT_CPU SERVER_CPU CONGESTION WARMUP_MS "
+            "DURATION_MS (sizes in bytes)\n");
+    exit(2);
+}
+
+static uint64_t number(const char *text, uint64_t minimum, uint64_t maximum)
+{
+    char *end;
+    unsigned long long value;
+
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (errno || end == text || *end || *text == '-' || value < minimum || value > maximum)
+        usage();
+    return value;
+}
+
+int main(int argc, char **argv)
+{
+    struct plan plan;
+
+    if (argc != 10 || (strcmp(argv[1], "request") != 0 && strcmp(argv[1], "stream") != 0))
+        usage();
+    plan = (struct plan){
+        .stream = strcmp(argv[1], "stream") == 0,
+        .message = number(argv[2], 1, SIZE_LIMIT),
+        .reply = number(argv[3], 1, SIZE_LIMIT),
+        .chunk = number(argv[4], 1, SIZE_LIMIT),
+        .client_cpu = (int)number(argv[5], 0, CPU_SETSIZE - 1),
+        .server_cpu = (int)number(argv[6], 0, CPU_SETSIZE - 1),
+        .congestion = argv[7],
+        .warmup_ns = number(argv[8], 0, 3600000) * NS_PER_MS,
+        .duration_ns = number(argv[9], 1, 3600000) * NS_PER_MS,
+    };
+    run(&plan);
+    return 0;
+}

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""From samples to rows: medians, ratios with intervals, and what they say of a budget. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bench.contests import Against, Contest, Figure
+from bench.rounds import FLOOR, FLOOR_AGAIN, OURS, Sample
+from suite.layout import Column, Group, Item, table_lines
+from suite.metrics import METRICS
+from suite.stats import ROUNDS_NEEDED, Interval, median, median_interval, ratio_estimate
+from suite.units import number_text, scale_choose, value_text
+
+AGAIN = f"{FLOOR} / {FLOOR}"
+UNDECIDED_FEW = f"undecided: fewer than {ROUNDS_NEEDED} rounds"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; texts are empty where there is nothing to say."""
+
+    contest: str
+    place: str
+    against: str
+    ours: str = ""
+    other: str = ""
+    ratio: str = ""
+    interval: str = ""
+    budget: str = ""
+    verdict: str = ""
+    notes: tuple[str, ...] = ()  # why runs failed
+
+
+def verdict_text(interval: Interval | None, low: float | None, high: float | None) -> str:
+    """Whether a figure is at least low or at most high, by its interval; empty without a budget."""
+    if low is None and high is None:
+        return ""
+    if interval is None or interval.level is None:
+        return UNDECIDED_FEW
+    if low is not None:
+        inside, outside = interval.low >= low, interval.high < low
+    else:
+        inside, outside = interval.high <= high, interval.low > high
+    return "reached" if inside else "not reached" if outside else "undecided"
+
+
+def interval_text(interval: Interval | None, text: Callable[[float], str]) -> str:
+    """0.961..0.972; where it is only the range of few values, in brackets."""
+    if interval is None:
+        return ""
+    ends = f"{text(interval.low)}..{text(interval.high)}"
+    return ends if interval.level is not None else f"({ends})"
+
+
+class Figures:
+    """The samples of one contest in one place, by who and round."""
+
+    def __init__(self, samples: Sequence[Sample], contest: str, place: str) -> None:
+        self.samples = [s for s in samples if (s.contest, s.place) == (contest, place)]
+
+    def of(self, who: str, metric: str) -> dict[int, float]:
+        """A metric by round; rounds in which the run failed are not there."""
+        return {s.round: s.figures[metric] for s in self.samples
+                if s.who == who and metric in s.figures}
+
+    def ran(self, who: str) -> bool:
+        """Whether there was a run at all, be it a failed one."""
+        return any(s.who == who for s in self.samples)
+
+    def failures(self, *who: str) -> tuple[str, ...]:
+        """For each of these whose runs failed: of how many, and the first reason."""
+        notes = []
+        for one in who:
+            runs = [s for s in self.samples if s.who == one]
+            failed = [s for s in runs if s.failed is not None]
+            if failed:
+                notes.append(f"{one}: {len(failed)} of {len(runs)} runs failed: {failed[0].failed}")
+        return tuple(notes)
+
+
+def ratio_row(figures: Figures, contest: Contest, place: str, first: str, second: str,
+              reach: float | None) -> Row:
+    """first by second, paired by round."""
+    one, other = figures.of(first, contest.metric), figures.of(second, contest.metric)
+    shared = sorted(one.keys() & other.keys())
+    failed = figures.failures(first, second)
+    if not shared:
+        return Row(contest.name, place, second, verdict="failed", notes=failed)
+    pairs = [one[n] for n in shared], [other[n] for n in shared]
+    ratio = ratio_estimate(*pairs)
+    unit = METRICS[contest.metric].unit
+    return Row(contest.name, place, second, value_text(median(pairs[0]), unit),
+               value_text(median(pairs[1]), unit), f"{ratio.value:.3f}",
+               interval_text(ratio.interval, "{:.3f}".format),
+               f">= {reach:g}" if reach is not None else "",
+               verdict_text(ratio.interval, reach, None), failed)
+
+
+def against_rows(figures: Figures, contest: Contest, place: str, against: Against) -> list[Row]:
+    """uncork by one contender; for the floor also the A/A pair."""
+    if not figures.ran(against.contender):
+        return [Row(contest.name, place, against.contender, verdict="not installed")]
+    rows = [ratio_row(figures, contest, place, OURS, against.contender, against.reach)]
+    if against.contender == FLOOR:
+        again = ratio_row(figures, contest, place, FLOOR_AGAIN, FLOOR, None)
+        rows.append(replace(again, against=AGAIN, verdict=again.verdict or "A/A"))
+    return rows
+
+
+def figure_row(figures: Figures, contest: Contest, place: str, figure: Figure) -> Row:
+    """A metric of uncork alone, its median with an interval."""
+    values = list(figures.of(OURS, figure.metric).values())
+    failed = figures.failures(OURS)
+    if not values:
+        return Row(contest.name, place, figure.metric, verdict="failed", notes=failed)
+    middle, interval, unit = median(values), median_interval(values), METRICS[figure.metric].unit
+    scale = scale_choose([middle], unit)
+    return Row(contest.name, place, figure.metric,
+               f"{number_text(scale.apply(middle))} {scale.unit}".strip(),
+               interval=interval_text(interval, lambda value: number_text(scale.apply(value))),
+               budget=f"<= {figure.limit:g}" if figure.limit is not None else "",
+               verdict=verdict_text(interval, None, figure.limit), notes=failed)
+
+
+def rows_make(contests: Mapping[str, Contest], samples: Sequence[Sample]) -> list[Row]:
+    """The table, in the order of the contests."""
+    rows = []
+    for contest in contests.values():
+        for place in contest.places:
+            figures = Figures(samples, contest.name, place)
+            for against in contest.against:
+                rows += against_rows(figures, contest, place, against)
+            rows += [figure_row(figures, contest, place, figure) for figure in contest.figures]
+    return rows
+
+
+HEADS = {"contest": "contest", "place": "place", "against": "against", "ours": OURS,
+         "other": "other", "ratio": "ratio", "interval": "95 %", "budget": "budget",
+         "verdict": "verdict"}
+UNWRAPPED = 10_000  # columns
+LEFT = ("contest", "place", "against", "verdict")
+
+
+def rows_lines(rows: Sequence[Row]) -> list[str]:
+    """The table as text, a blank line between contests, and under it why runs failed."""
+    notes = list(dict.fromkeys(note for row in rows for note in row.notes))
+    marks = ["".join(f" [{notes.index(note) + 1}]" for note in row.notes) for row in rows]
+    columns = [Column(head, tuple(Item(getattr(row, key) + (mark if key == "verdict" else ""))
+                                  for row, mark in zip(rows, marks, strict=True)), key in LEFT)
+               for key, head in HEADS.items()]
+    breaks = [n for n in range(1, len(rows)) if rows[n].contest != rows[n - 1].contest]
+    groups = [Group("", (column,)) for column in columns[3:]]
+    table = table_lines(columns[:3], groups, UNWRAPPED, breaks)[1:]  # without a line of titles
+    return [*table, *([""] if notes else []), *(f"[{n}] {text}" for n, text in enumerate(notes, 1))]

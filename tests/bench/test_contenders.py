@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""What the other tools are told, and how their answers are read: from answers that they gave."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from bench.contenders import CONTENDERS, floor
+from bench.contenders.contender import ADDRESS, Broken, Contender, Job, whole_seconds
+from bench.contests import CONTESTS
+
+DATA = Path(__file__).parent / "data"
+JOB = Job({"workload": "request", "message": "64K", "reply": "14", "connections": "1000"},
+          "messages_per_second", 2, 5, 1.0, 0.2, (7001, 7002))
+STREAM = Job({"workload": "stream", "message": "64", "chunk": "64K"}, "bandwidth", 0, 1, 0.3, 0.1,
+             (7001, 7002))
+FLOOR = '{"messages": 500, "bytes": 32000, "elapsed_ns": 2000000000, "congestion": "cubic"}\n'
+
+
+def answer(name: str) -> str:
+    """What the tool printed when it was asked."""
+    return next(DATA.glob(f"{name}.*")).read_text()
+
+
+def rate(name: str, text: str, job: Job = JOB) -> float:
+    """What is read out of it."""
+    return CONTENDERS[name].rate(text, job)
+
+
+def value_after(command: list[str], flag: str) -> str:
+    """The word that follows a flag."""
+    return command[command.index(flag) + 1]
+
+
+def test_iperf3_is_read_at_the_receiver_and_without_what_was_omitted():
+    assert rate("iperf3", answer("iperf3")) == 228074277.09223044
+
+
+def test_sockperf_is_read_from_its_valid_duration_as_round_trips():
+    assert math.isclose(rate("sockperf", answer("sockperf")), 8313 / 0.548)
+
+
+def test_netperf_is_read_from_its_throughput():
+    assert rate("netperf", answer("netperf")) == 73399.80
+
+
+def test_neper_is_read_from_the_throughput_of_its_own_end():
+    assert rate("neper", answer("neper")) == 64582.53
+
+
+def test_the_floor_gives_messages_or_bits_as_the_contest_asks():
+    assert rate("floor", FLOOR) == 250
+    assert rate("floor", FLOOR, STREAM) == 128_000
+
+
+@pytest.mark.parametrize("name, text", [
+    ("iperf3", answer("iperf3").replace('sender_tcp_congestion":	"cubic', 'x":	"bbr')),
+    ("iperf3", answer("iperf3").replace('receiver_tcp_congestion":	"cubic',
+                                        'receiver_tcp_congestion":	"bbr')),
+    ("netperf", answer("netperf").replace("REMOTE_CONG_CONTROL=cubic", "REMOTE_CONG_CONTROL=bbr")),
+    ("netperf", answer("netperf").replace("LOCAL_CONG_CONTROL=cubic\n", "")),
+    ("floor", FLOOR.replace("cubic", "reno")),
+])
+def test_a_run_with_another_congestion_control_gives_no_figure(name, text):
+    assert text not in (answer(name) if name != "floor" else FLOOR)
+    with pytest.raises(Broken):
+        rate(name, text)
+
+
+@pytest.mark.parametrize("name", ["iperf3", "sockperf", "netperf", "neper"])
+@pytest.mark.parametrize("text", ["", "{}", "nonsense\n", '{"error": "unable to connect"}'])
+def test_an_answer_without_a_figure_is_a_failed_run_and_not_a_zero(name, text):
+    with pytest.raises(Broken):
+        rate(name, text)
+
+
+def test_netperf_in_another_unit_gives_no_figure():
+    with pytest.raises(Broken, match="counts in 10"):
+        rate("netperf", answer("netperf").replace("Trans/s", "10^6bits/s"))
+
+
+@pytest.mark.parametrize("contender", CONTENDERS.values(), ids=lambda contender: contender.name)
+def test_every_contender_stays_on_loopback(contender: Contender):
+    commands = [contender.client(JOB)] + ([contender.server(JOB)] if contender.server else [])
+    if contender is not floor.CONTENDER:  # it has its address built in
+        assert ADDRESS in commands[0]
+    assert all(isinstance(word, str) for command in commands for word in command)
+    assert all(str(port) in commands[0] for port in JOB.ports[:1] if contender.server)
+
+
+def test_every_contender_gets_the_sizes_of_the_contest():
+    assert value_after(CONTENDERS["netperf"].client(JOB), "-r") == "65536,14"
+    assert value_after(CONTENDERS["sockperf"].client(JOB), "-m") == "65536"
+    assert value_after(CONTENDERS["neper"].client(JOB), "-F") == "1000"
+    assert value_after(CONTENDERS["iperf3"].client(STREAM), "--length") == "64"
+    assert CONTENDERS["floor"].client(STREAM)[1:] == [
+        "stream", "64", "1", "65536", "0", "1", "cubic", "100", "300"]
+
+
+def test_tools_that_count_whole_seconds_measure_no_less_than_was_asked():
+    assert [whole_seconds(s) for s in (0.01, 1.0, 1.2, 2.0)] == [1, 1, 2, 2]
+    assert value_after(CONTENDERS["sockperf"].client(JOB), "-t") == "2"  # it leaves out 0.45 s
+
+
+def test_every_contender_of_a_contest_is_in_the_list():
+    named = {against.contender for contest in CONTESTS.values() for against in contest.against}
+    assert named == set(CONTENDERS)
+
+
+def test_a_contender_is_there_only_with_all_of_its_programs(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert CONTENDERS["netperf"].missing() == "netperf is not installed"
+    (tmp_path / "netperf").touch(mode=0o755)
+    assert CONTENDERS["netperf"].missing() == "netserver is not installed"
+    (tmp_path / "netserver").touch(mode=0o755)
+    assert CONTENDERS["netperf"].missing() is None
+
+
+def test_the_data_are_answers_to_what_is_asked_now():
+    assert json.loads(answer("iperf3"))["start"]["test_start"]["blksize"] == 64
+    assert set(CONTENDERS) - {"floor"} == {path.stem for path in DATA.iterdir()}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""`tests/bench/run` as a whole, and the loops that it compiles. No figure is judged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from bench.contenders import CONTENDERS, floor
+from bench.contests import CONTESTS
+
+RUN = Path(__file__).parent / "run"
+CPU = str(min(os.sched_getaffinity(0)))
+SHORT = ("rounds=1", "duration=20ms", "warmup=10ms")
+
+
+def bench(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The launcher, from its beginning to its end."""
+    return subprocess.run([str(RUN), *arguments], capture_output=True, text=True, timeout=200,
+                          env=os.environ | environment)
+
+
+def table_of(output: str) -> list[list[str]]:
+    """The lines of the table, in words."""
+    lines = output.splitlines()
+    begins = next(n for n, line in enumerate(lines) if line.startswith("---")) + 1
+    return [line.split() for line in lines[begins:] if line and line.split()[0] in CONTESTS]
+
+
+def floor_run(*words: str) -> subprocess.CompletedProcess[str]:
+    """The bare loops with these words, compiled if they are not."""
+    floor.prepare()
+    return subprocess.run([str(floor.PROGRAM), *words], capture_output=True, text=True, timeout=60)
+
+
+def test_a_run_of_all_contests_prints_each_of_them_in_each_place(tmp_path):
+    keep = tmp_path / "figures.jsonl"
+    done = bench(*SHORT, "--json", str(keep))
+    assert done.returncode == 0, done.stderr
+    rows = {(row[0], row[1]) for row in table_of(done.stdout)}
+    assert rows == {(c.name, place) for c in CONTESTS.values() for place in c.places}
+    head, *samples = [json.loads(line) for line in keep.read_text().splitlines()]
+    assert head["bench"] == 1 and head["network"].split(";")[-1].startswith(" TCP connects with ")
+    ran = {(sample["contest"], sample["who"]) for sample in samples if "figures" in sample}
+    assert {("request", "uncork"), ("request", "floor"), ("request", "floor again"),
+            ("stream-64K", "floor"), ("null-stream", "uncork")} <= ran
+    installed = {c.name for c in CONTENDERS.values() if c.missing() is None}
+    assert {sample["who"] for sample in samples} == installed | {"uncork", "floor again"}
+
+
+def test_a_contender_that_breaks_is_shown_with_its_reason(tmp_path):
+    fake = tmp_path / "iperf3"
+    fake.write_text('#!/bin/sh\ncase "$1" in --server) exit 3 ;; esac\n')
+    fake.chmod(0o755)
+    done = bench(*SHORT, "stream-64K", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert done.returncode == 0, done.stderr
+    assert ["stream-64K", "together", "iperf3", "failed", "[1]"] in table_of(done.stdout)
+    assert "iperf3: 1 of 1 runs failed: the server iperf3 ended with status 3" in done.stdout
+
+
+def test_an_uncork_that_breaks_is_shown_with_its_reason(tmp_path):
+    for name in ("uncork-client", "uncork-server"):
+        (tmp_path / name).write_text("#!/bin/sh\necho uncork: it is full >&2; exit 1\n")
+        (tmp_path / name).chmod(0o755)
+    done = bench(*SHORT, "request", UNCORK_BIN=str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith("uncork: it is full")
+
+
+@pytest.mark.parametrize("words, complaint", [
+    (("requst",), 'no contest "requst": did you mean request?'),
+    (("round=3",), 'no word "round": did you mean rounds?'),
+    (("rounds=0",), "rounds=0: write a whole number from 1"),
+    (("rounds=x",), "rounds=x: write a whole number from 1"),
+    (("duration=1",), "duration=1: write a time like 1s or 200ms, at least 10ms"),
+    (("duration=1.2.3s",), "duration=1.2.3s: write a time like 1s or 200ms, at least 10ms"),
+    (("duration=nans",), "duration=nans: write a time like 1s or 200ms, at least 10ms"),
+    (("rounds=1", "rounds=2"), "rounds is given twice"),
+    (("--fast",), "unrecognized arguments: --fast (see tests/bench/run --help)"),
+])
+def test_what_was_typed_wrong_is_one_line_and_exit_2(words, complaint):
+    done = bench(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"uncork: {complaint}\n")
+
+
+def test_the_list_names_every_contest_and_every_contender():
+    listed = bench("--list").stdout.splitlines()
+    for name in (*CONTESTS, *CONTENDERS):
+        assert any(line.startswith(f"  {name} ") for line in listed)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_the_floor_compiles_without_a_warning(compiler, tmp_path):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    done = subprocess.run([compiler, *floor.OPTIONS, "-Werror", "-o", tmp_path / "floor",
+                           floor.SOURCE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("message, reply, chunk", [(1, 1, 65536), (3, 70000, 64), (200000, 5, 100)])
+def test_the_floor_moves_whole_messages(message, reply, chunk):
+    sizes = [str(size) for size in (message, reply, chunk)]
+    for workload in ("request", "stream"):
+        done = floor_run(workload, *sizes, CPU, CPU, "reno", "5", "20")
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert told["messages"] == told["bytes"] // message > 0
+        assert told["elapsed_ns"] > 0 and told["congestion"] == "reno"
+
+
+@pytest.mark.parametrize("words", [
+    (), ("other", "1", "1", "1", "0", "0", "reno", "5", "20"),
+    ("request", "0", "1", "1", "0", "0", "reno", "5", "20"),
+    ("request", "1", "1", "-1", "0", "0", "reno", "5", "20"),
+    ("stream", "1", "1", "1", "0", "x", "reno", "5", "20"),
+])
+def test_the_floor_refuses_words_that_make_no_sense(words):
+    done = floor_run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: floor ")
+
+
+def test_a_floor_that_cannot_have_its_congestion_control_says_so():
+    done = floor_run("request", "1", "1", "1", CPU, CPU, "nonsense", "5", "20")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("floor: TCP_CONGESTION: ")
