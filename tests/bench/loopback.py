@@ -35,7 +35,7 @@ def inside(way: Sequence[str], command: Sequence[str]) -> list[str]:
 
 
 def namespace_enter(arguments: Sequence[str]) -> str:
-    """Becomes this program again in a namespace; inside, or without one, says what the network is."""
+    """Becomes this program again in a namespace; inside, or without one, says which network."""
     told = os.environ.get(INSIDE)
     if told:
         return told
