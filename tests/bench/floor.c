@@ -32,6 +32,7 @@
 struct plan {
     bool stream;
     size_t message, reply, chunk;
+    int rcvbuf; /* asked for; 0 leaves the system's */
     int client_cpu, server_cpu;
     const char *congestion;
     uint64_t warmup_ns, duration_ns;
@@ -245,6 +246,8 @@ static void options_set(int fd, const struct plan *plan)
 {
     const int on = 1;
 
+    if (plan->rcvbuf && setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &plan->rcvbuf, sizeof plan->rcvbuf) < 0)
+        die("SO_RCVBUF");
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
         die("TCP_NODELAY");
     if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plan->congestion, (socklen_t)strlen(plan->congestion)) <
@@ -352,9 +355,10 @@ static void run(const struct plan *plan)
 
 _Noreturn static void usage(void)
 {
-    fprintf(stderr,
-            "usage: floor request|stream MESSAGE REPLY CHUNK CLIENT_CPU SERVER_CPU CONGESTION WARMUP_MS "
-            "DURATION_MS (sizes in bytes)\n");
+    fprintf(
+        stderr,
+        "usage: floor request|stream MESSAGE REPLY CHUNK RCVBUF CLIENT_CPU SERVER_CPU CONGESTION WARMUP_MS "
+        "DURATION_MS (sizes in bytes)\n");
     exit(2);
 }
 
@@ -374,18 +378,19 @@ int main(int argc, char **argv)
 {
     struct plan plan;
 
-    if (argc != 10 || (strcmp(argv[1], "request") != 0 && strcmp(argv[1], "stream") != 0))
+    if (argc != 11 || (strcmp(argv[1], "request") != 0 && strcmp(argv[1], "stream") != 0))
         usage();
     plan = (struct plan){
         .stream = strcmp(argv[1], "stream") == 0,
         .message = number(argv[2], 1, SIZE_LIMIT),
         .reply = number(argv[3], 1, SIZE_LIMIT),
         .chunk = number(argv[4], 1, SIZE_LIMIT),
-        .client_cpu = (int)number(argv[5], 0, CPU_SETSIZE - 1),
-        .server_cpu = (int)number(argv[6], 0, CPU_SETSIZE - 1),
-        .congestion = argv[7],
-        .warmup_ns = number(argv[8], 0, 3600000) * NS_PER_MS,
-        .duration_ns = number(argv[9], 1, 3600000) * NS_PER_MS,
+        .rcvbuf = (int)number(argv[5], 0, SIZE_LIMIT),
+        .client_cpu = (int)number(argv[6], 0, CPU_SETSIZE - 1),
+        .server_cpu = (int)number(argv[7], 0, CPU_SETSIZE - 1),
+        .congestion = argv[8],
+        .warmup_ns = number(argv[9], 0, 3600000) * NS_PER_MS,
+        .duration_ns = number(argv[10], 1, 3600000) * NS_PER_MS,
     };
     run(&plan);
     return 0;

@@ -97,7 +97,7 @@ def test_every_contender_gets_the_sizes_of_the_contest():
     assert value_after(CONTENDERS["neper"].client(JOB), "-F") == "1000"
     assert value_after(CONTENDERS["iperf3"].client(STREAM), "--length") == "64"
     assert CONTENDERS["floor"].client(STREAM)[1:] == [
-        "stream", "64", "1", "65536", "0", "1", "cubic", "100", "300"]
+        "stream", "64", "1", "65536", "0", "0", "1", "cubic", "100", "300"]
 
 
 def test_tools_that_count_whole_seconds_measure_no_less_than_was_asked():

@@ -106,7 +106,7 @@ def test_the_floor_compiles_without_a_warning(compiler, tmp_path):
 def test_the_floor_moves_whole_messages(message, reply, chunk):
     sizes = [str(size) for size in (message, reply, chunk)]
     for workload in ("request", "stream"):
-        done = floor_run(workload, *sizes, CPU, CPU, "reno", "5", "20")
+        done = floor_run(workload, *sizes, "0", CPU, CPU, "reno", "5", "20")
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)
         assert told["messages"] == told["bytes"] // message > 0
@@ -114,10 +114,10 @@ def test_the_floor_moves_whole_messages(message, reply, chunk):
 
 
 @pytest.mark.parametrize("words", [
-    (), ("other", "1", "1", "1", "0", "0", "reno", "5", "20"),
-    ("request", "0", "1", "1", "0", "0", "reno", "5", "20"),
-    ("request", "1", "1", "-1", "0", "0", "reno", "5", "20"),
-    ("stream", "1", "1", "1", "0", "x", "reno", "5", "20"),
+    (), ("other", "1", "1", "1", "0", "0", "0", "reno", "5", "20"),
+    ("request", "0", "1", "1", "0", "0", "0", "reno", "5", "20"),
+    ("request", "1", "1", "-1", "0", "0", "0", "reno", "5", "20"),
+    ("stream", "1", "1", "1", "0", "0", "x", "reno", "5", "20"),
 ])
 def test_the_floor_refuses_words_that_make_no_sense(words):
     done = floor_run(*words)
@@ -126,6 +126,6 @@ def test_the_floor_refuses_words_that_make_no_sense(words):
 
 
 def test_a_floor_that_cannot_have_its_congestion_control_says_so():
-    done = floor_run("request", "1", "1", "1", CPU, CPU, "nonsense", "5", "20")
+    done = floor_run("request", "1", "1", "1", "0", CPU, CPU, "nonsense", "5", "20")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("floor: TCP_CONGESTION: ")

@@ -37,9 +37,9 @@ def prepare() -> None:
 def command(job: Job) -> list[str]:
     """Both ends: it forks, and pins each itself."""
     return [str(PROGRAM), job.words["workload"], str(job.number("message", "64")),
-            str(job.number("reply", "1")), str(job.number("chunk", "64K")), str(job.client_cpu),
-            str(job.server_cpu), CONGESTION, f"{1000 * job.warmup:.0f}",
-            f"{1000 * job.seconds:.0f}"]
+            str(job.number("reply", "1")), str(job.number("chunk", "64K")),
+            str(job.number("rcvbuf", "0")), str(job.client_cpu), str(job.server_cpu), CONGESTION,
+            f"{1000 * job.warmup:.0f}", f"{1000 * job.seconds:.0f}"]
 
 
 def rate(output: str, job: Job) -> float:
