@@ -239,6 +239,7 @@ static void print_sender(FILE *out, const char *unit, const json_t *end, const c
         {"segments", sum_nested(end, "tcp_info", "data_segs_out", "sum"), false},
         {"write calls", record_sum(end, "write_calls"), knows(end, "write_calls")},
         {"read calls", record_sum(end, "read_calls"), knows(end, "read_calls")},
+        {"calls to connect and close", record_sum(end, "connect_calls"), false},
         {"waits", record_sum(end, "wait_calls"), false},
     };
     uint64_t messages = record_sum(end, "messages_sent");

@@ -2,6 +2,7 @@
 #include "base/descriptors.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 static int raise_to(struct rlimit limit, uint64_t needed)
@@ -24,4 +25,11 @@ int descriptors_reserve(uint64_t needed, const char *what, struct problem *probl
                                " are allowed: as root, prlimit --pid $$ --nofile=%" PRIu64 ":%" PRIu64
                                " in the shell that starts it",
                                what, needed, (uint64_t)limit.rlim_max, needed, needed);
+}
+
+void descriptors_separate(void)
+{
+#ifdef __linux__
+    unshare(CLONE_FILES);
+#endif
 }

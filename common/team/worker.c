@@ -3,6 +3,7 @@
 #include "team/team.h"
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "engine/pause.h"
 #include "plan/cores.h"
 #include "transport/sockets.h"
@@ -359,6 +360,8 @@ static int live(struct worker *worker, struct problem *problem)
     worker->phase = "start";
     if (pin(worker, problem) < 0 || join(worker, problem) < 0 || open_connections(worker, problem) < 0)
         return -1;
+    if (!renews(worker))
+        descriptors_separate(); /* control still knows every one by its number, to shut it down */
     team_reach(team, STAGE_CONNECTED);
     if (await(worker, RELEASE_START, problem) < 0)
         return -1;
