@@ -54,8 +54,8 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
                        plan->transport, plan->security, engine->gives, problem);
 }
 
-/* Nobody else may watch the descriptor of a libuv stream, which takes bytes out as one that needs nothing
- * does. */
+/* Nobody else may take bytes out of the descriptor of a libuv stream, and the stream does it as a reading
+ * that needs nothing. */
 static int check_stream(const struct plan *plan, enum end end, const struct reading *reading,
                         struct problem *problem)
 {
