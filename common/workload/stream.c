@@ -58,10 +58,12 @@ static int stream_arrived(struct connection *connection, const uint8_t *data, si
     return 0;
 }
 
-/* What comes in ends by itself: by the stop, or after the peer has half-closed. */
+/* What comes in ends by itself: by the stop, or after the peer has half-closed, and then nothing is left to
+ * wait for. */
 static bool sent_all(const struct connection *connection)
 {
-    return !connection_goes_on(connection) && (!connection->until_stop || connection_at_stop(connection));
+    return !connection_goes_on(connection) &&
+           (!connection->until_stop || connection->ended || connection_at_stop(connection));
 }
 
 /* What has come is not asked for: messages_left counts down as they come. */

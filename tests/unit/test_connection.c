@@ -260,6 +260,17 @@ TEST(only_a_driver_ends_the_work_and_only_between_two_messages)
     close_end();
 }
 
+TEST(an_end_that_sends_and_receives_does_not_wait_for_a_peer_that_has_gone)
+{
+    OPEN(END_SERVER, "workload=stream", "direction=both", "message=10");
+    begin_phase(UINT64_MAX, 0);
+    connection.until_stop = true;
+    assert_false(half_over(&connection));
+    assert_int_equal(engine_peer_ended(&connection), 0);
+    assert_true(half_over(&connection));
+    close_end();
+}
+
 TEST(what_comes_back_in_a_stream_is_an_error)
 {
     OPEN(END_CLIENT, "workload=stream", "message=10");
@@ -297,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_window_joins_messages_and_keeps_the_groups_within_them),
         cmocka_unit_test(a_window_takes_no_more_than_are_due),
         cmocka_unit_test(only_a_driver_ends_the_work_and_only_between_two_messages),
+        cmocka_unit_test(an_end_that_sends_and_receives_does_not_wait_for_a_peer_that_has_gone),
         cmocka_unit_test(more_than_the_reply_that_was_due_is_an_error),
         cmocka_unit_test(what_comes_back_in_a_stream_is_an_error),
     };
