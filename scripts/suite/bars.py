@@ -10,7 +10,8 @@ from suite import stats
 from suite.frame import Cell, Matrix, baseline_words
 from suite.metrics import Metric
 from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_array, gnuplot_string,
-                           headline_text, medians_text, name_safe, note_text, number_data)
+                           headline_text, medians_text, name_safe, note_text, number_data,
+                           place_text)
 from suite.summary import Figure
 from suite.table import axis_values
 from suite.units import Scale, count_text, number_text, ratio_text
@@ -82,7 +83,7 @@ def panels_make(matrix: Matrix, plan: Plan) -> list[Panel]:
     for values in axis_values(cells, outer):
         inside = [c for c in cells if tuple(c.axes[axis] for axis in outer) == values]
         rows = tuple((bar_name(c, inner) or matrix.result.name, c) for c in inside)
-        head = " ".join(f"{axis}={value}" for axis, value in zip(outer, values, strict=True))
+        head = place_text(outer, values)
         panels.append(Panel(head, rows))
     return panels
 

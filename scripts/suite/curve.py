@@ -11,8 +11,8 @@ from suite import stats
 from suite.frame import Cell, Matrix, baseline_words
 from suite.metrics import Metric
 from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
-                           medians_text, name_safe, note_text, number_data, round_numbers,
-                           series_settings, tics_settings, x_value)
+                           medians_text, note_text, number_data, place_name, place_text,
+                           round_numbers, series_settings, tics_settings, x_value)
 from suite.summary import Figure
 from suite.table import axis_values
 from suite.units import Scale, size_parse, size_text
@@ -87,9 +87,8 @@ def curve_draw(matrix: Matrix, plan: Plan) -> list[Drawing]:
     drawings = []
     for values in axis_values(cells, outer):
         inside = [c for c in cells if tuple(c.axes[axis] for axis in outer) == values]
-        place = " ".join(f"{axis}={value}" for axis, value in zip(outer, values, strict=True))
-        name = name_safe("-".join([plan.name, *values]))
-        drawings.append(curve_build(matrix, plan, inside, inner, place, name, figures))
+        drawings.append(curve_build(matrix, plan, inside, inner, place_text(outer, values),
+                                    place_name(plan.name, values), figures))
     return drawings
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from suite.frame import Cell, Matrix
 from suite.metrics import NANOSECOND, Histogram, Run, histograms_merge
-from suite.picture import (Drawing, gnuplot_string, headline_text, name_safe, note_text,
-                           round_numbers, rounds_text, series_settings)
+from suite.picture import (Drawing, gnuplot_string, headline_text, note_text, place_name,
+                           place_text, round_numbers, rounds_text, series_settings)
 from suite.table import axis_values
 from suite.units import Scale, percent_text, scale_choose
 
@@ -93,9 +93,8 @@ def sheet_draw(matrix: Matrix, plan: Distribution, cells: Sequence[Cell], values
     """One picture of cells that share the values of all axes but that of the lines."""
     known = [line.histogram for line in lines if line.histogram]
     scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
-    name = name_safe("-".join([plan.name, *values]))
-    outer = (axis for axis in matrix.axes if axis != plan.x)
-    place = " ".join(f"{axis}={value}" for axis, value in zip(outer, values, strict=True))
+    name = place_name(plan.name, values)
+    place = place_text((axis for axis in matrix.axes if axis != plan.x), values)
     headline = headline_text(matrix, TITLES[plan.of], scale.unit, "lower", place)
     key = plan.x or ""
     settings = [

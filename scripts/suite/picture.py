@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite import stats
@@ -56,6 +56,16 @@ def x_value(cell: Cell, x: str) -> str:
 def name_safe(text: str) -> str:
     """A file name of it."""
     return re.sub(r"[^A-Za-z0-9.+-]+", "_", text).strip("_")
+
+
+def place_text(axes: Iterable[str], values: Iterable[str]) -> str:
+    """Which cells a picture shows, in words; a word that they do not use is left out."""
+    return " ".join(f"{axis}={value}" for axis, value in zip(axes, values, strict=True) if value)
+
+
+def place_name(name: str, values: Iterable[str]) -> str:
+    """The file name of the picture of those cells."""
+    return name_safe("-".join([name, *filter(None, values)]))
 
 
 def gnuplot_string(text: str) -> str:

@@ -14,7 +14,7 @@ from suite.commands.plot import drawing_write
 from suite.curve import ratio_tics
 from suite.metrics import HISTOGRAMS
 from suite.percentiles import nines_text
-from suite.picture import gnuplot_string, name_safe, round_numbers
+from suite.picture import gnuplot_string, name_safe, place_name, place_text, round_numbers
 from suite.plot import drawings_make, pictures_default
 from suite.scenario import HISTOGRAM_PICTURES
 
@@ -124,6 +124,13 @@ def test_the_axis_of_a_distribution_names_its_lines_and_the_others_its_pictures(
     assert "title_key = 'rate'" in drawings[3].settings
     assert "latency from the intended start" in drawings[0].settings
     assert "latency from the intended start" not in drawings[6].settings
+
+
+def test_a_word_that_the_cells_of_a_picture_do_not_use_is_neither_in_its_name_nor_its_title():
+    axes = ("place", "rate", "pace")
+    assert place_text(axes, ("together", "closed", "")) == "place=together rate=closed"
+    assert place_name("latency-ecdf", ("together", "closed", "")) == "latency-ecdf-together-closed"
+    assert place_name("latency-ecdf", ("apart", "2000", "spin")) == "latency-ecdf-apart-2000-spin"
 
 
 @needs_gnuplot
