@@ -36,9 +36,10 @@ void workbench_close(struct workbench *bench)
     bench->chunk = NULL;
 }
 
-void workbench_begin_phase(struct workbench *bench, uint64_t deadline_ns, bool paced)
+void workbench_begin_phase(struct workbench *bench, uint64_t start_ns, uint64_t deadline_ns, bool paced)
 {
-    bench->now_ns = bench->start_ns = clock_now_ns();
+    bench->now_ns = clock_now_ns();
+    bench->start_ns = start_ns;
     bench->deadline_ns = deadline_ns;
     bench->paced = paced;
     bench->unchecked = 0;

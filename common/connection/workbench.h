@@ -26,7 +26,7 @@ struct workbench {
 
     uint64_t now_ns;      /* the thread's last look at the clock */
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */
-    uint64_t start_ns;    /* of the phase: where an open loop's schedule begins */
+    uint64_t start_ns;    /* where the schedule of an open loop begins */
     bool paced;           /* the phase is an open loop */
     uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
     uint32_t stride;      /* messages to begin between two comparisons */
@@ -45,8 +45,9 @@ struct workbench {
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections);
 void workbench_close(struct workbench *bench);
 
-/* A phase begins now and ends at `deadline_ns`, by the schedule of an open loop if it is paced. */
-void workbench_begin_phase(struct workbench *bench, uint64_t deadline_ns, bool paced);
+/* A phase begins and ends at `deadline_ns`; if it is paced, by the schedule of an open loop from `start_ns`
+ * on. */
+void workbench_begin_phase(struct workbench *bench, uint64_t start_ns, uint64_t deadline_ns, bool paced);
 
 /* Forgets what was measured; the interval begins now. */
 void workbench_restart(struct workbench *bench);

@@ -166,6 +166,7 @@ static int settle(struct worker *worker, int result, struct problem *problem)
 
 struct phase {
     const char *name;
+    uint64_t start_ns;    /* of a paced phase */
     uint64_t deadline_ns; /* UINT64_MAX: none */
     bool paced;           /* by the schedule of an open loop, where the plan has one */
     bool until_stop;      /* ends where the other end said, for those that follow */
@@ -175,7 +176,8 @@ struct phase {
 static int run_phase(struct worker *worker, const struct phase *phase, struct problem *problem)
 {
     worker->phase = phase->name;
-    workbench_begin_phase(&worker->bench, phase->deadline_ns, phase->paced && worker->team->plan->rate);
+    workbench_begin_phase(&worker->bench, phase->start_ns, phase->deadline_ns,
+                          phase->paced && worker->team->plan->rate);
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
@@ -200,8 +202,9 @@ static int await(struct worker *worker, enum release release, struct problem *pr
 /* The driver sends for the time of the warm-up, announces its last message and sends that. */
 static int warm_up_driver(struct worker *worker, struct problem *problem)
 {
-    struct phase warm_up = {"warm-up", clock_now_ns() + worker->team->plan->warmup_ns, true, false};
-    struct phase drain = {"drain", UINT64_MAX, false, true};
+    uint64_t now = clock_now_ns();
+    struct phase warm_up = {"warm-up", now, now + worker->team->plan->warmup_ns, true, false};
+    struct phase drain = {"drain", 0, UINT64_MAX, false, true};
 
     set_messages(worker, UINT64_MAX);
     if (run_phase(worker, &warm_up, problem) < 0)
@@ -216,7 +219,7 @@ static int warm_up_driver(struct worker *worker, struct problem *problem)
 /* The follower goes on up to the byte that the driver announced. */
 static int warm_up_follower(struct worker *worker, struct problem *problem)
 {
-    struct phase warm_up = {"warm-up", UINT64_MAX, false, true};
+    struct phase warm_up = {"warm-up", 0, UINT64_MAX, false, true};
 
     return run_phase(worker, &warm_up, problem);
 }
@@ -263,8 +266,8 @@ static int run(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
     bool timed = worker->team->drives && !plan->messages && !plan->bytes;
-    struct phase run = {"run", timed ? worker->before.ns + plan->duration_ns : UINT64_MAX, true,
-                        renews(worker)};
+    uint64_t start = worker->before.ns;
+    struct phase run = {"run", start, timed ? start + plan->duration_ns : UINT64_MAX, true, renews(worker)};
 
     for (size_t i = 0; i < worker->count; i++)
         worker->connections[i].messages_left = plan_messages_of(plan, worker->connections[i].number);

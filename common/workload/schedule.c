@@ -21,31 +21,42 @@ static double draw_pause(uint64_t *state)
     return -log(((double)(draw(state) >> 11) + 1) / 9007199254740992.0);
 }
 
-static void move_to(struct schedule *schedule, double at_ns)
+/* In whole numbers: a sum of fractions would sooner or later come before a deadline that it falls on. */
+static void move_to_number(struct schedule *schedule, uint64_t number)
 {
-    schedule->at_ns = at_ns;
-    schedule->due_ns = schedule->origin_ns + (uint64_t)at_ns;
+    uint64_t rate = schedule->rate;
+
+    schedule->number = number;
+    schedule->due_ns = schedule->origin_ns + number / rate * NS_PER_S + number % rate * NS_PER_S / rate;
+}
+
+static void move_by_pause(struct schedule *schedule)
+{
+    double pause_ns = (double)NS_PER_S / (double)schedule->rate * (double)schedule->connections;
+
+    schedule->at_ns += draw_pause(&schedule->random) * pause_ns;
+    schedule->due_ns = schedule->origin_ns + (uint64_t)schedule->at_ns;
 }
 
 void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number, uint64_t origin_ns)
 {
-    double spacing_ns = (double)NS_PER_S / (double)plan->rate;
-
     *schedule = (struct schedule){.arrival = (enum arrival)plan->arrival,
-                                  .pause_ns = spacing_ns * (double)plan->connections,
+                                  .rate = plan->rate,
+                                  .connections = plan->connections,
                                   .origin_ns = origin_ns,
                                   .random = number};
     if (schedule->arrival == ARRIVAL_POISSON)
-        schedule_advance(schedule);
+        move_by_pause(schedule);
     else
-        move_to(schedule, spacing_ns * (double)number);
+        move_to_number(schedule, number);
 }
 
 void schedule_advance(struct schedule *schedule)
 {
-    double pauses = schedule->arrival == ARRIVAL_POISSON ? draw_pause(&schedule->random) : 1;
-
-    move_to(schedule, schedule->at_ns + pauses * schedule->pause_ns);
+    if (schedule->arrival == ARRIVAL_POISSON)
+        move_by_pause(schedule);
+    else
+        move_to_number(schedule, schedule->number + schedule->connections);
 }
 
 uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns)

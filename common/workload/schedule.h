@@ -16,10 +16,11 @@
 
 struct schedule {
     enum arrival arrival;
-    double pause_ns; /* mean, between two starts of this connection */
-    double at_ns;    /* of the next start, from the origin */
+    uint64_t rate, connections;
     uint64_t origin_ns;
     uint64_t due_ns; /* the next start, in the clock of the origin */
+    uint64_t number; /* even: of the next start, among those of all connections */
+    double at_ns;    /* poisson: of the next start, from the origin */
     uint64_t random;
 };
 

@@ -29,7 +29,7 @@ static void open_end(enum end end, const char *const *words, size_t count)
 
 static void begin_phase(uint64_t deadline_ns, uint64_t messages)
 {
-    workbench_begin_phase(&bench, deadline_ns, plan.rate != 0);
+    workbench_begin_phase(&bench, clock_now_ns(), deadline_ns, plan.rate != 0);
     connection.messages_left = messages;
     if (connection.half->begin)
         connection.half->begin(&connection);
