@@ -193,38 +193,6 @@ def test_both_directions_carry_their_work_at_the_same_time() -> None:
         assert record_sum(end, "messages_sent") == record_sum(end, "messages_received") == 300
 
 
-def test_every_start_of_an_open_loop_is_accounted_for() -> None:
-    (record,) = batch_run(["rate=2000 duration=300ms connections=4 arrival=poisson warmup=10ms place=free"])
-    (thread,) = record["client"]["threads"]
-    assert thread["due"] == thread["messages_sent"] + thread["late"]
-    assert thread["latency"]["count"] == thread["service"]["count"] == thread["late_start"]["count"] == thread["messages_sent"]
-    assert thread["latency"]["sum"] == thread["service"]["sum"] + thread["late_start"]["sum"]
-    assert thread["due"] > 300  # of 600 on average
-
-
-def test_an_even_open_loop_is_due_as_often_as_its_rate_says() -> None:
-    for pace in ("sleep", "spin"):
-        for engine in ("block", "poll"):
-            (record,) = batch_run([f"rate=1000 pace={pace} engine={engine} duration=200ms warmup=0s place=free"])
-            assert record_sum(record["client"], "due") == 200
-
-
-def test_a_fixed_open_loop_sends_all_of_its_requests() -> None:
-    (record,) = batch_run(["rate=5000 messages=100 connections=3 warmup=0s place=free"])
-    assert record_sum(record["client"], "messages_sent") == record_sum(record["client"], "due") == 100
-    assert record_sum(record["client"], "late") == 0
-
-
-def test_a_burning_replier_makes_an_open_loop_late_and_not_slow_to_be_served() -> None:
-    (record,) = batch_run(["spin=2ms rate=1000 duration=100ms warmup=0s place=free"])
-    (thread,) = record["client"]["threads"]
-    assert thread["due"] == 100
-    assert 0 < thread["messages_sent"] <= 51  # 2 ms each
-    assert thread["late"] == 100 - thread["messages_sent"]
-    assert thread["service"]["minimum"] > 2_000_000
-    assert thread["latency"]["maximum"] > 20_000_000
-
-
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_calls_that_libuv_makes_are_absent_and_never_0(transport: str) -> None:
     (record,) = batch_run([f"transport={transport} write=uv messages=100 warmup=0s place=free"])

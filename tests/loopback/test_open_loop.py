@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""The open loop: it keeps its rate, accounts for every start, and does not omit what a stall delays."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import Any, Iterator
+
+import pytest
+from programs import Server, batch_run, client_start, record_sum, server_started
+
+STOP_S = 1.0
+OPEN_S = 5
+
+
+def quantile(histogram: dict[str, Any], share: float) -> float:
+    """Seconds that a share of the values does not exceed, by the lower end of its bin."""
+    rank, seen = math.ceil(share * histogram["count"]), 0
+    for low, _, count in histogram["bins"]:
+        seen += count
+        if seen >= rank:
+            return low / 1e9
+    raise AssertionError("the bins of a histogram hold fewer values than it counts")
+
+
+@dataclass(frozen=True)
+class Stalled:
+    """A run whose server was stopped, and for how long it was."""
+
+    record: dict[str, Any]
+    stopped_s: float
+
+    @property
+    def thread(self) -> dict[str, Any]:
+        """The client's."""
+        (thread,) = self.record["client"]["threads"]
+        return thread
+
+
+def threads_of(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def stop_while_running(server: Server, client: subprocess.Popen[str], after_s: float) -> float:
+    """Stops the server that long after its data thread has started, for STOP_S; gives how long it was."""
+    idle = threads_of(server.pid)
+    while threads_of(server.pid) == idle and client.poll() is None:
+        time.sleep(0.005)
+    time.sleep(after_s)
+    begun = time.monotonic()
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        time.sleep(STOP_S)
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+    return time.monotonic() - begun
+
+
+def run_stalled(server: Server, after_s: float, *words: str) -> Stalled:
+    client = client_start("--json", f"server={server.address}", "place=together", "warmup=0s", *words)
+    stopped_s = stop_while_running(server, client, after_s)
+    out, err = client.communicate(timeout=60)
+    assert client.returncode == 0, err
+    return Stalled(json.loads(out), stopped_s)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with server_started() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def closed(server: Server) -> Stalled:
+    """A closed loop that was stopped for two thirds of its time."""
+    return run_stalled(server, 0.2, "rate=closed", "duration=1500ms")
+
+
+@pytest.fixture(scope="module")
+def opened(server: Server, closed: Stalled) -> Stalled:
+    """An open loop that was stopped for a fifth of its time, at a quarter of what the closed loop carried: at
+    half of it nothing of this machine might be lost to others meanwhile."""
+    capacity = closed.thread["messages_sent"] / (closed.thread["elapsed_ns"] / 1e9 - closed.stopped_s)
+    return run_stalled(server, 1.5, f"rate={min(int(capacity / 4), 10_000)}", f"duration={OPEN_S}s")
+
+
+def test_what_is_due_while_the_other_end_stands_still_is_late_by_the_time_it_stood_still(opened: Stalled) -> None:
+    # A tenth of all starts lies in the first half second of the stop, so it waits for half a second and more.
+    # Of what comes then the last waits for the least, but for as long as the backlog of the stop is sent: at a
+    # share s of the capacity half a second of starts takes the wait down by (1 - s) / 2.
+    late = quantile(opened.thread["latency"], 0.9)
+    assert 0.45 < late < opened.stopped_s - 0.1  # s below 0.8
+    assert 0.45 < quantile(opened.thread["late_start"], 0.9) <= late
+
+
+def test_the_time_from_the_send_omits_nearly_all_of_a_stop(opened: Stalled) -> None:
+    service = opened.thread["service"]
+    assert quantile(service, 0.9) < quantile(opened.thread["latency"], 0.9) / 10
+    assert service["maximum"] > 0.9e9  # the request that was under way
+
+
+def test_every_start_that_fell_into_a_stop_is_accounted_for(opened: Stalled) -> None:
+    thread = opened.thread
+    assert thread["due"] == int(opened.record["words"]["rate"]) * OPEN_S
+    assert thread["due"] == thread["messages_sent"] + thread["late"]
+    for name in ("latency", "service", "late_start"):
+        assert thread[name]["count"] == thread["messages_sent"]
+
+
+def test_a_closed_loop_asks_nothing_while_the_other_end_stands_still_and_hides_it(closed: Stalled) -> None:
+    latency = closed.thread["latency"]
+    assert latency["maximum"] > 0.9e9
+    assert quantile(latency, 0.9) < closed.stopped_s / 20
+
+
+@pytest.mark.parametrize("pace", ["sleep", "spin"])
+@pytest.mark.parametrize("words", ["engine=block", "engine=poll", "engine=poll connections=64 threads=2"])
+def test_an_even_open_loop_is_due_as_often_as_its_rate_says(words: str, pace: str) -> None:
+    rates = {"rate=7000 duration=100ms": 700, "rate=10000000 duration=10ms": 100_000}
+    records = batch_run([f"{rate} pace={pace} {words} warmup=10ms place=free" for rate in rates])
+    assert [record_sum(record["client"], "due") for record in records] == list(rates.values())
+
+
+@pytest.mark.parametrize("words", ["engine=block", "engine=poll connections=64 threads=2"])
+def test_poisson_arrivals_are_as_many_as_the_rate_says_on_average(words: str) -> None:
+    (record,) = batch_run([f"rate=20000 arrival=poisson {words} duration=500ms warmup=0s place=free"])
+    assert abs(record_sum(record["client"], "due") - 10_000) < 5 * math.sqrt(10_000)
+
+
+def test_every_start_of_an_open_loop_is_accounted_for() -> None:
+    (record,) = batch_run(["rate=2000 duration=300ms connections=4 arrival=poisson warmup=10ms place=free"])
+    (thread,) = record["client"]["threads"]
+    assert thread["due"] == thread["messages_sent"] + thread["late"]
+    assert thread["latency"]["count"] == thread["service"]["count"] == thread["late_start"]["count"] == thread["messages_sent"]
+    assert thread["latency"]["sum"] == thread["service"]["sum"] + thread["late_start"]["sum"]
+    assert thread["due"] > 300  # of 600 on average
+
+
+def test_a_fixed_open_loop_sends_all_of_its_requests() -> None:
+    (record,) = batch_run(["rate=5000 messages=100 connections=3 warmup=0s place=free"])
+    assert record_sum(record["client"], "messages_sent") == record_sum(record["client"], "due") == 100
+    assert record_sum(record["client"], "late") == 0
+
+
+def test_a_burning_replier_makes_an_open_loop_late_and_not_slow_to_be_served() -> None:
+    (record,) = batch_run(["spin=2ms rate=1000 duration=100ms warmup=0s place=free"])
+    (thread,) = record["client"]["threads"]
+    assert thread["due"] == 100
+    assert 0 < thread["messages_sent"] <= 51  # 2 ms each
+    assert thread["late"] == 100 - thread["messages_sent"]
+    assert thread["service"]["minimum"] > 2_000_000
+    assert thread["latency"]["maximum"] > 20_000_000
+
+
+def test_what_is_due_beyond_the_capacity_is_not_sent_after_the_end() -> None:
+    # A reply burns 1 ms: 3000 of them would take 3 s. What was under way at the end is finished.
+    words = "spin=1ms rate=10000 connections=64 threads=2 engine=poll duration=300ms warmup=0s place=free"
+    (record,) = batch_run([words])
+    client = record["client"]
+    assert record_sum(client, "due") == 3000
+    assert record_sum(client, "late") == 3000 - record_sum(client, "messages_sent") > 0
+    assert max(thread["elapsed_ns"] for thread in client["threads"]) < 1.5e9
