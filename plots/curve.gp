@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Curve: a metric by size with intervals, and under it its ratio to the baseline.
-# Set before this: name, headline, note, label_x, label_y, series (their number), names, colours,
-# points, dashes (arrays), base (number of the baseline, 0: none), empty (1: no value at all),
-# left, right, logarithmic_x, logarithmic_y, ratio_low, ratio_high, logarithmic_ratio, and as macros
-# tics_x, tics_blank (the same without labels), tics_text (as many as have room in text),
-# tics_ratio, tics_ratio_text.
+# Set before this: name, headline, headline_text (the same in lines), note, label_x, label_y, series
+# (their number), names, colours, points, dashes (arrays), base (number of the baseline, 0: none),
+# empty (1: no value at all), left, right, logarithmic_x, logarithmic_y, ratio_low, ratio_high,
+# logarithmic_ratio, and as macros tics_x, tics_blank (the same without labels), tics_text (as many
+# as have room in text), tics_ratio, tics_ratio_text.
 # Columns of name.dat: x, value, low, high, ratio, its low, its high. One block for each series.
 
 data = name.".dat"
@@ -42,7 +42,7 @@ do for [format in "png svg txt"] {
         set bars 0.6
     } else {
         @tics_text
-        set title headline
+        set title headline_text
         set xlabel label_x
     }
     if (text) {

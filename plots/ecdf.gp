@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # ECDF: the share of requests that took at most so long, a line for each cell.
-# Set before this: name, headline, note, title_key, series (their number), names, colours, points,
-# dashes (arrays), widest (characters of the longest name), left, right, label_x, and as macros tics_x,
-# tics_text (as many as have room in text).
+# Set before this: name, headline, headline_text (the same in lines), note, title_key, series (their
+# number), names, colours, points, dashes (arrays), widest (characters of the longest name), left,
+# right, label_x, and as macros tics_x, tics_text (as many as have room in text).
 # Columns of name.dat: value, share. One block for each series.
 
 data = name.".dat"
@@ -29,7 +29,7 @@ do for [format in "png svg txt"] {
     set xlabel label_x
     if (text) {
         @tics_text
-        set title headline
+        set title headline_text
         set key below left reverse Left samplen 2
         plot for [i = 1:series] data index i-1 using 1:2 with steps lt i notitle, \
              for [i = 1:series] data index i-1 using 1:2 with points pt i title names[i]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Percentiles: a time over 1 / (1 - q), a line for each cell, marked at every nine.
-# Set before this: name, headline, note, title_key, series (their number), names, colours, points,
-# dashes (arrays), widest (characters of the longest name), right, bottom, top, logarithmic_y, label_y,
-# and as macros tics_x, tics_y, tics_y_text (as many as have room in text).
+# Set before this: name, headline, headline_text (the same in lines), note, title_key, series (their
+# number), names, colours, points, dashes (arrays), widest (characters of the longest name), right,
+# bottom, top, logarithmic_y, label_y, and as macros tics_x, tics_y, tics_y_text (as many as have
+# room in text).
 # Columns of name.dat: 1 / (1 - q), value. One block for each series, 50 points for each nine.
 
 data = name.".dat"
@@ -30,7 +31,7 @@ do for [format in "png svg txt"] {
     @tics_x
     if (text) {
         @tics_y_text
-        set title headline
+        set title headline_text
         set key below left reverse Left samplen 2
         plot for [i = 1:series] data index i-1 using 1:2 with points pt i title names[i]
     } else {

@@ -161,7 +161,7 @@ def bars_settings(matrix: Matrix, metric: Metric, scale: Scale, panels: Sequence
     return "\n".join([
         f"name = {gnuplot_string(name)}",
         f"headline = {gnuplot_string(headline)}",
-        f"note = {gnuplot_string(note_text(matrix, medians_text(matrix)))}",
+        f"note = {gnuplot_string(note_text(matrix, matrix.cells.values(), medians_text(matrix)))}",
         f"panels = {len(panels)}",
         gnuplot_array("bars", counts),
         gnuplot_array("heads", [panel.head for panel in panels]),

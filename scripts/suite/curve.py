@@ -12,7 +12,7 @@ from suite.frame import Cell, Matrix, baseline_words
 from suite.metrics import Metric
 from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
                            medians_text, note_text, number_data, place_name, place_text,
-                           round_numbers, series_settings, tics_settings, x_value)
+                           round_numbers, series_settings, tics_settings, title_settings, x_value)
 from suite.summary import Figure
 from suite.table import axis_values
 from suite.units import Scale, size_parse, size_text
@@ -116,8 +116,7 @@ def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[
     headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better, place)
     settings = [
         f"name = {gnuplot_string(name)}",
-        f"headline = {gnuplot_string(headline)}",
-        f"note = {gnuplot_string(note_text(matrix, medians_text(matrix)))}",
+        *title_settings(headline, note_text(matrix, cells, medians_text(matrix))),
         f"empty = {int(not used)}",
         f"base = {base_at}",
         *series_settings([series_label(label or plan.metric.name, series[label], figures)

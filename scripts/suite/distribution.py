@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from suite.frame import Cell, Matrix
 from suite.metrics import NANOSECOND, Histogram, Run, histograms_merge
 from suite.picture import (Drawing, gnuplot_string, headline_text, note_text, place_name,
-                           place_text, round_numbers, rounds_text, series_settings)
+                           place_text, round_numbers, rounds_text, series_settings, title_settings)
 from suite.table import axis_values
 from suite.units import Scale, percent_text, scale_choose
 
@@ -98,8 +98,9 @@ def sheet_draw(matrix: Matrix, plan: Distribution, cells: Sequence[Cell], values
     headline = headline_text(matrix, TITLES[plan.of], scale.unit, "lower", place)
     key = plan.x or ""
     settings = [
-        f"name = {gnuplot_string(name)}", f"headline = {gnuplot_string(headline)}",
-        f"note = {gnuplot_string(note_text(matrix, f'all requests of {rounds_text(matrix)}'))}",
+        f"name = {gnuplot_string(name)}",
+        *title_settings(headline, note_text(matrix, cells,
+                                            f"all requests of {rounds_text(matrix)}")),
         f"title_key = {gnuplot_string(key)}",
         f"widest = {max(len(key), *(len(line.label) for line in lines))}",
         *series_settings([line.label for line in lines]),

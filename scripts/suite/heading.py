@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from suite import stats
-from suite.frame import Matrix
+from suite.frame import Cell, Matrix
 from suite.summary import Summary
 from suite.units import Scale, percent_text
 
@@ -45,9 +45,9 @@ def congestion_text(matrix: Matrix) -> str:
     return ", ".join(sorted(name for name in names if name)) or ("none" if names else "unknown")
 
 
-def word_text(matrix: Matrix, key: str) -> str:
-    """The values of a word over all cells, in order."""
-    values = dict.fromkeys(cell.words.get(key, "") for cell in matrix.cells.values())
+def word_text(cells: Iterable[Cell], key: str) -> str:
+    """The values of a word over these cells, in order."""
+    values = dict.fromkeys(cell.words.get(key, "") for cell in cells)
     return ", ".join(value for value in values if value) or "unknown"
 
 
@@ -86,7 +86,8 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     """Machine, placement, congestion control and rounds."""
     return [
         ("machine", machines_text(matrix)),
-        ("place", word_text(matrix, "place") + f"; congestion {congestion_text(matrix)}"),
+        ("place", word_text(matrix.cells.values(), "place")
+         + f"; congestion {congestion_text(matrix)}"),
         ("rounds", rounds_text(matrix)),
     ]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from suite.units import Scale, scale_choose
 # Okabe and Ito's colours without yellow; from the eighth series on they return dashed.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1)
+TEXT_COLUMNS = 70  # of the title of a picture in text
 # Leading digits of tics, finest first; every range of a fifth or more has one of the finest.
 DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8, 3, 3.2, 3.4, 3.6,
            3.8, 4, 4.5, 5, 5.5, 6, 6.5, 7, 7.5, 8, 8.5, 9, 9.5),
@@ -101,11 +103,19 @@ def rounds_text(matrix: Matrix) -> str:
     return f"{matrix.rounds} round{'s' if matrix.rounds != 1 else ''}"
 
 
-def note_text(matrix: Matrix, figures: str) -> str:
+def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
     """The small print of a picture: what its figures are, and what was measured where."""
-    text = (f"{figures}; place {word_text(matrix, 'place')}; "
+    text = (f"{figures}; place {word_text(cells, 'place')}; "
             f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
     return text if len(text) <= 150 else text[:147] + "..."
+
+
+def title_settings(headline: str, note: str) -> list[str]:
+    """What stands above and below a picture, in text above it in several lines if it must."""
+    lines = textwrap.wrap(headline, TEXT_COLUMNS)
+    return [f"headline = {gnuplot_string(headline)}",
+            "headline_text = " + '."\\n".'.join(map(gnuplot_string, lines)),
+            f"note = {gnuplot_string(note)}"]
 
 
 def series_settings(labels: Sequence[str]) -> list[str]:

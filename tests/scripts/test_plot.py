@@ -14,7 +14,8 @@ from suite.commands.plot import drawing_write
 from suite.curve import ratio_tics
 from suite.metrics import HISTOGRAMS
 from suite.percentiles import nines_text
-from suite.picture import gnuplot_string, name_safe, place_name, place_text, round_numbers
+from suite.picture import (gnuplot_string, name_safe, place_name, place_text, round_numbers,
+                           title_settings)
 from suite.plot import drawings_make, pictures_default
 from suite.scenario import HISTOGRAM_PICTURES
 
@@ -131,6 +132,12 @@ def test_a_word_that_the_cells_of_a_picture_do_not_use_is_neither_in_its_name_no
     assert place_text(axes, ("together", "closed", "")) == "place=together rate=closed"
     assert place_name("latency-ecdf", ("together", "closed", "")) == "latency-ecdf-together-closed"
     assert place_name("latency-ecdf", ("apart", "2000", "spin")) == "latency-ecdf-apart-2000-spin"
+
+
+def test_a_long_title_has_several_lines_in_text():
+    settings = title_settings("it's " + "long " * 20, "")
+    assert settings[1] == ("headline_text = 'it''s " + ("long " * 13).rstrip() + "'.\"\\n\".'"
+                           + ("long " * 7).rstrip() + "'")
 
 
 @needs_gnuplot

@@ -1,5 +1,6 @@
 name = 'bandwidth-curve'
 headline = 'sizes-3-5: bandwidth, Gbit/s (higher is better)'
+headline_text = 'sizes-3-5: bandwidth, Gbit/s (higher is better)'
 note = 'median of 7 rounds, 95 % interval; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
 empty = 0
 base = 1

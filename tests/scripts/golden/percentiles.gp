@@ -1,5 +1,6 @@
 name = 'latency-percentiles'
 headline = 'open: latency, us (lower is better)'
+headline_text = 'open: latency, us (lower is better)'
 note = 'all requests of 1 round; place together; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
 title_key = 'write'
 widest = 7
