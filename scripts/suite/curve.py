@@ -112,7 +112,7 @@ def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[
     used = [figures[cell.name] for cell in cells if cell.name in figures]
     base = baseline_words(matrix)
     base_at = next((number for number, label in enumerate(order, start=1)
-                    if inner and base == {inner[0]: label}), 0)
+                    if len(order) > 1 and base == {inner[0]: label}), 0)
     headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better, place)
     settings = [
         f"name = {gnuplot_string(name)}",

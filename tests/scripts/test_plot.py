@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import struct
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pytest
 
@@ -132,6 +133,17 @@ def test_a_word_that_the_cells_of_a_picture_do_not_use_is_neither_in_its_name_no
     assert place_text(axes, ("together", "closed", "")) == "place=together rate=closed"
     assert place_name("latency-ecdf", ("together", "closed", "")) == "latency-ecdf-together-closed"
     assert place_name("latency-ecdf", ("apart", "2000", "spin")) == "latency-ecdf-apart-2000-spin"
+
+
+def test_a_curve_of_the_baseline_alone_has_no_panel_of_ratios_to_it(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_sizes(3, 2), '\n[[picture]]\nkind = "curve"\n')
+    alone = {name: cell for name, cell in matrix.cells.items() if cell.baseline}
+    records = [record for record in matrix.result.records if record["run"]["cell"] in alone]
+    (drawing,) = drawings_make(matrix)
+    assert "base = 0\n" not in drawing.settings
+    result = replace(matrix.result, records=records)
+    (drawing,) = drawings_make(replace(matrix, cells=alone, result=result))
+    assert "series = 1\n" in drawing.settings and "base = 0\n" in drawing.settings
 
 
 def test_a_long_title_has_several_lines_in_text():
