@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define CONNECT_WITHIN_MS 4000
+#define REPORT_WITHIN_MS 30000 /* a server drains what is still under way before it reports */
 
 /* A run, or a question about facts: what is under way with a server. */
 struct run {
@@ -25,7 +26,8 @@ struct run {
     struct channel channel;
     struct team team;
     struct conduct conduct;
-    bool has_channel, has_team, team_done, server_done, over;
+    uv_timer_t patience; /* with a server that lives and does not report */
+    bool has_channel, has_patience, has_team, team_done, server_done, over;
     int open_parts;
     struct long_value received;
     json_t *answer; /* the server's report or facts */
@@ -54,10 +56,34 @@ static void give_up(struct run *run, const char *phase, const struct problem *pr
         run->over = true;
 }
 
+static void on_impatient(uv_timer_t *patience)
+{
+    struct problem problem = {0};
+
+    problem_failure(&problem, "the server did not report within %d s", REPORT_WITHIN_MS / 1000);
+    give_up(patience->data, "report", &problem);
+}
+
+static void await_report(struct run *run)
+{
+    run->has_patience = true;
+    run->open_parts++;
+    uv_timer_init(&run->client->loop, &run->patience);
+    run->patience.data = run;
+    uv_timer_start(&run->patience, on_impatient, REPORT_WITHIN_MS, 0);
+}
+
+static void on_patience_closed(uv_handle_t *patience)
+{
+    part_closed(patience->data);
+}
+
 static void finish_if_done(struct run *run)
 {
     struct problem problem = {0};
 
+    if (run->team_done && run->has_channel && !run->server_done && !run->has_patience)
+        await_report(run);
     if (!run->team_done || (run->has_channel && !run->server_done))
         return;
     run->result.client = team_report(&run->team);
@@ -113,15 +139,22 @@ static int parse_token(uint8_t token[TOKEN_SIZE], const char *text)
     return 0;
 }
 
-static void take_ready(struct run *run, const json_t *body)
+static int learn_target(struct run *run, const json_t *body, struct problem *problem)
 {
     const char *token = json_string_value(json_object_get(body, "token"));
+
+    if (address_parse(&run->team.target, json_string_value(json_object_get(body, "address")), problem) < 0)
+        return -1;
+    address_take_scope(&run->team.target, &run->server);
+    return strlen(token) == 2 * TOKEN_SIZE ? parse_token(run->team.token, token) : -1;
+}
+
+static void take_ready(struct run *run, const json_t *body)
+{
     bool remote = strcmp(json_string_value(json_object_get(body, "host")), facts_host_id()) != 0;
     struct problem problem = {0};
 
-    if (run->has_team || start_team(run, remote, &problem) < 0 ||
-        address_parse(&run->team.target, json_string_value(json_object_get(body, "address")), &problem) < 0 ||
-        strlen(token) != 2 * TOKEN_SIZE || parse_token(run->team.token, token) < 0 ||
+    if (run->has_team || start_team(run, remote, &problem) < 0 || learn_target(run, body, &problem) < 0 ||
         team_start(&run->team, &problem) < 0) {
         problem_failure(&problem, "the server's ready message makes no sense");
         run->team_done = true; /* no thread runs that could tell */
@@ -305,6 +338,8 @@ static void clear(struct run *run)
         team_close(&run->team);
     if (run->has_channel)
         channel_close(&run->channel);
+    if (run->has_patience)
+        uv_close((uv_handle_t *)&run->patience, on_patience_closed);
     while (run->open_parts > 0)
         uv_run(&run->client->loop, UV_RUN_ONCE);
     free(run->received.text);

@@ -176,6 +176,14 @@ void address_set_port(struct address *address, int port)
     }
 }
 
+void address_take_scope(struct address *address, const struct address *other)
+{
+    struct sockaddr_in6 *in = (struct sockaddr_in6 *)&address->storage;
+
+    if (address->storage.ss_family == AF_INET6 && other->storage.ss_family == AF_INET6)
+        in->sin6_scope_id = ((const struct sockaddr_in6 *)&other->storage)->sin6_scope_id;
+}
+
 /* The outcome of a connect that is under way: 0, or a positive errno value. */
 static int await_connect(int fd, int within_ms)
 {

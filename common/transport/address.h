@@ -35,6 +35,10 @@ bool address_is_local(const struct address *address);
 int address_port(const struct address *address);
 void address_set_port(struct address *address, int port);
 
+/* Where both are IPv6, `address` gets the scope of `other`: an interface has another number on every machine.
+ */
+void address_take_scope(struct address *address, const struct address *other);
+
 /* connect(2) of a blocking socket, for at most `within_ms`. 0, or -1 with a failure that says where it tried.
  */
 int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem);

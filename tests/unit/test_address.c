@@ -178,6 +178,26 @@ TEST(a_unix_socket_goes_with_its_directory)
     close(listener);
 }
 
+TEST(an_address_of_another_machine_gets_the_scope_by_which_it_was_reached)
+{
+    struct address data, control, four;
+    struct problem problem = {0};
+    char text[ADDRESS_MAX];
+
+    assert_int_equal(address_parse(&data, "[fe80::1%7]:80", &problem), 0);
+    assert_int_equal(address_parse(&control, "[fe80::1%1]:90", &problem), 0);
+    assert_int_equal(address_parse(&four, "127.0.0.1:90", &problem), 0);
+    address_take_scope(&data, &four);
+    address_format(text, &data);
+    assert_string_equal(text, "[fe80::1%7]:80");
+    address_take_scope(&data, &control);
+    address_format(text, &data);
+    assert_string_equal(text, "[fe80::1%1]:80");
+    address_take_scope(&four, &control);
+    address_format(text, &four);
+    assert_string_equal(text, "127.0.0.1:90");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -190,6 +210,7 @@ int main(void)
         cmocka_unit_test(a_taken_port_is_named),
         cmocka_unit_test(a_refused_connection_names_where_it_was_tried),
         cmocka_unit_test(a_unix_socket_goes_with_its_directory),
+        cmocka_unit_test(an_address_of_another_machine_gets_the_scope_by_which_it_was_reached),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
