@@ -15,6 +15,7 @@
 #include "connection/capability.h"
 #include "engine/agenda.h"
 #include "engine/pause.h"
+#include "engine/reception.h"
 #include "engine/stream.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
@@ -49,7 +50,7 @@ struct watch {
 struct poller {
     uv_loop_t loop;
     uv_async_t wake;
-    struct reception *reception; /* of a follower whose connections come and go */
+    struct reception reception; /* of a follower whose connections come and go */
     struct duty *duty;
     struct watch *watches;
     size_t open;                     /* connections that are not out of the phase */
@@ -485,46 +486,14 @@ static void on_wake(uv_async_t *wake)
 
 /* ---- who comes: the connections of a follower that renews them ---- */
 
-/* Those that have not shown a hello yet. */
-struct guest {
-    uv_poll_t poll; /* first: closed as a handle */
-    struct poller *poller;
-    int fd; /* -1: handed over */
-    size_t size;
-    uint8_t hello[HELLO_SIZE];
-    struct guest *next, **from;
-};
-
-struct reception {
-    uv_poll_t listener;
-    struct guest *guests;
-};
-
-static void on_guest_gone(uv_handle_t *handle)
+/* The slot may still have its last descriptor, which the other end has closed. */
+static void seat(void *owner, size_t number, int fd)
 {
-    struct guest *guest = (struct guest *)handle;
-
-    if (guest->fd >= 0)
-        close(guest->fd);
-    *guest->from = guest->next;
-    if (guest->next)
-        guest->next->from = guest->from;
-    free(guest);
-}
-
-static void see_off(struct poller *poller, int fd)
-{
-    poller->duty->dial->strangers++;
-    close(fd);
-}
-
-/* The slot of this number may still have its last descriptor, which the other end has closed. */
-static void seat(struct poller *poller, int64_t number, int fd)
-{
+    struct poller *poller = owner;
     struct watch *watch = &poller->watches[number];
 
-    if (number < 0 || watch->next_fd >= 0) {
-        see_off(poller, fd);
+    if (poller->result < 0 || watch->next_fd >= 0) {
+        reception_see_off(&poller->reception, fd);
         return;
     }
     watch->next_fd = fd;
@@ -534,111 +503,12 @@ static void seat(struct poller *poller, int64_t number, int fd)
         open_next(watch);
 }
 
-/* What there is of the hello: 1 when it is whole, 0 when more is to come, -1 when nothing will. Reads not a
- * byte beyond it. */
-static int read_hello(struct poller *poller, struct guest *guest)
-{
-    ssize_t size;
-
-    poller->duty->bench->waits.made[CALL_RECVFROM]++;
-    size = recv(guest->fd, guest->hello + guest->size, HELLO_SIZE - guest->size, 0);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
-    if (size <= 0)
-        return -1;
-    guest->size += (size_t)size;
-    return guest->size == HELLO_SIZE;
-}
-
-/* True when the guest's descriptor is somebody else's now. */
-static bool admit(struct poller *poller, struct guest *guest)
-{
-    const struct dial *dial = poller->duty->dial;
-    int came = read_hello(poller, guest);
-
-    if (came > 0)
-        seat(poller, hello_read(guest->hello, dial->token, poller->duty->count), guest->fd);
-    else if (came < 0)
-        see_off(poller, guest->fd);
-    return came != 0;
-}
-
-static void on_guest(uv_poll_t *poll, int status, int events)
-{
-    struct guest *guest = (struct guest *)poll;
-
-    (void)status, (void)events;
-    guest->poller->events++;
-    if (guest->poller->result < 0 || uv_is_closing((uv_handle_t *)poll))
-        return;
-    uv_poll_stop(poll); /* before the descriptor is watched as somebody else's */
-    if (admit(guest->poller, guest)) {
-        guest->fd = -1;
-        uv_close((uv_handle_t *)poll, on_guest_gone);
-    } else {
-        uv_poll_start(poll, UV_READABLE, on_guest);
-    }
-}
-
-/* Its hello is on the way. */
-static void let_wait(struct poller *poller, const struct guest *came)
-{
-    struct guest *guest = malloc(sizeof *guest);
-
-    if (!guest || (*guest = *came, uv_poll_init(&poller->loop, &guest->poll, guest->fd) < 0)) {
-        see_off(poller, came->fd);
-        free(guest);
-        return;
-    }
-    guest->next = poller->reception->guests;
-    guest->from = &poller->reception->guests;
-    if (guest->next)
-        guest->next->from = &guest->next;
-    poller->reception->guests = guest;
-    uv_poll_start(&guest->poll, UV_READABLE, on_guest);
-}
-
-/* As many as can be expected, or until none waits. */
-static void on_listener(uv_poll_t *listener, int status, int events)
-{
-    struct poller *poller = listener->data;
-
-    (void)status, (void)events;
-    poller->events++;
-    for (size_t i = 0; i < poller->duty->count && poller->result == 0; i++) {
-        struct guest guest = {.poller = poller};
-
-        guest.fd = dial_accept(poller->duty->dial, &poller->duty->bench->waits);
-        if (guest.fd < 0)
-            return;
-        if (!admit(poller, &guest))
-            let_wait(poller, &guest);
-    }
-}
+static const struct reception_events reception_events = {.seated = seat};
 
 static int open_reception(struct poller *poller)
 {
-    struct reception *reception = poller->reception = calloc(1, sizeof *reception);
-    int result;
-
-    if (!reception)
-        return -ENOMEM;
-    result = uv_poll_init(&poller->loop, &reception->listener, poller->duty->dial->listener);
-    if (result < 0)
-        return result;
-    reception->listener.data = poller;
-    return uv_poll_start(&reception->listener, UV_READABLE, on_listener);
-}
-
-static void close_reception(struct poller *poller)
-{
-    struct reception *reception = poller->reception;
-
-    if (reception->listener.loop)
-        uv_close((uv_handle_t *)&reception->listener, NULL);
-    for (struct guest *guest = reception->guests; guest; guest = guest->next)
-        if (!uv_is_closing((uv_handle_t *)&guest->poll))
-            uv_close((uv_handle_t *)&guest->poll, on_guest_gone);
+    return reception_open(&poller->reception, &poller->loop, poller->duty, &poller->events, &reception_events,
+                          poller);
 }
 
 /* ---- its state ---- */
@@ -696,6 +566,10 @@ static int poll_open(struct duty *duty)
 
 static void close_watch(struct watch *watch)
 {
+    if (watch->connection && watch->next_fd >= 0)
+        close(watch->next_fd);
+    if (!watch->handle.loop || uv_is_closing(&watch->handle))
+        return;
     if (watch->connection->stream)
         stream_close(&watch->stream);
     else
@@ -710,16 +584,13 @@ static void poll_close(struct duty *duty)
         return;
     poller->result = -ECANCELED; /* nothing is begun any more */
     for (size_t i = 0; poller->watches && i < duty->count; i++)
-        if (poller->watches[i].handle.loop && !uv_is_closing(&poller->watches[i].handle))
-            close_watch(&poller->watches[i]);
-    if (poller->reception)
-        close_reception(poller);
+        close_watch(&poller->watches[i]);
+    reception_close(&poller->reception);
     if (poller->wake.loop)
         uv_close((uv_handle_t *)&poller->wake, NULL);
     uv_run(&poller->loop, UV_RUN_DEFAULT);
     uv_loop_close(&poller->loop);
     agenda_close(&poller->agenda);
-    free(poller->reception);
     free(poller->watches);
     free(poller);
     duty->state = NULL;
