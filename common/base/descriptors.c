@@ -27,9 +27,10 @@ int descriptors_reserve(uint64_t needed, const char *what, struct problem *probl
                                what, needed, (uint64_t)limit.rlim_max, needed, needed);
 }
 
+/* ThreadSanitizer takes the same number in two tables for the same descriptor. */
 void descriptors_separate(void)
 {
-#ifdef __linux__
+#if defined __linux__ && !defined __SANITIZE_THREAD__
     unshare(CLONE_FILES);
 #endif
 }
