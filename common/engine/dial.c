@@ -82,6 +82,10 @@ int dial_out(struct dial *dial, struct connection *connection, bool nonblocking)
     if (result == 0)
         result = call_connect(connection, dial->target);
     connection->greeting_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
+    if (result == -EAGAIN) {
+        dial_hang_up(dial, connection);
+        return result;
+    }
     return result < 0 ? broken(dial, connection, result) : 0;
 }
 

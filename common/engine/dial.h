@@ -38,7 +38,8 @@ int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SI
 
 /* Gives a connection a new descriptor on which connect(2) has been called; one that does not block may still
  * be under way, and the first call on it will say. 0, or a negative errno value with the problem of the
- * workbench. */
+ * workbench; -EAGAIN without one, and no descriptor, where a Unix listener has no room for another that does
+ * not block. */
 int dial_out(struct dial *dial, struct connection *connection, bool nonblocking);
 
 /* Sends what is left of the hello, held back for the message that follows. 0, or a negative errno value. */

@@ -218,6 +218,8 @@ static void push(struct watch *watch)
             return;
         }
         result = push_once(watch);
+        if (result == -EAGAIN && connection->calls.fd < 0)
+            break; /* nothing to be told by: tried again in the next turn */
         if (result == -EAGAIN || result == -EINPROGRESS) {
             watch->blocked = true;
             watch->poller->unregistered |= result == -EINPROGRESS;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "transport/address.h"
 
-#include "transport/ports.h"
-#include "transport/sockets.h"
-
 #include "base/units.h"
 #include "transport/ports.h"
 #include "transport/sockets.h"
@@ -18,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -196,19 +194,46 @@ static int await_connect(int fd, int within_ms)
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? errno : error;
 }
 
+static int call_connect(int fd, const struct address *address)
+{
+    return connect(fd, (const struct sockaddr *)&address->storage, address->size) < 0 ? errno : 0;
+}
+
+/* A Unix listener that has no room says so at once, and nothing tells when it has: unix(7). Only a call that
+ * blocks waits for it. */
+static int connect_unix(int fd, const struct address *address, int within_ms)
+{
+    struct timeval within = {.tv_sec = within_ms / 1000, .tv_usec = within_ms % 1000 * 1000}, never = {0};
+    int error;
+
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &within, sizeof within);
+    error = call_connect(fd, address);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never);
+    return error == EAGAIN ? ETIMEDOUT : error;
+}
+
+static int connect_ip(int fd, const struct address *address, int within_ms)
+{
+    int error;
+
+    sockets_set_blocking(fd, false);
+    error = call_connect(fd, address);
+    if (error == EINPROGRESS)
+        error = await_connect(fd, within_ms);
+    sockets_set_blocking(fd, true);
+    return error;
+}
+
 int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem)
 {
     char text[ADDRESS_MAX];
-    int error = 0;
+    bool is_ip = address->storage.ss_family != AF_UNIX;
+    int error = is_ip ? connect_ip(fd, address, within_ms) : connect_unix(fd, address, within_ms);
 
-    sockets_set_blocking(fd, false);
-    if (connect(fd, (const struct sockaddr *)&address->storage, address->size) < 0)
-        error = errno == EINPROGRESS ? await_connect(fd, within_ms) : errno;
-    sockets_set_blocking(fd, true);
     if (!error)
         return 0;
     address_format(text, address);
-    if (error == EADDRNOTAVAIL && address->storage.ss_family != AF_UNIX)
+    if (error == EADDRNOTAVAIL && is_ip)
         return ports_exhausted(text, problem);
     return problem_failure(problem, "cannot connect to %s: %s", text, strerror(error));
 }

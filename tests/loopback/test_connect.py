@@ -9,8 +9,11 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 from control import Channel, plan_send
@@ -139,3 +142,42 @@ def test_what_connections_that_come_and_go_do_not_allow_has_its_reason(words: li
     (record,) = batch_run([" ".join(["workload=connect", "messages=5", "place=free", *words])])
     assert record["status"] == "unsupported"
     assert named in record["reason"]
+
+
+@contextmanager
+def narrow_echo(path: Path) -> Iterator[str]:
+    """An echo behind a Unix listener that has room for one more, and is in no hurry to begin."""
+    def serve(listener: socket.socket) -> None:
+        time.sleep(0.3)
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:  # shut down
+                return
+            threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            while data := connection.recv(4096):
+                connection.sendall(data)
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(0)
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        try:
+            yield f"unix:{path}"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+@pytest.mark.parametrize("workload", ["connect", "request"])
+@pytest.mark.parametrize("engine", ["block", "poll"])
+def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str, tmp_path: Path) -> None:
+    with narrow_echo(tmp_path / "echo") as address:
+        (record,) = batch_run([f"workload={workload} peer={address} control=none transport=unix connections=20 messages=60 "
+                               f"engine={engine} warmup=0s verify=on place=free"])
+    assert record["status"] == "ok", record.get("reason")
+    assert record_sum(record["client"], "messages_sent") == 60
