@@ -15,6 +15,8 @@
 #include "measure/samples.h"
 #include "plan/plan.h"
 
+#include <stdatomic.h>
+
 struct workbench {
     const struct plan *plan;
     enum end end;
@@ -39,6 +41,7 @@ struct workbench {
     unsigned uncounted;       /* paths whose calls libuv makes, unseen: bits 1 << enum call_path */
 
     struct problem problem; /* why a connection broke */
+    atomic_bool cancelled;  /* by another thread: whoever burns or sleeps is to come back */
 };
 
 /* 0 or -ENOMEM; workbench_close() it in both cases. */
@@ -51,5 +54,10 @@ void workbench_begin_phase(struct workbench *bench, uint64_t start_ns, uint64_t 
 
 /* Forgets what was measured; the interval begins now. */
 void workbench_restart(struct workbench *bench);
+
+static inline bool workbench_is_cancelled(const struct workbench *bench)
+{
+    return atomic_load_explicit(&bench->cancelled, memory_order_acquire);
+}
 
 #endif

@@ -39,12 +39,15 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 static int wait_until(struct duty *duty, uint64_t due_ns)
 {
     struct workbench *bench = duty->bench;
+    bool readable = false;
 
     if (bench->plan->pace == PACE_SPIN)
         pause_spin(bench, due_ns);
-    else if (pause_sleep(bench, duty->connections->calls.fd, due_ns))
-        return engine_receive(duty->connections, 1); /* the end, or what was not due */
-    return 0;
+    else
+        readable = pause_sleep(bench, duty->connections->calls.fd, due_ns);
+    if (workbench_is_cancelled(bench))
+        return -ECANCELED;
+    return readable ? engine_receive(duty->connections, 1) : 0; /* the end, or what was not due */
 }
 
 static int send_due(struct duty *duty, struct connection *connection)

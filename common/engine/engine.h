@@ -20,8 +20,6 @@ struct duty {
     struct workbench *bench;
     struct dial *dial; /* for workloads that renew their descriptors; NULL: the connections have theirs */
     void *state;       /* the engine's own */
-
-    atomic_bool cancelled; /* run() is to come back with -ECANCELED; set from another thread, before wake() */
 };
 
 struct engine {
@@ -40,8 +38,9 @@ struct engine {
      * that the engine has closed is -1 afterwards. */
     void (*close)(struct duty *duty);
 
-    /* From another thread, between open and close: run() looks again at all of its connections. NULL: it
-     * waits in calls on one descriptor, and is ended by shutdown(2). */
+    /* From another thread, between open and close: run() looks again at all of its connections, and comes
+     * back with -ECANCELED where the workbench says so. NULL: it waits in calls on one descriptor, and is
+     * ended by shutdown(2). */
     void (*wake)(struct duty *duty);
 
     /* Runs the connections until the phase is over for all of them: their workload wants nothing more and

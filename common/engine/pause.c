@@ -21,16 +21,24 @@ static int poll_for(struct pollfd *readable, uint64_t ns)
 #endif
 }
 
+#define LOOK_NS (200 * NS_PER_MS) /* for who cancels */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns)
 {
     struct pollfd readable = {.fd = fd, .events = POLLIN};
+    uint64_t longest_ns = fd < 0 ? LOOK_NS : UINT64_MAX;
 
     do {
         bench->now_ns = clock_now_ns();
-        if (bench->now_ns >= due_ns)
+        if (bench->now_ns >= due_ns || (fd < 0 && workbench_is_cancelled(bench)))
             return false;
         bench->waits.made[CALL_PPOLL]++;
-    } while (poll_for(&readable, due_ns - bench->now_ns) <= 0);
+    } while (poll_for(&readable, smaller(due_ns - bench->now_ns, longest_ns)) <= 0);
     return true;
 }
 
@@ -38,7 +46,7 @@ void pause_spin(struct workbench *bench, uint64_t due_ns)
 {
     do
         bench->now_ns = clock_now_ns();
-    while (bench->now_ns < due_ns);
+    while (bench->now_ns < due_ns && !workbench_is_cancelled(bench));
 }
 
 void pause_precisely(void)

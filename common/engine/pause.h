@@ -5,11 +5,12 @@
 
 #include "connection/workbench.h"
 
-/* Sleeps until `due_ns`, or until `fd` is readable: true then. Counted as a call; leaves the clock
- * read. */
+/* Sleeps until `due_ns`, or until `fd` is readable: true then. Counted as a call; leaves the clock read.
+ * Without a descriptor (-1) that could wake it, it looks every now and then whether it was cancelled, and
+ * comes back. */
 bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns);
 
-/* Burns until `due_ns`, without a system call. */
+/* Burns until `due_ns` or until it is cancelled, without a system call. */
 void pause_spin(struct workbench *bench, uint64_t due_ns);
 
 /* Lets the calling thread's sleeps end when they are due and not up to 50 us later, to be merged with others:

@@ -433,7 +433,7 @@ static int poll_run(struct duty *duty)
 {
     struct poller *poller = duty->state;
 
-    if (atomic_load(&duty->cancelled))
+    if (workbench_is_cancelled(duty->bench))
         return -ECANCELED;
     begin(poller);
     while (poller->open && poller->result == 0)
@@ -476,7 +476,7 @@ static void on_wake(uv_async_t *wake)
 {
     struct poller *poller = wake->data;
 
-    if (atomic_load(&poller->duty->cancelled))
+    if (workbench_is_cancelled(poller->duty->bench))
         poller->result = -ECANCELED;
     for (size_t i = 0; i < poller->duty->count && poller->result == 0; i++) {
         struct watch *watch = &poller->watches[i];

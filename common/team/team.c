@@ -39,8 +39,8 @@ static uint64_t unsent(const struct team *team)
     return sum;
 }
 
-/* Nothing seems to move in an open loop between two requests, while a thread makes its memory present or is
- * in one call with all of a fragment. */
+/* Nothing seems to move in an open loop between two requests, while a thread makes its memory present, is in
+ * one call with all of a fragment or burns for what it sends in one go. */
 static uint64_t patience_ms(const struct team *team)
 {
     const struct plan *plan = team->plan;
@@ -49,7 +49,8 @@ static uint64_t patience_ms(const struct team *team)
     for (int end = 0; end < END_COUNT; end++)
         bytes += engine_threads(plan, (enum end)end) *
                  (plan->ends[end].source_bytes + plan->ends[end].chunk_bytes);
-    return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0);
+    return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0) +
+           plan->window * plan->spin_ns / NS_PER_MS;
 }
 
 const char *team_phase(const struct team *team)
@@ -344,7 +345,7 @@ static void cancel_locked(struct team *team, const char *phase, const struct pro
         if (team->connections[i].calls.fd >= 0)
             shutdown(team->connections[i].calls.fd, SHUT_RDWR);
     for (size_t i = 0; team->workers && i < team->worker_count; i++) {
-        atomic_store(&team->workers[i].duty.cancelled, true);
+        atomic_store(&team->workers[i].bench.cancelled, true);
         wake_locked(&team->workers[i]);
     }
 }

@@ -144,11 +144,11 @@ size_t answering_size(const struct plan *plan)
     return sizeof(struct answering);
 }
 
-static void burn(uint64_t ns)
+static void burn(const struct workbench *bench, uint64_t ns)
 {
     uint64_t until = clock_now_ns() + ns;
 
-    while (clock_now_ns() < until)
+    while (clock_now_ns() < until && !workbench_is_cancelled(bench))
         ;
 }
 
@@ -161,7 +161,7 @@ void answering_fill(struct connection *connection)
     if (!count)
         return;
     if (connection->plan->spin_ns)
-        burn(count * connection->plan->spin_ns);
+        burn(connection->bench, count * connection->plan->spin_ns);
     connection_append(connection, count);
     answering->owed -= count;
 }

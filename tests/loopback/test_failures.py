@@ -181,3 +181,28 @@ def test_insecure_is_allowed_and_warned_about() -> None:
         server.process.terminate()
         server.process.wait(10)
         assert server.process.stderr and "warning" in server.process.stderr.read()
+
+
+def test_a_server_that_burns_for_a_client_that_has_gone_soon_serves_the_next() -> None:
+    with server_started() as server:
+        client = client_start(f"server={server.address}", "spin=1s", "depth=64", "window=64", "engine=poll", *LONG)
+        busy(server.pid)
+        time.sleep(0.5)
+        client.kill()
+        client.wait()
+        began = time.monotonic()
+        assert client_run(f"server={server.address}", *SHORT).returncode == 0
+        assert time.monotonic() - began < WITHIN_S
+
+
+@pytest.mark.parametrize("words", [["workload=connect"], ["pace=spin"], ["pace=spin", "workload=connect"]])
+def test_a_pause_of_an_open_loop_ends_with_the_server(words: list[str]) -> None:
+    with server_started() as server:
+        client = client_start(f"server={server.address}", "client.engine=block", "rate=1", "connections=40", "warmup=0s",
+                              "duration=60s", "place=free", *words)
+        time.sleep(0.7)
+        server.process.kill()
+        began = time.monotonic()
+        _, error = client.communicate(timeout=60)
+        assert client.returncode == 1 and error.count("\n") == 1, error
+        assert time.monotonic() - began < WITHIN_S
