@@ -243,8 +243,10 @@ int team_start(struct team *team, struct problem *problem)
 void team_reach(struct team *team, enum stage stage)
 {
     uv_mutex_lock(&team->mutex);
-    if (++team->reached[stage] == team->worker_count)
+    if (++team->reached[stage] == team->worker_count) {
         uv_async_send(&team->wake);
+        uv_cond_broadcast(&team->released);
+    }
     uv_mutex_unlock(&team->mutex);
 }
 
@@ -264,7 +266,8 @@ int team_await(struct team *team, enum release release)
     bool cancelled;
 
     uv_mutex_lock(&team->mutex);
-    while (team->release < release && !team->cancelled)
+    while ((team->release < release || team->reached[STAGE_CONNECTED] < team->worker_count) &&
+           !team->cancelled)
         uv_cond_wait(&team->released, &team->mutex);
     cancelled = team->cancelled;
     uv_mutex_unlock(&team->mutex);

@@ -147,8 +147,8 @@ void team_close(struct team *team);
 
 void worker_main(void *worker);
 
-/* All that a worker does to be seen by control. team_await() returns -ECANCELED when the team was cancelled.
- */
+/* All that a worker does to be seen by control. team_await() also waits for all threads to be connected, and
+ * returns -ECANCELED when the team was cancelled. */
 void team_reach(struct team *team, enum stage stage);
 int team_await(struct team *team, enum release release);
 

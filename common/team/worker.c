@@ -363,11 +363,11 @@ static int live(struct worker *worker, struct problem *problem)
     worker->phase = "start";
     if (pin(worker, problem) < 0 || join(worker, problem) < 0 || open_connections(worker, problem) < 0)
         return -1;
-    if (!renews(worker))
-        descriptors_separate(); /* control still knows every one by its number, to shut it down */
     team_reach(team, STAGE_CONNECTED);
     if (await(worker, RELEASE_START, problem) < 0)
         return -1;
+    if (!renews(worker))
+        descriptors_separate(); /* all threads have theirs: each knows every one by its number, to end it */
     if (warm_up(worker, problem) < 0 || mark(worker, problem) < 0 || run(worker, problem) < 0)
         return -1;
     return end_interval(worker, problem);

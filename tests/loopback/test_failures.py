@@ -206,3 +206,17 @@ def test_a_pause_of_an_open_loop_ends_with_the_server(words: list[str]) -> None:
         _, error = client.communicate(timeout=60)
         assert client.returncode == 1 and error.count("\n") == 1, error
         assert time.monotonic() - began < WITHIN_S
+
+
+def test_every_thread_can_end_those_of_the_others() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = client_start("--json", f"peer=127.0.0.1:{listener.getsockname()[1]}", "control=none", "connections=16",
+                              "threads=16", "engine=poll", *LONG)
+        connections = [listener.accept()[0] for _ in range(16)]
+        for connection in connections:
+            connection.recv(64)
+        for connection in connections:
+            connection.close()
+        out, error = client.communicate(timeout=20)
+        assert client.returncode == 1, error
+        assert "closed its connection" in json.loads(out)["reason"]
