@@ -15,26 +15,40 @@ static uint64_t draw(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* A pause of mean 1 by the inverse of the exponential distribution; 53 bits, never the logarithm of 0. */
+/* Above 0, at most 1: 53 bits. */
+static double draw_part(uint64_t *state)
+{
+    return ((double)(draw(state) >> 11) + 1) / 9007199254740992.0;
+}
+
+/* A pause of mean 1 by the inverse of the exponential distribution. */
 static double draw_pause(uint64_t *state)
 {
-    return -log(((double)(draw(state) >> 11) + 1) / 9007199254740992.0);
+    return -log(draw_part(state));
 }
 
 /* In whole numbers: a sum of fractions would sooner or later come before a deadline that it falls on. */
-static void move_to_number(struct schedule *schedule, uint64_t number)
+static uint64_t due_of_number(const struct schedule *schedule, uint64_t number)
 {
     uint64_t rate = schedule->rate;
 
-    schedule->number = number;
-    schedule->due_ns = schedule->origin_ns + number / rate * NS_PER_S + number % rate * NS_PER_S / rate;
+    return schedule->origin_ns + number / rate * NS_PER_S + number % rate * NS_PER_S / rate;
 }
 
-static void move_by_pause(struct schedule *schedule)
+static void move_to_number(struct schedule *schedule, uint64_t number)
 {
-    double pause_ns = (double)NS_PER_S / (double)schedule->rate * (double)schedule->connections;
+    schedule->number = number;
+    schedule->due_ns = due_of_number(schedule, number);
+}
 
-    schedule->at_ns += draw_pause(&schedule->random) * pause_ns;
+static double mean_pause_ns(const struct schedule *schedule)
+{
+    return (double)NS_PER_S / (double)schedule->rate * (double)schedule->connections;
+}
+
+static void move_by_pauses(struct schedule *schedule, double pauses)
+{
+    schedule->at_ns += pauses * mean_pause_ns(schedule);
     schedule->due_ns = schedule->origin_ns + (uint64_t)schedule->at_ns;
 }
 
@@ -46,7 +60,7 @@ void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t
                                   .origin_ns = origin_ns,
                                   .random = number};
     if (schedule->arrival == ARRIVAL_POISSON)
-        move_by_pause(schedule);
+        move_by_pauses(schedule, draw_pause(&schedule->random));
     else
         move_to_number(schedule, number);
 }
@@ -54,17 +68,70 @@ void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t
 void schedule_advance(struct schedule *schedule)
 {
     if (schedule->arrival == ARRIVAL_POISSON)
-        move_by_pause(schedule);
+        move_by_pauses(schedule, draw_pause(&schedule->random));
     else
         move_to_number(schedule, schedule->number + schedule->connections);
 }
 
-uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns)
-{
-    struct schedule rest = *schedule;
-    uint64_t count = 0;
+/* ---- how many there are ---- */
 
+/* By halving: the number of the first start at or after the deadline. */
+static uint64_t count_even(const struct schedule *schedule, uint64_t deadline_ns)
+{
+    uint64_t low = 0, high = 1;
+
+    while (due_of_number(schedule, schedule->number + high * schedule->connections) < deadline_ns)
+        high *= 2;
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+
+        if (due_of_number(schedule, schedule->number + middle * schedule->connections) < deadline_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The sum of so many pauses of mean 1 that their distribution is normal (Box, Muller 1958). */
+static double draw_pauses(struct schedule *schedule, double count)
+{
+    double radius = sqrt(2 * draw_pause(&schedule->random));
+
+    return count + sqrt(count) * radius * cos(6.283185307179586 * draw_part(&schedule->random));
+}
+
+#define COUNTED_ONE_BY_ONE 10000
+
+/* Takes a step over most of the starts that are to be expected, and says over how many; 0 where they are few
+ * enough to be counted. */
+static uint64_t skip_most(struct schedule *schedule, uint64_t deadline_ns)
+{
+    double expected, skipped;
+
+    if (schedule->due_ns >= deadline_ns)
+        return 0;
+    expected = (double)(deadline_ns - schedule->due_ns) / mean_pause_ns(schedule);
+    if (expected < COUNTED_ONE_BY_ONE)
+        return 0;
+    skipped = floor(expected - 6 * sqrt(expected));
+    move_by_pauses(schedule, draw_pauses(schedule, skipped));
+    return (uint64_t)skipped;
+}
+
+static uint64_t count_poisson(struct schedule rest, uint64_t deadline_ns)
+{
+    uint64_t count = 0, skipped;
+
+    while ((skipped = skip_most(&rest, deadline_ns)))
+        count += skipped;
     for (; rest.due_ns < deadline_ns; count++)
         schedule_advance(&rest);
     return count;
+}
+
+uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns)
+{
+    return schedule->arrival == ARRIVAL_POISSON ? count_poisson(*schedule, deadline_ns)
+                                                : count_even(schedule, deadline_ns);
 }

@@ -111,6 +111,41 @@ TEST(an_even_schedule_has_as_many_starts_as_rate_times_duration)
     }
 }
 
+/* What no loop over single starts could count. Within six standard errors of the mean. */
+TEST(a_billion_starts_a_second_up_to_a_deadline_in_an_hour_are_counted)
+{
+    struct plan even = make_plan(ARRIVAL_EVEN, 1000000000, 1),
+                poisson = make_plan(ARRIVAL_POISSON, 1000000000, 1);
+    const uint64_t hour_ns = 3600 * NS_PER_S; /* and as many starts */
+    struct schedule schedule;
+
+    schedule_begin(&schedule, &even, 0, ORIGIN);
+    assert_int_equal(schedule_count_until(&schedule, ORIGIN + hour_ns), hour_ns);
+    schedule_begin(&schedule, &poisson, 0, ORIGIN);
+    assert_true(fabs((double)schedule_count_until(&schedule, ORIGIN + hour_ns) - (double)hour_ns) <
+                6 * sqrt((double)hour_ns));
+}
+
+/* Mean and variance of a Poisson distribution of mean 20 000: both 20 000. */
+TEST(many_poisson_starts_are_counted_as_if_each_were_drawn)
+{
+    struct plan plan = make_plan(ARRIVAL_POISSON, 2000000, 100);
+    double sum = 0, squares = 0;
+    const int count = 4000;
+
+    for (int i = 0; i < count; i++) {
+        struct schedule schedule;
+        double off;
+
+        schedule_begin(&schedule, &plan, (uint64_t)i, ORIGIN);
+        off = (double)schedule_count_until(&schedule, ORIGIN + NS_PER_S) - 20000;
+        sum += off;
+        squares += off * off;
+    }
+    assert_true(fabs(sum / count) < 5 * sqrt(20000.0 / count));
+    assert_true(fabs(squares / count / 20000 - 1) < 5 * sqrt(2.0 / count));
+}
+
 TEST(an_agenda_gives_the_earliest_first_and_nobody_before_the_time)
 {
     static int who[1000];
@@ -148,6 +183,8 @@ int main(void)
         cmocka_unit_test(a_connection_draws_the_same_pauses_in_every_run_and_others_than_its_neighbour),
         cmocka_unit_test(starts_up_to_a_deadline_are_counted_without_being_taken),
         cmocka_unit_test(an_even_schedule_has_as_many_starts_as_rate_times_duration),
+        cmocka_unit_test(a_billion_starts_a_second_up_to_a_deadline_in_an_hour_are_counted),
+        cmocka_unit_test(many_poisson_starts_are_counted_as_if_each_were_drawn),
         cmocka_unit_test(an_agenda_gives_the_earliest_first_and_nobody_before_the_time),
     };
 
