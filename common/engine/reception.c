@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define GUESTS_MAX 1024 /* that may wait at the same time */
+#define GUESTS_SPARE 32 /* that may wait, beyond one for every connection */
 
 struct guest {
     uv_poll_t poll; /* first: closed as a handle */
@@ -24,8 +24,16 @@ static void on_guest_gone(uv_handle_t *handle)
     *guest->from = guest->next;
     if (guest->next)
         guest->next->from = guest->from;
-    guest->reception->guest_count--;
+    else
+        guest->reception->last = guest->from;
     free(guest);
+}
+
+/* Its descriptor, if it has one, goes with it. */
+static void dismiss(struct guest *guest)
+{
+    guest->reception->waiting--;
+    uv_close((uv_handle_t *)&guest->poll, on_guest_gone);
 }
 
 void reception_see_off(struct reception *reception, int fd)
@@ -72,30 +80,43 @@ static void on_guest(uv_poll_t *poll, int status, int events)
     if (came == 0)
         return;
     guest->fd = came > 0 ? -1 : fd;
-    uv_close((uv_handle_t *)poll, on_guest_gone); /* before the descriptor is watched as somebody else's */
+    dismiss(guest); /* before the descriptor is watched as somebody else's */
     if (came > 0)
         admit(guest->reception, guest->hello, fd);
     else
         guest->reception->duty->dial->strangers++;
 }
 
+/* Those of the run show their hello soon: whoever has been silent longest gives way. */
+static void make_room(struct reception *reception)
+{
+    struct guest *guest = reception->guests;
+
+    if (reception->waiting < reception->duty->count + GUESTS_SPARE)
+        return;
+    while (uv_is_closing((uv_handle_t *)&guest->poll))
+        guest = guest->next;
+    reception->duty->dial->strangers++;
+    dismiss(guest);
+}
+
 /* Its hello is on the way. */
 static void let_wait(const struct guest *came)
 {
     struct reception *reception = came->reception;
-    struct guest *guest = reception->guest_count < GUESTS_MAX ? malloc(sizeof *guest) : NULL;
+    struct guest *guest = malloc(sizeof *guest);
 
+    make_room(reception);
     if (!guest || (*guest = *came, uv_poll_init(reception->listener.loop, &guest->poll, guest->fd) < 0)) {
         reception_see_off(reception, came->fd);
         free(guest);
         return;
     }
-    guest->next = reception->guests;
-    guest->from = &reception->guests;
-    if (guest->next)
-        guest->next->from = &guest->next;
-    reception->guests = guest;
-    reception->guest_count++;
+    guest->next = NULL;
+    guest->from = reception->last;
+    *reception->last = guest;
+    reception->last = &guest->next;
+    reception->waiting++;
     uv_poll_start(&guest->poll, UV_READABLE, on_guest);
 }
 
@@ -129,6 +150,7 @@ int reception_open(struct reception *reception, uv_loop_t *loop, struct duty *du
     int result;
 
     *reception = (struct reception){.duty = duty, .events = events, .on = on, .owner = owner};
+    reception->last = &reception->guests;
     result = uv_poll_init(loop, &reception->listener, duty->dial->listener);
     if (result < 0)
         return result;
@@ -143,5 +165,5 @@ void reception_close(struct reception *reception)
     uv_close((uv_handle_t *)&reception->listener, NULL);
     for (struct guest *guest = reception->guests; guest; guest = guest->next)
         if (!uv_is_closing((uv_handle_t *)&guest->poll))
-            uv_close((uv_handle_t *)&guest->poll, on_guest_gone);
+            dismiss(guest);
 }

@@ -23,8 +23,8 @@ struct reception_events {
 struct reception {
     uv_poll_t listener;
     struct duty *duty;
-    struct guest *guests; /* whose hello is not whole yet */
-    size_t guest_count;
+    struct guest *guests, **last; /* whose hello is not whole yet; the first has been here longest */
+    size_t waiting;               /* of them, how many are not on their way out */
     size_t *events; /* of libuv: counted up */
     const struct reception_events *on;
     void *owner;

@@ -11,14 +11,15 @@ import socket
 import subprocess
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Iterator
 
 import pytest
-from control import Channel, plan_send
+from control import Channel, connect, data_join, plan_send
 from foreign import foreign_names, foreign_started
-from programs import CLIENT, batch_run, client_json, client_start, record_sum, server_started, strace_trouble
+from programs import (CLIENT, Server, batch_run, client_json, client_start, open_files, record_sum, server_started,
+                      settled, strace_trouble)
 from test_limits import NAMESPACE_TROUBLE, in_namespace
 
 VERSION = client_json("--list=json")[0]["uncork"]
@@ -181,3 +182,40 @@ def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str, 
                                f"engine={engine} warmup=0s verify=on place=free"])
     assert record["status"] == "ok", record.get("reason")
     assert record_sum(record["client"], "messages_sent") == 60
+
+
+def test_strangers_that_say_nothing_take_no_more_than_a_few_descriptors() -> None:
+    with server_started() as server, ExitStack() as stack:
+        channel = Channel(server.address)
+        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1")
+        files = open_files(server.pid)
+        silent = [stack.enter_context(connect(ready["address"])) for _ in range(200)]
+        for stranger in silent[:100]:
+            stranger.settimeout(5)
+            assert stranger.recv(1) == b""
+        assert open_files(server.pid) < files + 100
+        with data_join(ready) as known:
+            known.sendall(b"x" * 64)
+            assert len(known.recv(1)) == 1
+        channel.close()
+
+
+def test_a_run_that_breaks_leaves_no_connection_that_was_about_to_take_its_place() -> None:
+    def break_run(server: Server) -> None:
+        channel = Channel(server.address)
+        ready = plan_send(channel, VERSION, "workload=connect", "connections=3", "messages=9", "verify=on", "warmup=0s")
+        while channel.receive()["type"] != "marked":  # then its thread waits for them
+            pass
+        os.kill(server.pid, signal.SIGSTOP)
+        with data_join(ready, 0), data_join(ready, 0), data_join(ready, 1) as wrong:
+            wrong.sendall(b"\xaa" * 64)
+            os.kill(server.pid, signal.SIGCONT)
+            assert channel.receive()["type"] == "failed"
+        channel.close()
+
+    with server_started() as server:
+        break_run(server)
+        files = open_files(server.pid)  # and what is not closed yet
+        for _ in range(20):
+            break_run(server)
+        settled(server.pid, files)
