@@ -30,12 +30,14 @@ static uint64_t moved(const struct team *team)
 }
 
 /* Those that the kernel still has: inside one long call only these change. */
-static uint64_t unsent(const struct team *team)
+static uint64_t unsent(struct team *team)
 {
     uint64_t sum = 0;
 
+    uv_mutex_lock(&team->mutex); /* descriptors may come and go */
     for (size_t i = 0; i < team->connection_count; i++)
         sum += sockets_unsent(team->connections[i].calls.fd);
+    uv_mutex_unlock(&team->mutex);
     return sum;
 }
 

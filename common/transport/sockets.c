@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -104,19 +106,33 @@ uint64_t sockets_unsent(int fd)
     return fd >= 0 && result == 0 ? (uint64_t)bytes : 0;
 }
 
-/* A descriptor that is given up for a moment, so that a connection can be taken and dropped. */
-static int spare = -1;
+/* A descriptor that is given up for a moment, so that a connection can be taken and dropped. Whoever changes
+ * it has the lock: control and a data thread accept at the same time. */
+static _Atomic int spare = -1;
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void keep_spare(void)
+{
+    pthread_mutex_lock(&spare_lock);
+    if (spare < 0)
+        spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    pthread_mutex_unlock(&spare_lock);
+}
 
 /* True if a connection waited. */
 static bool drop_next(int listener)
 {
-    int fd;
+    int fd = -1;
 
-    close(spare);
-    fd = accept(listener, NULL, NULL);
-    if (fd >= 0)
-        close(fd);
-    spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    pthread_mutex_lock(&spare_lock);
+    if (spare >= 0) {
+        close(spare);
+        fd = accept(listener, NULL, NULL);
+        if (fd >= 0)
+            close(fd);
+        spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
+    pthread_mutex_unlock(&spare_lock);
     return fd >= 0;
 }
 
@@ -126,12 +142,12 @@ int sockets_accept(int listener)
     int fd = -1;
 
     if (spare < 0)
-        spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        keep_spare();
     while (fd < 0 && again) {
         fd = accept_one(listener);
         again = fd < 0 && (errno == EINTR || errno == ECONNABORTED);
         /* a full table is told also when nobody waits */
-        if (fd < 0 && spare >= 0 && (errno == EMFILE || errno == ENFILE))
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE))
             again = drop_next(listener);
     }
     return fd;
