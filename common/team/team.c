@@ -406,11 +406,12 @@ void team_close(struct team *team)
     if (uv_is_closing((uv_handle_t *)&team->wake))
         return;
     team_cancel(team, "finish", &closed);
-    for (size_t i = 0; team->workers && i < team->worker_count; i++) {
+    for (size_t i = 0; team->workers && i < team->worker_count; i++)
+        if (team->workers[i].started)
+            uv_thread_join(&team->workers[i].thread);
+    for (size_t i = 0; team->workers && i < team->worker_count; i++) { /* nobody wakes another any more */
         struct worker *worker = &team->workers[i];
 
-        if (worker->started)
-            uv_thread_join(&worker->thread);
         if (team->engine->close)
             team->engine->close(&worker->duty);
         free(worker->before.tcp);

@@ -47,7 +47,8 @@ struct worker {
 
     uv_thread_t thread;
     bool started;
-    bool can_wake; /* its engine is open, and stays so until the thread was joined; under the team's mutex */
+    bool
+        can_wake; /* its engine is open, and stays so until all threads were joined; under the team's mutex */
     const char *phase; /* where it is, for errors */
     int pinned_to;     /* CPU, -1: free */
     struct cpu_meter meter;

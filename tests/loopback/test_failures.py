@@ -220,3 +220,14 @@ def test_every_thread_can_end_those_of_the_others() -> None:
         out, error = client.communicate(timeout=20)
         assert client.returncode == 1, error
         assert "closed its connection" in json.loads(out)["reason"]
+
+
+def test_a_server_with_several_threads_that_is_told_to_end_ends_well() -> None:
+    for _ in range(30):  # each ends the others, in whatever order they break
+        with server_started() as server:
+            client = client_start(f"server={server.address}", "connections=8", "threads=8", "engine=poll", *LONG)
+            busy(server.pid)
+            server.process.terminate()
+            assert server.process.wait(WITHIN_S) == 0
+            client.communicate(timeout=20)
+            assert client.returncode == 1
