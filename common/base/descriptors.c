@@ -2,7 +2,6 @@
 #include "base/descriptors.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <sys/resource.h>
 
 static int raise_to(struct rlimit limit, uint64_t needed)
@@ -25,12 +24,4 @@ int descriptors_reserve(uint64_t needed, const char *what, struct problem *probl
                                " are allowed: as root, prlimit --pid $$ --nofile=%" PRIu64 ":%" PRIu64
                                " in the shell that starts it",
                                what, needed, (uint64_t)limit.rlim_max, needed, needed);
-}
-
-/* ThreadSanitizer takes the same number in two tables for the same descriptor. */
-void descriptors_separate(void)
-{
-#if defined __linux__ && !defined __SANITIZE_THREAD__
-    unshare(CLONE_FILES);
-#endif
 }

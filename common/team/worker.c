@@ -3,7 +3,6 @@
 #include "team/team.h"
 
 #include "base/clock.h"
-#include "base/descriptors.h"
 #include "engine/pause.h"
 #include "plan/cores.h"
 #include "transport/sockets.h"
@@ -356,37 +355,19 @@ static int open_connections(struct worker *worker, struct problem *problem)
                            strerror(-result));
 }
 
-static int get_ready(struct worker *worker, struct problem *problem)
+static int live(struct worker *worker, struct problem *problem)
 {
+    struct team *team = worker->team;
+
     worker->phase = "start";
     if (pin(worker, problem) < 0 || join(worker, problem) < 0 || open_connections(worker, problem) < 0)
         return -1;
-    team_reach(worker->team, STAGE_CONNECTED);
+    team_reach(team, STAGE_CONNECTED);
     if (await(worker, RELEASE_START, problem) < 0)
         return -1;
-    if (!renews(worker))
-        descriptors_separate(); /* all threads have theirs: each knows every one by its number, to end it */
-    return 0;
-}
-
-static int work(struct worker *worker, struct problem *problem)
-{
     if (warm_up(worker, problem) < 0 || mark(worker, problem) < 0 || run(worker, problem) < 0)
         return -1;
     return end_interval(worker, problem);
-}
-
-/* The meter's descriptors are opened and closed in the same table. */
-static int live(struct worker *worker, struct problem *problem)
-{
-    int result;
-
-    if (get_ready(worker, problem) < 0)
-        return -1;
-    cpu_meter_open(&worker->meter, worker->team->plan->ends[worker->team->end].perf);
-    result = work(worker, problem);
-    cpu_meter_close(&worker->meter);
-    return result;
 }
 
 void worker_main(void *argument)
@@ -395,9 +376,11 @@ void worker_main(void *argument)
     struct team *team = worker->team;
     struct problem problem = {0};
 
+    cpu_meter_open(&worker->meter, team->plan->ends[team->end].perf);
     if (team->plan->rate)
         pause_precisely();
     if (live(worker, &problem) < 0)
         team_cancel(team, worker->phase, &problem);
+    cpu_meter_close(&worker->meter);
     team_reach(team, STAGE_DONE);
 }

@@ -109,7 +109,8 @@ def test_whoever_dies_leaves_no_session_behind(victim: str) -> None:
         time.sleep(0.7)
         began = time.monotonic()
         if victim == "server":
-            os.kill(server.pid, signal.SIGKILL)
+            server.process.kill()
+            server.process.wait()
             _, err = client.communicate(timeout=20)
             assert client.returncode == 1 and len(err.splitlines()) == 1
             assert time.monotonic() - began < 8
