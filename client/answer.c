@@ -15,22 +15,30 @@ struct scale {
     const char *unit;
 };
 
-static const struct scale time_scales[] = {{1, 1, "s"}, {1e-3, 1e3, "ms"}, {1e-6, 1e6, "us"}, {0, 1e9, "ns"}};
+static const struct scale time_scales[] = {
+    {1, 1, " s"}, {1e-3, 1e3, " ms"}, {1e-6, 1e6, " us"}, {0, 1e9, " ns"}};
 static const struct scale rate_scales[] = {
-    {1e9, 1e-9, "Gbit/s"}, {1e6, 1e-6, "Mbit/s"}, {1e3, 1e-3, "kbit/s"}, {0, 1, "bit/s"}};
+    {1e9, 1e-9, " Gbit/s"}, {1e6, 1e-6, " Mbit/s"}, {1e3, 1e-3, " kbit/s"}, {0, 1, " bit/s"}};
 
+/* Three digits, never an exponent: 999.7 us are 1 ms, and what is beyond the largest unit is written out. */
 static void print_scaled(FILE *out, double value, const struct scale *scales)
 {
-    while (value < scales->from)
+    while (value * 1.0005 < scales->from)
         scales++;
-    fprintf(out, "%.3g %s", value * scales->factor, scales->unit);
+    value *= scales->factor;
+    fprintf(out, value < 999.5 ? "%.3g%s" : "%.0f%s", value, scales->unit);
 }
 
-static const struct scale count_scales[] = {{1e6, 1e-6, "M"}, {1e3, 1e-3, "k"}, {0, 1, ""}};
+static const struct scale count_scales[] = {{1e6, 1e-6, " M"}, {1e3, 1e-3, " k"}, {0, 1, ""}};
 
 static void print_time(FILE *out, double seconds)
 {
     print_scaled(out, seconds, time_scales);
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
 }
 
 /* ---- what the record says ---- */
@@ -48,7 +56,18 @@ static const char *word(const json_t *record, const char *key)
     return value ? value : "";
 }
 
-/* From the first thread's beginning to the last one's end, in ns; 0 where a thread had no interval. */
+static bool is_word(const json_t *record, const char *key, const char *value)
+{
+    return !strcmp(word(record, key), value);
+}
+
+static bool did_nothing(const json_t *thread)
+{
+    return !json_integer_value(json_object_get(thread, "messages_sent")) &&
+           !json_integer_value(json_object_get(thread, "messages_received"));
+}
+
+/* From the first thread's beginning to the last one's end, in ns; 0 where one that worked had no interval. */
 static uint64_t measure_together(const json_t *end)
 {
     const json_t *thread;
@@ -60,6 +79,8 @@ static uint64_t measure_together(const json_t *end)
         uint64_t from = (uint64_t)json_integer_value(json_object_get(thread, "begun_ns"));
         uint64_t to = (uint64_t)json_integer_value(json_object_get(thread, "ended_ns"));
 
+        if (!to && did_nothing(thread))
+            continue;
         if (!to)
             return 0;
         begun = from < begun ? from : begun;
@@ -112,9 +133,19 @@ static void merge_histograms(struct histogram *all, const json_t *end, const cha
 
 /* ---- the lines ---- */
 
+/* A word that says how much of something there is, where that is more than one. */
+static void print_more_than_one(FILE *out, const json_t *record, const char *key)
+{
+    const char *value = word(record, key);
+
+    if (*value && strcmp(value, "1") != 0)
+        fprintf(out, ", %s %s", key, value);
+}
+
 static void print_head(FILE *out, const json_t *record)
 {
     const char *reply = word(record, "reply"), *direction = word(record, "direction");
+    const char *connections = word(record, "connections");
 
     fprintf(out, "%s %s", word(record, "workload"), word(record, "message"));
     if (*reply)
@@ -125,21 +156,37 @@ static void print_head(FILE *out, const json_t *record)
         fprintf(out, " by %s", word(record, "write"));
     if (*word(record, "reply_write"))
         fprintf(out, " -> %s", word(record, "reply_write"));
-    fprintf(out, ", %s %s, %s connection%s\n", word(record, "transport"), word(record, "security"),
-            word(record, "connections"), strcmp(word(record, "connections"), "1") != 0 ? "s" : "");
+    fprintf(out, ", %s %s, %s connection%s%s", word(record, "transport"), word(record, "security"),
+            connections, strcmp(connections, "1") != 0 ? "s" : "",
+            is_word(record, "workload", "connect") ? " at a time" : "");
+    print_more_than_one(out, record, "depth");
+    print_more_than_one(out, record, "window");
+    if (is_word(record, "verify", "on"))
+        fprintf(out, ", verified");
+    if (*word(record, "peer"))
+        fprintf(out, ", peer %s (%s)", word(record, "peer"), word(record, "peer_does"));
+    if (*word(record, "pace"))
+        fprintf(out, "\n  open loop: %s requests/s are due, arrival=%s pace=%s", word(record, "rate"),
+                word(record, "arrival"), word(record, "pace"));
+    fputc('\n', out);
 }
 
+/* A quantile only where the tail behind it was seen, as in the tables. */
 static void print_histogram(FILE *out, const char *name, const json_t *end, const char *key)
 {
     static struct histogram merged; /* 16 KiB, once */
-    static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
-    static const char *const names[] = {"p50", "p90", "p99", "p99.9"};
+    static const struct {
+        double share;
+        const char *name;
+    } quantiles[] = {{0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}, {0.999, "p99.9"}};
 
     merge_histograms(&merged, end, key);
     fprintf(out, "  %s ", name);
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
-        fprintf(out, "%s ", names[i]);
-        print_time(out, histogram_quantile(&merged, quantiles[i]) / 1e9);
+        if ((double)merged.count * (1 - quantiles[i].share) < 1 - 1e-9)
+            break;
+        fprintf(out, "%s ", quantiles[i].name);
+        print_time(out, histogram_quantile(&merged, quantiles[i].share) / 1e9);
         fprintf(out, ", ");
     }
     fprintf(out, "max ");
@@ -162,27 +209,51 @@ static double spent_on_connections(const json_t *end)
     return sum;
 }
 
-static void print_request(FILE *out, const json_t *record, const struct ends *ends)
+/* A mean time per request would be the rate turned round: what counts is what became of those that were due.
+ */
+static void print_open_loop(FILE *out, const struct ends *ends, uint64_t messages)
 {
-    uint64_t messages = record_sum(ends->driver, "messages_sent"), elapsed = measure_together(ends->driver);
-    bool one = !strcmp(word(record, "connections"), "1");
+    uint64_t due = record_sum(ends->driver, "due"), late = record_sum(ends->driver, "late");
 
-    if (!messages || !elapsed)
-        return;
-    fprintf(out, "  ");
-    print_time(out, spent_on_connections(ends->driver) / 1e9 / (double)messages);
-    fprintf(out, " per message%s, ", one ? "" : " on its connection");
-    print_scaled(out, (double)messages / ((double)elapsed / 1e9), count_scales);
-    fprintf(out, " messages/s, %" PRIu64 " messages\n", messages);
-    if (!strcmp(word(record, "rate"), "closed")) {
-        print_histogram(out, "latency", ends->driver, "latency");
-        return;
+    fprintf(out, "  %" PRIu64 " request%s due, ", due, due == 1 ? " was" : "s were");
+    if (late) {
+        fprintf(out, "%" PRIu64 " of them never sent; ", late);
+        print_scaled(out, (double)messages / ((double)measure_together(ends->driver) / 1e9), count_scales);
+        fprintf(out, " messages/s, %" PRIu64 " message%s\n", messages, plural(messages));
+    } else {
+        fprintf(out, "%s sent\n", due == 1 ? "and was" : "all of them were");
     }
-    fprintf(out, "  of %" PRIu64 " requests that were due, %" PRIu64 " were never sent\n",
-            record_sum(ends->driver, "due"), record_sum(ends->driver, "late"));
     print_histogram(out, "latency from the intended start", ends->driver, "latency");
     print_histogram(out, "service from the send", ends->driver, "service");
     print_histogram(out, "late start", ends->driver, "late_start");
+}
+
+static void print_closed_loop(FILE *out, const json_t *record, const struct ends *ends, uint64_t messages)
+{
+    const char *unit = is_word(record, "workload", "connect") ? "connection" : "message";
+    double seconds = (double)measure_together(ends->driver) / 1e9;
+
+    fprintf(out, "  ");
+    if (messages >= record_sum(ends->driver, "connections")) {
+        print_time(out, spent_on_connections(ends->driver) / 1e9 / (double)messages);
+        fprintf(out, " per %s%s, ", unit,
+                is_word(record, "connections", "1") || *unit == 'c' ? "" : " on its connection");
+    }
+    print_scaled(out, (double)messages / seconds, count_scales);
+    fprintf(out, " %ss/s, %" PRIu64 " %s%s\n", unit, messages, unit, plural(messages));
+    print_histogram(out, "latency", ends->driver, "latency");
+}
+
+static void print_request(FILE *out, const json_t *record, const struct ends *ends)
+{
+    uint64_t messages = record_sum(ends->driver, "messages_sent");
+
+    if (!messages || !measure_together(ends->driver))
+        return;
+    if (is_word(record, "rate", "closed"))
+        print_closed_loop(out, record, ends, messages);
+    else
+        print_open_loop(out, ends, messages);
 }
 
 /* Bytes per second of a receiver, by its own clock: what came first came before it started. */
@@ -197,14 +268,14 @@ static double received_rate(const json_t *end)
 static void print_rate(FILE *out, double bytes_per_second, uint64_t bytes, uint64_t messages)
 {
     if (!messages || bytes_per_second <= 0) {
-        fprintf(out, "  %" PRIu64 " messages: too few to time\n", messages);
+        fprintf(out, "  %" PRIu64 " message%s: too few to time\n", messages, plural(messages));
         return;
     }
     fprintf(out, "  ");
     print_scaled(out, bytes_per_second * 8, rate_scales);
     fprintf(out, ", ");
     print_time(out, (double)bytes / bytes_per_second / (double)messages);
-    fprintf(out, " per message, %" PRIu64 " messages\n", messages);
+    fprintf(out, " per message, %" PRIu64 " message%s\n", messages, plural(messages));
 }
 
 static void print_stream(FILE *out, const struct ends *ends)
@@ -221,6 +292,13 @@ static void print_stream(FILE *out, const struct ends *ends)
     print_rate(out, rate,
                record_sum(ends->other, "bytes_received") + record_sum(ends->driver, "bytes_received"),
                record_sum(ends->other, "messages_received") + record_sum(ends->driver, "messages_received"));
+    if (ends->both) {
+        fprintf(out, "  of these ");
+        print_scaled(out, received_rate(ends->server) * 8, rate_scales);
+        fprintf(out, " to the server, ");
+        print_scaled(out, received_rate(ends->client) * 8, rate_scales);
+        fprintf(out, " to the client\n");
+    }
 }
 
 static bool knows(const json_t *end, const char *key)
@@ -228,8 +306,8 @@ static bool knows(const json_t *end, const char *key)
     return json_object_get(json_array_get(json_object_get(end, "threads"), 0), key) != NULL;
 }
 
-/* Counts of the end that sends `unit`, per one of them. */
-static void print_sender(FILE *out, const char *unit, const json_t *end, const char *name)
+/* Counts of one end per `unit` that it sends; per message that it takes where it sends none. */
+static void print_counts(FILE *out, const char *unit, const json_t *end, const char *name)
 {
     const struct {
         const char *what;
@@ -239,17 +317,19 @@ static void print_sender(FILE *out, const char *unit, const json_t *end, const c
         {"segments", sum_nested(end, "tcp_info", "data_segs_out", "sum"), false},
         {"write calls", record_sum(end, "write_calls"), knows(end, "write_calls")},
         {"read calls", record_sum(end, "read_calls"), knows(end, "read_calls")},
-        {"calls to connect and close", record_sum(end, "connect_calls"), false},
+        {"to connect and close", record_sum(end, "connect_calls"), false},
         {"waits", record_sum(end, "wait_calls"), false},
     };
-    uint64_t messages = record_sum(end, "messages_sent");
+    uint64_t sent = record_sum(end, "messages_sent"), messages = sent;
     const char *between = "";
 
+    if (!sent)
+        messages = record_sum(end, "messages_received");
     if (!messages)
         return;
-    fprintf(out, "  per %s: ", unit);
+    fprintf(out, "  per %s: ", sent ? unit : "message");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        if (!counts[i].count && !counts[i].shown)
+        if (!counts[i].count && (!counts[i].shown || !sent))
             continue;
         fprintf(out, "%s%.2f %s", between, (double)counts[i].count / (double)messages, counts[i].what);
         between = ", ";
@@ -277,20 +357,65 @@ static void print_cpu(FILE *out, const struct ends *ends, uint64_t messages)
     fputc('\n', out);
 }
 
+#define CONNECTIONS_TOLD 256 /* fewer are lost in what the process needs besides */
+
+/* What each end's process grew by; docs/record.md. */
+static void print_memory(FILE *out, const struct ends *ends)
+{
+    const json_t *all[] = {ends->client, ends->server};
+    static const char *const names[] = {"client", "server"};
+    const char *between = "  memory per connection: ";
+
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *before = json_object_get(all[i], "resident_before_bytes");
+        const json_t *after = json_object_get(all[i], "resident_bytes");
+        uint64_t connections = record_sum(all[i], "connections");
+
+        if (!before || !after || connections < CONNECTIONS_TOLD)
+            continue;
+        fprintf(out, "%s%s %.1f KiB", between, names[i],
+                (double)(json_integer_value(after) - json_integer_value(before)) / 1024 /
+                    (double)connections);
+        between = ", ";
+    }
+    if (*between == ',')
+        fputc('\n', out);
+}
+
+#define CPUS_SHOWN 4
+
+/* The CPUs on which the threads of an end were when it ended, each once, the first few of them. */
 static void print_cpus(FILE *out, const char *name, const json_t *end)
 {
-    const json_t *thread;
-    size_t i;
+    const json_t *threads = json_object_get(end, "threads"), *thread;
+    int seen[CPUS_SHOWN];
+    size_t i, j, count = 0;
 
     fprintf(out, "%s on CPU ", name);
-    json_array_foreach(json_object_get(end, "threads"), i, thread)
+    json_array_foreach(threads, i, thread)
     {
-        if (i < 4)
-            fprintf(out, "%s%d", i ? "," : "",
-                    (int)json_integer_value(json_object_get(json_object_get(thread, "cpus"), "end")));
+        int cpu = (int)json_integer_value(json_object_get(json_object_get(thread, "cpus"), "end"));
+
+        for (j = 0; j < count && seen[j] != cpu; j++)
+            ;
+        if (j < count)
+            continue;
+        if (count == CPUS_SHOWN) {
+            fprintf(out, "...");
+            break;
+        }
+        seen[count++] = cpu;
+        fprintf(out, "%s%d", count > 1 ? "," : "", cpu);
     }
-    if (i > 4)
-        fprintf(out, "...");
+    if (json_array_size(threads) > 1)
+        fprintf(out, " (%zu threads)", json_array_size(threads));
+}
+
+static const char *engine(const json_t *end)
+{
+    const char *name = json_string_value(json_object_get(end, "engine"));
+
+    return name ? name : "";
 }
 
 static void print_setting(FILE *out, const json_t *record, const struct ends *ends)
@@ -305,8 +430,11 @@ static void print_setting(FILE *out, const json_t *record, const struct ends *en
         fprintf(out, ", ");
         print_cpus(out, "server", ends->server);
     }
+    fprintf(out, "; engine %s", engine(ends->client));
+    if (ends->server && strcmp(engine(ends->client), engine(ends->server)) != 0)
+        fprintf(out, ", server's %s", engine(ends->server));
     if (congestion)
-        fprintf(out, "; congestion control %s", congestion);
+        fprintf(out, "; congestion %s", congestion);
     fputc('\n', out);
 }
 
@@ -331,8 +459,9 @@ void answer_print(FILE *out, const json_t *record)
         print_request(out, record, &ends);
     else
         print_stream(out, &ends);
-    print_sender(out, "message", ends.driver, client_drives ? "client" : "server");
-    print_sender(out, ends.both ? "message" : "reply", ends.other, client_drives ? "server" : "client");
+    print_counts(out, "message", ends.driver, client_drives ? "client" : "server");
+    print_counts(out, ends.both ? "message" : "reply", ends.other, client_drives ? "server" : "client");
     print_cpu(out, &ends, messages + (ends.both ? record_sum(ends.other, "messages_sent") : 0));
+    print_memory(out, &ends);
     print_setting(out, record, &ends);
 }

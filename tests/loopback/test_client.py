@@ -86,6 +86,37 @@ def test_one_run_answers_in_a_few_readable_lines() -> None:
     assert "17.00 write calls" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("connections=8 depth=4 window=2 messages=2000 verify=on", ["8 connections, depth 4, window 2, verified", "engine poll"]),
+        ("rate=1000 messages=20", ["1000 requests/s are due, arrival=even pace=sleep", "20 requests were due, all of them were sent", "from the intended start"]),
+        ("rate=10 messages=1", ["1 request was due, and was sent", "late start max "]),
+        ("rate=1000000 duration=50ms", [" of them never sent; ", "messages/s"]),
+        ("workload=connect messages=20 connections=2", ["2 connections at a time", "20 connections\n", " to connect and close"]),
+        ("workload=stream direction=both message=64K messages=200", [" to the server, ", " to the client\n", "(the client)", "(the server)"]),
+        ("workload=stream message=64K messages=200", ["read calls (the server)"]),
+        ("connections=300 duration=50ms", ["memory per connection: client "]),
+    ],
+)
+def test_a_readable_answer_says_what_was_asked_and_what_came_of_it(words: str, said: list[str]) -> None:
+    done = client_run("place=free", "warmup=0s", *words.split())
+    assert (done.returncode, done.stderr) == (0, "")
+    for part in said:
+        assert part in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 110
+
+
+def test_a_readable_answer_names_a_quantile_only_where_the_tail_behind_it_was_seen() -> None:
+    done = client_run("messages=50", "warmup=0s", "place=free")
+    assert "p90" in done.stdout and "p99" not in done.stdout
+
+
+def test_work_that_leaves_threads_idle_is_timed_by_the_others() -> None:
+    done = client_run("messages=2", "connections=8", "threads=4", "engine=poll", "warmup=0s", "place=free")
+    assert " messages/s, 2 messages\n" in done.stdout and "on its connection" not in done.stdout
+
+
 def test_what_is_not_supported_is_said_and_recorded() -> None:
     done = client_run("--json", "transport=unix", "write=cork", *QUICK)
     assert done.returncode == 1
