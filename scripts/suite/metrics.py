@@ -38,9 +38,14 @@ def threads_sum(end: dict[str, Any] | None, *path: str) -> float | None:
     return total if threads else None
 
 
+def idle(thread: dict[str, Any]) -> bool:
+    """Whether there was nothing to do for a thread: more of them, or of connections, than work."""
+    return thread.get("messages_sent") == 0 and thread.get("messages_received") == 0
+
+
 def elapsed_together(end: dict[str, Any] | None) -> float | None:
     """From the first thread's beginning to the last one's end, in seconds: when work was done."""
-    threads = (end or {}).get("threads", ())
+    threads = [thread for thread in (end or {}).get("threads", ()) if not idle(thread)]
     begun = [thread.get("begun_ns") for thread in threads]
     ended = [thread.get("ended_ns") for thread in threads]
     if not threads or None in begun or None in ended:
@@ -176,10 +181,12 @@ class Run:
         """Seconds that those messages took: of the driver, or of the receiver of a stream.
 
         A stream takes as long as its payload at the rate of its receiver; of two at the same time
-        the rates add up.
+        the rates add up. An open loop takes at least as long as its schedule: it also waits after
+        its last request.
         """
         if not self.streams or (self.other is None and not self.takes):
-            return elapsed_together(self.driver)
+            done = elapsed_together(self.driver)
+            return done if done is None else max(done, self.scheduled)
         return quotient(self.payload, total(*(received_rate(end) for end in self.receivers)))
 
     @cached_property
@@ -208,6 +215,12 @@ class Run:
         return threads_sum(self.driver, "due")
 
     @cached_property
+    def scheduled(self) -> float:
+        """Open loop: seconds in which as many requests are due; 0 in a closed one."""
+        rate = self.record.get("words", {}).get("rate", "closed")
+        return 0.0 if rate == "closed" else (self.due or 0.0) / float(rate)
+
+    @cached_property
     def late(self) -> float | None:
         """Open loop: those of them that were never sent."""
         return threads_sum(self.driver, "late")
@@ -217,9 +230,14 @@ class Run:
         spent = total(threads_sum(end, "cpu", "user_ns"), threads_sum(end, "cpu", "system_ns"))
         return None if spent is None else spent * NANOSECOND
 
+    @cached_property
+    def sides(self) -> list[dict[str, Any] | None]:
+        """Every end that took part; a foreign peer tells nothing."""
+        return [*self.ends, None] if "peer" in self.record.get("words", {}) else [*self.ends]
+
     def cpu_all(self) -> float | None:
         """CPU seconds of the data threads of every end that there is."""
-        return total(*(self.cpu(end) for end in self.ends)) if self.ends else None
+        return total(*(self.cpu(end) for end in self.sides)) if self.ends else None
 
 
 def time_per_message(run: Run) -> float | None:
@@ -230,7 +248,8 @@ def time_per_message(run: Run) -> float | None:
     for thread in (run.driver or {}).get("threads", ()):
         if "elapsed_ns" not in thread:
             return None
-        spent += thread["elapsed_ns"] * thread.get("connections", 1) * NANOSECOND
+        elapsed = max(thread["elapsed_ns"] * NANOSECOND, run.scheduled)
+        spent += elapsed * thread.get("connections", 1)
     return quotient(spent or None, run.messages)
 
 
@@ -291,7 +310,7 @@ def maximum_of(name: str) -> Callable[[Run], float | None]:
 def cpu_part(key: str) -> Callable[[Run], float | None]:
     """CPU seconds of one kind over the data threads of every end."""
     def part(run: Run) -> float | None:
-        spent = total(*(threads_sum(end, "cpu", key) for end in run.ends)) if run.ends else None
+        spent = total(*(threads_sum(end, "cpu", key) for end in run.sides)) if run.ends else None
         return None if spent is None else spent * NANOSECOND
     return part
 

@@ -63,7 +63,7 @@ def request_record():
 @pytest.fixture
 def open_record(request_record):
     """The same requests in an open loop: 50 ns late each, 7 and 3 of those due were never sent."""
-    words = request_record["words"] | {"rate": "200000"}
+    words = request_record["words"] | {"rate": "210000"}
     for each, late in zip(request_record["client"]["threads"], (7, 3), strict=True):
         count = each["messages_sent"]
         each |= {"due": count + late, "late": late,
@@ -121,6 +121,22 @@ def test_an_open_loop_adds_service_time_late_starts_and_what_was_never_sent(open
         "requests_late": 10.0,
     }
     assert {name: values[name] for name in expected} == pytest.approx(expected)
+
+
+def test_an_open_loop_takes_as_long_as_its_schedule(open_record):
+    open_record["words"]["rate"] = "10000"
+    values = metrics_compute(open_record)
+    assert values["messages_per_second"] == pytest.approx(400 / (410 / 10000))
+    assert values["time_per_message"] == pytest.approx(2 * (410 / 10000) / 400)
+
+
+def test_a_thread_without_work_hides_no_rate(request_record):
+    rate = metrics_compute(request_record)["messages_per_second"]
+    idle = request_record["client"]["threads"][-1] | {"messages_sent": 0, "messages_received": 0}
+    for key in ("begun_ns", "ended_ns", "elapsed_ns", "latency"):
+        del idle[key]
+    request_record["client"]["threads"].append(idle)
+    assert metrics_compute(request_record)["messages_per_second"] == rate
 
 
 def test_requests_that_were_never_sent_are_no_messages(open_record):
@@ -239,6 +255,16 @@ def test_two_directions_at_once_add_up_their_rates():
     assert values["time_per_message"] == pytest.approx(1 / 250_000)
     assert values["segments_per_message"] == 0.5 and values["sends_per_message"] == pytest.approx(700 / 300)
     assert values["segments_per_reply"] is None
+
+
+def test_the_cpu_of_both_ends_is_not_known_of_a_foreign_peer(request_record):
+    del request_record["server"]
+    alone = metrics_compute(request_record)
+    assert alone["cpu_per_message"] == pytest.approx(100e-9)
+    request_record["words"]["peer"] = "127.0.0.1:7"
+    foreign = metrics_compute(request_record)
+    assert foreign["client_cpu_per_message"] == pytest.approx(100e-9)
+    assert {foreign[name] for name in ("cpu_per_message", "user", "system")} == {None}
 
 
 def test_what_a_foreign_peer_sends_without_end_is_timed_where_it_arrives():
