@@ -139,7 +139,7 @@ def ends_table(rows: Sequence[tuple[str, Sequence[str]]], width: int) -> Lines:
         return []
     keys = [Column("", tuple(Item(label) for label, _ in known), left=True)]
     groups = [Group(end, (Column("", tuple(Item(texts[index]) for _, texts in known)),))
-              for index, end in enumerate(ENDS)]
+              for index, end in enumerate(ENDS) if any(texts[index] for _, texts in known)]
     titles, _, rule, *lines = table_lines(keys, groups, width)
     return [titles, rule, *lines]
 

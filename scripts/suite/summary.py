@@ -80,13 +80,35 @@ def published_unused(matrix: Matrix) -> tuple[str, ...]:
         for cell in matrix.cells.values()))
 
 
+# What the client knows where a foreign peer does not tell the rest.
+STAND_INS = {"bandwidth": "messages_per_second", "cpu_per_message": "client_cpu_per_message",
+             "cpu_per_byte": "client_cpu_per_message"}
+
+
 def metrics_default(matrix: Matrix) -> tuple[str, ...]:
     """The columns of a table for which nobody asked, by what the cells do."""
-    workloads = {cell.words.get("workload") for cell in matrix.cells.values()}
+    def known(name: str) -> bool:
+        return bool(matrix.frame[name].notna().any())
+
+    names = metrics_usual(matrix)
+    names = tuple(name if known(name) else STAND_INS.get(name, name) for name in names)
+    return tuple(filter(known, names)) or names  # what no run can know needs no column
+
+
+def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
+    """What the cells are about: a stream carries, an open loop waits, several requests at a time
+    are many a second, a single one takes its time."""
+    cells = list(matrix.cells.values())
+    workloads = {cell.words.get("workload") for cell in cells}
     if workloads == {"stream"}:
         return ("bandwidth", "segments_per_message", "sends_per_message", "cpu_per_byte")
-    if all(cell.open_loop for cell in matrix.cells.values()):
+    if all(cell.open_loop for cell in cells):
         return ("latency_p50", "latency_p99", "requests_late", "cpu_per_message")
+    if workloads == {"connect"}:
+        return ("messages_per_second", "latency_p50", "latency_p99", "cpu_per_message")
+    if any(cell.words.get(key, "1") != "1" for cell in cells for key in ("connections", "depth")):
+        return ("messages_per_second", "latency_p99", "segments_per_message", "sends_per_message",
+                "cpu_per_message")
     return ("time_per_message", "segments_per_message", "sends_per_message", "cpu_per_message")
 
 

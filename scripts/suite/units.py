@@ -69,8 +69,10 @@ def value_text(value: float, unit: str) -> str:
 
 
 def percent_text(fraction: float) -> str:
-    """A fraction as a percentage: 0.8%, 12%."""
+    """A fraction as a percentage: 0.8%, 12%, >999%."""
     percent = 100 * fraction
+    if percent >= 999.5:
+        return ">999%"
     return f"{percent:.1f}%" if abs(percent) < 9.95 else f"{percent:.0f}%"
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
@@ -41,6 +43,17 @@ def test_the_command_gives_the_same():
     matrix = matrix_of(NODELAY)
     cell = cell_choose(matrix, ["place=together", "write=writev"])
     assert (done.returncode, done.stdout) == (0, show_text(matrix, cell, 100))
+
+
+def test_an_end_that_told_nothing_has_no_column():
+    matrix = matrix_of(NODELAY)
+    records = tuple({key: value for key, value in record.items() if key != "server"}
+                    for record in matrix.result.records)
+    alone = replace(matrix, result=replace(matrix.result, records=records))
+    for each, heads in ((matrix, "client server"), (alone, "client")):
+        cell = cell_choose(each, ["place=together", "write=cork"])
+        lines = show_text(each, cell, 100).splitlines()
+        assert " ".join(lines[lines.index("CPU per message") + 1].split()) == heads
 
 
 def test_an_outlier_is_marked_and_still_counted():

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -105,12 +106,50 @@ def test_every_axis_is_in_the_table_even_if_nobody_named_it(made):
     assert layout_choose(matrix, ("workload", "write"), PIVOT).rows == ("message",)
 
 
+def words_changed(matrix, **words):
+    """The same result, as if all of its cells had these words."""
+    return replace(matrix, cells={name: replace(cell, words=cell.words | words)
+                                  for name, cell in matrix.cells.items()})
+
+
+@pytest.mark.parametrize("words, first", [
+    ({}, "time_per_message"), ({"workload": "stream"}, "bandwidth"),
+    ({"workload": "connect"}, "messages_per_second"), ({"depth": "2"}, "messages_per_second"),
+    ({"connections": "64"}, "messages_per_second"), ({"rate": "1000"}, "latency_p50"),
+    ({"rate": "1000", "connections": "64"}, "latency_p50"),
+])
+def test_the_columns_for_which_nobody_asked_are_by_what_the_cells_do(words, first):
+    matrix = words_changed(matrix_of(NODELAY), **words)
+    assert layout_choose(matrix, (), ()).metrics[0] == first
+
+
+def test_what_no_run_can_know_is_a_column_only_where_somebody_asks():
+    matrix = matrix_of(NODELAY)
+    matrix = replace(matrix, frame=matrix.frame.assign(sends_per_message=None))
+    assert "sends_per_message" not in layout_choose(matrix, (), ()).metrics
+    asked = layout_choose(matrix, (), ("sends_per_message",)).metrics
+    assert asked == ("sends_per_message",)
+
+
+def test_what_a_foreign_peer_does_not_tell_is_told_by_the_client():
+    matrix = words_changed(matrix_of(NODELAY), workload="stream")
+    matrix = replace(matrix, frame=matrix.frame.assign(bandwidth=None, cpu_per_byte=None))
+    assert layout_choose(matrix, (), ()).metrics == (
+        "messages_per_second", "segments_per_message", "sends_per_message",
+        "client_cpu_per_message")
+
+
 def test_the_commands_give_the_same_as_the_functions():
     assert uncork("table", NODELAY).stdout == table_text(*summary_of(NODELAY), 100)
     assert uncork("table", NODELAY, "--csv").stdout == table_csv(summary_of(NODELAY)[0])
     done = uncork("table", NODELAY, "rows=write", "columns=place,time_per_message", COLUMNS="80")
     assert done.returncode == 0
     golden_check("table-words.txt", done.stdout)
+
+
+def test_percentages_beyond_three_digits_are_not_written_out():
+    assert [units.percent_text(share) for share in (0.008, 0.12, 9.99, 433.0)] == [
+        "0.8%", "12%", "999%", ">999%"]
 
 
 @pytest.mark.parametrize("words, said", [
