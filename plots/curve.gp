@@ -40,6 +40,7 @@ do for [format in "png svg txt"] {
         if (!base) { set xlabel label_x }
         set ylabel label_y
         set bars 0.6
+        set format y "%.10g"
     } else {
         @tics_text
         set title headline_text

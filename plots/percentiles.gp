@@ -39,7 +39,7 @@ do for [format in "png svg txt"] {
         set title headline font "Sans,13"
         set key outside right center reverse Left samplen 2 title title_key
         set grid xtics ytics lc rgb "#dddddd" lt 1
-        set lmargin at screen 0.09
+        set lmargin at screen 0.12
         set rmargin at screen (876 - 8.0 * widest) / 960
         set bmargin at screen 0.16
         set label 1 note at screen 0.5, screen 0.02 center font "Sans,9" textcolor rgb "#555555"

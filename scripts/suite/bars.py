@@ -68,8 +68,12 @@ class Panel:
 
 
 def bar_name(cell: Cell, axes: tuple[str, ...]) -> str:
-    """The cell's values on the axes, cut where they would leave no room for bars."""
-    name = " ".join(cell.axes[axis] or "none" for axis in axes)
+    """The cell's values on the axes, cut where they would leave no room for bars.
+
+    A bare number says nothing without its word.
+    """
+    values = [(axis, cell.axes[axis] or "none") for axis in axes]
+    name = " ".join(f"{axis}={value}" if value.isdigit() else value for axis, value in values)
     return name if len(name) <= NAME_MAX else name[:NAME_MAX - 3] + "..."
 
 

@@ -15,7 +15,7 @@ from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_str
                            round_numbers, series_settings, tics_settings, title_settings, x_value)
 from suite.summary import Figure
 from suite.table import axis_values
-from suite.units import Scale, size_parse, size_text
+from suite.units import Scale, size_parse
 
 
 def positions_make(matrix: Matrix, x: str) -> tuple[dict[str, float], bool]:
@@ -144,8 +144,7 @@ def axes_settings(x: str, positions: Mapping[str, float], logarithmic: bool, sca
     ordered = sorted(positions.values())
     low, high = (ordered[0] / 1.3, ordered[-1] * 1.3) if logarithmic else \
         (ordered[0] - 0.4, ordered[-1] + 0.4)
-    labels = [(size_text(at) if value.isdigit() and logarithmic else value, at)
-              for value, at in sorted(positions.items(), key=lambda item: item[1])]
+    labels = sorted(positions.items(), key=lambda item: item[1])
     values = [figure.median for figure in figures if figure.median > 0]
     steep = bool(values) and max(values) > 300 * min(values)
     return [

@@ -62,7 +62,9 @@ def unsent_text(runs: Sequence[Run]) -> str:
     due = sum(run.due or 0 for run in runs)
     if not late or not due:
         return ""
-    return f" ({percent_text(late / due) if late / due >= 0.001 else '<0.1%'} never sent)"
+    share = late / due
+    text = "<0.1%" if share < 0.001 else ">99.9%" if 0.9995 <= share < 1 else percent_text(share)
+    return f" ({text} never sent)"
 
 
 def line_make(cell: Cell, label: str, runs: Sequence[Run], of: str) -> Line:

@@ -14,15 +14,28 @@ from suite.percentiles import percentiles_draw
 from suite.picture import Drawing, Plan, x_value
 from suite.scenario import METRIC_PICTURES, Picture
 from suite.summary import metrics_default
+from suite.units import size_parse
 
-SIZES_CURVE = 4  # so many message sizes make a curve the better picture
+CURVE_VALUES = 4  # so many sizes or other numbers on an axis make a curve the better picture
+
+
+def curve_axis(matrix: Matrix) -> str | None:
+    """The axis along which a curve runs that nobody asked for: sizes first, then other numbers."""
+    for axis in sorted(matrix.axes, key=lambda axis: axis != "message"):
+        values = {cell.axes.get(axis) for cell in matrix.cells.values()}
+        if len(values) >= CURVE_VALUES and (
+                axis == "message" or all(value and size_parse(value) for value in values)):
+            return axis
+    return None
 
 
 def pictures_default(matrix: Matrix) -> tuple[Picture, ...]:
-    """What to draw when the scenario does not say."""
-    sizes = {cell.axes.get("message") for cell in matrix.cells.values()}
-    curve = "message" in matrix.axes and len(sizes) >= SIZES_CURVE
-    return (Picture("curve" if curve else "bars", None, None, None, None),)
+    """What to draw when the scenario does not say; of an open loop all requests too."""
+    x = curve_axis(matrix)
+    pictures = (Picture("curve" if x else "bars", None, None, x, None),)
+    if all(cell.open_loop for cell in matrix.cells.values()):
+        pictures += (Picture("percentiles", None, None, None, None),)
+    return pictures
 
 
 def x_check(matrix: Matrix, x: str | None) -> None:

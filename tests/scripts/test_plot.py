@@ -13,7 +13,8 @@ import pytest
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from suite.commands.plot import drawing_write
 from suite.curve import ratio_tics
-from suite.metrics import HISTOGRAMS
+from suite.distribution import unsent_text
+from suite.metrics import HISTOGRAMS, Run
 from suite.percentiles import nines_text
 from suite.picture import (gnuplot_string, name_safe, place_name, place_text, round_numbers,
                            title_settings)
@@ -113,6 +114,15 @@ def test_lines_say_what_was_never_sent_and_why_there_is_none(tmp_path):
         "nodelay", "cork (unsupported)", "more (unsupported)", "coalesce (failed)"]
     (streams,) = drawings_make(made(tmp_path, result_make.recipe_sizes(2, 1, 1), pictures))
     assert list(lines_of(streams)) == ["nagle (none)", "nodelay (none)"]
+
+
+@pytest.mark.parametrize("late, said", [
+    (0, ""), (1, " (<0.1% never sent)"), (50, " (0.5% never sent)"), (9999, " (>99.9% never sent)"),
+    (10000, " (100% never sent)")])
+def test_nearly_nothing_and_nearly_all_are_not_rounded_to_nothing_and_all(late, said):
+    thread = {"messages_sent": 10000 - late, "due": 10000, "late": late}
+    record = {"words": {"rate": "5"}, "client": {"drives": True, "threads": [thread]}}
+    assert unsent_text([Run(record)]) == said
 
 
 def test_the_axis_of_a_distribution_names_its_lines_and_the_others_its_pictures(tmp_path):
@@ -241,6 +251,20 @@ def test_four_message_sizes_make_a_curve_and_three_make_bars(tmp_path):
     four = made(tmp_path, result_make.recipe_sizes(2, 4, rounds=1))
     three = made(tmp_path, result_make.recipe_sizes(2, 3, rounds=1))
     assert [pictures_default(matrix)[0].kind for matrix in (four, three)] == ["curve", "bars"]
+
+
+def test_four_numbers_on_an_axis_make_a_curve_and_words_do_not(tmp_path):
+    rates = made(tmp_path, result_make.recipe_open(("500", "1000", "2000", "4000"), rounds=1))
+    kinds = [(picture.kind, picture.x) for picture in pictures_default(rates)]
+    assert kinds == [("curve", "rate"), ("percentiles", None)]
+    assert [(p.kind, p.x) for p in pictures_default(matrix_of(NODELAY))] == [("bars", None)]
+
+
+def test_bars_of_bare_numbers_name_their_word(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_open(rounds=1),
+                  '\n[[picture]]\nkind = "bars"\nx = "rate"\n')
+    (drawing,) = drawings_make(matrix)
+    assert '"rate=5000"' in drawing.data and '"5000"' not in drawing.data
 
 
 @needs_gnuplot
