@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 
+TITLES = {"strategy": "Write strategies", "reading": "Values of read"}
+
+
 def escape(text: str) -> str:
     return text.replace("\\", "\\e").replace("-", "\\-")
 
@@ -25,10 +28,10 @@ def word_item(word: dict) -> list[str]:
     return lines
 
 
-def strategy_item(strategy: dict) -> list[str]:
-    lines = [f".It Cm {escape(strategy['name'])}", f"{escape(strategy['help'])}."]
-    if strategy["parameter"]:
-        lines.append(f"{escape(strategy['name'])}:SIZE {escape(strategy['parameter'])}.")
+def variant_item(variant: dict) -> list[str]:
+    lines = [f".It Cm {escape(variant['name'])}", f"{escape(variant['help'])}."]
+    if variant.get("parameter"):
+        lines.append(f"{escape(variant['name'])}:SIZE {escape(variant['parameter'])}.")
     return lines
 
 
@@ -36,9 +39,10 @@ def words_section(listed: dict) -> str:
     lines = [".Bl -tag -width Ds"]
     for word in listed["words"]:
         lines += word_item(word) if word["scope"] == "cell" else []
-    lines += [".El", ".Ss Write strategies", ".Bl -tag -width Ds"]
-    for strategy in listed["variants"]["strategy"]:
-        lines += strategy_item(strategy)
+    for axis, variants in listed["variants"].items():
+        lines += [".El", f".Ss {TITLES.get(axis, f'Values of {axis}')}", ".Bl -tag -width Ds"]
+        for variant in variants:
+            lines += variant_item(variant)
     return "\n".join([*lines, ".El"])
 
 

@@ -46,12 +46,20 @@ def test_the_clients_page_has_the_clients_options(client_page: Path) -> None:
     assert options_of_page(client_page.read_text()) == options_of_help(CLIENT)
 
 
-def test_the_clients_page_has_every_word_and_strategy(client_page: Path) -> None:
+def test_the_clients_page_has_every_word_and_every_value_of_one(client_page: Path) -> None:
     (listed,) = client_json("--list=json")
     named = set(re.findall(r"^\.It Cm (\S+)", client_page.read_text(), re.MULTILINE))
     words = {word["key"] for word in listed["words"] if word["scope"] == "cell"}
-    strategies = {strategy["name"] for strategy in listed["variants"]["strategy"]}
-    assert named == words | strategies
+    values = {variant["name"] for variants in listed["variants"].values() for variant in variants}
+    assert named == words | values
+
+
+def test_the_examples_of_the_clients_page_have_words_that_are_used(client_page: Path, tmp_path: Path) -> None:
+    examples = re.findall(r"^\.Dl uncork-client (.*)", client_page.read_text(), re.MULTILINE)
+    (tmp_path / "lines").write_text("\n".join(examples))
+    *checked, end = client_json("--check", str(tmp_path / "lines"))
+    assert end == {"end": len(examples)} and len(examples) > 3
+    assert [line["unused"] for line in checked] == [[]] * len(examples)
 
 
 def test_the_pages_are_without_errors(client_page: Path) -> None:
