@@ -25,7 +25,7 @@ struct reception {
     struct duty *duty;
     struct guest *guests, **last; /* whose hello is not whole yet; the first has been here longest */
     size_t waiting;               /* of them, how many are not on their way out */
-    size_t *events; /* of libuv: counted up */
+    size_t *events;               /* of libuv: counted up */
     const struct reception_events *on;
     void *owner;
 };

@@ -16,6 +16,7 @@ import pytest
 from programs import Server, batch_run, client_start, record_sum, server_started
 
 STOP_S = 1.0
+STOPPED_AFTER_S = 1.5
 OPEN_S = 5
 
 
@@ -87,14 +88,17 @@ def opened(server: Server, closed: Stalled) -> Stalled:
     """An open loop that was stopped for a fifth of its time, at a quarter of what the closed loop carried: at
     half of it nothing of this machine might be lost to others meanwhile."""
     capacity = closed.thread["messages_sent"] / (closed.thread["elapsed_ns"] / 1e9 - closed.stopped_s)
-    return run_stalled(server, 1.5, f"rate={min(int(capacity / 4), 10_000)}", f"duration={OPEN_S}s")
+    return run_stalled(server, STOPPED_AFTER_S, f"rate={min(int(capacity / 4), 10_000)}", f"duration={OPEN_S}s")
 
 
-def share_of_capacity(stalled: Stalled) -> float:
-    """The time that requests took to be served, without the stop, by the time in which they were due."""
-    service = stalled.thread["service"]
-    mean_s = (service["sum"] - service["maximum"]) / service["count"] / 1e9
-    return mean_s * int(stalled.record["words"]["rate"])
+def catch_up_s(stalled: Stalled) -> float:
+    """From the end of the stop until all that was due had been answered, by the samples of the client."""
+    rate = int(stalled.record["words"]["rate"])
+    ended_s = STOPPED_AFTER_S + stalled.stopped_s
+    for t_ns, messages, _ in stalled.thread["samples"]["points"]:
+        if t_ns / 1e9 > ended_s and messages > 0.99 * rate * t_ns / 1e9:
+            return t_ns / 1e9 - ended_s
+    return math.inf
 
 
 def test_what_is_due_while_the_other_end_stands_still_is_late_by_the_time_it_stood_still(opened: Stalled) -> None:
@@ -103,8 +107,8 @@ def test_what_is_due_while_the_other_end_stands_still_is_late_by_the_time_it_sto
     # share s of the capacity half a second of starts takes the wait down by (1 - s) / 2.
     late = quantile(opened.thread["latency"], 0.9)
     assert late > 0.45
-    if (share := share_of_capacity(opened)) > 0.7:
-        pytest.skip(f"this machine had become so busy that {share:.0%} of its time was asked for: it did not catch up")
+    if (took_s := catch_up_s(opened)) > 1.5:
+        pytest.skip(f"this machine was so busy that it took {took_s:.1f} s to catch up: that is about the machine")
     assert late < opened.stopped_s - 0.1
     assert 0.45 < quantile(opened.thread["late_start"], 0.9) <= late
 
