@@ -81,13 +81,14 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 }
 
 #define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, the control channel, files of /proc */
-#define DESCRIPTORS_OF_THREAD 8   /* of a libuv loop */
+#define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
+#define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
 
 /* What the process and the system must be able to hold. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    uint64_t descriptors =
-        plan->connections + DESCRIPTORS_OF_PROCESS + DESCRIPTORS_OF_THREAD * engine_threads(plan, end);
+    uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->open ? DESCRIPTORS_OF_LOOP : 0);
+    uint64_t descriptors = plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * engine_threads(plan, end);
     char what[64];
 
     snprintf(what, sizeof what, "connections=%llu", (unsigned long long)plan->connections);

@@ -61,6 +61,14 @@ def test_too_few_open_files_are_refused_with_the_command_that_allows_them(words:
     assert "open files" in line and "prlimit --pid $$ --nofile=" in line
 
 
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
+def test_threads_in_blocking_calls_are_not_asked_for_the_files_of_loops() -> None:
+    done = subprocess.run(["setpriv", "--bounding-set", "-sys_resource", "--inh-caps", "-sys_resource", str(CLIENT),
+                           "connections=200", "engine=block", "messages=200", "warmup=0s", "place=free"],
+                          capture_output=True, text=True, preexec_fn=allowing(200, 1500), timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def in_namespace(ports: str, *words: str, before: str = "true") -> subprocess.CompletedProcess[str]:
     """The client in a network of its own that has these local ports."""
     script = f'ip link set lo up && sysctl -qw net.ipv4.ip_local_port_range="$1" && {before} && shift && exec "$@"'
