@@ -102,7 +102,7 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
     workloads = {cell.words.get("workload") for cell in cells}
     if workloads == {"stream"}:
         return ("bandwidth", "segments_per_message", "sends_per_message", "cpu_per_byte")
-    if all(cell.open_loop for cell in cells):
+    if any(cell.open_loop for cell in cells):
         return ("latency_p50", "latency_p99", "requests_late", "cpu_per_message")
     if workloads == {"connect"}:
         return ("messages_per_second", "latency_p50", "latency_p99", "cpu_per_message")

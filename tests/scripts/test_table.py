@@ -123,6 +123,14 @@ def test_the_columns_for_which_nobody_asked_are_by_what_the_cells_do(words, firs
     assert layout_choose(matrix, (), ()).metrics[0] == first
 
 
+def test_closed_and_open_loops_beside_each_other_are_compared_by_latency():
+    matrix = matrix_of(NODELAY)
+    first, *others = matrix.cells.values()
+    loose = replace(first, words=first.words | {"rate": "1000"})
+    mixed = replace(matrix, cells={cell.name: cell for cell in (loose, *others)})
+    assert layout_choose(mixed, (), ()).metrics[0] == "latency_p50"
+
+
 def test_what_no_run_can_know_is_a_column_only_where_somebody_asks():
     matrix = matrix_of(NODELAY)
     matrix = replace(matrix, frame=matrix.frame.assign(sends_per_message=None))

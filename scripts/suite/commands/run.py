@@ -116,7 +116,7 @@ def plan_text(plan: Plan) -> str:
     rounds = plan.rounds + 1
     lines = [f"# {plan.scenario.name}: {plan.scenario.question}".rstrip(": ")]
     lines.append(f"# {len(cells)} cells, {len(runs)} runs a round (baseline cells twice), "
-                 f"{plan.rounds} rounds and a warm-up: {len(runs) * rounds} runs, "
+                 f"{plan.rounds} round{'s' if plan.rounds != 1 else ''} and a warm-up: {len(runs) * rounds} runs, "
                  f"{estimate_text(runs, rounds)}")
     lines.append(f"# varies: {', '.join(plan.axes) or 'nothing'}; "
                  f"baseline: {plan.baseline or 'the only cell'}; "
