@@ -208,10 +208,22 @@ def threads_of(runs: Sequence[Run], name: str) -> list[tuple[int, Mapping[str, A
             for index, thread in enumerate((end_of(run, name) or {}).get("threads", ()))]
 
 
+def indices_text(indices: Sequence[int]) -> str:
+    """Ascending numbers with runs of them shortened: 0 to 3, 7."""
+    runs: list[list[int]] = []
+    for index in indices:
+        if runs and index == runs[-1][-1] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
 def placement_lines(runs: Sequence[Run], width: int) -> Lines:
-    """Which CPUs were asked for and where the threads ran."""
+    """Which CPUs were asked for and where the threads ran; threads that share both, together."""
     pairs = []
     for name in ENDS:
+        places_of: dict[str, list[int]] = {}
         threads = threads_of(runs, name)
         for index in sorted({index for index, _ in threads}):
             places = [thread["cpus"] for number, thread in threads
@@ -222,23 +234,27 @@ def placement_lines(runs: Sequence[Run], width: int) -> Lines:
                                 for cpu in (place.get("start"), place.get("end"))
                                 if cpu is not None)
             if places:
-                pairs.append((f"{name} thread {index}", f"asked {asked}; ran on {ran}"))
+                places_of.setdefault(f"asked {asked}; ran on {ran}", []).append(index)
+        pairs += [(f"{name} thread{'s' if len(indices) > 1 else ''} {indices_text(indices)}", text)
+                  for text, indices in places_of.items()]
     return labelled_lines(pairs, width - 2)
 
 
 def tcp_lines(runs: Sequence[Run], width: int) -> Lines:
-    """TCP_INFO: medians over runs of the sums (differences) or medians (states) of connections."""
+    """TCP_INFO: medians over runs of the sums over all connections (differences), or of medians of
+    connections (states)."""
     keys = dict.fromkeys(key for name in ENDS for _, thread in threads_of(runs, name)
                          for key in thread.get("tcp_info", {}))
     states = {"cwnd_segments", "rtt_ns", "min_rtt_ns", "peer_window_bytes",
               "largest_peer_window_bytes"}
     rows = []
     for key in keys:
-        which = "median" if key in states else "sum"
         texts = []
         for name in ENDS:
-            value = median_of(thread.get("tcp_info", {}).get(key, {}).get(which)
-                              for _, thread in threads_of(runs, name))
+            value = median_of(
+                thread.get("tcp_info", {}).get(key, {}).get("median")
+                for _, thread in threads_of(runs, name)) if key in states else median_of(
+                threads_sum(end_of(run, name), "tcp_info", key, "sum") for run in runs)
             texts.append("" if value is None else value_text(value * 1e-9, "s")
                          if key.endswith("_ns") and value else f"{value:.0f}")
         rows.append((key.removesuffix("_ns"), texts))

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite.show import cell_choose, show_text
+from suite.metrics import Run
+from suite.show import cell_choose, indices_text, placement_lines, show_text, tcp_lines
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,24 @@ def test_an_end_that_told_nothing_has_no_column():
         cell = cell_choose(each, ["place=together", "write=cork"])
         lines = show_text(each, cell, 100).splitlines()
         assert " ".join(lines[lines.index("CPU per message") + 1].split()) == heads
+
+
+def test_threads_that_ran_at_the_same_place_share_a_line():
+    def end(*cpus):
+        return {"threads": [{"cpus": {"asked": [cpu], "start": cpu, "end": cpu}} for cpu in cpus]}
+    run = Run({"status": "ok", "client": end(*[0] * 500), "server": end(1, 2, 1, 1)})
+    assert [" ".join(line.split()) for line in placement_lines([run], 80)] == [
+        "client threads 0 to 499 asked 0; ran on 0", "server threads 0, 2 to 3 asked 1; ran on 1",
+        "server thread 1 asked 2; ran on 2"]
+    assert indices_text([5]) == "5"
+
+
+def test_what_tcp_counted_in_a_run_is_the_sum_of_all_threads():
+    def thread(segments, rtt):
+        return {"tcp_info": {"data_segs_out": {"sum": segments}, "rtt_ns": {"median": rtt}}}
+    run = Run({"status": "ok", "client": {"threads": [thread(100, 7000), thread(250, 9000)]}})
+    assert [line.split() for line in tcp_lines([run], 80)[2:]] == [
+        ["data_segs_out", "350"], ["rtt", "8.00", "us"]]
 
 
 def test_an_outlier_is_marked_and_still_counted():
