@@ -66,6 +66,8 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 
 static const char *peer_of(const struct connection *connection)
 {
+    if (plan_has_peer(connection->plan))
+        return "peer";
     return end_names[connection->end == END_CLIENT ? END_SERVER : END_CLIENT];
 }
 
