@@ -30,6 +30,7 @@ struct workbench {
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */
     uint64_t start_ns;    /* where the schedule of an open loop begins */
     bool paced;           /* the phase is an open loop */
+    bool stays;           /* an end that drives and follows is in the phase until control lets it go */
     uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
     uint32_t stride;      /* messages to begin between two comparisons */
 
@@ -41,6 +42,7 @@ struct workbench {
     unsigned uncounted;       /* paths whose calls libuv makes, unseen: bits 1 << enum call_path */
 
     struct problem problem; /* why a connection broke */
+    atomic_bool let_go;     /* by control: the phase that `stays` is over */
     atomic_bool cancelled;  /* by another thread: whoever burns or sleeps is to come back */
 };
 

@@ -472,12 +472,15 @@ static void poll_wake(struct duty *duty)
     uv_async_send(&poller->wake);
 }
 
+/* It may have been for a phase that is over: after the half-close nothing is begun. */
 static void on_wake(uv_async_t *wake)
 {
     struct poller *poller = wake->data;
 
     if (workbench_is_cancelled(poller->duty->bench))
         poller->result = -ECANCELED;
+    if (poller->finishing)
+        return;
     for (size_t i = 0; i < poller->duty->count && poller->result == 0; i++) {
         struct watch *watch = &poller->watches[i];
 

@@ -252,6 +252,21 @@ void team_reach(struct team *team, enum stage stage)
     uv_mutex_unlock(&team->mutex);
 }
 
+static void wake_locked(struct worker *worker)
+{
+    if (worker->can_wake)
+        worker->team->engine->wake(&worker->duty);
+}
+
+/* Out of the phase in which threads that drive and follow take what comes. */
+static void let_go_locked(struct team *team)
+{
+    for (size_t i = 0; i < team->worker_count; i++) {
+        atomic_store_explicit(&team->workers[i].bench.let_go, true, memory_order_release);
+        wake_locked(&team->workers[i]);
+    }
+}
+
 void team_release(struct team *team, enum release release)
 {
     if (release == RELEASE_GO)
@@ -260,6 +275,8 @@ void team_release(struct team *team, enum release release)
     if (release > team->release)
         team->release = release;
     uv_cond_broadcast(&team->released);
+    if (release == RELEASE_LAST && team->drives && team->follows)
+        let_go_locked(team);
     uv_mutex_unlock(&team->mutex);
 }
 
@@ -308,12 +325,6 @@ uint64_t team_drain_bytes(const struct team *team, size_t index)
     const struct connection *connection = &team->connections[index];
 
     return connection->queue.flushed_bytes + connection->outgoing->bytes;
-}
-
-static void wake_locked(struct worker *worker)
-{
-    if (worker->can_wake)
-        worker->team->engine->wake(&worker->duty);
 }
 
 void team_set_stop(struct team *team, size_t index, uint64_t bytes)

@@ -169,12 +169,14 @@ struct phase {
     uint64_t deadline_ns; /* UINT64_MAX: none */
     bool paced;           /* by the schedule of an open loop, where the plan has one */
     bool until_stop;      /* ends where the other end said, for those that follow */
+    bool stays;           /* ends when control says so, for those that drive and follow */
 };
 
 /* The phase that `worker` runs next, its connections having as much to do as was set. */
 static int run_phase(struct worker *worker, const struct phase *phase, struct problem *problem)
 {
     worker->phase = phase->name;
+    worker->bench.stays = phase->stays;
     workbench_begin_phase(&worker->bench, phase->start_ns, phase->deadline_ns,
                           phase->paced && worker->team->plan->rate);
     for (size_t i = 0; i < worker->count; i++) {
@@ -198,18 +200,30 @@ static int await(struct worker *worker, enum release release, struct problem *pr
     return team_await(worker->team, release) < 0 ? problem_failure(problem, "the run was ended") : 0;
 }
 
+/* Whoever both drives and follows takes what comes while it waits: the thread that sends it may be one for
+ * which the others of its end wait, and so control of this end. */
+static int await_last(struct worker *worker, struct problem *problem)
+{
+    struct phase take = {"drain", 0, UINT64_MAX, .stays = true};
+
+    set_messages(worker, 0);
+    if (worker->team->follows && run_phase(worker, &take, problem) < 0)
+        return -1;
+    return await(worker, RELEASE_LAST, problem);
+}
+
 /* The driver sends for the time of the warm-up, announces its last message and sends that. */
 static int warm_up_driver(struct worker *worker, struct problem *problem)
 {
     uint64_t now = clock_now_ns();
-    struct phase warm_up = {"warm-up", now, now + worker->team->plan->warmup_ns, true, false};
-    struct phase drain = {"drain", 0, UINT64_MAX, false, true};
+    struct phase warm_up = {"warm-up", now, now + worker->team->plan->warmup_ns, .paced = true};
+    struct phase drain = {"drain", 0, UINT64_MAX, .until_stop = true};
 
     set_messages(worker, UINT64_MAX);
     if (run_phase(worker, &warm_up, problem) < 0)
         return -1;
     team_reach(worker->team, STAGE_WARMED);
-    if (await(worker, RELEASE_LAST, problem) < 0)
+    if (await_last(worker, problem) < 0)
         return -1;
     set_messages(worker, 1);
     return run_phase(worker, &drain, problem);
@@ -218,7 +232,7 @@ static int warm_up_driver(struct worker *worker, struct problem *problem)
 /* The follower goes on up to the byte that the driver announced. */
 static int warm_up_follower(struct worker *worker, struct problem *problem)
 {
-    struct phase warm_up = {"warm-up", 0, UINT64_MAX, false, true};
+    struct phase warm_up = {"warm-up", 0, UINT64_MAX, .until_stop = true};
 
     return run_phase(worker, &warm_up, problem);
 }
@@ -266,7 +280,8 @@ static int run(struct worker *worker, struct problem *problem)
     const struct plan *plan = worker->team->plan;
     bool timed = worker->team->drives && !plan->messages && !plan->bytes;
     uint64_t start = worker->before.ns;
-    struct phase run = {"run", start, timed ? start + plan->duration_ns : UINT64_MAX, true, renews(worker)};
+    struct phase run = {"run", start, timed ? start + plan->duration_ns : UINT64_MAX, .paced = true,
+                        .until_stop = renews(worker)};
 
     for (size_t i = 0; i < worker->count; i++)
         worker->connections[i].messages_left = plan_messages_of(plan, worker->connections[i].number);

@@ -62,6 +62,10 @@ static int stream_arrived(struct connection *connection, const uint8_t *data, si
  * wait for. */
 static bool sent_all(const struct connection *connection)
 {
+    const struct workbench *bench = connection->bench;
+
+    if (bench->stays && !connection->ended && !atomic_load_explicit(&bench->let_go, memory_order_acquire))
+        return false;
     return !connection_goes_on(connection) &&
            (!connection->until_stop || connection->ended || connection_at_stop(connection));
 }

@@ -149,3 +149,13 @@ def test_the_poll_engine_sends_and_receives_mebibytes_at_once_through_the_smalle
         "messages=16 depth=16 reply=1M", "messages=20 depth=16 window=4 reply=300x3K/1 connections=2",
         "workload=stream direction=both messages=6", "workload=stream direction=both messages=8 connections=3 window=2")],
         6 << 20)
+
+
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_several_threads_a_side_send_both_ways_and_none_waits_for_another(transport: str) -> None:
+    """A thread that has ended its warm-up takes what comes until the others have: the other end's may wait for it."""
+    lines = [f"transport={transport} workload=stream direction=both message=64K connections=3 client.threads=2 "
+             f"server.threads=3 messages=12 warmup=5ms verify=on place=free"] * 100
+    for record in batch_run(lines):
+        assert record["status"] == "ok", record["reason"]
+        assert record_sum(record["server"], "bytes_received") == record_sum(record["client"], "bytes_received") == 12 << 16
