@@ -212,7 +212,8 @@ static int await_last(struct worker *worker, struct problem *problem)
     return await(worker, RELEASE_LAST, problem);
 }
 
-/* The driver sends for the time of the warm-up, announces its last message and sends that. */
+/* The driver sends for the time of the warm-up, announces its last message and sends that. A foreign peer is
+ * told nothing: the warm-up is over when its time is. */
 static int warm_up_driver(struct worker *worker, struct problem *problem)
 {
     uint64_t now = clock_now_ns();
@@ -222,6 +223,8 @@ static int warm_up_driver(struct worker *worker, struct problem *problem)
     set_messages(worker, UINT64_MAX);
     if (run_phase(worker, &warm_up, problem) < 0)
         return -1;
+    if (plan_has_peer(worker->team->plan))
+        return 0;
     team_reach(worker->team, STAGE_WARMED);
     if (await_last(worker, problem) < 0)
         return -1;

@@ -3,6 +3,8 @@
  */
 #include "workload/workload.h"
 
+#include "base/clock.h"
+
 static void send_next(struct connection *connection)
 {
     struct samples *samples = &connection->bench->samples;
@@ -70,13 +72,16 @@ static bool sent_all(const struct connection *connection)
            (!connection->until_stop || connection->ended || connection_at_stop(connection));
 }
 
-/* What has come is not asked for: messages_left counts down as they come. */
+/* What has come is not asked for: messages_left counts down as they come, and the time may be over in the
+ * middle of one. */
 static int taken(struct connection *connection, const uint8_t *data, size_t size)
 {
     int64_t whole = connection_receive(connection, data, size);
 
     if (whole < 0)
         return (int)whole;
+    if (!whole && connection->bench->deadline_ns != UINT64_MAX)
+        connection->bench->now_ns = clock_now_ns();
     if (connection->messages_left != UINT64_MAX)
         connection->messages_left -=
             (uint64_t)whole < connection->messages_left ? (uint64_t)whole : connection->messages_left;

@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
+from contextlib import suppress
+
 import pytest
 from foreign import foreign_names, foreign_started, port_free
 from programs import batch_run, client_run, record_sum, server_started
@@ -112,3 +117,21 @@ def test_words_that_a_peer_contradicts_are_refused_in_one_line(words: list[str],
     done = client_run(*words)
     assert done.returncode == 2
     assert named in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("engine", ["block", "poll"])
+def test_the_time_with_a_peer_that_sends_slowly_is_over_in_the_middle_of_a_message(engine: str) -> None:
+    def send_slowly(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            while True:
+                connection.sendall(b"x" * 100)
+                time.sleep(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=send_slowly, args=(listener,), daemon=True).start()
+        (record,) = batch_run([f"peer=127.0.0.1:{listener.getsockname()[1]} control=none workload=stream direction=receive "
+                               f"peer_does=chargen message=1M duration=300ms warmup=100ms engine={engine} place=free"],
+                              within_s=20)
+    assert record["status"] == "ok", record.get("reason")
+    assert record_sum(record["client"], "bytes_received") > 0
