@@ -8,9 +8,10 @@
  * done
  *
  * Threads *reach* a stage; control is told on its loop when all have. Control *releases* (▷), threads wait
- * for it. The warm-up ends without a look at the other end's state: the driver announces in bytes where it
- * will have ended after one more message, and sends that only when the follower knows. The follower marks
- * (takes its start figures) at exactly that byte, by itself, at a message boundary.
+ * for it; those of both take what comes meanwhile, up to ▷last, because others wait for threads that send it.
+ * The warm-up ends without a look at the other end's state: the driver announces in bytes where it will have
+ * ended after one more message, and sends that only when the follower knows. The follower marks (takes its
+ * start figures) at exactly that byte, by itself, at a message boundary.
  */
 #ifndef UNCORK_TEAM_TEAM_H
 #define UNCORK_TEAM_TEAM_H

@@ -231,3 +231,15 @@ def test_a_server_with_several_threads_that_is_told_to_end_ends_well() -> None:
             assert server.process.wait(WITHIN_S) == 0
             client.communicate(timeout=20)
             assert client.returncode == 1
+
+
+def test_counters_of_perf_are_closed_with_their_run() -> None:
+    with server_started() as server:
+        words = ["--json", f"server={server.address}", "perf=on", "messages=10", "warmup=0s", "place=free"]
+        cpu = json.loads(client_run(*words).stdout)["server"]["threads"][0]["cpu"]
+        if "cycles" not in cpu and "instructions" not in cpu:
+            pytest.skip("perf_event_open(2) counts nothing here")
+        files = open_files(server.pid)  # and what is not closed yet
+        for _ in range(20):
+            assert client_run(*words).returncode == 0
+        settled(server.pid, files)
