@@ -104,6 +104,19 @@ static int probe_one(const struct transport *transport, const struct probe *prob
     return holds;
 }
 
+/* A process that was not let run for so long that the cork gave up finds nothing held: what does not hold is
+ * asked again, because the answer is kept. */
+#define ATTEMPTS 3
+
+static int probe_patiently(const struct transport *transport, const struct probe *probe)
+{
+    int holds = 0;
+
+    for (int i = 0; i < ATTEMPTS && holds == 0; i++)
+        holds = probe_one(transport, probe);
+    return holds;
+}
+
 #define TRANSPORTS_MAX 16 /* whose answers are kept; beyond, the last place is used again */
 
 int probe_capabilities(const struct transport *transport, unsigned wanted, unsigned *found)
@@ -128,7 +141,7 @@ int probe_capabilities(const struct transport *transport, unsigned wanted, unsig
 
         if (!(wanted & capability) || (known[at].asked & capability))
             continue;
-        if ((holds = probe_one(transport, &probes[i])) < 0)
+        if ((holds = probe_patiently(transport, &probes[i])) < 0)
             return holds;
         known[at].asked |= capability;
         known[at].found |= holds ? capability : 0;

@@ -11,11 +11,13 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 
 /* ---- the system as this test wants it: the linker leads its calls here ---- */
 
 static struct {
     bool ignores_cork, ignores_more, ignores_nodelay, ignores_truncate;
+    int slow_sends; /* after so many more the process is not let run for longer than a cork holds */
 } lies;
 
 ssize_t __real_send(int fd, const void *data, size_t size, int flags);
@@ -27,7 +29,11 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t 
 
 ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
 {
-    return __real_send(fd, data, size, lies.ignores_more ? flags & ~MSG_MORE : flags);
+    ssize_t sent = __real_send(fd, data, size, lies.ignores_more ? flags & ~MSG_MORE : flags);
+
+    if (lies.slow_sends && lies.slow_sends--)
+        poll(NULL, 0, 250);
+    return sent;
 }
 
 ssize_t __wrap_recv(int fd, void *data, size_t size, int flags)
@@ -56,7 +62,7 @@ static int be_honest(void **state)
 /* A transport of this kind that was never asked before: answers are kept by transport. */
 static const struct transport *fresh(const char *name)
 {
-    static struct transport transports[14];
+    static struct transport transports[15];
     static size_t used;
     struct problem problem = {0};
 
@@ -142,6 +148,13 @@ TEST(a_cork_that_holds_nothing_is_found_out)
     forbids(tcp, "cork", "a cork holds nothing back");
     allows(tcp, "nodelay");
     allows(tcp, "writev");
+}
+
+TEST(a_machine_that_was_busy_for_longer_than_a_cork_holds_is_asked_again)
+{
+    lies.slow_sends = 1;
+    allows(fresh("tcp"), "cork");
+    assert_int_equal(lies.slow_sends, 0);
 }
 
 TEST(a_more_that_holds_nothing_is_found_out)
@@ -285,6 +298,8 @@ int main(void)
         cmocka_unit_test_setup(only_what_is_wanted_is_answered, be_honest),
         cmocka_unit_test_setup(nothing_is_missing_where_nothing_happens, be_honest),
         cmocka_unit_test_setup(a_cork_that_holds_nothing_is_found_out, be_honest),
+        cmocka_unit_test_setup(a_machine_that_was_busy_for_longer_than_a_cork_holds_is_asked_again,
+                               be_honest),
         cmocka_unit_test_setup(a_more_that_holds_nothing_is_found_out, be_honest),
         cmocka_unit_test_setup(a_nodelay_that_switches_nothing_is_found_out, be_honest),
         cmocka_unit_test_setup(a_truncation_that_copies_is_found_out, be_honest),
