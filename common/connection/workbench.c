@@ -4,8 +4,6 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections)
 {
@@ -21,19 +19,13 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;
-    bench->chunk_size = own->chunk_bytes;
-    bench->chunk = malloc(own->chunk_bytes);
-    if (!bench->chunk)
-        return -ENOMEM;
-    memset(bench->chunk, 0, own->chunk_bytes); /* makes the pages present */
-    return 0;
+    return pool_open(&bench->pool, own->chunk_bytes, 1);
 }
 
 void workbench_close(struct workbench *bench)
 {
     source_close(&bench->source);
-    free(bench->chunk);
-    bench->chunk = NULL;
+    pool_close(&bench->pool);
 }
 
 void workbench_begin_phase(struct workbench *bench, uint64_t start_ns, uint64_t deadline_ns, bool paced)

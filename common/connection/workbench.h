@@ -10,6 +10,7 @@
 
 #include "base/calls.h"
 #include "base/problem.h"
+#include "connection/pool.h"
 #include "connection/source.h"
 #include "measure/histogram.h"
 #include "measure/samples.h"
@@ -23,8 +24,7 @@ struct workbench {
     uint64_t connections; /* of this thread */
 
     struct source source;
-    uint8_t *chunk; /* receive buffer of chunk_size bytes; NULL on an end that only sends */
-    size_t chunk_size;
+    struct pool pool; /* receive buffers of `chunk` bytes; none on an end that only sends */
 
     uint64_t now_ns;      /* the thread's last look at the clock */
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */

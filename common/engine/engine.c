@@ -137,5 +137,5 @@ int engine_take_end(struct connection *connection)
 
     return connection->ended
                ? 1
-               : take(connection, follows ? connection->bench->chunk_size : 1, engine_end_arrived);
+               : take(connection, follows ? connection->bench->pool.size : 1, engine_end_arrived);
 }

@@ -11,8 +11,8 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     const struct workbench *bench = stream->connection->bench;
 
     (void)suggested;
-    if (bench->chunk)
-        *buffer = uv_buf_init((char *)bench->chunk, (unsigned)bench->chunk_size);
+    if (bench->pool.count)
+        *buffer = uv_buf_init((char *)pool_next(&bench->pool), (unsigned)bench->pool.size);
     else
         *buffer = uv_buf_init((char *)&stream->byte, sizeof stream->byte);
 }

@@ -7,10 +7,11 @@
  */
 static ssize_t read_nothing(struct connection *connection, size_t limit, const uint8_t **data)
 {
-    size_t size = limit < connection->bench->chunk_size ? limit : connection->bench->chunk_size;
+    const struct pool *pool = &connection->bench->pool;
 
     *data = NULL;
-    return connection->security->recv(connection, connection->bench->chunk, size, MSG_TRUNC);
+    return connection->security->recv(connection, pool_next(pool), limit < pool->size ? limit : pool->size,
+                                      MSG_TRUNC);
 }
 
 const struct reading reading_msgtrunc = {

@@ -4,10 +4,11 @@
 
 static ssize_t read_chunk(struct connection *connection, size_t limit, const uint8_t **data)
 {
-    size_t size = limit < connection->bench->chunk_size ? limit : connection->bench->chunk_size;
+    const struct pool *pool = &connection->bench->pool;
+    uint8_t *buffer = pool_next(pool);
 
-    *data = connection->bench->chunk;
-    return connection->security->recv(connection, connection->bench->chunk, size, 0);
+    *data = buffer;
+    return connection->security->recv(connection, buffer, limit < pool->size ? limit : pool->size, 0);
 }
 
 const struct reading reading_recv = {

@@ -46,7 +46,7 @@ static void send_nothing(struct connection *connection)
 
 static size_t all_wanted(const struct connection *connection)
 {
-    return connection->ended || connection_at_stop(connection) ? 0 : connection->bench->chunk_size;
+    return connection->ended || connection_at_stop(connection) ? 0 : connection->bench->pool.size;
 }
 
 static int stream_arrived(struct connection *connection, const uint8_t *data, size_t size)
@@ -92,7 +92,7 @@ static int taken(struct connection *connection, const uint8_t *data, size_t size
 
 static size_t more_wanted(const struct connection *connection)
 {
-    return connection_goes_on(connection) ? connection->bench->chunk_size : 0;
+    return connection_goes_on(connection) ? connection->bench->pool.size : 0;
 }
 
 static enum role role(const struct plan *plan, enum end end)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int pool_open(struct pool *pool, size_t size, uint32_t count)
+{
+    *pool = (struct pool){.size = size, .count = count};
+    if (count && size > SIZE_MAX / count)
+        return -ENOMEM;
+    pool->memory = malloc(size * count);
+    pool->spare = calloc(count, sizeof *pool->spare);
+    if (!pool->memory || !pool->spare)
+        return -ENOMEM;
+    memset(pool->memory, 0, size * count); /* makes the pages present */
+    while (pool->spare_count < count) {
+        pool->spare[pool->spare_count] = count - 1 - pool->spare_count; /* the first comes first */
+        pool->spare_count++;
+    }
+    return 0;
+}
+
+void pool_close(struct pool *pool)
+{
+    free(pool->memory);
+    free(pool->spare);
+    *pool = (struct pool){0};
+}

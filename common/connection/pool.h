@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The receive buffers of one data thread: where what arrives lies until nobody needs it any more.
+ *
+ * An end that looks at bytes while they arrive and then forgets them has one buffer, which is always spare.
+ * Who keeps what arrived (a proxy, until it has been sent on) takes the buffer out and gives it back later. A
+ * ring hands all of them to the kernel, and is told of each that comes back.
+ */
+#ifndef UNCORK_CONNECTION_POOL_H
+#define UNCORK_CONNECTION_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pool {
+    uint8_t *memory; /* `count` buffers of `size` bytes, one after the other */
+    size_t size;
+    uint32_t count;
+    uint32_t *spare; /* numbers of the buffers that nobody has; the last comes next */
+    uint32_t spare_count;
+
+    /* Told of every buffer that is given back, in place of its becoming spare; NULL where nobody else has
+     * buffers. */
+    void (*on_give)(void *owner, uint32_t number);
+    void *owner;
+};
+
+/* Makes all pages present. 0 or -ENOMEM; pool_close() it in both cases. */
+int pool_open(struct pool *pool, size_t size, uint32_t count);
+void pool_close(struct pool *pool);
+
+static inline uint8_t *pool_buffer(const struct pool *pool, uint32_t number)
+{
+    return pool->memory + number * pool->size;
+}
+
+/* The number of the buffer in which `data` lies. */
+static inline uint32_t pool_number(const struct pool *pool, const uint8_t *data)
+{
+    return (uint32_t)((size_t)(data - pool->memory) / pool->size);
+}
+
+/* The spare buffer that comes next, to receive into; NULL when all are taken. It stays spare. */
+static inline uint8_t *pool_next(const struct pool *pool)
+{
+    return pool->spare_count ? pool_buffer(pool, pool->spare[pool->spare_count - 1]) : NULL;
+}
+
+/* The buffer that comes next is not spare any more. */
+static inline void pool_take(struct pool *pool)
+{
+    pool->spare_count--;
+}
+
+/* Gives back the buffer in which `data` lies. */
+static inline void pool_give(struct pool *pool, const uint8_t *data)
+{
+    uint32_t number = pool_number(pool, data);
+
+    if (pool->on_give)
+        pool->on_give(pool->owner, number);
+    else
+        pool->spare[pool->spare_count++] = number;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "connection/pool.h"
+
+static struct pool pool;
+
+static int open_three(void **state)
+{
+    (void)state;
+    return pool_open(&pool, 100, 3);
+}
+
+static int close_pool(void **state)
+{
+    (void)state;
+    pool_close(&pool);
+    return 0;
+}
+
+static void a_buffer_that_is_not_taken_comes_again(void **state)
+{
+    (void)state;
+    assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, 0));
+    assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, 0));
+}
+
+static void when_all_are_taken_none_comes(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, i));
+        pool_take(&pool);
+    }
+    assert_null(pool_next(&pool));
+}
+
+static void a_buffer_is_given_back_by_any_of_its_bytes(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++)
+        pool_take(&pool);
+    pool_give(&pool, pool_buffer(&pool, 1) + 99);
+    assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, 1));
+}
+
+static uint32_t told;
+
+static void note(void *owner, uint32_t number)
+{
+    assert_ptr_equal(owner, &told);
+    told = number;
+}
+
+static void who_has_the_buffers_is_told_what_comes_back(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++)
+        pool_take(&pool);
+    pool.on_give = note;
+    pool.owner = &told;
+    pool_give(&pool, pool_buffer(&pool, 2));
+    assert_int_equal(told, 2);
+    assert_null(pool_next(&pool));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_buffer_that_is_not_taken_comes_again, open_three, close_pool),
+        cmocka_unit_test_setup_teardown(when_all_are_taken_none_comes, open_three, close_pool),
+        cmocka_unit_test_setup_teardown(a_buffer_is_given_back_by_any_of_its_bytes, open_three, close_pool),
+        cmocka_unit_test_setup_teardown(who_has_the_buffers_is_told_what_comes_back, open_three, close_pool),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
