@@ -22,14 +22,17 @@
 enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS, CALL_CONNECTS };
 
 /* Kind, name as the kernel and strace spell it, path. CALL_OPTION is what a new connection is given,
- * CALL_SETSOCKOPT a cork. */
+ * CALL_SETSOCKOPT a cork. An io_uring_enter(2) that submits a send is one on the path of writes, any other
+ * waits. */
 #define CALL_KINDS(X)                                                                                        \
     X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
     X(CALL_SENDMSG, "sendmsg", CALL_WRITES)                                                                  \
     X(CALL_SETSOCKOPT, "setsockopt", CALL_WRITES)                                                            \
+    X(CALL_ENTER_SENDING, "io_uring_enter", CALL_WRITES)                                                     \
     X(CALL_RECVFROM, "recvfrom", CALL_READS)                                                                 \
     X(CALL_EPOLL_WAIT, "epoll_wait", CALL_WAITS)                                                             \
     X(CALL_PPOLL, "ppoll", CALL_WAITS)                                                                       \
+    X(CALL_ENTER_WAITING, "io_uring_enter", CALL_WAITS)                                                      \
     X(CALL_SOCKET, "socket", CALL_CONNECTS)                                                                  \
     X(CALL_OPTION, "setsockopt", CALL_CONNECTS)                                                              \
     X(CALL_CONNECT, "connect", CALL_CONNECTS)                                                                \
@@ -59,11 +62,14 @@ extern const struct call_table calls_of_nothing; /* return at once, move everyth
 struct call_counts {
     uint64_t made[CALL_KIND_COUNT];
     uint64_t would_block; /* of these, how many moved nothing because the socket was full or empty */
+    uint64_t requests, completions; /* of an io_uring */
+    uint64_t lent, copied; /* sends without a copy whose memory came back; those that the kernel copied */
 };
 
 struct calls {
     const struct call_table *table;
     int fd;
+    int flags; /* added to those of every send and receive */
     struct call_counts counts;
     _Atomic uint64_t
         moved; /* bytes in and out so far; other threads may look, to see whether anything moves */
@@ -97,7 +103,7 @@ static inline ssize_t calls_send(struct calls *calls, const void *data, size_t s
 
     do {
         calls->counts.made[CALL_SENDTO]++;
-        result = calls->table->send(calls->fd, data, size, flags | MSG_NOSIGNAL);
+        result = calls->table->send(calls->fd, data, size, flags | calls->flags | MSG_NOSIGNAL);
     } while (result < 0 && errno == EINTR);
     return calls_result(calls, result);
 }
@@ -109,7 +115,7 @@ static inline ssize_t calls_sendmsg(struct calls *calls, const struct msghdr *me
 
     do {
         calls->counts.made[CALL_SENDMSG]++;
-        result = calls->table->sendmsg(calls->fd, message, flags | MSG_NOSIGNAL);
+        result = calls->table->sendmsg(calls->fd, message, flags | calls->flags | MSG_NOSIGNAL);
     } while (result < 0 && errno == EINTR);
     return calls_result(calls, result);
 }
@@ -122,7 +128,7 @@ static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, i
 
     do {
         calls->counts.made[CALL_RECVFROM]++;
-        result = calls->table->recv(calls->fd, data, size, flags);
+        result = calls->table->recv(calls->fd, data, size, flags | calls->flags);
     } while (result < 0 && errno == EINTR);
     calls->counts.made[CALL_RECVFROM] -= result == 0;
     return calls_result(calls, result);

@@ -14,15 +14,28 @@
     X(CAPABLE_CORK, 2, "a cork holds nothing back")                                                          \
     X(CAPABLE_MORE, 3, "MSG_MORE holds nothing back")                                                        \
     X(CAPABLE_TRUNCATE, 4, "MSG_TRUNC does not discard what it receives")                                    \
-    X(CAPABLE_LOOP, 5, "only engine=poll has a libuv loop to write through")
+    X(CAPABLE_LOOP, 5, "only engine=poll has a libuv loop to write through")                                 \
+    X(CAPABLE_RING, 6, "only engine=ring has an io_uring")                                                   \
+    X(CAPABLE_RECEIVE_AGAIN, 7,                                                                              \
+      "a RECV of an io_uring does not go on after its first completion (Linux 6.0)")                         \
+    X(CAPABLE_RECEIVE_BUNDLE, 8, "a RECV of an io_uring fills only one buffer at a time (Linux 6.10)")       \
+    X(CAPABLE_SEND_BUFFERS, 9, "a SEND of an io_uring does not take provided buffers (Linux 6.10)")          \
+    X(CAPABLE_SEND_BUNDLE, 10,                                                                               \
+      "a SEND of an io_uring takes only one provided buffer at a time (Linux 6.10)")                         \
+    X(CAPABLE_SEND_ZC, 11, "a SENDMSG_ZC of an io_uring is not carried out (TCP only, Linux 6.1)")
 
 #define CAPABILITY_BIT(name, bit, lacks) name = 1u << (bit),
 enum capability { CAPABILITIES(CAPABILITY_BIT) };
 #undef CAPABILITY_BIT
 
-#define CAPABILITY_COUNT 6
+#define CAPABILITY_COUNT 12
 
 /* Those that an engine gives, not the connection; some engine of the list gives each. */
-#define CAPABILITIES_OF_ENGINES ((unsigned)CAPABLE_LOOP)
+#define CAPABILITIES_OF_ENGINES ((unsigned)(CAPABLE_LOOP | CAPABLE_RING))
+
+/* Those of the kernel's rings, on whatever descriptor. */
+#define CAPABILITIES_OF_RINGS                                                                                \
+    ((unsigned)(CAPABLE_RECEIVE_AGAIN | CAPABLE_RECEIVE_BUNDLE | CAPABLE_SEND_BUFFERS |                      \
+                CAPABLE_SEND_BUNDLE | CAPABLE_SEND_ZC))
 
 #endif

@@ -29,7 +29,8 @@ static int open_sending(struct connection *connection)
         source_start(&connection->bench->source, connection->number, plan->connections);
     if (state && !(connection->strategy_state = calloc(1, state)))
         return -ENOMEM;
-    return queue_open(&connection->queue, connection->outgoing->count * plan->window);
+    return queue_open(&connection->queue,
+                      connection->outgoing->count * plan->window * (strategy->lends ? strategy->lends : 1));
 }
 
 int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd)
@@ -127,6 +128,11 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
         arrivals->last_ns = bench->now_ns;
     }
     return (int64_t)whole;
+}
+
+bool connection_is_answered(const struct connection *connection)
+{
+    return connection->half->answered && connection->plan->depth == 1 && !connection_at_stop(connection);
 }
 
 uint64_t connection_room(const struct connection *connection)

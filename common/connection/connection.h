@@ -43,7 +43,8 @@ struct connection {
     const struct strategy *strategy; /* NULL on an end that only receives */
     const struct reading *reading;   /* NULL on an end that only sends */
     const struct half *half;
-    struct stream *stream; /* by which its engine watches it, NULL where that is the descriptor itself */
+    struct stream *stream;  /* by which its engine watches it, NULL where that is the descriptor itself */
+    struct ring_seat *seat; /* its place at the ring of its engine, NULL where that has none */
     void *strategy_state, *half_state;
     uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
 
@@ -83,6 +84,10 @@ void connection_append(struct connection *connection, uint64_t messages);
 /* True while a driver may begin another message in this phase; counts it as begun. Reads the clock as seldom
  * as the pace of the messages allows (`read_clock`), or takes that of the workbench as fresh. */
 bool connection_may_begin(struct connection *connection, bool read_clock);
+
+/* Whether the next thing that comes proves that all of the message which is sent now was taken: nobody says
+ * anything before he was answered. A follower at its stop is not answered in this phase. */
+bool connection_is_answered(const struct connection *connection);
 
 /* A follower has received all that it was to in this phase. */
 static inline bool connection_at_stop(const struct connection *connection)

@@ -139,6 +139,8 @@ static unsigned engines_give(const struct transport *transport)
 int legality_of_strategy(const struct strategy *strategy, const struct transport *transport,
                          struct problem *problem)
 {
+    if (engine_check(strategy->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
+        return -1;
     return check_needs("write", &strategy->variant, strategy->needs, transport,
                        (const struct security *)security_axis.variants[0], engines_give(transport), problem);
 }
@@ -146,6 +148,8 @@ int legality_of_strategy(const struct strategy *strategy, const struct transport
 int legality_of_reading(const struct reading *reading, const struct transport *transport,
                         struct problem *problem)
 {
+    if (engine_check(reading->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
+        return -1;
     return check_needs("read", &reading->variant, reading->needs, transport,
                        (const struct security *)security_axis.variants[0], engines_give(transport), problem);
 }

@@ -40,6 +40,7 @@ struct queue_group queue_gather(const struct send_queue *queue, struct iovec *ve
         vectors[group.count].iov_len = fragment->size - skip;
         group.bytes += fragment->size - skip;
         group.count++;
+        group.marks = fragment->marks;
         group.complete = fragment->marks & FRAGMENT_ENDS_GROUP;
         skip = 0;
     }

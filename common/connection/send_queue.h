@@ -65,6 +65,18 @@ static inline const struct fragment *queue_head(const struct send_queue *queue)
     return queue->accepted == queue->appended ? NULL : &queue->ring[queue->accepted & queue->mask];
 }
 
+/* What is left of the fragment that stands `index` places behind the head; there must be one. */
+static inline struct fragment queue_fragment(const struct send_queue *queue, uint64_t index)
+{
+    struct fragment fragment = queue->ring[(queue->accepted + index) & queue->mask];
+
+    if (index == 0) {
+        fragment.data += queue->offset;
+        fragment.size -= queue->offset;
+    }
+    return fragment;
+}
+
 /* True when everything that was appended has been flushed: there is nothing to push. */
 static inline bool queue_is_idle(const struct send_queue *queue)
 {
@@ -119,9 +131,10 @@ static inline void queue_release(struct send_queue *queue)
 
 /* What is left of the group at the head. */
 struct queue_group {
-    int count;     /* vectors filled */
-    size_t bytes;  /* in these vectors */
-    bool complete; /* they reach the end of the group */
+    int count;      /* vectors filled */
+    size_t bytes;   /* in these vectors */
+    uint32_t marks; /* of the fragment with which they end */
+    bool complete;  /* that is the end of the group */
 };
 
 /* Fills at most `limit` vectors with the rest of the group at the head; never goes across its end. */

@@ -2,6 +2,7 @@
 #include "connection/workbench.h"
 
 #include "base/clock.h"
+#include "reading/reading.h"
 
 #include <errno.h>
 
@@ -19,7 +20,8 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;
-    return pool_open(&bench->pool, own->chunk_bytes, 1);
+    return pool_open(&bench->pool, own->chunk_bytes,
+                     own->reading->buffers ? own->reading->buffers(own->chunk_bytes) : 1);
 }
 
 void workbench_close(struct workbench *bench)

@@ -32,27 +32,47 @@ static unsigned needs_of(const struct plan *plan, enum end end)
     return needs & CAPABILITIES_OF_ENGINES;
 }
 
+static bool gives_enough(const struct engine *engine, const struct plan *plan, enum end end)
+{
+    return engine->run && !(needs_of(plan, end) & ~engine->gives);
+}
+
 static bool can_run(const struct engine *engine, const struct plan *plan, enum end end)
 {
     struct problem ignored = {0};
 
-    return engine->run && !(needs_of(plan, end) & ~engine->gives) && engine->suits(plan, end, &ignored) == 0;
+    return engine->suits(plan, end, &ignored) == 0;
 }
 
 /* A thread for each connection only where as many threads were asked for, or no other engine can. */
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
-    const struct engine *asked = plan->ends[end].engine, *engine = asked, *able = NULL;
+    const struct engine *asked = plan->ends[end].engine, *able = NULL, *willing = asked;
 
     for (size_t i = 0; !asked->run && i < engine_axis.count; i++) {
-        engine = (const struct engine *)engine_axis.variants[i];
+        const struct engine *engine = (const struct engine *)engine_axis.variants[i];
+
+        if (!gives_enough(engine, plan, end))
+            continue;
+        willing = engine;
         if (!can_run(engine, plan, end))
             continue;
         if (!engine->one_each || plan->ends[end].threads >= plan->connections)
             return engine;
         able = engine;
     }
-    return able ? able : engine; /* where none can, the last: it says why not */
+    return able ? able : willing; /* where none can, the last that would: it says why not */
+}
+
+int engine_check(unsigned needs, struct problem *problem)
+{
+    for (size_t i = 0; i < engine_axis.count; i++) {
+        const struct engine *engine = (const struct engine *)engine_axis.variants[i];
+
+        if (needs & engine->gives && engine->check && engine->check(problem) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 uint64_t engine_threads(const struct plan *plan, enum end end)

@@ -28,6 +28,9 @@ struct engine {
     bool one_each;    /* needs a thread for every connection */
     bool nonblocking; /* wants descriptors that do not block */
 
+    /* Whether this system can run it at all. 0, or -1 with an unsupported problem. NULL: any can. */
+    int (*check)(struct problem *problem);
+
     /* Whether it can carry this plan at this end. 0, or -1 with an unsupported problem. */
     int (*suits)(const struct plan *plan, enum end end, struct problem *problem);
 
@@ -60,6 +63,10 @@ const struct engine *engine_of(const struct plan *plan, enum end end);
 
 /* The data threads of `end` under this plan. */
 uint64_t engine_threads(const struct plan *plan, enum end end);
+
+/* Whether this system can run the engines that give these capabilities. 0, or -1 with an unsupported
+ * problem. */
+int engine_check(unsigned needs, struct problem *problem);
 
 /* ---- for the engines ---- */
 

@@ -57,12 +57,13 @@ static void on_written(uv_write_t *request, int status)
 {
     struct stream *stream = request->handle->data;
     struct connection *connection = stream->connection;
+    struct completion completion = {.result = status};
 
     if (status == UV_ECANCELED) /* closing */
         return;
     if (status == 0)
         calls_note_moved(&connection->calls, stream->lent);
-    stream->events->written(stream, connection->strategy->completed(connection, status, 0));
+    stream->events->written(stream, connection->strategy->completed(connection, &completion));
 }
 
 int stream_write(struct connection *connection, uv_write_t *request, const struct iovec *vectors, int count)

@@ -148,10 +148,21 @@ static int check_peer(const struct plan *plan, struct problem *problem)
     return check_work_of_peer(plan, problem);
 }
 
+/* The kernel refuses the one without the other. */
+static int check_ring(const struct end_plan *own, struct problem *problem)
+{
+    if (own->single_issuer || !own->defer_taskrun)
+        return 0;
+    return problem_usage(problem, "defer_taskrun=on needs single_issuer=on; write both off");
+}
+
 static int check_plan(const struct plan *plan, struct problem *problem)
 {
     if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0)
         return -1;
+    for (int end = 0; end < END_COUNT; end++)
+        if (check_ring(&plan->ends[end], problem) < 0)
+            return -1;
     for (int end = 0; end < END_COUNT; end++)
         if ((end == END_CLIENT || plan_has_server(plan)) && check_reading(plan, (enum end)end, problem) < 0)
             return -1;

@@ -54,6 +54,7 @@ struct end_plan {
     char congestion[CONGESTION_NAME_MAX]; /* "default": cubic where there is one; "system": what the machine
                                              has */
     uint64_t source_bytes;                /* memory to walk through; 0: hot */
+    int defer_taskrun, single_issuer, registered_ring, fixed_files; /* bool: see struct ring_setup */
 };
 
 #define PLAN_WORDS_MAX 64

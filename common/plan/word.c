@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "connection/capability.h"
+#include "connection/capability.h"
 #include "engine/engine.h"
 #include "plan/kinds.h"
 #include "reading/reading.h"
@@ -113,6 +114,11 @@ static bool if_threads_are_chosen(const struct plan *plan, enum end end)
     return present(plan, end) && !plan->ends[end].engine->one_each;
 }
 
+static bool by_ring(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && engine_of(plan, end)->gives & CAPABLE_RING;
+}
+
 static bool by_sender(const struct plan *plan, enum end end)
 {
     return present(plan, end) && plan_outgoing(plan, end);
@@ -187,6 +193,10 @@ const struct word word_list[] = {
     {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_RCVBUF asked for; default leaves the system's"},
     {"congestion",  &kind_congestion, "default",  OF_END(congestion),   .used = in_tcp,        .help = "congestion control: default is cubic where there is one, system the machine's"},
     {"engine",      &kind_variant,    "auto",     OF_END(engine),       .used = always,        .axis = &engine_axis, .help = "who waits"},
+    {"defer_taskrun", &kind_choice,   "on",       OF_END(defer_taskrun), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_DEFER_TASKRUN: completions of the ring are made when they are waited for"},
+    {"single_issuer", &kind_choice,   "on",       OF_END(single_issuer), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_SINGLE_ISSUER: only one thread submits to the ring"},
+    {"registered_ring", &kind_choice, "on",       OF_END(registered_ring), .used = by_ring,    .choices = switch_names, .help = "the ring is registered with its thread, and not looked up by every enter"},
+    {"fixed_files", &kind_choice,     "on",       OF_END(fixed_files),  .used = by_ring,       .choices = switch_names, .help = "descriptors are registered with the ring, and not looked up by every request"},
     {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always,        .help = "CPUs of the threads: apart, together, free, or client/server like 0.2/1.3"},
     {"spin",        &kind_duration,   "0s",       OF_PLAN(spin_ns),     .used = by_replier,    .minimum = 0, .maximum = 1000000000, .unit = "duration", .help = "the replier burns so long per message: for tests of the statistics"},
     {"perf",        &kind_choice,     "off",      OF_END(perf),         .used = always,        .choices = switch_names, .help = "count cycles and instructions by perf_event_open(2), which slows every switch of threads"},

@@ -4,6 +4,7 @@
 #define UNCORK_READING_READING_H
 
 #include "base/axis.h"
+#include "connection/completion.h"
 #include "connection/connection.h"
 
 struct reading {
@@ -16,8 +17,14 @@ struct reading {
      * -EINPROGRESS when they will be handed to completed(); else a negative errno value. */
     ssize_t (*read)(struct connection *connection, size_t limit, const uint8_t **data);
 
-    /* For readings whose bytes come later (a ring): one completion, returns as read(). NULL otherwise. */
-    ssize_t (*completed)(struct connection *connection, int result, unsigned flags, const uint8_t **data);
+    /* For readings whose bytes come later (a ring): hands what one completion brought to `arrived`, piece by
+     * piece (0 bytes: the peer has half-closed; or a negative errno value), and returns what that did. NULL
+     * otherwise. */
+    int (*completed)(struct connection *connection, const struct completion *completion,
+                     int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size));
+
+    /* Receive buffers that a thread needs, of `size` bytes each: a power of two. NULL: one. */
+    uint32_t (*buffers)(size_t size);
 };
 
 extern const struct axis reading_axis;

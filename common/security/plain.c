@@ -26,7 +26,8 @@ static int plain_finish(struct connection *connection)
 
 const struct security security_plain = {
     .variant = {"plain", "no encryption: the descriptor itself"},
-    .gives = CAPABLE_DESCRIPTOR | CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_MORE | CAPABLE_TRUNCATE,
+    .gives = CAPABLE_DESCRIPTOR | CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_MORE | CAPABLE_TRUNCATE |
+             CAPABILITIES_OF_RINGS,
     .send = plain_send,
     .sendv = plain_sendv,
     .recv = plain_recv,

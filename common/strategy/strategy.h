@@ -11,6 +11,7 @@
 
 #include "base/axis.h"
 #include "connection/capability.h"
+#include "connection/completion.h"
 #include "connection/connection.h"
 
 struct strategy {
@@ -36,7 +37,17 @@ struct strategy {
 
     /* For strategies whose requests complete later (a ring): one completion. 0 or a negative errno value.
      * NULL: push() does all its work while it is called. */
-    int (*completed)(struct connection *connection, int result, unsigned flags);
+    int (*completed)(struct connection *connection, const struct completion *completion);
+
+    /* The other end has answered everything that was sent: what is under way without telling when it is done
+     * has been taken (see connection_is_answered()). NULL: it has no such requests. */
+    void (*answered)(struct connection *connection);
+
+    /* How many buffers it provides to the ring of its connection: a power of two. NULL: none. */
+    uint32_t (*buffers)(const struct connection *connection);
+
+    /* Windows whose memory may be lent at once. 0: what it has accepted it does not need any more. */
+    uint32_t lends;
 };
 
 extern const struct axis strategy_axis;

@@ -60,15 +60,14 @@ static int push(struct connection *connection)
     return 0;
 }
 
-static int completed(struct connection *connection, int result, unsigned flags)
+static int completed(struct connection *connection, const struct completion *completion)
 {
     struct writing *writing = connection->strategy_state;
 
-    (void)flags;
     writing->under_way = false;
-    if (result == 0)
+    if (completion->result == 0)
         queue_release(&connection->queue);
-    return result;
+    return completion->result;
 }
 
 const struct strategy strategy_uv = {

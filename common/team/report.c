@@ -2,6 +2,7 @@
 /* One end of the record: see docs/record.md, where every key is explained. */
 #include "team/team.h"
 
+#include "connection/capability.h"
 #include "measure/facts.h"
 #include "reading/reading.h"
 #include "strategy/strategy.h"
@@ -37,6 +38,17 @@ static json_t *report_calls(const struct worker *worker, const struct call_count
     return calls;
 }
 
+static void put_ring(json_t *thread, const struct call_counts *calls)
+{
+    put_number(thread, "enters", calls->made[CALL_ENTER_SENDING] + calls->made[CALL_ENTER_WAITING]);
+    put_number(thread, "requests", calls->requests);
+    put_number(thread, "completions", calls->completions);
+    if (calls->lent) {
+        put_number(thread, "lent", calls->lent);
+        put_number(thread, "copied", calls->copied);
+    }
+}
+
 /* Absent where libuv makes them and nobody can count them. */
 static void put_calls(json_t *thread, const struct worker *worker)
 {
@@ -52,6 +64,8 @@ static void put_calls(json_t *thread, const struct worker *worker)
         put_number(thread, "connect_calls", calls_count_path(&calls, CALL_CONNECTS));
     if (is_counted(worker, CALL_WRITES) && is_counted(worker, CALL_READS))
         put_number(thread, "would_block", calls.would_block);
+    if (worker->team->engine->gives & CAPABLE_RING)
+        put_ring(thread, &calls);
 }
 
 static json_t *report_cpus(const struct worker *worker)

@@ -3,6 +3,7 @@
 
 #include "connection/capability.h"
 #include "measure/tcp_info.h"
+#include "ring/check.h"
 #include "transport/cork.h"
 
 #include <netinet/in.h>
@@ -74,6 +75,31 @@ static bool probe_descriptor(struct pair *pair)
     return send_byte(pair, 0) && arrives(pair, ARRIVES_WITHIN_MS);
 }
 
+static bool probe_receive_again(struct pair *pair)
+{
+    return ring_receives_again(pair->from.fd, pair->to);
+}
+
+static bool probe_receive_bundle(struct pair *pair)
+{
+    return ring_receives_bundles(pair->from.fd, pair->to);
+}
+
+static bool probe_send_buffers(struct pair *pair)
+{
+    return ring_sends_buffers(pair->from.fd, pair->to);
+}
+
+static bool probe_send_bundle(struct pair *pair)
+{
+    return ring_sends_bundles(pair->from.fd, pair->to);
+}
+
+static bool probe_send_zc(struct pair *pair)
+{
+    return ring_lends_memory(pair->from.fd, pair->to);
+}
+
 static const struct probe {
     unsigned capability;
     bool (*holds)(struct pair *pair);
@@ -83,6 +109,11 @@ static const struct probe {
     {CAPABLE_CORK, probe_cork},
     {CAPABLE_MORE, probe_more},
     {CAPABLE_TRUNCATE, probe_truncate},
+    {CAPABLE_RECEIVE_AGAIN, probe_receive_again},
+    {CAPABLE_RECEIVE_BUNDLE, probe_receive_bundle},
+    {CAPABLE_SEND_BUFFERS, probe_send_buffers},
+    {CAPABLE_SEND_BUNDLE, probe_send_bundle},
+    {CAPABLE_SEND_ZC, probe_send_zc},
 };
 
 /* 1 or 0, or a negative errno value: there was nothing to look at. */

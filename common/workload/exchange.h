@@ -13,6 +13,7 @@ void asking_begin(struct connection *connection);
 void asking_fill(struct connection *connection);
 size_t asking_wants(const struct connection *connection);
 int asking_arrived(struct connection *connection, const uint8_t *data, size_t size);
+bool asking_answered(const struct connection *connection);
 uint64_t asking_next(const struct connection *connection);
 uint64_t asking_missed(const struct connection *connection);
 
@@ -20,6 +21,7 @@ size_t answering_size(const struct plan *plan);
 void answering_fill(struct connection *connection);
 size_t answering_wants(const struct connection *connection);
 int answering_arrived(struct connection *connection, const uint8_t *data, size_t size);
+bool answering_answered(const struct connection *connection);
 
 /* The client asks, the server answers. */
 enum role exchange_role(const struct plan *plan, enum end end);
@@ -27,10 +29,10 @@ enum role exchange_role(const struct plan *plan, enum end end);
 #define ASKING                                                                                               \
     .sends = true, .receives = true, .clocks = true, .times = true, .state_size = asking_size,               \
     .begin = asking_begin, .fill = asking_fill, .wants = asking_wants, .arrived = asking_arrived,            \
-    .next = asking_next, .missed = asking_missed
+    .answered = asking_answered, .next = asking_next, .missed = asking_missed
 
 #define ANSWERING                                                                                            \
     .sends = true, .receives = true, .state_size = answering_size, .fill = answering_fill,                   \
-    .wants = answering_wants, .arrived = answering_arrived
+    .wants = answering_wants, .arrived = answering_arrived, .answered = answering_answered
 
 #endif

@@ -41,6 +41,9 @@ struct half {
      * of the workbench. */
     int (*arrived)(struct connection *connection, const uint8_t *data, size_t size);
 
+    /* After something arrived at a depth of 1: whether it answers all that was sent. NULL: nobody answers. */
+    bool (*answered)(const struct connection *connection);
+
     /* When fill() will have something that is not due yet, CLOCK_MONOTONIC; NEVER where only an arrival can
      * give it something. NULL: never. */
     uint64_t (*next)(const struct connection *connection);

@@ -48,7 +48,7 @@ def test_the_clients_page_has_the_clients_options(client_page: Path) -> None:
 
 def test_the_clients_page_has_every_word_and_every_value_of_one(client_page: Path) -> None:
     (listed,) = client_json("--list=json")
-    named = set(re.findall(r"^\.It Cm (\S+)", client_page.read_text(), re.MULTILINE))
+    named = {name.replace("\\-", "-") for name in re.findall(r"^\.It Cm (\S+)", client_page.read_text(), re.MULTILINE)}
     words = {word["key"] for word in listed["words"] if word["scope"] == "cell"}
     values = {variant["name"] for variants in listed["variants"].values() for variant in variants}
     assert named == words | values

@@ -6,9 +6,6 @@
 #define REQUESTS_MAX 64
 #define VECTORS_MAX 64
 
-/* A completion that only gives memory back, as IORING_CQE_F_NOTIF does. */
-#define GIVES_BACK 1u
-
 /* ---- the ring ---- */
 
 struct request {
@@ -67,7 +64,8 @@ static int complete(struct request *request)
         return 0; /* the ring waits by itself */
     request->sent = true;
     request->turns = dice_roll(&dice, 12);
-    return connection->strategy->completed(connection, sent < 0 ? -errno : (int)sent, 0);
+    return connection->strategy->completed(
+        connection, &(struct completion){.result = sent < 0 ? -errno : (int)sent, .more = true});
 }
 
 static bool is_oldest(const struct request *request)
@@ -85,7 +83,7 @@ static int give_back(struct request *request)
 
     memmove(request, request + 1, (size_t)(requests + request_count - request - 1) * sizeof *request);
     request_count--;
-    return connection->strategy->completed(connection, 0, GIVES_BACK);
+    return connection->strategy->completed(connection, &(struct completion){.gives_back = true});
 }
 
 int ring_turn(void)
@@ -158,11 +156,12 @@ static int late_give_back(struct connection *connection, struct late *late)
     return 0;
 }
 
-static int late_completed(struct connection *connection, int result, unsigned flags)
+static int late_completed(struct connection *connection, const struct completion *completion)
 {
     struct late *late = connection->strategy_state;
+    int result = completion->result;
 
-    if (flags & GIVES_BACK)
+    if (completion->gives_back)
         return late_give_back(connection, late);
     late->under_way = false;
     if (result < 0)

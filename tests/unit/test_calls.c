@@ -66,7 +66,8 @@ TEST(every_call_is_counted_by_its_kind)
     assert_int_equal(flags_seen, MSG_TRUNC);
     assert_int_equal(calls_set_option(&calls, 1, 2, 3), 0);
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
-        assert_int_equal(calls.counts.made[kind], call_infos[kind].path < CALL_WAITS);
+        assert_int_equal(calls.counts.made[kind],
+                         call_infos[kind].path < CALL_WAITS && kind != CALL_ENTER_SENDING);
     assert_int_equal(calls.counts.would_block, 0);
     assert_int_equal(calls_count_path(&calls.counts, CALL_WRITES), 3);
     assert_int_equal(calls_count_path(&calls.counts, CALL_READS), 1);
@@ -117,7 +118,8 @@ TEST(calls_of_nothing_move_everything_and_touch_no_memory)
     assert_int_equal(calls_recv(&calls, NULL, 77, 0), 77);
     assert_int_equal(calls_set_option(&calls, 1, 2, 3), 0);
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
-        assert_int_equal(calls.counts.made[kind], call_infos[kind].path < CALL_WAITS);
+        assert_int_equal(calls.counts.made[kind],
+                         call_infos[kind].path < CALL_WAITS && kind != CALL_ENTER_SENDING);
 }
 
 TEST(differences_and_sums_go_kind_by_kind)

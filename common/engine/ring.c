@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An io_uring for each thread, any number of connections.
+ *
+ * All that the connections want is queued, and one io_uring_enter(2) submits it and waits for the next
+ * completion. A strategy or a reading of the ring makes its requests itself; of any other the descriptor is
+ * watched by the ring and the calls are made here, told not to wait.
+ */
+#include "engine/engine.h"
+
+#include "base/clock.h"
+#include "connection/capability.h"
+#include "engine/turns.h"
+#include "reading/reading.h"
+#include "ring/intake.h"
+#include "ring/check.h"
+#include "ring/ring.h"
+#include "security/security.h"
+#include "strategy/strategy.h"
+#include "transport/transport.h"
+
+#include <stdlib.h>
+
+struct watch {
+    struct turn turn; /* first */
+    struct ring_seat seat;
+    bool receiving; /* a request is to tell what arrives */
+    bool watching;  /* a request is to tell when it can be written to */
+};
+
+struct ringer {
+    struct turns turns; /* first */
+    struct ring *ring;
+    struct ring_intake intake;
+    struct watch *watches;
+};
+
+static struct ring_setup setup_of(const struct end_plan *own)
+{
+    return (struct ring_setup){.defer_taskrun = own->defer_taskrun,
+                               .single_issuer = own->single_issuer,
+                               .registered_ring = own->registered_ring,
+                               .fixed_files = own->fixed_files};
+}
+
+static int check_setup(const struct end_plan *own, struct problem *problem)
+{
+    struct ring_setup setup = setup_of(own);
+
+    return ring_check(&setup, problem);
+}
+
+static int check(struct problem *problem)
+{
+    return ring_check(&ring_setup_recommended, problem);
+}
+
+static int suits(const struct plan *plan, enum end end, struct problem *problem)
+{
+    if (!plan->transport->has_other_end)
+        return problem_unsupported(problem,
+                                   "engine=ring cannot carry transport=%s: there is no descriptor to watch",
+                                   plan->transport->variant.name);
+    if (plan_half(plan, end)->renews)
+        return problem_unsupported(problem, "engine=ring cannot carry workload=%s yet",
+                                   plan->workload->variant.name);
+    return check_setup(&plan->ends[end], problem);
+}
+
+static struct watch *watch_of(struct turn *turn)
+{
+    return (struct watch *)turn;
+}
+
+static struct ringer *ringer_of(const struct watch *watch)
+{
+    return (struct ringer *)watch->turn.turns;
+}
+
+static bool reads_by_ring(const struct connection *connection)
+{
+    return connection->reading && connection->reading->completed;
+}
+
+/* ---- one connection ---- */
+
+static int push(struct turn *turn)
+{
+    return turn->connection->strategy->push(turn->connection);
+}
+
+static int begin_receiving(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+    const uint8_t *ignored;
+
+    if (!reads_by_ring(connection))
+        return ring_watch(&watch->seat, RING_READABLE);
+    if (!intake_has_buffers(&ringer_of(watch)->intake))
+        return -EAGAIN;
+    return (int)connection->reading->read(connection, 0, &ignored);
+}
+
+/* One that is out of the phase is watched for what it would take: see the poll engine. */
+static void stepped(struct turn *turn)
+{
+    struct watch *watch = watch_of(turn);
+    struct connection *connection = turn->connection;
+    bool reads = !connection->ended &&
+                 (!turn->over || reads_by_ring(connection) || connection->half->wants(connection));
+    bool writes = turn->blocked && !connection->strategy->completed;
+    int result = 0;
+
+    if (reads && !watch->receiving) {
+        result = begin_receiving(watch);
+        watch->receiving = result == 0 || result == -EINPROGRESS;
+    }
+    if (writes && !watch->watching) {
+        result = ring_watch(&watch->seat, RING_WRITABLE);
+        watch->watching = result == 0;
+    }
+    if (result < 0 && result != -EAGAIN && result != -EINPROGRESS && turn->turns->result == 0)
+        turn_stop(turn, engine_broken(connection, "watch its connection to", result));
+}
+
+static const struct turns_events turns_events = {.push = push, .stepped = stepped};
+
+/* ---- completions ---- */
+
+static int readable(struct watch *watch, const struct completion *completion)
+{
+    struct connection *connection = watch->turn.connection;
+    size_t wanted = connection->half->wants(connection);
+
+    if (completion->result < 0)
+        return engine_broken(connection, "watch its connection to", completion->result);
+    if (watch->turn.turns->finishing)
+        return engine_take_end(connection);
+    return engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
+}
+
+static int received(struct watch *watch, const struct completion *completion)
+{
+    struct connection *connection = watch->turn.connection;
+
+    if (completion->result > 0)
+        calls_note_moved(&connection->calls, (uint64_t)completion->result);
+    return connection->reading->completed(connection, completion,
+                                          watch->turn.turns->finishing ? engine_end_arrived : engine_arrived);
+}
+
+/* What has arrived may prove that everything that was sent has been taken. */
+static void note_answer(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+    const struct half *half = connection->half;
+
+    if (!connection->strategy || !connection->strategy->answered || !half->answered ||
+        !half->answered(connection))
+        return;
+    connection->strategy->answered(connection);
+    watch->turn.blocked = false;
+}
+
+static void arrived(struct watch *watch, int result)
+{
+    if (watch->turn.turns->finishing) {
+        turn_go_on_to_end(&watch->turn, result);
+        return;
+    }
+    if (result == 0)
+        note_answer(watch);
+    turn_go_on(&watch->turn, result);
+}
+
+static void sent(struct watch *watch, const struct completion *completion)
+{
+    struct connection *connection = watch->turn.connection;
+    struct call_counts *counts = &connection->bench->waits;
+    int result;
+
+    if (completion->gives_back) {
+        counts->lent++;
+        counts->copied += completion->copied;
+    } else if (completion->result > 0) {
+        calls_note_moved(&connection->calls, (uint64_t)completion->result);
+    }
+    result = connection->strategy->completed(connection, completion);
+    if (watch->turn.turns->finishing)
+        return;
+    watch->turn.blocked = false;
+    turn_go_on(&watch->turn, result < 0 ? engine_broken(connection, "send to", result) : 0);
+}
+
+/* It may have been for a phase that is over: after the half-close nothing is begun. */
+static void woken(struct ringer *ringer)
+{
+    struct turns *turns = &ringer->turns;
+
+    if (workbench_is_cancelled(turns->duty->bench))
+        turns->result = -ECANCELED;
+    for (size_t i = 0; !turns->finishing && i < turns->duty->count && turns->result == 0; i++) {
+        struct turn *turn = &ringer->watches[i].turn;
+
+        if (!turn->over && !turn->blocked && queue_is_idle(&turn->connection->queue))
+            turn_step(turn);
+    }
+}
+
+static void dispatch(struct ringer *ringer, const struct ring_event *event)
+{
+    const struct completion *completion = &event->completion;
+    struct watch *watch;
+
+    if (event->kind == RING_WAKE) {
+        woken(ringer);
+        return;
+    }
+    watch = &ringer->watches[event->number];
+    switch (event->kind) {
+    case RING_SEND:
+        sent(watch, completion);
+        break;
+    case RING_RECEIVE:
+        watch->receiving = completion->more;
+        arrived(watch, received(watch, completion));
+        break;
+    case RING_READABLE:
+        watch->receiving = false;
+        arrived(watch, readable(watch, completion));
+        break;
+    case RING_WRITABLE:
+        watch->watching = watch->turn.blocked = false;
+        turn_go_on(&watch->turn, 0);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- the loop ---- */
+
+static void wait_for_events(struct ringer *ringer, bool wait)
+{
+    struct turns *turns = &ringer->turns;
+    struct ring_event event;
+    uint64_t due_ns = turns_next(turns);
+    int result;
+
+    if (!wait || (due_ns != NEVER && turns->duty->bench->plan->pace == PACE_SPIN))
+        result = ring_poll(ringer->ring);
+    else
+        result = ring_enter(ringer->ring, true, due_ns);
+    if (result < 0)
+        turns->result = engine_broken(turns->duty->connections, "wait in its ring for", result);
+    while (turns->result == 0 && ring_next(ringer->ring, &event))
+        dispatch(ringer, &event);
+}
+
+static int run_ring(struct duty *duty)
+{
+    struct ringer *ringer = duty->state;
+    struct turns *turns = &ringer->turns;
+
+    if (workbench_is_cancelled(duty->bench))
+        return -ECANCELED;
+    turns_begin(turns);
+    for (size_t i = 0; i < duty->count; i++)
+        ringer->watches[i].turn.blocked = ringer->watches[i].turn.over = ringer->watches[i].turn.busy =
+            ringer->watches[i].turn.scheduled = false;
+    for (size_t i = 0; i < duty->count && turns->result == 0; i++) {
+        duty->bench->now_ns = clock_now_ns();
+        turn_step(&ringer->watches[i].turn);
+    }
+    while (turns->open && turns->result == 0) {
+        turns_run_busy(turns);
+        turns_run_due(turns);
+        if (turns->open && turns->result == 0)
+            wait_for_events(ringer, !turns->busy);
+    }
+    return turns->result;
+}
+
+static int finish_ring(struct duty *duty)
+{
+    struct ringer *ringer = duty->state;
+    struct turns *turns = &ringer->turns;
+
+    turns->finishing = true;
+    turns_begin(turns);
+    for (size_t i = 0; i < duty->count; i++) {
+        struct turn *turn = &ringer->watches[i].turn;
+        int result = turn->connection->security->finish(turn->connection);
+
+        if (result < 0)
+            return engine_broken(turn->connection, "half-close towards", result);
+        turn->over = turn->blocked = false;
+        turn_go_on_to_end(turn, !turn->connection->drives || turn->connection->ended);
+    }
+    while (turns->open && turns->result == 0)
+        wait_for_events(ringer, true);
+    return turns->result;
+}
+
+/* ---- from another thread ---- */
+
+static void wake_ring(struct duty *duty)
+{
+    struct ringer *ringer = duty->state;
+
+    ring_wake(ringer->ring);
+}
+
+/* ---- its state ---- */
+
+#define COMPLETIONS_LEAST 4096u
+
+/* A completion for each buffer that arrives, and some for each connection. */
+static uint32_t completions_of(const struct duty *duty)
+{
+    uint64_t count = 4 * duty->count + duty->bench->pool.count, completions = COMPLETIONS_LEAST;
+
+    while (completions < count && completions < 65536)
+        completions *= 2;
+    return (uint32_t)completions;
+}
+
+static int open_watch(struct ringer *ringer, size_t index)
+{
+    struct watch *watch = &ringer->watches[index];
+    struct connection *connection = &ringer->turns.duty->connections[index];
+    const struct strategy *strategy = connection->strategy;
+
+    watch->turn = (struct turn){.turns = &ringer->turns, .connection = connection};
+    watch->seat = (struct ring_seat){.ring = ringer->ring,
+                                     .number = (uint32_t)index,
+                                     .file = connection->calls.fd,
+                                     .intake = &ringer->intake};
+    connection->seat = &watch->seat;
+    connection->calls.flags = MSG_DONTWAIT; /* the ring waits, which it does not on what never blocks */
+    if (!strategy || !strategy->buffers)
+        return 0;
+    return ring_buffers_open(ringer->ring, &watch->seat.outgoing, (uint16_t)(index + 1),
+                             strategy->buffers(connection));
+}
+
+/* From here on all requests name the descriptors by their index. */
+static int register_files(struct ringer *ringer)
+{
+    size_t count = ringer->turns.duty->count;
+    int *fds = calloc(count, sizeof *fds), result;
+
+    if (!fds)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        fds[i] = ringer->watches[i].seat.file;
+    result = ring_register_files(ringer->ring, fds, (uint32_t)count);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        ringer->watches[i].seat.file = (int)i;
+        ringer->watches[i].seat.registered = true;
+    }
+    free(fds);
+    return result;
+}
+
+static int open_parts(struct ringer *ringer)
+{
+    struct duty *duty = ringer->turns.duty;
+    const struct end_plan *own = &duty->bench->plan->ends[duty->bench->end];
+    struct ring_setup setup = setup_of(own);
+    int result;
+
+    setup.completions = completions_of(duty);
+    result = ring_open(&ringer->ring, &setup, &duty->bench->waits);
+    if (result == 0 && reads_by_ring(duty->connections))
+        result = intake_open(&ringer->intake, ringer->ring, &duty->bench->pool);
+    for (size_t i = 0; i < duty->count && result == 0; i++)
+        result = open_watch(ringer, i);
+    return result == 0 && own->fixed_files ? register_files(ringer) : result;
+}
+
+static int open_ring(struct duty *duty)
+{
+    struct ringer *ringer = calloc(1, sizeof *ringer);
+
+    if (!ringer)
+        return -ENOMEM;
+    duty->state = ringer;
+    ringer->watches = calloc(duty->count, sizeof *ringer->watches);
+    if (turns_open(&ringer->turns, duty, &turns_events) < 0 || !ringer->watches)
+        return -ENOMEM;
+    return open_parts(ringer);
+}
+
+static void close_ring(struct duty *duty)
+{
+    struct ringer *ringer = duty->state;
+
+    if (!ringer)
+        return;
+    ring_close(ringer->ring);
+    intake_close(&ringer->intake);
+    for (size_t i = 0; ringer->watches && i < duty->count; i++)
+        ring_buffers_close(&ringer->watches[i].seat.outgoing);
+    turns_close(&ringer->turns);
+    free(ringer->watches);
+    free(ringer);
+    duty->state = NULL;
+}
+
+const struct engine engine_ring = {
+    .variant = {"ring", "an io_uring for each thread, any number of connections"},
+    .gives = CAPABLE_RING,
+    .check = check,
+    .suits = suits,
+    .open = open_ring,
+    .close = close_ring,
+    .wake = wake_ring,
+    .run = run_ring,
+    .finish = finish_ring,
+};

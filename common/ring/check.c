@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/check.h"
+
+#include "base/clock.h"
+#include "connection/pool.h"
+#include "ring/intake.h"
+
+#include <string.h>
+
+const struct ring_setup ring_setup_recommended = {
+    .defer_taskrun = true, .single_issuer = true, .registered_ring = true, .fixed_files = true};
+
+/* ---- can it be had? ---- */
+
+#define SETUPS 8 /* of three switches that concern the ring itself */
+
+static unsigned setup_number(const struct ring_setup *setup)
+{
+    return (unsigned)setup->defer_taskrun | (unsigned)setup->single_issuer << 1 |
+           (unsigned)setup->registered_ring << 2;
+}
+
+static int try_setup(const struct ring_setup *setup)
+{
+    struct ring_setup small = *setup;
+    struct call_counts counts = {0};
+    struct ring *ring;
+    int result;
+
+    small.completions = 8;
+    result = ring_open(&ring, &small, &counts);
+    ring_close(ring);
+    return result;
+}
+
+int ring_check(const struct ring_setup *setup, struct problem *problem)
+{
+    static struct {
+        bool asked;
+        int result;
+    } known[SETUPS];
+    unsigned number = setup_number(setup);
+    char why[160];
+
+    if (!known[number].asked)
+        known[number].result = try_setup(setup);
+    known[number].asked = true;
+    if (known[number].result == 0)
+        return 0;
+    ring_explain(known[number].result, why, sizeof why);
+    return problem_unsupported(problem, "io_uring cannot be used here: %s", why);
+}
+
+/* ---- what does it do? ---- */
+
+#define PIECE 4u  /* bytes of a buffer */
+#define PIECES 4u /* buffers */
+#define COMES_WITHIN_NS (150 * NS_PER_MS)
+
+struct trial {
+    struct ring *ring;
+    struct call_counts counts;
+    struct pool pool;
+    struct ring_intake intake;
+    struct ring_seat from, to;
+};
+
+static bool open_trial(struct trial *trial, int from, int to)
+{
+    struct ring_setup setup = {.completions = 64};
+
+    *trial = (struct trial){0};
+    if (ring_open(&trial->ring, &setup, &trial->counts) < 0)
+        return false;
+    trial->from = (struct ring_seat){.ring = trial->ring, .number = 0, .file = from};
+    trial->to = (struct ring_seat){.ring = trial->ring, .number = 1, .file = to, .intake = &trial->intake};
+    return true;
+}
+
+static void close_trial(struct trial *trial)
+{
+    ring_close(trial->ring);
+    intake_close(&trial->intake);
+    ring_buffers_close(&trial->from.outgoing);
+    pool_close(&trial->pool);
+}
+
+/* Receives whatever comes. */
+static bool begin_receiving(struct trial *trial, bool bundle)
+{
+    return pool_open(&trial->pool, PIECE, PIECES) == 0 &&
+           intake_open(&trial->intake, trial->ring, &trial->pool) == 0 &&
+           ring_receive(&trial->to, INTAKE_GROUP, bundle) == 0 && ring_enter(trial->ring, false, 0) == 0;
+}
+
+/* Sends from buffers of the ring, all but the last with MSG_MORE unless as a bundle. */
+static bool begin_sending(struct trial *trial, bool bundle)
+{
+    static const uint8_t bytes[PIECES][PIECE] = {"abc", "def", "ghi", "jkl"};
+
+    if (ring_buffers_open(trial->ring, &trial->from.outgoing, 1, PIECES) < 0)
+        return false;
+    for (uint16_t i = 0; i < PIECES; i++)
+        ring_buffers_add(&trial->from.outgoing, bytes[i], PIECE, i);
+    ring_buffers_publish(&trial->from.outgoing);
+    return ring_send_buffers(&trial->from, bundle, MSG_WAITALL, 0, 0) == 0;
+}
+
+/* The next completion. */
+static bool await(struct trial *trial, struct ring_event *event)
+{
+    uint64_t until_ns = clock_now_ns() + COMES_WITHIN_NS;
+
+    while (!ring_next(trial->ring, event))
+        if (clock_now_ns() >= until_ns || ring_enter(trial->ring, true, until_ns) < 0)
+            return false;
+    return true;
+}
+
+static bool send_pieces(int from, unsigned count)
+{
+    static const uint8_t bytes[PIECES * PIECE];
+    ssize_t size = (ssize_t)(count * PIECE);
+
+    return send(from, bytes, (size_t)size, MSG_NOSIGNAL) == size;
+}
+
+static bool receives(struct trial *trial, int result, bool more)
+{
+    struct ring_event event;
+
+    return await(trial, &event) && event.kind == RING_RECEIVE && event.completion.result == result &&
+           (!more || event.completion.more);
+}
+
+bool ring_receives_again(int from, int to)
+{
+    struct trial trial;
+    bool holds = open_trial(&trial, from, to) && begin_receiving(&trial, false) && send_pieces(from, 1) &&
+                 receives(&trial, PIECE, true) && send_pieces(from, 1) && receives(&trial, PIECE, true);
+
+    close_trial(&trial);
+    return holds;
+}
+
+bool ring_receives_bundles(int from, int to)
+{
+    struct trial trial;
+    bool holds = open_trial(&trial, from, to) && send_pieces(from, PIECES - 1) &&
+                 begin_receiving(&trial, true) && receives(&trial, (PIECES - 1) * PIECE, false);
+
+    close_trial(&trial);
+    return holds;
+}
+
+static bool sends(struct trial *trial, int result)
+{
+    struct ring_event event;
+
+    return await(trial, &event) && event.kind == RING_SEND && event.completion.result == result;
+}
+
+/* What came is what was in so many buffers. */
+static bool came(int to, size_t pieces)
+{
+    uint8_t bytes[PIECES * PIECE + 1];
+
+    return recv(to, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)(pieces * PIECE) &&
+           !memcmp(bytes, "abc", 4);
+}
+
+bool ring_sends_buffers(int from, int to)
+{
+    struct trial trial;
+    bool holds =
+        open_trial(&trial, from, to) && begin_sending(&trial, false) && sends(&trial, PIECE) && came(to, 1);
+
+    close_trial(&trial);
+    return holds;
+}
+
+bool ring_sends_bundles(int from, int to)
+{
+    struct trial trial;
+    bool holds = open_trial(&trial, from, to) && begin_sending(&trial, true) &&
+                 sends(&trial, PIECES * PIECE) && came(to, PIECES);
+
+    close_trial(&trial);
+    return holds;
+}
+
+bool ring_lends_memory(int from, int to)
+{
+    static uint8_t bytes[2][PIECE] = {"abc", "def"};
+    struct iovec vectors[2] = {{bytes[0], PIECE}, {bytes[1], PIECE}};
+    struct msghdr message = {.msg_iov = vectors, .msg_iovlen = 2};
+    struct ring_event event;
+    struct trial trial;
+    bool holds = open_trial(&trial, from, to) && ring_send_zc(&trial.from, &message, MSG_WAITALL, 0) == 0 &&
+                 sends(&trial, 2 * PIECE) && came(to, 2) && await(&trial, &event) &&
+                 event.completion.gives_back;
+
+    close_trial(&trial);
+    return holds;
+}

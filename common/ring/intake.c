@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/intake.h"
+
+#include <stdlib.h>
+
+static void add(struct ring_intake *intake, uint32_t number)
+{
+    uint32_t place = intake->added++ & (intake->buffers.count - 1);
+
+    intake->order[place] = (uint16_t)number;
+    intake->places[number] = (uint16_t)place;
+    ring_buffers_add(&intake->buffers, pool_buffer(intake->pool, number), (uint32_t)intake->pool->size,
+                     (uint16_t)number);
+}
+
+static void on_give(void *owner, uint32_t number)
+{
+    struct ring_intake *intake = owner;
+
+    add(intake, number);
+    ring_buffers_publish(&intake->buffers);
+}
+
+int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool)
+{
+    int result;
+
+    *intake = (struct ring_intake){.pool = pool};
+    intake->order = calloc(pool->count, sizeof *intake->order);
+    intake->places = calloc(pool->count, sizeof *intake->places);
+    if (!intake->order || !intake->places)
+        return -ENOMEM;
+    result = ring_buffers_open(ring, &intake->buffers, INTAKE_GROUP, pool->count);
+    if (result < 0)
+        return result;
+    while (pool->spare_count) {
+        add(intake, pool_number(pool, pool_next(pool)));
+        pool_take(pool);
+    }
+    ring_buffers_publish(&intake->buffers);
+    pool->on_give = on_give;
+    pool->owner = intake;
+    return 0;
+}
+
+void intake_close(struct ring_intake *intake)
+{
+    ring_buffers_close(&intake->buffers);
+    free(intake->order);
+    free(intake->places);
+    *intake = (struct ring_intake){0};
+}
+
+size_t intake_take(struct ring_intake *intake, uint16_t *number, size_t size, const uint8_t **data)
+{
+    uint32_t next = (intake->places[*number] + 1u) & (intake->buffers.count - 1);
+
+    *data = pool_buffer(intake->pool, *number);
+    *number = intake->order[next];
+    intake->taken++;
+    return size < intake->pool->size ? size : intake->pool->size;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/ring.h"
+
+#include "base/clock.h"
+
+#include <liburing.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What liburing 2.3 of Debian 12 has no name for. The values are the kernel's interface:
+ * include/uapi/linux/io_uring.h. */
+#define BUNDLE (1u << 4)          /* IORING_RECVSEND_BUNDLE, Linux 6.10 */
+#define ZC_REPORT_USAGE (1u << 3) /* IORING_SEND_ZC_REPORT_USAGE, Linux 6.2 */
+#define ZC_COPIED (1u << 31)      /* IORING_NOTIF_USAGE_ZC_COPIED, Linux 6.2 */
+
+struct ring {
+    struct io_uring uring;
+    struct call_counts *counts;
+    uint32_t sends;         /* queued since the last enter(2) */
+    struct ring_seat alarm; /* an eventfd(2), by which other threads wake this one */
+};
+
+/* ---- its life ---- */
+
+static int open_alarm(struct ring *ring)
+{
+    ring->alarm = (struct ring_seat){.ring = ring, .number = UINT32_MAX, .file = eventfd(0, EFD_CLOEXEC)};
+    return ring->alarm.file < 0 ? -errno : ring_watch(&ring->alarm, RING_WAKE);
+}
+
+int ring_open(struct ring **ring, const struct ring_setup *setup, struct call_counts *counts)
+{
+    uint32_t least = 2 * RING_REQUESTS;
+    struct io_uring_params params = {.flags =
+                                         IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL,
+                                     .cq_entries = setup->completions > least ? setup->completions : least};
+    struct ring *made = calloc(1, sizeof *made);
+    int result;
+
+    *ring = NULL;
+    if (!made)
+        return -ENOMEM;
+    params.flags |= setup->single_issuer ? IORING_SETUP_SINGLE_ISSUER : 0;
+    params.flags |= setup->defer_taskrun ? IORING_SETUP_DEFER_TASKRUN : 0;
+    result = io_uring_queue_init_params(RING_REQUESTS, &made->uring, &params);
+    if (result < 0) {
+        free(made);
+        return result;
+    }
+    made->counts = counts;
+    *ring = made;
+    result = open_alarm(made);
+    if (result == 0 && setup->registered_ring)
+        result = io_uring_register_ring_fd(&made->uring);
+    if (result < 0) {
+        ring_close(made);
+        *ring = NULL;
+    }
+    return result < 0 ? result : 0;
+}
+
+void ring_close(struct ring *ring)
+{
+    if (!ring)
+        return;
+    io_uring_queue_exit(&ring->uring);
+    if (ring->alarm.file >= 0)
+        close(ring->alarm.file);
+    free(ring);
+}
+
+static int read_disabled(void)
+{
+    FILE *file = fopen("/proc/sys/kernel/io_uring_disabled", "re");
+    int disabled = 0;
+
+    if (!file)
+        return 0;
+    if (fscanf(file, "%d", &disabled) != 1)
+        disabled = 0;
+    fclose(file);
+    return disabled;
+}
+
+void ring_explain(int result, char *text, size_t size)
+{
+    int disabled = read_disabled();
+
+    if (result == -EPERM && disabled)
+        snprintf(text, size, "kernel.io_uring_disabled is %d; sysctl -w kernel.io_uring_disabled=0 allows it",
+                 disabled);
+    else if (result == -EPERM || result == -EACCES)
+        snprintf(text, size, "a policy of this system forbids it (%s), as containers often do",
+                 strerror(-result));
+    else if (result == -ENOSYS)
+        snprintf(text, size, "this kernel was built without it");
+    else if (result == -EINVAL)
+        snprintf(
+            text, size,
+            "this kernel does not know what is asked of it; Linux 6.1 has defer_taskrun and single_issuer");
+    else if (result == -ENOMEM)
+        snprintf(text, size, "there is no memory that may be locked for it; see ulimit -l");
+    else
+        snprintf(text, size, "%s", strerror(-result));
+}
+
+int ring_register_files(struct ring *ring, const int *fds, uint32_t count)
+{
+    return io_uring_register_files(&ring->uring, fds, count);
+}
+
+/* ---- enter ---- */
+
+static int settle(int result)
+{
+    return result < 0 && result != -EINTR && result != -ETIME ? result : 0;
+}
+
+/* liburing enters once whenever it has something to submit or is to wait for more than is there. */
+static void count_enter(struct ring *ring)
+{
+    ring->counts->made[ring->sends ? CALL_ENTER_SENDING : CALL_ENTER_WAITING]++;
+    ring->sends = 0;
+}
+
+static int submit(struct ring *ring)
+{
+    if (!io_uring_sq_ready(&ring->uring))
+        return 0;
+    count_enter(ring);
+    return settle(io_uring_submit(&ring->uring));
+}
+
+static int wait_until(struct ring *ring, uint64_t due_ns)
+{
+    uint64_t now_ns = clock_now_ns(), left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+    struct __kernel_timespec timeout = {.tv_sec = (long long)(left_ns / NS_PER_S),
+                                        .tv_nsec = (long long)(left_ns % NS_PER_S)};
+    struct io_uring_cqe *cqe;
+
+    return io_uring_submit_and_wait_timeout(&ring->uring, &cqe, 1, &timeout, NULL);
+}
+
+int ring_enter(struct ring *ring, bool wait, uint64_t due_ns)
+{
+    if (!wait || io_uring_cq_ready(&ring->uring))
+        return submit(ring);
+    count_enter(ring);
+    return settle(due_ns == UINT64_MAX ? io_uring_submit_and_wait(&ring->uring, 1)
+                                       : wait_until(ring, due_ns));
+}
+
+int ring_poll(struct ring *ring)
+{
+    count_enter(ring);
+    return settle(io_uring_submit_and_get_events(&ring->uring));
+}
+
+int ring_reserve(struct ring *ring, uint32_t count)
+{
+    return io_uring_sq_space_left(&ring->uring) < count ? submit(ring) : 0;
+}
+
+/* ---- user data: kind, token and number of a request ---- */
+
+#define KIND_BITS 8
+#define TOKEN_BITS 24
+
+static uint64_t label(const struct ring_seat *seat, enum ring_kind kind, uint32_t token)
+{
+    return (uint64_t)seat->number << (KIND_BITS + TOKEN_BITS) | (uint64_t)token << KIND_BITS | kind;
+}
+
+static void read_label(struct ring_event *event, uint64_t data)
+{
+    event->kind = (enum ring_kind)(data & ((1u << KIND_BITS) - 1));
+    event->completion.token = (uint32_t)(data >> KIND_BITS) & RING_TOKEN_MAX;
+    event->number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS));
+}
+
+/* Another thread has woken this one, and may again. */
+static void hear_alarm(struct ring *ring)
+{
+    uint64_t times;
+    ssize_t ignored = read(ring->alarm.file, &times, sizeof times);
+
+    (void)ignored;
+    ring_watch(&ring->alarm, RING_WAKE);
+}
+
+void ring_wake(struct ring *ring)
+{
+    uint64_t once = 1;
+    ssize_t ignored = write(ring->alarm.file, &once, sizeof once);
+
+    (void)ignored;
+}
+
+bool ring_next(struct ring *ring, struct ring_event *event)
+{
+    struct io_uring_cqe *cqe;
+    unsigned head;
+
+    io_uring_for_each_cqe(&ring->uring, head, cqe)
+    {
+        bool gives_back = cqe->flags & IORING_CQE_F_NOTIF;
+
+        read_label(event, cqe->user_data);
+        event->completion.result = gives_back ? 0 : cqe->res;
+        event->completion.more = cqe->flags & IORING_CQE_F_MORE;
+        event->completion.gives_back = gives_back;
+        event->completion.copied = gives_back && (uint32_t)cqe->res & ZC_COPIED;
+        event->completion.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
+        io_uring_cqe_seen(&ring->uring, cqe);
+        ring->counts->completions++;
+        if (event->kind == RING_WAKE)
+            hear_alarm(ring);
+        return true;
+    }
+    return false;
+}
+
+/* ---- requests ---- */
+
+/* The next free entry; the ring is submitted if it has none. NULL with a negative errno value in `result`. */
+static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, int *result)
+{
+    *result = ring_reserve(ring, 1);
+    if (*result < 0)
+        return NULL;
+    ring->sends += kind == RING_SEND;
+    ring->counts->requests++;
+    return io_uring_get_sqe(&ring->uring);
+}
+
+static void finish_entry(struct io_uring_sqe *entry, const struct ring_seat *seat, enum ring_kind kind,
+                         unsigned options, uint32_t token)
+{
+    entry->flags |=
+        (uint8_t)((seat->registered ? IOSQE_FIXED_FILE : 0) | (options & RING_LINK ? IOSQE_IO_LINK : 0) |
+                  (options & RING_SILENT ? IOSQE_CQE_SKIP_SUCCESS : 0));
+    entry->user_data = label(seat, kind, token);
+}
+
+int ring_send(struct ring_seat *seat, const void *data, size_t size, int flags, unsigned options,
+              uint32_t token)
+{
+    int result;
+    struct io_uring_sqe *entry = next_entry(seat->ring, RING_SEND, &result);
+
+    if (!entry)
+        return result;
+    io_uring_prep_send(entry, seat->file, data, size, flags | MSG_NOSIGNAL);
+    finish_entry(entry, seat, RING_SEND, options, token);
+    return 0;
+}
+
+int ring_sendmsg(struct ring_seat *seat, const struct msghdr *message, int flags, unsigned options,
+                 uint32_t token)
+{
+    int result;
+    struct io_uring_sqe *entry = next_entry(seat->ring, RING_SEND, &result);
+
+    if (!entry)
+        return result;
+    io_uring_prep_sendmsg(entry, seat->file, message, (unsigned)(flags | MSG_NOSIGNAL));
+    finish_entry(entry, seat, RING_SEND, options, token);
+    return 0;
+}
+
+int ring_send_zc(struct ring_seat *seat, const struct msghdr *message, int flags, uint32_t token)
+{
+    const struct iovec *only = message->msg_iov;
+    int result;
+    struct io_uring_sqe *entry = next_entry(seat->ring, RING_SEND, &result);
+
+    if (!entry)
+        return result;
+    if (message->msg_iovlen == 1)
+        io_uring_prep_send_zc(entry, seat->file, only->iov_base, only->iov_len, flags | MSG_NOSIGNAL, 0);
+    else
+        io_uring_prep_sendmsg_zc(entry, seat->file, message, (unsigned)(flags | MSG_NOSIGNAL));
+    entry->ioprio |= ZC_REPORT_USAGE;
+    finish_entry(entry, seat, RING_SEND, 0, token);
+    return 0;
+}
+
+int ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options, uint32_t token)
+{
+    int result;
+    struct io_uring_sqe *entry = next_entry(seat->ring, RING_SEND, &result);
+
+    if (!entry)
+        return result;
+    io_uring_prep_send(entry, seat->file, NULL, 0, flags | MSG_NOSIGNAL);
+    entry->ioprio |= bundle ? BUNDLE : 0;
+    entry->flags |= IOSQE_BUFFER_SELECT;
+    entry->buf_group = seat->outgoing.group;
+    finish_entry(entry, seat, RING_SEND, options, token);
+    return 0;
+}
+
+int ring_receive(struct ring_seat *seat, uint16_t group, bool bundle)
+{
+    int result;
+    struct io_uring_sqe *entry = next_entry(seat->ring, RING_RECEIVE, &result);
+
+    if (!entry)
+        return result;
+    io_uring_prep_recv_multishot(entry, seat->file, NULL, 0, 0);
+    entry->ioprio |= bundle ? BUNDLE : 0;
+    entry->flags |= IOSQE_BUFFER_SELECT;
+    entry->buf_group = group;
+    finish_entry(entry, seat, RING_RECEIVE, 0, 0);
+    return 0;
+}
+
+int ring_watch(struct ring_seat *seat, enum ring_kind kind)
+{
+    int result;
+    struct io_uring_sqe *entry = next_entry(seat->ring, kind, &result);
+
+    if (!entry)
+        return result;
+    io_uring_prep_poll_add(entry, seat->file, kind == RING_WRITABLE ? POLLOUT : POLLIN);
+    finish_entry(entry, seat, kind, 0, 0);
+    return 0;
+}
+
+int ring_cancel(struct ring_seat *seat, enum ring_kind kind)
+{
+    int result;
+    struct io_uring_sqe *entry = next_entry(seat->ring, RING_CANCEL, &result);
+
+    if (!entry)
+        return result;
+    io_uring_prep_cancel64(entry, label(seat, kind, 0), 0);
+    entry->user_data = label(seat, RING_CANCEL, 0);
+    return 0;
+}
+
+/* ---- provided buffers ---- */
+
+static int register_buffers(struct ring *ring, const struct ring_buffers *buffers)
+{
+    struct io_uring_buf_reg registration = {.ring_addr = (uint64_t)(uintptr_t)buffers->ring,
+                                            .ring_entries = buffers->count,
+                                            .bgid = buffers->group};
+
+    io_uring_buf_ring_init(buffers->ring);
+    return io_uring_register_buf_ring(&ring->uring, &registration, 0);
+}
+
+int ring_buffers_open(struct ring *ring, struct ring_buffers *buffers, uint16_t group, uint32_t count)
+{
+    void *memory = mmap(NULL, count * sizeof(struct io_uring_buf), PROT_READ | PROT_WRITE,
+                        MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+    int result;
+
+    if (memory == MAP_FAILED)
+        return -ENOMEM;
+    *buffers = (struct ring_buffers){.ring = memory, .count = count, .group = group};
+    result = register_buffers(ring, buffers);
+    if (result < 0)
+        ring_buffers_close(buffers);
+    return result;
+}
+
+int ring_buffers_empty(struct ring *ring, struct ring_buffers *buffers)
+{
+    int result = io_uring_unregister_buf_ring(&ring->uring, buffers->group);
+
+    return result < 0 ? result : register_buffers(ring, buffers);
+}
+
+void ring_buffers_close(struct ring_buffers *buffers)
+{
+    if (buffers->ring)
+        munmap(buffers->ring, buffers->count * sizeof(struct io_uring_buf));
+    buffers->ring = NULL;
+}
+
+void ring_buffers_add(struct ring_buffers *buffers, const void *data, uint32_t size, uint16_t number)
+{
+    io_uring_buf_ring_add(buffers->ring, (void *)(uintptr_t)data, size, number,
+                          io_uring_buf_ring_mask(buffers->count), buffers->added++);
+}
+
+void ring_buffers_publish(struct ring_buffers *buffers)
+{
+    io_uring_buf_ring_advance(buffers->ring, buffers->added);
+    buffers->added = 0;
+}

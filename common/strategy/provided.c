@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "strategy/provided.h"
+
+/* What the kernel takes for one bundle (PEEK_MAX_IMPORT in io_uring/kbuf.c, Linux 6.10). */
+#define BUFFERS 256u
+#define BUFFERS_MAX 32768u
+
+struct provided_request {
+    struct request request; /* first */
+    uint32_t added;         /* fragments at the head that are in the ring */
+    uint32_t marks;         /* of the last of them */
+};
+
+size_t provided_state_size(size_t longest_group)
+{
+    (void)longest_group;
+    return sizeof(struct provided_request);
+}
+
+uint32_t provided_buffers(const struct connection *connection)
+{
+    uint64_t asked = connection->strategy_parameter;
+    uint32_t buffers = 1;
+
+    if (asked == PARAMETER_NONE)
+        return BUFFERS;
+    while (buffers < asked && buffers < BUFFERS_MAX)
+        buffers *= 2;
+    return buffers;
+}
+
+static void add_group(struct connection *connection, struct provided_request *providing)
+{
+    struct ring_buffers *buffers = &connection->seat->outgoing;
+
+    providing->marks = 0;
+    while (providing->added < buffers->count && !(providing->marks & FRAGMENT_ENDS_GROUP)) {
+        struct fragment fragment = queue_fragment(&connection->queue, providing->added);
+
+        ring_buffers_add(buffers, fragment.data, fragment.size, (uint16_t)providing->added);
+        providing->marks = fragment.marks;
+        providing->added++;
+    }
+    ring_buffers_publish(buffers);
+}
+
+static size_t bytes_added(const struct connection *connection, const struct provided_request *providing)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < providing->added; i++)
+        bytes += queue_fragment(&connection->queue, i).size;
+    return bytes;
+}
+
+int provided_submit(struct connection *connection, bool bundle)
+{
+    struct provided_request *providing = connection->strategy_state;
+    struct fragment next;
+
+    if (!providing->added)
+        add_group(connection, providing);
+    next = queue_fragment(&connection->queue, 0);
+    if (bundle)
+        return ring_send_buffers(
+            connection->seat, true, MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE),
+            request_describe(connection, bytes_added(connection, providing), providing->marks), 0);
+    return ring_send_buffers(connection->seat, false, MSG_WAITALL,
+                             request_describe(connection, next.size, next.marks), 0);
+}
+
+/* Those that were sent are gone from the ring. */
+static void note_sent(struct connection *connection, uint64_t accepted_before)
+{
+    struct provided_request *providing = connection->strategy_state;
+
+    providing->added -= (uint32_t)(connection->queue.accepted - accepted_before);
+}
+
+void provided_answered(struct connection *connection)
+{
+    uint64_t before = connection->queue.accepted;
+
+    request_answered(connection);
+    note_sent(connection, before);
+}
+
+/*
+ * What is left of a request that was cut short is added anew, to a ring that is surely empty: Linux 6.18
+ * sends no more of a bundle when it has waited for room 128 times (APOLL_MAX_RETRY), and has by then taken
+ * all of its buffers out, those that it has not begun as well.
+ */
+int provided_completed(struct connection *connection, const struct completion *completion)
+{
+    struct provided_request *providing = connection->strategy_state;
+    uint64_t before = connection->queue.accepted;
+    int result = request_completed(connection, completion);
+
+    if (result < 0)
+        return result;
+    note_sent(connection, before);
+    if (providing->request.under_way || !providing->request.bytes)
+        return 0;
+    providing->added = 0;
+    return ring_buffers_empty(connection->seat->ring, &connection->seat->outgoing);
+}

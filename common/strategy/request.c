@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "strategy/request.h"
+
+int request_push(struct connection *connection, int (*submit)(struct connection *connection))
+{
+    const struct request *request = connection->strategy_state;
+    struct send_queue *queue = &connection->queue;
+
+    while (!queue_is_idle(queue)) {
+        int result;
+
+        if (request->under_way)
+            return -EINPROGRESS;
+        result = queue_at_group_end(queue) ? strategy_flush(connection) : submit(connection);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks)
+{
+    struct request *request = connection->strategy_state;
+    bool last = marks & FRAGMENT_ENDS_GROUP && marks & FRAGMENT_ENDS_MESSAGE;
+
+    *request = (struct request){
+        .under_way = true, .bytes = bytes, .silent = last && connection_is_answered(connection)};
+    return request->silent ? RING_SILENT : 0;
+}
+
+int request_sent(const struct completion *completion)
+{
+    return completion->result == -ECANCELED ? 0 : completion->result;
+}
+
+int request_completed(struct connection *connection, const struct completion *completion)
+{
+    struct request *request = connection->strategy_state;
+    int sent = request_sent(completion);
+
+    request->under_way = completion->more;
+    if (sent < 0)
+        return sent;
+    request->bytes -= (size_t)sent;
+    queue_accept(&connection->queue, (size_t)sent);
+    queue_release(&connection->queue);
+    return 0;
+}
+
+void request_answered(struct connection *connection)
+{
+    struct request *request = connection->strategy_state;
+
+    if (!request->under_way || !request->silent)
+        return;
+    request->under_way = false;
+    queue_accept(&connection->queue, request->bytes);
+    queue_release(&connection->queue);
+    queue_flush(&connection->queue);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Linked requests begin one after the other, but the link holds only where each is done whole: with
+ * MSG_WAITALL the kernel goes on until it is. Without it a send that was cut short lets the next one overtake
+ * what is left of it. Only the last tells that it is done, and any that fails.
+ */
+#include "strategy/request.h"
+
+struct chain_request {
+    struct request request; /* first */
+    uint32_t count;         /* links */
+    uint32_t generation;    /* of the chain: what comes of an older one is not looked at */
+};
+
+#define INDEX_BITS 8
+#define LINKS_MAX (1u << INDEX_BITS)
+_Static_assert(LINKS_MAX <= RING_REQUESTS, "a chain is submitted whole");
+
+static uint32_t token_of(const struct chain_request *chain, uint32_t index)
+{
+    return (chain->generation << INDEX_BITS | index) & RING_TOKEN_MAX;
+}
+
+/* The bytes of the first `count` fragments at the head. */
+static size_t bytes_of(const struct send_queue *queue, uint32_t count)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        bytes += queue_fragment(queue, i).size;
+    return bytes;
+}
+
+static uint32_t count_links(const struct send_queue *queue, uint32_t *marks)
+{
+    uint32_t count = 0;
+
+    *marks = 0;
+    while (count < LINKS_MAX && !(*marks & FRAGMENT_ENDS_GROUP))
+        *marks = queue_fragment(queue, count++).marks;
+    return count;
+}
+
+static int submit(struct connection *connection)
+{
+    struct chain_request *chain = connection->strategy_state;
+    const struct send_queue *queue = &connection->queue;
+    uint32_t marks;
+    unsigned silent;
+    int result;
+
+    chain->count = count_links(queue, &marks);
+    chain->generation++;
+    result = ring_reserve(connection->seat->ring, chain->count);
+    silent = request_describe(connection, bytes_of(queue, chain->count), marks);
+    for (uint32_t i = 0; i < chain->count && result == 0; i++) {
+        struct fragment fragment = queue_fragment(queue, i);
+        unsigned options = i + 1 < chain->count ? RING_LINK | RING_SILENT : silent;
+
+        result = ring_send(connection->seat, fragment.data, fragment.size, MSG_WAITALL, options,
+                           token_of(chain, i));
+    }
+    return result;
+}
+
+static int push(struct connection *connection)
+{
+    return request_push(connection, submit);
+}
+
+/* The last link, or one that was cut short or failed: the rest of the chain was never begun. */
+static int completed(struct connection *connection, const struct completion *completion)
+{
+    struct chain_request *chain = connection->strategy_state;
+    uint32_t index = completion->token & (LINKS_MAX - 1);
+    int sent = request_sent(completion);
+
+    if (!chain->request.under_way || completion->token != token_of(chain, index))
+        return 0;
+    chain->request.under_way = false;
+    if (sent < 0)
+        return sent;
+    queue_accept(&connection->queue, bytes_of(&connection->queue, index) + (size_t)sent);
+    queue_release(&connection->queue);
+    return 0;
+}
+
+static size_t state_size(size_t longest_group)
+{
+    (void)longest_group;
+    return sizeof(struct chain_request);
+}
+
+const struct strategy strategy_uring_send = {
+    .variant = {"uring-send", "each fragment by its own SEND in an io_uring, linked, one enter"},
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING,
+    .nodelay = true,
+    .state_size = state_size,
+    .push = push,
+    .completed = completed,
+    .answered = request_answered,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* MSG_WAITALL: the kernel goes on by itself until all of the group is sent. */
+#include "strategy/request.h"
+
+#include <limits.h>
+
+struct vector_request {
+    struct request request; /* first */
+    struct msghdr message;
+    struct iovec vectors[]; /* lent with the request */
+};
+
+static size_t most_vectors(size_t longest_group)
+{
+    return longest_group < IOV_MAX ? longest_group : IOV_MAX;
+}
+
+static size_t state_size(size_t longest_group)
+{
+    return sizeof(struct vector_request) + most_vectors(longest_group) * sizeof(struct iovec);
+}
+
+static int submit(struct connection *connection)
+{
+    struct vector_request *sending = connection->strategy_state;
+    int limit = (int)most_vectors(plan_longest_group(connection->plan, connection->end));
+    struct queue_group group = queue_gather(&connection->queue, sending->vectors, limit);
+    unsigned options = request_describe(connection, group.bytes, group.marks);
+
+    sending->message = (struct msghdr){.msg_iov = sending->vectors, .msg_iovlen = (size_t)group.count};
+    return ring_sendmsg(connection->seat, &sending->message, MSG_WAITALL | (group.complete ? 0 : MSG_MORE),
+                        options, 0);
+}
+
+static int push(struct connection *connection)
+{
+    return request_push(connection, submit);
+}
+
+const struct strategy strategy_uring_sendmsg = {
+    .variant = {"uring-sendmsg", "one SENDMSG of the group in an io_uring"},
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING,
+    .nodelay = true,
+    .state_size = state_size,
+    .push = push,
+    .completed = request_completed,
+    .answered = request_answered,
+};
