@@ -418,6 +418,18 @@ static const char *engine(const json_t *end)
     return name ? name : "";
 }
 
+/* The lab, as the words asked for it. */
+static void print_lab(FILE *out, const json_t *record)
+{
+    static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
+
+    if (!is_word(record, "lab", "on"))
+        return;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        fprintf(out, "%s%s=%s", i ? " " : "  ", keys[i], word(record, keys[i]));
+    fputc('\n', out);
+}
+
 static void print_setting(FILE *out, const json_t *record, const struct ends *ends)
 {
     const json_t *options =
@@ -463,5 +475,6 @@ void answer_print(FILE *out, const json_t *record)
     print_counts(out, ends.both ? "message" : "reply", ends.other, client_drives ? "server" : "client");
     print_cpu(out, &ends, messages + (ends.both ? record_sum(ends.other, "messages_sent") : 0));
     print_memory(out, &ends);
+    print_lab(out, record);
     print_setting(out, record, &ends);
 }

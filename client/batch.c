@@ -99,7 +99,8 @@ static int print_end(const struct batch *batch, struct problem *problem)
 int batch_run(const struct batch *batch, struct client *client, struct problem *problem)
 {
     for (size_t i = 0; i < batch->count; i++)
-        if (batch_refuse_unused(&batch->plans[i], problem) < 0)
+        if (batch_refuse_unused(&batch->plans[i], problem) < 0 ||
+            where_check(client->where, &batch->plans[i], problem) < 0)
             return -1;
     for (size_t i = 0; i < batch->count; i++) {
         json_t *record = run_cell(client, &batch->plans[i], problem);

@@ -17,10 +17,11 @@
 #include <string.h>
 
 static const char help[] =
-    "Usage: uncork-client [key=value ...]\n"
-    "       uncork-client --json [FILE] [key=value ...]\n"
-    "       uncork-client --batch FILE [--with-parent] | --check FILE\n"
-    "       uncork-client --list[=json] | --expand key=value,value ... | --facts [key=value ...]\n"
+    "Usage: uncork-client [--server-in ADDRESS@FILE] [key=value ...]\n"
+    "       uncork-client [--server-in ADDRESS@FILE] --json [FILE] [key=value ...]\n"
+    "       uncork-client [--server-in ADDRESS@FILE] --batch FILE [--with-parent]\n"
+    "       uncork-client --check FILE | --list[=json] | --expand key=value,value ... | --facts [key=value "
+    "...]\n"
     "\n"
     "Measures what a way of writing to a socket costs. Starts a server of its own unless server= says "
     "otherwise.\n"
@@ -28,6 +29,10 @@ static const char help[] =
     "  uncork-client message=15x2 reply=2 write=cork\n"
     "  uncork-client workload=stream message=64K write=writev transport=unix duration=1s\n"
     "\n"
+    "  --server-in ADDRESS@FILE\n"
+    "                  for lab=on: this process is in one network namespace of a lab, its server shall be "
+    "in\n"
+    "                  that of FILE and listen on ADDRESS there\n"
     "  --json [FILE]   print the whole record, or write it to FILE\n"
     "  --batch FILE    run the words of each line and print a record for each, then {\"end\": N}\n"
     "  --with-parent   give up when standard input closes\n"
@@ -42,6 +47,11 @@ struct words {
     const char *const *list;
     size_t count;
 };
+
+static struct words skip_words(struct words words, size_t count)
+{
+    return (struct words){words.list + count, words.count - count};
+}
 
 static bool is_word(const char *argument)
 {
@@ -64,7 +74,8 @@ static int write_json(const json_t *record, const char *path, struct problem *pr
 
 /* ---- what the process can do ---- */
 
-static int do_run(struct words words, bool json, const char *path, struct problem *problem)
+static int do_run(const struct where *where, struct words words, bool json, const char *path,
+                  struct problem *problem)
 {
     CLEANUP_JSON json_t *record = NULL;
     struct client client;
@@ -73,9 +84,9 @@ static int do_run(struct words words, bool json, const char *path, struct proble
 
     if (plan_parse(&plan, words.list, words.count, problem) < 0)
         return -1;
-    if (batch_refuse_unused(&plan, problem) == 0) {
+    if (batch_refuse_unused(&plan, problem) == 0 && where_check(where, &plan, problem) == 0) {
         probe_counters();
-        client_open(&client);
+        client_open(&client, where);
         record = run_cell(&client, &plan, problem);
         client_close(&client);
     }
@@ -94,7 +105,7 @@ static int do_run(struct words words, bool json, const char *path, struct proble
     return result;
 }
 
-static int do_batch(const char *path, bool with_parent, struct problem *problem)
+static int do_batch(const struct where *where, const char *path, bool with_parent, struct problem *problem)
 {
     struct client client;
     struct batch batch;
@@ -103,7 +114,7 @@ static int do_batch(const char *path, bool with_parent, struct problem *problem)
     if (batch_read(&batch, path, problem) < 0)
         return -1;
     probe_counters();
-    client_open(&client);
+    client_open(&client, where);
     if (with_parent)
         client_follow_parent(&client);
     result = batch_run(&batch, &client, problem);
@@ -134,16 +145,20 @@ static int do_expand(struct words words, struct problem *problem)
 static int do_facts(struct words words, struct problem *problem)
 {
     struct client client;
+    struct where here;
     struct plan plan;
-    json_t *facts;
+    json_t *facts = NULL;
 
     if (plan_parse(&plan, words.list, words.count, problem) < 0)
         return -1;
-    client_open(&client);
-    facts = run_facts(&client, &plan, problem);
-    client_close(&client);
+    where_here(&here);
+    if (where_check(&here, &plan, problem) == 0) {
+        client_open(&client, &here);
+        facts = run_facts(&client, &plan, problem);
+        client_close(&client);
+    }
     plan_free(&plan);
-    return print_json(facts, problem);
+    return facts ? print_json(facts, problem) : -1;
 }
 
 static int do_list(bool json, struct problem *problem)
@@ -163,26 +178,61 @@ static int refuse(const char *argument, struct problem *problem)
         argument);
 }
 
-/* Options that take the rest of the line as a file or as words. */
-static int dispatch(const char *option, struct words rest, struct problem *problem)
+static int dispatch_batch(const struct where *where, const char *option, struct words rest,
+                          struct problem *problem)
 {
+    bool with_parent = rest.count == 2 && !strcmp(rest.list[1], "--with-parent");
+
+    if (rest.count != (with_parent ? 2 : 1))
+        return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", option);
+    return do_batch(where, rest.list[0], with_parent, problem);
+}
+
+/* Options that run something, and may stand in a lab. */
+static int dispatch_run(const struct where *where, struct words words, struct problem *problem)
+{
+    const char *first = words.count ? words.list[0] : "";
+    struct words rest = words.count ? skip_words(words, 1) : words;
     const char *file = rest.count && !is_word(rest.list[0]) && rest.list[0][0] ? rest.list[0] : NULL;
 
-    if (!strcmp(option, "--expand"))
-        return do_expand(rest, problem);
-    if (!strcmp(option, "--facts"))
-        return do_facts(rest, problem);
-    if (!strcmp(option, "--json"))
-        return do_run((struct words){rest.list + (file != NULL), rest.count - (file != NULL)}, true, file,
-                      problem);
-    if (strcmp(option, "--batch") != 0 && strcmp(option, "--check") != 0)
-        return refuse(option, problem);
-    if (!strcmp(option, "--batch") && rest.count == 2 && !strcmp(rest.list[1], "--with-parent"))
-        return do_batch(rest.list[0], true, problem);
-    if (rest.count != 1)
-        return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", option);
-    return !strcmp(option, "--batch") ? do_batch(rest.list[0], false, problem)
-                                      : do_check(rest.list[0], problem);
+    if (!strcmp(first, "--batch"))
+        return dispatch_batch(where, first, rest, problem);
+    if (!strcmp(first, "--json"))
+        return do_run(where, skip_words(rest, file != NULL), true, file, problem);
+    for (size_t i = 0; i < words.count; i++)
+        if (!is_word(words.list[i]))
+            return refuse(words.list[i], problem);
+    return do_run(where, words, false, NULL, problem);
+}
+
+static int dispatch_in_lab(struct words rest, struct problem *problem)
+{
+    struct where where;
+
+    if (!rest.count)
+        return problem_usage(problem, "--server-in needs ADDRESS@FILE");
+    return where_parse(&where, rest.list[0], problem) == 0
+               ? dispatch_run(&where, skip_words(rest, 1), problem)
+               : -1;
+}
+
+static int dispatch(struct words words, struct problem *problem)
+{
+    const char *first = words.count ? words.list[0] : "";
+    struct where here;
+
+    where_here(&here);
+    if (!strcmp(first, "--server-in"))
+        return dispatch_in_lab(skip_words(words, 1), problem);
+    if (!strcmp(first, "--expand"))
+        return do_expand(skip_words(words, 1), problem);
+    if (!strcmp(first, "--facts"))
+        return do_facts(skip_words(words, 1), problem);
+    if (strcmp(first, "--check") != 0)
+        return dispatch_run(&here, words, problem);
+    if (words.count != 2)
+        return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", first);
+    return do_check(words.list[1], problem);
 }
 
 static int run(int count, char **arguments, struct problem *problem)
@@ -200,12 +250,7 @@ static int run(int count, char **arguments, struct problem *problem)
         if (!strcmp(first, "--list") || !strcmp(first, "--list=json"))
             return do_list(first[6] == '=', problem);
     }
-    if (*first == '-')
-        return dispatch(first, (struct words){words.list + 1, words.count - 1}, problem);
-    for (size_t i = 0; i < words.count; i++)
-        if (!is_word(words.list[i]))
-            return refuse(words.list[i], problem);
-    return do_run(words, false, NULL, problem);
+    return dispatch(words, problem);
 }
 
 int main(int count, char **arguments)

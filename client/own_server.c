@@ -83,9 +83,11 @@ static int find_program(char *path, size_t size, struct problem *problem)
     return 0;
 }
 
-static int spawn(struct own_server *server, struct problem *problem)
+static int spawn(struct own_server *server, const struct where *where, struct problem *problem)
 {
-    char program[4096], *arguments[] = {program, "--with-parent", "--listen", "127.0.0.1:0", NULL};
+    char program[4096], listen[ADDRESS_MAX],
+        *arguments[] = {program, "--with-parent", "--listen", listen, where->netns ? "--insecure" : NULL,
+                        NULL};
     uv_stdio_container_t stdio[3] = {
         {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
@@ -97,6 +99,7 @@ static int spawn(struct own_server *server, struct problem *problem)
 
     if (find_program(program, sizeof program, problem) < 0)
         return -1;
+    strcpy(listen, where->listen);
     uv_pipe_init(server->loop, &server->input, 0);
     uv_pipe_init(server->loop, &server->output, 0);
     server->process.data = server->input.data = server->output.data = server;
@@ -124,13 +127,19 @@ static int parse_ready(struct own_server *server, struct problem *problem)
     return address_parse(&server->address, text, problem);
 }
 
-int own_server_start(struct own_server *server, uv_loop_t *loop, struct problem *problem)
+int own_server_start(struct own_server *server, uv_loop_t *loop, const struct where *where,
+                     struct problem *problem)
 {
+    int before, result;
+
     if (server->spawned && !server->ended)
         return 0;
     own_server_stop(server);
     *server = (struct own_server){.loop = loop};
-    if (spawn(server, problem) < 0)
+    if ((before = where_enter(where, problem)) < 0)
+        return -1;
+    result = spawn(server, where, problem);
+    if (where_leave(where, before, problem) < 0 || result < 0)
         return -1;
     if (!run_until(server, has_line, READY_WITHIN_MS) || server->ended)
         return problem_failure(problem, "uncork-server did not become ready");

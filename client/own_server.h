@@ -4,6 +4,7 @@
 #define UNCORK_CLIENT_OWN_SERVER_H
 
 #include "transport/address.h"
+#include "where.h"
 
 #include <stdbool.h>
 #include <uv.h>
@@ -21,8 +22,9 @@ struct own_server {
     int exit_signal;
 };
 
-/* Starts it, if it does not run, and waits until it is ready. 0, or -1 with a failure. */
-int own_server_start(struct own_server *server, uv_loop_t *loop, struct problem *problem);
+/* Starts it there, if it does not run, and waits until it is ready. 0, or -1 with a failure. */
+int own_server_start(struct own_server *server, uv_loop_t *loop, const struct where *where,
+                     struct problem *problem);
 
 /* Ends it and waits for it. Harmless where it does not run. */
 void own_server_stop(struct own_server *server);

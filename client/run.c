@@ -245,7 +245,7 @@ static int find_server(struct run *run, struct problem *problem)
 
     if (strcmp(run->plan->server, "own") != 0)
         return address_parse(&run->server, run->plan->server, problem);
-    if (own_server_start(&client->own, &client->loop, problem) < 0)
+    if (own_server_start(&client->own, &client->loop, client->where, problem) < 0)
         return -1;
     run->server = client->own.address;
     return 0;
@@ -404,9 +404,9 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
     return facts;
 }
 
-void client_open(struct client *client)
+void client_open(struct client *client, const struct where *where)
 {
-    *client = (struct client){0};
+    *client = (struct client){.where = where};
     uv_loop_init(&client->loop);
 }
 

@@ -16,12 +16,14 @@ struct run;
 struct client {
     uv_loop_t loop;
     struct own_server own;
-    struct lifeline parent; /* after client_follow_parent() */
-    bool orphaned;          /* it was cut */
-    struct run *running;    /* what to give up then */
+    const struct where *where; /* our own processes start */
+    struct lifeline parent;    /* after client_follow_parent() */
+    bool orphaned;             /* it was cut */
+    struct run *running;       /* what to give up then */
 };
 
-void client_open(struct client *client);
+/* `where` must outlive the client. */
+void client_open(struct client *client, const struct where *where);
 void client_close(struct client *client);
 
 /* Gives up whatever runs when standard input closes: whoever started this process has gone. */

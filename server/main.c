@@ -106,7 +106,8 @@ static int check_address(const struct options *options, struct address *address,
         return problem_usage(problem,
                              "--listen %s can be reached by other machines; give --insecure if that is meant",
                              options->listen);
-    fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", options->listen);
+    if (!options->with_parent) /* that one is no person: it knows what it asks for */
+        fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", options->listen);
     return 0;
 }
 

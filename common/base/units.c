@@ -14,6 +14,8 @@ struct unit {
 /* Largest first: formatting takes the first that divides. */
 static const struct unit size_units[] = {{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}};
 static const struct unit duration_units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
+static const struct unit rate_units[] = {{"gbit", 1000000000}, {"mbit", 1000000}, {"kbit", 1000}, {"bit", 1}};
+static const struct unit percent_units[] = {{"%", 10000}};
 
 int units_take_number(const char **text, uint64_t *value)
 {
@@ -71,8 +73,8 @@ int units_parse_size(const char *text, uint64_t *bytes)
     return result < 0 ? result : *text ? -EINVAL : 0;
 }
 
-/* Digits after the point, as a share of `factor` ns; what is finer than one nanosecond is refused. */
-static int take_decimals(const char **text, uint64_t factor, uint64_t *ns)
+/* Digits after the point, as a share of `factor`; what is finer than one is refused. */
+static int take_decimals(const char **text, uint64_t factor, uint64_t *share)
 {
     const char *at = *text;
 
@@ -82,16 +84,17 @@ static int take_decimals(const char **text, uint64_t factor, uint64_t *ns)
         if (factor % 10)
             return -EINVAL;
         factor /= 10;
-        *ns += (uint64_t)(*at - '0') * factor;
+        *share += (uint64_t)(*at - '0') * factor;
     }
     *text = at;
     return 0;
 }
 
-int units_parse_duration(const char *text, uint64_t *ns)
+/* Digits, perhaps with decimals, and one of the units. */
+static int parse_in(const struct unit *units, size_t count, const char *text, uint64_t *value)
 {
     const char *decimals = NULL;
-    int result = units_take_number(&text, ns);
+    int result = units_take_number(&text, value);
 
     if (result < 0)
         return result;
@@ -99,21 +102,36 @@ int units_parse_duration(const char *text, uint64_t *ns)
         decimals = ++text;
         text += strspn(text, "0123456789");
     }
-    for (size_t i = 0; i < sizeof duration_units / sizeof *duration_units; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint64_t share = 0;
 
-        if (strcmp(text, duration_units[i].name) != 0)
+        if (strcmp(text, units[i].name) != 0)
             continue;
-        if (decimals && (result = take_decimals(&decimals, duration_units[i].factor, &share)) < 0)
+        if (decimals && (result = take_decimals(&decimals, units[i].factor, &share)) < 0)
             return result;
-        if ((result = scale(ns, duration_units[i].factor)) < 0)
+        if ((result = scale(value, units[i].factor)) < 0)
             return result;
-        if (*ns > UINT64_MAX - share)
+        if (*value > UINT64_MAX - share)
             return -ERANGE;
-        *ns += share;
+        *value += share;
         return 0;
     }
     return -EINVAL;
+}
+
+int units_parse_duration(const char *text, uint64_t *ns)
+{
+    return parse_in(duration_units, sizeof duration_units / sizeof *duration_units, text, ns);
+}
+
+int units_parse_rate(const char *text, uint64_t *bits)
+{
+    return parse_in(rate_units, sizeof rate_units / sizeof *rate_units, text, bits);
+}
+
+int units_parse_percent(const char *text, uint64_t *millionths)
+{
+    return parse_in(percent_units, sizeof percent_units / sizeof *percent_units, text, millionths);
 }
 
 static void format(char text[UNITS_TEXT_MAX], uint64_t value, const struct unit *units, size_t count)
@@ -138,4 +156,24 @@ void units_format_duration(char text[UNITS_TEXT_MAX], uint64_t ns)
         format(text, ns, duration_units, sizeof duration_units / sizeof *duration_units);
     else
         strcpy(text, "0s");
+}
+
+void units_format_rate(char text[UNITS_TEXT_MAX], uint64_t bits)
+{
+    if (bits)
+        format(text, bits, rate_units, sizeof rate_units / sizeof *rate_units);
+    else
+        strcpy(text, "0bit");
+}
+
+void units_format_percent(char text[UNITS_TEXT_MAX], uint64_t millionths)
+{
+    int length = snprintf(text, UNITS_TEXT_MAX, "%" PRIu64 ".%04u", millionths / 10000,
+                          (unsigned)(millionths % 10000));
+
+    while (text[length - 1] == '0')
+        length--;
+    if (text[length - 1] == '.')
+        length--;
+    strcpy(text + length, "%");
 }

@@ -20,9 +20,15 @@ int units_parse_count(const char *text, uint64_t *count);
 int units_parse_size(const char *text, uint64_t *bytes);
 int units_parse_duration(const char *text, uint64_t *ns);
 
+/* The whole text as a rate in bits per second ("100mbit", "2.5gbit"), or a share in millionths ("0.1%"). */
+int units_parse_rate(const char *text, uint64_t *bits);
+int units_parse_percent(const char *text, uint64_t *millionths);
+
 /* The shortest exact spelling that the parsers read back: 1536 -> "1536", 4096 -> "4K", 200000000 ns ->
  * "200ms". */
 void units_format_size(char text[UNITS_TEXT_MAX], uint64_t bytes);
 void units_format_duration(char text[UNITS_TEXT_MAX], uint64_t ns);
+void units_format_rate(char text[UNITS_TEXT_MAX], uint64_t bits);
+void units_format_percent(char text[UNITS_TEXT_MAX], uint64_t millionths);
 
 #endif

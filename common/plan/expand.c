@@ -94,13 +94,19 @@ static int append_item(json_t *values, const struct word *word, const char *text
 static int append_list(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
     CLEANUP_FREE char *copy = strdup(text);
+    CLEANUP_FREE char *previous = strdup("");
     char *rest = copy, *item;
 
     if (!word->kind->lists)
         return append_item(values, word, text, problem);
-    while ((item = strsep(&rest, ",")))
-        if (append_item(values, word, item, problem) < 0)
+    while ((item = strsep(&rest, ","))) {
+        char *whole = word->kind->complete ? word->kind->complete(previous, item) : strdup(item);
+
+        free(previous);
+        previous = whole;
+        if (append_item(values, word, whole, problem) < 0)
             return -1;
+    }
     return 0;
 }
 

@@ -151,6 +151,36 @@ static char *duration_format(const struct word *word, const void *field)
 const struct word_kind kind_duration = {
     .name = "duration", .parse = duration_parse, .format = duration_format, .lists = true};
 
+static int rate_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    if (is_word_for_zero(word, text, field))
+        return 0;
+    return number_parse(word, text, field, units_parse_rate, units_format_rate, "100mbit, 1gbit or 2.5gbit",
+                        problem);
+}
+
+static char *rate_format(const struct word *word, const void *field)
+{
+    return number_or_word_format(word, field, units_format_rate);
+}
+
+const struct word_kind kind_rate = {
+    .name = "rate", .parse = rate_parse, .format = rate_format, .lists = true};
+
+static int percent_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    return number_parse(word, text, field, units_parse_percent, units_format_percent, "1% or 0.01%", problem);
+}
+
+static char *percent_format(const struct word *word, const void *field)
+{
+    (void)word;
+    return number_format(*(const uint64_t *)field, units_format_percent);
+}
+
+const struct word_kind kind_percent = {
+    .name = "percent", .parse = percent_parse, .format = percent_format, .lists = true};
+
 /* ---- a name with a size after the colon ---- */
 
 static int strategy_name_parse(const struct word *word, char *name, const char *parameter,
@@ -294,6 +324,58 @@ static int congestion_parse(const struct word *word, const char *text, void *fie
 
 const struct word_kind kind_congestion = {
     .name = "congestion", .parse = congestion_parse, .format = text_format, .lists = true};
+
+#define SYSCTL_PREFIX "net."
+
+/* Bytes of "net.ipv4.NAME" before a colon, 0 where there is no such name. No part of it is empty, so that it
+ * names nothing outside the folder of these settings. */
+static size_t sysctl_name_length(const char *text)
+{
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
+
+    if (strncmp(text, SYSCTL_PREFIX, strlen(SYSCTL_PREFIX)) != 0 || text[length] != ':' ||
+        text[length - 1] == '.')
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if (text[i] == '.' && text[i - 1] == '.')
+            return 0;
+    return length;
+}
+
+static int sysctl_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    size_t name = sysctl_name_length(text), length = strlen(text);
+    const char *value = text + name + 1;
+
+    if (strcmp(text, "none") != 0 &&
+        (!name || length >= SYSCTL_TEXT_MAX || !*value ||
+         strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:+-") !=
+             strlen(value)))
+        return problem_usage(problem, "%s=%.60s: write none, or NAME:VALUE like net.ipv4.tcp_sack:0",
+                             word->key, text);
+    memcpy(field, text, length + 1);
+    return 0;
+}
+
+/* "net.ipv4.tcp_sack:0,1": what follows in a list has the name of what stands before it. */
+static char *sysctl_complete(const char *previous, const char *item)
+{
+    size_t name = sysctl_name_length(previous), size;
+    char *completed;
+
+    if (!name || !strcmp(item, "none") || !strncmp(item, SYSCTL_PREFIX, strlen(SYSCTL_PREFIX)))
+        return strdup(item);
+    size = name + 1 + strlen(item) + 1;
+    if ((completed = malloc(size)))
+        snprintf(completed, size, "%.*s:%s", (int)name, previous, item);
+    return completed;
+}
+
+const struct word_kind kind_sysctl = {.name = "sysctl",
+                                      .parse = sysctl_parse,
+                                      .format = text_format,
+                                      .complete = sysctl_complete,
+                                      .lists = true};
 
 static int address_word_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {

@@ -156,9 +156,18 @@ static int check_ring(const struct end_plan *own, struct problem *problem)
     return problem_usage(problem, "defer_taskrun=on needs single_issuer=on; write both off");
 }
 
+/* Nobody else could have started one in namespaces that were made a moment ago. */
+static int check_lab(const struct plan *plan, struct problem *problem)
+{
+    if (!plan_has_lab(plan) || !strcmp(plan->server, "own"))
+        return 0;
+    return problem_usage(problem, "lab=on and server=%s contradict each other: a lab has a server of its own",
+                         plan->server);
+}
+
 static int check_plan(const struct plan *plan, struct problem *problem)
 {
-    if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0)
+    if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0 || check_lab(plan, problem) < 0)
         return -1;
     for (int end = 0; end < END_COUNT; end++)
         if (check_ring(&plan->ends[end], problem) < 0)
@@ -371,4 +380,14 @@ bool plan_has_peer(const struct plan *plan)
 bool plan_has_server(const struct plan *plan)
 {
     return plan->transport->has_other_end && !plan_has_peer(plan);
+}
+
+bool plan_may_have_lab(const struct plan *plan)
+{
+    return plan_has_server(plan) && plan->transport->counts_segments;
+}
+
+bool plan_has_lab(const struct plan *plan)
+{
+    return plan_may_have_lab(plan) && plan->lab;
 }

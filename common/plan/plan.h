@@ -35,6 +35,7 @@ enum nodelay { NODELAY_BY_STRATEGY, NODELAY_ON, NODELAY_OFF };
 
 #define CONGESTION_NAME_MAX 16 /* TCP_CA_NAME_MAX */
 #define ADDRESS_TEXT_MAX 128
+#define SYSCTL_TEXT_MAX 160
 
 struct strategy_choice {
     const struct strategy *strategy;
@@ -74,7 +75,11 @@ struct plan {
     struct place place;
     int verify; /* bool */
     uint64_t spin_ns;
-    uint64_t duration_ns, messages, bytes, warmup_ns; /* messages, bytes: 0 where not given */
+    uint64_t duration_ns, messages, bytes, warmup_ns;             /* messages, bytes: 0 where not given */
+    int lab;                                                      /* bool: in network namespaces of its own */
+    uint64_t link_rate_bits, link_delay_ns, link_loss_millionths; /* of each link, each way; 0: none */
+    uint64_t link_mtu_bytes;
+    char sysctl[SYSCTL_TEXT_MAX]; /* "net.NAME:VALUE" or "none" */
     char server[ADDRESS_TEXT_MAX];
     char peer[ADDRESS_TEXT_MAX]; /* a foreign server; empty: there is none */
     int control;                 /* enum control */
@@ -125,5 +130,11 @@ bool plan_has_server(const struct plan *plan);
 
 /* Whether a foreign server is. */
 bool plan_has_peer(const struct plan *plan);
+
+/* Whether namespaces of its own would make a difference: not where no packet leaves a socket. */
+bool plan_may_have_lab(const struct plan *plan);
+
+/* Whether it is to run in them. */
+bool plan_has_lab(const struct plan *plan);
 
 #endif

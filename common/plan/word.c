@@ -38,6 +38,16 @@ static bool with_sockets(const struct plan *plan, enum end end)
     return present(plan, end) && plan->transport->has_other_end;
 }
 
+static bool by_runner(const struct plan *plan, enum end end)
+{
+    return end == END_CLIENT && plan_may_have_lab(plan);
+}
+
+static bool in_lab(const struct plan *plan, enum end end)
+{
+    return end == END_CLIENT && plan_has_lab(plan);
+}
+
 static bool with_peer(const struct plan *plan, enum end end)
 {
     return end == END_CLIENT && plan_has_peer(plan);
@@ -204,6 +214,12 @@ const struct word word_list[] = {
     {"messages",    &kind_count,      NULL,       OF_PLAN(messages),    .used = if_messages,   .minimum = 1, .maximum = UINT64_C(1) << 48, .unit = "messages", .help = "fixed work in messages, all connections together, in place of duration"},
     {"bytes",       &kind_size,       NULL,       OF_PLAN(bytes),       .used = if_bytes,      .minimum = 1, .maximum = UINT64_C(1) << 60, .unit = "bytes", .help = "fixed work in bytes, all connections together, rounded up to whole messages"},
     {"warmup",      &kind_duration,   "200ms",    OF_PLAN(warmup_ns),   .used = always,        .minimum = 0, .maximum = HOUR_NS, .unit = "duration", .help = "time before the measured interval; 0s measures from the first byte"},
+    {"lab",         &kind_choice,     "off",      OF_PLAN(lab),         .used = by_runner,     .choices = switch_names, .help = "on: in three network namespaces A - B - C, which scripts/uncork makes for the run: the client in A, its server in C, and B forwards"},
+    {"link_rate",   &kind_rate,       "none",     OF_PLAN(link_rate_bits),       .used = in_lab, .minimum = 1000000, .maximum = UINT64_C(400000000000), .unit = "rate", .word_for_zero = "none", .help = "rate of each link of the lab, each way, like 100mbit; none: as fast as the CPU carries it"},
+    {"link_mtu",    &kind_count,      "1500",     OF_PLAN(link_mtu_bytes),       .used = in_lab, .minimum = 576, .maximum = 65535, .unit = "number of bytes", .help = "MTU of each link of the lab"},
+    {"link_delay",  &kind_duration,   "0s",       OF_PLAN(link_delay_ns),        .used = in_lab, .minimum = 0, .maximum = UINT64_C(10000000000), .unit = "duration", .help = "delay of each link of the lab, each way: a round trip from A to C takes four times that"},
+    {"link_loss",   &kind_percent,    "0%",       OF_PLAN(link_loss_millionths), .used = in_lab, .minimum = 0, .maximum = 500000, .unit = "percent", .help = "share of packets that each link of the lab loses, each way, like 0.1%"},
+    {"sysctl",      &kind_sysctl,     "none",     OF_PLAN(sysctl),      .used = in_lab,        .help = "a setting of the lab's three namespaces while the run lasts, NAME:VALUE like net.ipv4.tcp_sack:0; in a value : stands for a blank"},
     {"server",      &kind_address,    "own",      OF_PLAN(server),      .used = by_client,     .word_for_zero = "own", .help = "own starts, pins and reaps one; or HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"peer",        &kind_address,    NULL,       OF_PLAN(peer),        .used = with_peer,     .help = "a foreign server in place of ours: HOST:PORT, [IPV6]:PORT, unix:PATH; what it cannot tell is absent"},
     {"control",     &kind_choice,     "uncork",   OF_PLAN(control),     .used = with_peer,     .choices = control_names, .help = "who leads the other end through the run: our server, or nobody"},

@@ -26,8 +26,11 @@ struct word_kind {
     /* The canonical spelling of the field, new memory; NULL for kinds without a field. */
     char *(*format)(const struct word *word, const void *field);
     void (*free)(void *field); /* NULL: nothing to free */
-    bool lists;                /* values may be a list a,b,c in a matrix */
-    bool ranges;               /* and a range a..b */
+    /* In a list: an item, with what it leaves out because the one before it says so. New memory; NULL: items
+     * leave nothing out. */
+    char *(*complete)(const char *previous, const char *item);
+    bool lists;  /* values may be a list a,b,c in a matrix */
+    bool ranges; /* and a range a..b */
 };
 
 struct word {

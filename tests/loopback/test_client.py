@@ -53,6 +53,16 @@ QUICK = ["messages=200", "warmup=0s", "place=free"]
         ["--batch"],
         ["--batch", "/nowhere/file"],
         ["--list=xml"],
+        ["lab=on"],
+        ["--facts", "lab=on"],
+        ["lab=on", "server=127.0.0.1:7"],
+        ["link_rate=1gbit"],
+        ["transport=unix", "lab=on"],
+        ["--server-in"],
+        ["--server-in", "127.0.0.1", "lab=on"],
+        ["--server-in", "unix:/tmp@/proc/self/ns/net", "lab=on"],
+        ["--server-in", "127.0.0.1@/proc/self/ns/net"],
+        ["--server-in", "127.0.0.1@/proc/self/ns/net", "--list"],
         ["--expand", "message=64..1M:1"],
         ["--expand", "message=1M..64"],
         ["--expand", "write=a..b"],
@@ -76,6 +86,14 @@ def test_a_bad_line_of_a_batch_is_named_before_anything_runs(tmp_path: Path) -> 
     done = client_run("--batch", str(path))
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{path}:4: " in done.stderr
+
+
+def test_a_namespace_that_does_not_exist_is_a_failed_run() -> None:
+    done = client_run("--server-in", "127.0.0.1@/nonexistent", "lab=on", "duration=10ms")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "uncork-client: failed: cannot enter the network namespace /nonexistent: No such file or directory\n"
+    )
 
 
 def test_one_run_answers_in_a_few_readable_lines() -> None:

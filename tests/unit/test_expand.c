@@ -100,6 +100,16 @@ TEST(names_and_durations_take_no_range)
     refuse("place=0..3", "takes no range");
 }
 
+TEST(a_setting_is_named_once_for_all_its_values)
+{
+    expands("sysctl=net.ipv4.tcp_sack:1,0", "net.ipv4.tcp_sack:1 net.ipv4.tcp_sack:0");
+    expands("sysctl=none,net.ipv4.tcp_a:1,2,net.ipv4.tcp_b:3,4",
+            "none net.ipv4.tcp_a:1 net.ipv4.tcp_a:2 net.ipv4.tcp_b:3 net.ipv4.tcp_b:4");
+    expands("sysctl=net.ipv4.tcp_rmem:1:2:3,4:5:6", "net.ipv4.tcp_rmem:1:2:3 net.ipv4.tcp_rmem:4:5:6");
+    refuse("sysctl=none,1", "sysctl=1: write none, or NAME:VALUE");
+    refuse("sysctl=net.ipv4.tcp_sack:1,", "sysctl=net.ipv4.tcp_sack:: write none, or NAME:VALUE");
+}
+
 TEST(addresses_and_words_are_no_lists)
 {
     expands("server=unix:/tmp/a,b", "unix:/tmp/a,b");
@@ -158,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_bad_range_is_refused),
         cmocka_unit_test(every_value_of_a_list_must_be_right),
         cmocka_unit_test(names_and_durations_take_no_range),
+        cmocka_unit_test(a_setting_is_named_once_for_all_its_values),
         cmocka_unit_test(addresses_and_words_are_no_lists),
         cmocka_unit_test(words_keep_their_order_and_prefix),
         cmocka_unit_test(a_word_given_twice_is_refused),

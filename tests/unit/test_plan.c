@@ -162,6 +162,54 @@ TEST(a_value_out_of_range_names_the_range)
     refuse(WORDS("connections=-1"), "is no connections");
     refuse(WORDS("duration=2"), "is no duration; write it like 2s");
     refuse(WORDS("chunk=64k"), "is no bytes; write it like");
+    refuse(WORDS("link_rate=1g"), "is no rate; write it like 100mbit");
+    refuse(WORDS("link_rate=999kbit"), "link_rate=999kbit is out of range: 1mbit to 400gbit");
+    refuse(WORDS("link_mtu=575"), "576 to 65535");
+    refuse(WORDS("link_loss=0.1"), "is no percent; write it like 1% or 0.01%");
+    refuse(WORDS("link_loss=51%"), "0% to 50%");
+}
+
+TEST(a_setting_names_nothing_outside_the_network)
+{
+    static const char *const settings[] = {"net.ipv4.tcp_sack",
+                                           "net.ipv4.tcp_sack:",
+                                           "kernel.panic:1",
+                                           "net:1",
+                                           "net.:1",
+                                           "net..ipv4:1",
+                                           "net.../..:1",
+                                           "net.ipv4/tcp_sack:1",
+                                           "net.ipv4.tcp_sack:1 2",
+                                           "net.ipv4.tcp_sack:'",
+                                           "None",
+                                           ""};
+
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+        char word[64];
+
+        snprintf(word, sizeof word, "sysctl=%s", settings[i]);
+        refuse(WORDS(word, "lab=on"), "write none, or NAME:VALUE like net.ipv4.tcp_sack:0");
+    }
+}
+
+TEST(only_tcp_to_a_server_of_our_own_has_a_lab)
+{
+    struct plan plan;
+
+    parse(&plan, WORDS("lab=on", "link_rate=1000mbit", "sysctl=net.ipv4.tcp_rmem:1:2:3"));
+    assert_true(plan_has_lab(&plan));
+    assert_flat(plan_words_unused(&plan), "");
+    assert_flat(plan_words_given(&plan), "lab=on link_rate=1gbit sysctl=net.ipv4.tcp_rmem:1:2:3");
+    plan_free(&plan);
+    parse(&plan, WORDS("lab=off", "link_rate=1gbit", "link_mtu=9000", "link_delay=1ms", "link_loss=1%",
+                       "sysctl=none"));
+    assert_flat(plan_words_unused(&plan), "link_rate link_mtu link_delay link_loss sysctl");
+    plan_free(&plan);
+    parse(&plan, WORDS("lab=on", "link_rate=1gbit", "transport=unix"));
+    assert_false(plan_has_lab(&plan));
+    assert_flat(plan_words_unused(&plan), "lab link_rate");
+    plan_free(&plan);
+    refuse(WORDS("lab=on", "server=192.0.2.1:7"), "lab=on and server=192.0.2.1:7 contradict each other");
 }
 
 TEST(contradictory_words_are_refused)
@@ -374,6 +422,8 @@ int main(void)
         cmocka_unit_test(an_unknown_word_or_value_names_the_nearest),
         cmocka_unit_test(what_is_no_word_is_refused),
         cmocka_unit_test(a_value_out_of_range_names_the_range),
+        cmocka_unit_test(a_setting_names_nothing_outside_the_network),
+        cmocka_unit_test(only_tcp_to_a_server_of_our_own_has_a_lab),
         cmocka_unit_test(contradictory_words_are_refused),
         cmocka_unit_test(an_end_that_does_not_read_contradicts_nothing),
         cmocka_unit_test(a_strategy_takes_its_parameter_after_a_colon),

@@ -92,6 +92,43 @@ TEST(a_duration_is_strict)
     assert_int_equal(units_parse_duration("18446744073.709551616s", &ns), -ERANGE);
 }
 
+TEST(a_rate_counts_bits_in_thousands)
+{
+    static const struct spelled rates[] = {{"1bit", 1},
+                                           {"64kbit", 64000},
+                                           {"100mbit", 100000000},
+                                           {"2.5gbit", UINT64_C(2500000000)},
+                                           {"0bit", 0}};
+    static const char *const refused[] = {"", "1", "1g", "1Gbit", "1 gbit", "gbit", "0.5bit", "1gbit/s"};
+    uint64_t bits;
+
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+        assert_int_equal(units_parse_rate(rates[i].text, &bits), 0);
+        assert_int_equal(bits, rates[i].value);
+    }
+    for (size_t i = 0; i < COUNT_OF(refused); i++)
+        assert_int_equal(units_parse_rate(refused[i], &bits), -EINVAL);
+    assert_int_equal(units_parse_rate("18446744074gbit", &bits), -ERANGE);
+}
+
+TEST(a_percentage_is_exact_to_a_millionth)
+{
+    static const struct spelled shares[] = {{"0%", 0},         {"1%", 10000},  {"0.1%", 1000},
+                                            {"12.5%", 125000}, {"0.0001%", 1}, {"100%", 1000000}};
+    static const char *const refused[] = {"", "1", "%", "0.00001%", "1 %", "-1%", "1%%"};
+    char text[UNITS_TEXT_MAX];
+    uint64_t millionths;
+
+    for (size_t i = 0; i < COUNT_OF(shares); i++) {
+        assert_int_equal(units_parse_percent(shares[i].text, &millionths), 0);
+        assert_int_equal(millionths, shares[i].value);
+        units_format_percent(text, millionths);
+        assert_string_equal(text, shares[i].text);
+    }
+    for (size_t i = 0; i < COUNT_OF(refused); i++)
+        assert_int_equal(units_parse_percent(refused[i], &millionths), -EINVAL);
+}
+
 TEST(taking_a_number_stops_behind_its_last_digit)
 {
     const char *text = "15x2K/", *none = "x2";
@@ -149,6 +186,12 @@ TEST(what_is_written_is_read_back)
         units_format_duration(text, value);
         assert_int_equal(units_parse_duration(text, &back), 0);
         assert_int_equal(back, value);
+        units_format_rate(text, value);
+        assert_int_equal(units_parse_rate(text, &back), 0);
+        assert_int_equal(back, value);
+        units_format_percent(text, value);
+        assert_int_equal(units_parse_percent(text, &back), 0);
+        assert_int_equal(back, value);
     }
 }
 
@@ -161,6 +204,8 @@ int main(void)
         cmocka_unit_test(a_count_takes_no_unit),
         cmocka_unit_test(a_duration_has_a_unit_and_perhaps_decimals),
         cmocka_unit_test(a_duration_is_strict),
+        cmocka_unit_test(a_rate_counts_bits_in_thousands),
+        cmocka_unit_test(a_percentage_is_exact_to_a_millionth),
         cmocka_unit_test(taking_a_number_stops_behind_its_last_digit),
         cmocka_unit_test(the_shortest_exact_spelling_is_written),
         cmocka_unit_test(what_is_written_is_read_back),
