@@ -40,7 +40,8 @@ def command_run(arguments: list[str]) -> int:
     module = command_load(name)
     parser = Parser(prog=f"uncork {name}", description=module.HELP, allow_abbrev=False)
     module.arguments(parser)
-    status = module.main(parser.parse_intermixed_args(rest))
+    parse = getattr(module, "parse", Parser.parse_intermixed_args)
+    status = module.main(parse(parser, rest))
     sys.stdout.flush()
     return status
 

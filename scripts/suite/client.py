@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import Failure, UsageError, nearest_hint
+from suite.lab.lab import Lab
+from suite.lab.network import CLIENT_HOST
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
@@ -230,8 +232,10 @@ def client_facts(client: Client, words: Iterable[str]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def client_batch(client: Client, line: str) -> Iterator[subprocess.Popen[bytes]]:
-    """`--batch` with one line under way, in a process group of its own.
+def client_batch(
+    client: Client, line: str, lab: Lab | None = None,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """`--batch` with one line under way, in a process group of its own, perhaps inside a lab.
 
     The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id.
     Its standard input is a pipe that nobody writes to: when this process is killed the pipe
@@ -244,10 +248,12 @@ def client_batch(client: Client, line: str) -> Iterator[subprocess.Popen[bytes]]
         try:
             with open(words_writer, "wb") as file:
                 file.write(f"{line}\n".encode())
-            child = subprocess.Popen(
-                [client.program, "--batch", f"/dev/fd/{words}", "--with-parent"],
-                pass_fds=(words,), stdin=lifeline, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                process_group=0)
+            with lab.inside(CLIENT_HOST) if lab else contextlib.nullcontext():
+                child = subprocess.Popen(
+                    [client.program, *(lab.arguments if lab else ()),
+                     "--batch", f"/dev/fd/{words}", "--with-parent"],
+                    pass_fds=(words,), stdin=lifeline, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE, process_group=0)
         except OSError as error:
             raise Failure(f"{client.program} does not start: {error.strerror}") from None
         finally:

@@ -11,6 +11,7 @@ from typing import Any
 
 from suite import stats
 from suite.frame import Cell, Matrix
+from suite.lab.network import LAB_WORDS, lab_wanted, words_text
 from suite.summary import Summary
 from suite.units import Scale, percent_text
 
@@ -51,6 +52,14 @@ def word_text(cells: Iterable[Cell], key: str) -> str:
     return ", ".join(value for value in values if value) or "unknown"
 
 
+def labs_text(matrix: Matrix) -> str:
+    """The links of the labs that cells ran in, all values of each word; empty where none did."""
+    cells = [cell for cell in matrix.cells.values() if lab_wanted(cell.words)]
+    values = {key: dict.fromkeys(cell.words[key] for cell in cells if key in cell.words)
+              for key in LAB_WORDS}
+    return words_text({key: ",".join(found) for key, found in values.items() if found})
+
+
 def rounds_text(matrix: Matrix) -> str:
     """How many rounds, of how many, and in which order."""
     plan, done = matrix.result.plan, matrix.rounds
@@ -84,10 +93,12 @@ def metric_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[st
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     """Machine, placement, congestion control and rounds."""
+    labs = labs_text(matrix)
     return [
         ("machine", machines_text(matrix)),
         ("place", word_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),
+        *([("lab", labs)] if labs else []),
         ("rounds", rounds_text(matrix)),
     ]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from suite.client import ROOT, Client, client_facts
 from suite.errors import Failure
+from suite.lab.network import LAB_WORDS
 from suite.plan import Plan
 
 
@@ -37,8 +38,10 @@ def runner_facts() -> dict[str, str]:
 
 def hosts_collect(client: Client, plan: Plan) -> tuple[dict[str, Any], str]:
     """(hosts by id, id of the client's machine); the first cell that can run names the ends."""
-    cell = plan.runnable[0].name.split() if plan.runnable else []
-    answer = client_facts(client, cell)
+    given = plan.runnable[0].given if plan.runnable else {}
+    # Outside any lab: these are facts of machines, and records tell what a lab was.
+    answer = client_facts(client, [f"{key}={value}" for key, value in given.items()
+                                   if key not in LAB_WORDS])
     hosts: dict[str, Any] = {}
     for end in ("server", "client"):
         facts = answer.get(end)

@@ -20,6 +20,7 @@ from suite.client import (
     Checked, Client, Expanded, Vocabulary, client_check, client_expand, client_list,
 )
 from suite.errors import Failure, UsageError
+from suite.lab.probe import lab_refusal
 from suite.scenario import Scenario
 
 CELLS_MAX = 100_000
@@ -253,6 +254,12 @@ def rows_check(client: Client, rows: list[dict[str, str]], path: Path | None) ->
         raise UsageError(f"{path}: {text}" if path else text) from None
 
 
+def labs_check(checked: list[Checked]) -> list[Checked]:
+    """What the client cannot know: whether this machine can make the lab that a row asks for."""
+    return [entry if entry.unsupported else replace(entry, unsupported=lab_refusal(entry.words))
+            for entry in checked]
+
+
 def unused_refuse(checked: list[Checked], words: Words) -> tuple[Words, tuple[str, ...]]:
     """Refuses a word that no cell uses; one of the scenario that words of the shell made useless
     is left out, with a note."""
@@ -351,7 +358,7 @@ def plan_make(
     excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
     excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
     rows = combinations_exclude(client, combinations_make(words), excludes)
-    checked = rows_check(client, rows, path)
+    checked = labs_check(rows_check(client, rows, path))
     words, notes = unused_refuse(checked, words)
     cells = cells_merge(rows, checked)
     axes = axes_find(cells, words.sweep)

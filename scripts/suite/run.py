@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from suite.client import Client, client_batch, complaint_text, exit_text
+from suite.errors import Failure
 from suite.journal import Journal, record_append
+from suite.lab.lab import Lab
+from suite.lab.labs import Labs, labs_open
 from suite.plan import Cell
 from suite.progress import Watch
 from suite.schedule import Run
@@ -60,10 +63,10 @@ def child_end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
         return child.communicate()
 
 
-def batch_run(client: Client, line: str, limit_s: float) -> Output:
+def batch_run(client: Client, line: str, limit_s: float, lab: Lab | None) -> Output:
     """Runs one line; KeyboardInterrupt passes through after the child has ended."""
     overdue = False
-    with client_batch(client, line) as child:
+    with client_batch(client, line, lab) as child:
         try:
             stdout, stderr = child.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
@@ -107,20 +110,34 @@ def run_stamp(run: Run, session: str) -> dict[str, Any]:
             "position": run.position, "session": session}
 
 
-def cell_run(client: Client, cell: Cell, limit_s: float | None = None) -> dict[str, Any]:
+def cell_run(
+    client: Client, cell: Cell, limit_s: float | None = None, lab: Lab | None = None,
+) -> dict[str, Any]:
     """Runs a cell once and gives its record, without the runner's own part."""
     limit = run_limit(cell) if limit_s is None else limit_s
-    return record_read(batch_run(client, cell.name, limit), limit)
+    return record_read(batch_run(client, cell.name, limit, lab), limit)
+
+
+def surrounded_run(client: Client, cell: Cell, labs: Labs) -> dict[str, Any]:
+    """cell_run() in the lab that the cell asks for; its record says what lab that was."""
+    try:
+        with labs.hold(cell.words) as held:
+            if held is None:
+                return cell_run(client, cell)
+            return cell_run(client, cell, lab=held.lab) | {"lab": held.facts}
+    except Failure as error:
+        return {"status": "failed", "reason": f"lab: {error}"}
 
 
 def matrix_run(client: Client, journal: Journal, runs: Sequence[Run], watch: Watch) -> None:
     """Does the runs in order; each record is stored before the next run starts."""
-    for run in runs:
-        watch.begin(run)
-        record = cell_run(client, run.cell)
-        record["run"] = run_stamp(run, journal.session)
-        record_append(journal, record)
-        watch.end(run, record)
+    with labs_open() as labs:
+        for run in runs:
+            watch.begin(run)
+            record = surrounded_run(client, run.cell, labs)
+            record["run"] = run_stamp(run, journal.session)
+            record_append(journal, record)
+            watch.end(run, record)
 
 
 def runs_seconds(runs: Sequence[Run]) -> tuple[float, bool]:

@@ -7,7 +7,6 @@ outliers marked and never dropped.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from suite import stats
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_match, words_parse
 from suite.heading import machines_text
+from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
 from suite.metrics import METRICS, Run, quotient, threads_sum
 from suite.summary import Figure, counts_exactly, figure_build, metrics_default
@@ -308,15 +308,16 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     return labelled_lines([("-", note) for note in notes], width - 2)
 
 
-def replay_text(cell: Cell) -> str:
-    """The command that runs this cell once, by hand."""
-    words = cell.given or cell.words
-    return " ".join(["uncork-client", *(shlex.quote(f"{k}={v}") for k, v in words.items())])
+def lab_lines(records: Sequence[Mapping[str, Any]], width: int) -> Lines:
+    """The links of the lab as they were read back; those of the last run that had one."""
+    facts = next((record["lab"] for record in reversed(records) if "lab" in record), {})
+    return labelled_lines(facts_rows(facts), width - 2)
 
 
 def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     """Everything about one cell."""
-    runs = [Run(record) for record in runs_of(matrix, cell) if record["status"] == "ok"]
+    records = [record for record in runs_of(matrix, cell) if record["status"] == "ok"]
+    runs = [Run(record) for record in records]
     failed = f", {cell.runs_failed} failed" if cell.runs_failed else ""
     head = [("status", f"{cell.status}, {cell.runs_ok} good runs{failed}"),
             ("words", " ".join(f"{key}={value}" for key, value in cell.words.items())),
@@ -330,9 +331,10 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     lines += section("CPU per message", cpu_lines(runs, width - 2))
     lines += section("All CPUs of the machine, share of time", machine_lines(runs, width - 2))
     lines += section("Placement", placement_lines(runs, width))
+    lines += section("Lab", lab_lines(records, width))
     lines += section("TCP_INFO (per run)", tcp_lines(runs, width - 2))
     lines += section("Effective options", options_lines(runs, width - 2))
     lines += section(f"Rounds in order, {metric}", rounds_lines(matrix, cell))
     lines += section("Notes", notes_lines(matrix, cell, width))
-    lines += section("By hand", [replay_text(cell)])
+    lines += section("By hand", by_hand_lines([cell.given or cell.words]))
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The subcommands of `uncork`: one module each, one line each.
 
-A module has `HELP: str`, `arguments(parser)` and `main(options) -> int`. It is imported only when
+A module has `HELP: str`, `arguments(parser)`, `main(options) -> int`, and `parse(parser, rest)`
+where flags may not stand in any order. It is imported only when
 it is asked for, so that `uncork run` does not wait for pandas.
 """
 
@@ -18,6 +19,7 @@ COMMANDS = (
     "check",
     "plot",
     "export",
+    "lab",
 )
 
 

@@ -22,6 +22,7 @@ from suite.journal import (
     RECORDS, Identity, Journal, document_read, folder_find, folder_name, journal_close,
     journal_continue, journal_create, left_runs, session_total,
 )
+from suite.lab.network import by_hand_lines, client_command
 from suite.metrics import metric_find
 from suite.plan import Plan, plan_make, plan_seeded, selector_expand
 from suite.progress import Pace, clock_text, round_text, watch_open
@@ -122,8 +123,9 @@ def plan_text(plan: Plan) -> str:
                  f"baseline: {plan.baseline or 'the only cell'}; "
                  f"seed: {'random' if plan.seed is None else plan.seed}")
     lines += [f"# {note}" for note in plan.notes]
-    lines += [f"uncork-client {shlex.join(cell.name.split())}"
-              + ("  # baseline" if cell.baseline else "") for cell in cells]
+    baselines = {client_command(cell.given) for cell in cells if cell.baseline}
+    lines += [line + ("  # baseline" if line in baselines else "")
+              for line in by_hand_lines([cell.given for cell in cells])]
     lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
               for cell in plan.cells if cell.unsupported is not None]
     return "\n".join(lines)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""The labs of one runner: one for each kind of link, made when a run first needs it.
+
+They are descriptors of this process and nothing else holds them, so that they end with it, however
+it ends; there is nobody to kill and nothing to clean up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from suite.lab.lab import Lab, lab_close, lab_make
+from suite.lab.network import SETTING_WORD, Link, lab_wanted, link_of, setting_split
+from suite.lab.settings import setting_hold
+
+
+@dataclass(frozen=True)
+class Held:
+    """A lab as one run has it; `facts` is what its record says of it."""
+
+    lab: Lab
+    facts: dict[str, Any]
+
+
+class Labs:
+    """Labs by their links."""
+
+    def __init__(self) -> None:
+        self.made: dict[Link, Lab] = {}
+
+    def of(self, link: Link) -> Lab:
+        """The lab with these links."""
+        if link not in self.made:
+            self.made[link] = lab_make(link)
+        return self.made[link]
+
+    @contextlib.contextmanager
+    def hold(self, words: Mapping[str, str]) -> Iterator[Held | None]:
+        """The lab of a cell, with its sysctl set meanwhile; None where it needs none."""
+        if not lab_wanted(words):
+            yield None
+            return
+        lab, setting = self.of(link_of(words)), setting_split(words[SETTING_WORD])
+        if setting is None:
+            yield Held(lab, lab.facts)
+            return
+        name, value = setting
+        with setting_hold(lab.namespaces, name, value) as values:
+            yield Held(lab, lab.facts | {SETTING_WORD: {"name": name} | values})
+
+    def close(self) -> None:
+        """Ends all of them."""
+        for lab in self.made.values():
+            lab_close(lab)
+        self.made.clear()
+
+
+@contextlib.contextmanager
+def labs_open() -> Iterator[Labs]:
+    """Labs for as long as they are needed."""
+    labs = Labs()
+    try:
+        yield labs
+    finally:
+        labs.close()

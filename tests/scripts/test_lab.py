@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: MIT
+"""Labs on this machine: what they carry, what they refuse, and that nothing is left of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import Uncork, records_of
+from suite.lab.labs import labs_open
+from suite.lab.namespace import namespace_inside
+from suite.lab.network import link_of
+from suite.lab.probe import delay_refusal, link_refusal, namespaces_refusal, setting_refusal
+from suite.lab.settings import value_read
+
+SHORT = ("duration=20ms", "warmup=0s", "place=free")
+PLAIN = {"lab": "on", "link_rate": "none", "link_mtu": "1500", "link_delay": "0s",
+         "link_loss": "0%", "sysctl": "none"}
+GONE_S = 10.0  # the client and its server notice within 5 s that nobody is there
+
+pytestmark = pytest.mark.skipif(namespaces_refusal() is not None, reason=str(namespaces_refusal()))
+
+
+def namespaces_of(pid: int) -> set[str]:
+    """The namespaces that a process is in or holds by descriptors."""
+    found = set()
+    process = Path(f"/proc/{pid}")
+    for path in (*process.glob("task/*/ns/net"), *process.glob("fd/*")):
+        try:
+            target = os.readlink(path)
+        except OSError:  # it ended, or closed it, meanwhile
+            continue
+        if re.fullmatch(r"net:\[\d+\]", target):
+            found.add(target)
+    return found
+
+
+def namespaces_held() -> set[str]:
+    """The namespaces that any process is in or holds, and those that have a name."""
+    found = set(re.findall(r"net:\[\d+\]", Path("/proc/self/mountinfo").read_text()))
+    for process in Path("/proc").glob("[0-9]*"):
+        found |= namespaces_of(int(process.name))
+    return found
+
+
+def devices() -> list[str]:
+    """The names of this machine's network devices."""
+    return sorted(path.name for path in Path("/sys/class/net").iterdir())
+
+
+def until(what: Callable[[], object], within_s: float, why: str) -> None:
+    """Waits for something to be true."""
+    deadline = time.monotonic() + within_s
+    while not what():
+        assert time.monotonic() < deadline, why
+        time.sleep(0.02)
+
+
+@dataclass
+class Running:
+    """A runner in the middle of a run in a lab, and who is below it."""
+
+    process: subprocess.Popen[str]
+    client: int
+    server: int
+
+    @property
+    def lab(self) -> set[str]:
+        """The namespaces of its lab."""
+        return namespaces_of(self.process.pid) - namespaces_of(os.getpid())
+
+
+def children(pid: int) -> list[int]:
+    """Processes that a process has started."""
+    try:
+        return [int(child) for child in
+                Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def run_await(process: subprocess.Popen[str], but: int = 0) -> Running:
+    """Waits until a runner has a client, another than `but`, and the client a server, in a lab."""
+    own, deadline = namespaces_of(os.getpid()), time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        for client in children(process.pid):
+            for server in children(client):
+                places = [namespaces_of(pid) - own for pid in (client, server)]
+                if client != but and all(places) and places[0] != places[1]:
+                    return Running(process, client, server)
+        time.sleep(0.005)
+    process.kill()
+    raise AssertionError(f"no run in a lab: {process.communicate()}")
+
+
+@pytest.fixture
+def running(uncork: Uncork) -> Iterator[Callable[..., Running]]:
+    """Starts a runner and waits until its first run in a lab is under way."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*words: str) -> Running:
+        process = uncork.start("run", "lab=on", "warmup=0s", "place=free", *words)
+        started.append(process)
+        return run_await(process)
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def test_a_shaped_link_carries_its_rate_and_the_record_says_what_it_was(uncork: Uncork) -> None:
+    done = uncork.run("run", "workload=stream", "message=64K", "lab=on", "link_rate=100mbit",
+                      "rounds=1", "duration=200ms", "warmup=200ms", "place=free",
+                      "-o", str(uncork.results / "x"))
+    assert done.returncode == 0, done.stderr
+    record = records_of(uncork.results / "x")[-1]
+    assert record["status"] == "ok", record
+    (thread,) = record["server"]["threads"]
+    rate = 8 * (thread["bytes_received"] - thread["first_bytes"]) / thread["elapsed_ns"]
+    assert 0.05 < rate < 0.11  # Gbit/s; 0.0956 where nothing else runs
+    assert record["words"]["lab"] == "on" and record["words"]["link_rate"] == "100mbit"
+    assert record["peer"].startswith("198.18.2.3:")
+    lab = record["lab"]
+    found = [(host, *[device[key] for key in ("device", "address", "mtu_bytes")])
+             for host in "abc" for device in lab[host]]
+    assert found == [("a", "to-b", "198.18.1.1/24", 1500), ("b", "to-a", "198.18.1.2/24", 1500),
+                     ("b", "to-c", "198.18.2.2/24", 1500), ("c", "to-b", "198.18.2.3/24", 1500)]
+    queues = [device["queues"] for host in "abc" for device in lab[host]]
+    assert [[queue["kind"] for queue in ends] for ends in queues] == [["tbf"]] * 4
+    assert queues[0][0]["options"]["rate"] == 100_000_000 // 8
+
+
+def test_cells_in_a_lab_and_outside_stand_in_one_table(uncork: Uncork) -> None:
+    folder = str(uncork.results / "x")
+    done = uncork.run("run", "lab=off,on", "link_mtu=9000", "write=nodelay,cork", "message=15x2",
+                      "rounds=2", *SHORT, "-o", folder)
+    assert done.returncode == 0, done.stderr
+    assert "link_mtu=9000" in done.stdout and "warning" not in done.stderr
+    records = records_of(Path(folder))
+    assert {record["status"] for record in records} == {"ok"}
+    assert {("lab" in record) for record in records if record["words"]["lab"] == "on"} == {True}
+    assert {("lab" in record) for record in records if record["words"]["lab"] == "off"} == {False}
+    mss = {record["words"]["lab"]: record["client"]["threads"][0]["options"]["mss_bytes"]
+           for record in records}
+    assert 8000 < mss["on"] < 9000 < mss["off"]
+    shown = uncork.run("show", folder, "lab=on", "write=cork").stdout
+    assert "198.18.1.2/24, mtu 9000" in shown and "uncork lab up link_mtu=9000" in shown
+    host, = json.loads((Path(folder) / "hosts.json").read_text()).values()
+    assert host["device"]["name"] == "lo"
+
+
+def test_a_killed_runner_leaves_nothing_and_can_go_on(
+    uncork: Uncork, running: Callable[..., Running],
+) -> None:
+    folder = uncork.results / "x"
+    words = ("rounds=1", "duration=400ms", "-o", str(folder))
+    before = devices()
+    run = running(*words)
+    lab = run.lab
+    assert len(lab) == 3
+    assert namespaces_of(run.client) & lab and namespaces_of(run.server) & lab
+    run.process.kill()
+    run.process.communicate()
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in (run.client, run.server)),
+          GONE_S, f"{run.client} or {run.server} still runs")
+    until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
+    assert devices() == before
+    done = uncork.run("run", "lab=on", "warmup=0s", "place=free", *words)
+    assert done.returncode == 0, done.stderr
+    assert [record["status"] for record in records_of(folder)] == ["ok"] * 4
+
+
+def test_a_killed_end_is_one_failed_run_and_the_others_go_on(
+    uncork: Uncork, running: Callable[..., Running],
+) -> None:
+    folder, before = uncork.results / "x", devices()
+    run = running("rounds=1", "duration=2s", "-o", str(folder))
+    lab = run.lab
+    os.kill(run.client, signal.SIGKILL)
+    os.kill(run_await(run.process, but=run.client).server, signal.SIGKILL)
+    _, stderr = run.process.communicate(timeout=60)
+    assert run.process.returncode == 0, stderr
+    assert [record["status"] for record in records_of(folder)] == ["failed"] * 2 + ["ok"] * 2
+    until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
+    assert devices() == before
+
+
+def test_an_interrupted_runner_leaves_nothing(running: Callable[..., Running]) -> None:
+    run = running("rounds=1", "duration=60s")
+    lab = run.lab
+    run.process.send_signal(signal.SIGINT)
+    run.process.communicate(timeout=30)
+    assert run.process.returncode == 130
+    until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
+
+
+def test_a_setting_holds_inside_while_a_run_lasts_and_is_put_back() -> None:
+    name, outside = "net.ipv4.tcp_sack", value_read("net.ipv4.tcp_sack")
+
+    def inside() -> set[str]:
+        values = set()
+        for descriptor in lab.namespaces.values():
+            with namespace_inside(descriptor):
+                values.add(value_read(name))
+        return values
+
+    with labs_open() as labs:
+        with labs.hold(PLAIN) as held:
+            assert held is not None and "sysctl" not in held.facts
+            lab = held.lab
+        was = inside()
+        other = "0" if was == {"1"} else "1"
+        with labs.hold(PLAIN | {"sysctl": f"{name}:{other}"}) as held:
+            assert held is not None and held.lab is lab  # the same links, the same lab
+            assert inside() == {other} and value_read(name) == outside
+            assert held.facts["sysctl"] == {"name": name, "a": other, "b": other, "c": other}
+        assert inside() == was
+        with labs.hold({"lab": "off"}) as held:
+            assert held is None
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("net.ipv4.nonexistent:1", "cannot be read"), ("net.ipv4.tcp_sack:many", "does not take many"),
+    ("net.core.netdev_max_backlog:1000", "net.core.netdev_max_backlog"),
+])
+def test_a_setting_that_no_namespace_has_is_unsupported(text: str, why: str) -> None:
+    assert why in str(setting_refusal(text))
+
+
+def test_a_delay_is_there_or_refused_with_the_reason(uncork: Uncork) -> None:
+    words = ("run", "lab=on", "link_delay=2ms", "rounds=1", "duration=100ms", "warmup=0s",
+             "place=free", "-o", str(uncork.results / "x"))
+    done = uncork.run(*words)
+    assert done.returncode == 0, done.stderr
+    record = records_of(uncork.results / "x")[-1]
+    if delay_refusal() is None:
+        assert record["client"]["threads"][0]["latency"]["minimum"] > 7_900_000
+    else:
+        assert record["status"] == "unsupported" and "needs netem" in record["reason"]
+
+
+def test_without_the_right_to_make_namespaces_it_says_so(uncork: Uncork) -> None:
+    weak = ["setpriv", "--bounding-set=-sys_admin"]
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*weak, *uncork.command(*arguments)], env=uncork.environment,
+                              capture_output=True, text=True, timeout=60)
+    refused = run("lab", "up")
+    reason = "a lab needs root: unshare(2): Operation not permitted"
+    assert (refused.returncode, refused.stderr) == (1, f"uncork: {reason}\n")
+    planned = run("run", "-n", "lab=on,off", "write=cork")
+    assert planned.returncode == 0, planned.stderr
+    (line,) = [line for line in planned.stdout.splitlines() if line.startswith("# unsupported")]
+    assert reason in line and "lab=on" in line
+
+
+@pytest.mark.parametrize(("words", "status", "says"), [
+    (["lab"], 2, "up|down|status|run"), (["lab", "frob"], 2, "frob"),
+    (["lab", "up", "link_rtae=1gbit"], 2, "did you mean link_rate?"),
+    (["lab", "up", "write=cork"], 2, "no word of a lab"),
+    (["lab", "up", "link_rate=7"], 2, "link_rate=7 is no rate"),
+    (["lab", "up", "link_mtu=100"], 2, "576 to 65535"),
+    (["lab", "up", "sysctl=net.ipv4.nonexistent:1"], 1, "net.ipv4.nonexistent"),
+    (["lab", "run"], 2, "nothing to run"), (["lab", "run", "--on", "d", "true"], 2, "'d'"),
+    (["run", "link_rate=1gbit", "write=cork"], 2, "no cell uses link_rate"),
+    (["run", "lab=on", "transport=unix"], 2, "no cell uses lab"),
+])
+def test_what_is_typed_wrong_is_answered_in_one_line(
+    uncork: Uncork, words: list[str], status: int, says: str,
+) -> None:
+    assert says in uncork.refused(*words, status=status)
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """`uncork` where the names of namespaces are this test's own: nobody else sees or has them."""
+
+    uncork: Uncork
+    pid: int
+
+    def run(self, *command: str, status: int = 0) -> str:
+        """Runs a command to its end; gives what it printed."""
+        done = subprocess.run(["nsenter", "-t", str(self.pid), "--mount", "--", *command],
+                              env=self.uncork.environment, capture_output=True, text=True,
+                              timeout=60)
+        assert done.returncode == status, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stdout + done.stderr
+
+    def lab(self, *arguments: str, status: int = 0) -> str:
+        """Runs `uncork lab`."""
+        return self.run(*self.uncork.command("lab", *arguments), status=status)
+
+
+@pytest.fixture
+def elsewhere(uncork: Uncork) -> Iterator[Elsewhere]:
+    """A mount namespace with a /run of its own; what has a name in it goes with it."""
+    script = "mount -t tmpfs none /run && echo ready && exec cat"
+    with subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout and holder.stdout.readline() == "ready\n"
+        yield Elsewhere(uncork, holder.pid)
+        holder.kill()
+
+
+def test_a_lab_stands_from_up_to_down(elsewhere: Elsewhere) -> None:
+    assert elsewhere.lab("status") == elsewhere.lab("down") == "no lab stands\n"
+    assert "uncork lab up makes one" in elsewhere.lab("run", "true", status=1)
+    up = elsewhere.lab("up", "link_rate=10mbit", "link_mtu=9000", "sysctl=net.ipv4.tcp_sack:0")
+    assert up == elsewhere.lab("status")
+    assert up.startswith("lab: link_rate=10mbit link_mtu=9000 ")
+    assert "c to-b   198.18.2.3/24, mtu 9000, tbf 10.0 Mbit/s" in up
+    assert "net.ipv4.tcp_sack is 0 in a, 0 in b, 0 in c" in up
+    assert "a lab stands already (link_rate=10mbit " in elsewhere.lab("up", status=1)
+    assert "198.18.1.1" in elsewhere.lab("run", "ip", "-br", "address")
+    assert "198.18.2.3" in elsewhere.lab("run", "--on", "c", "ip", "-br", "address")
+    elsewhere.lab("run", "sh", "-c", "exit 7", status=7)
+    assert "no-such-program" in elsewhere.lab("run", "no-such-program", "--flag", status=1)
+    assert elsewhere.lab("down") == ""
+    assert elsewhere.run("ip", "netns") == "" and elsewhere.lab("status") == "no lab stands\n"
+
+
+def test_what_up_did_not_make_is_not_touched(elsewhere: Elsewhere) -> None:
+    elsewhere.run("ip", "netns", "add", "uncork-b")
+    for part in ("up", "down", "status"):
+        assert "uncork-b is no namespace of a lab" in elsewhere.lab(part, status=1)
+    assert elsewhere.run("ip", "netns").split() == ["uncork-b"]
+    elsewhere.run("ip", "netns", "delete", "uncork-b")
+    elsewhere.run("touch", "/run/netns/uncork-c")
+    assert "uncork-c is no namespace of a lab" in elsewhere.lab("down", status=1)
+    elsewhere.run("test", "-e", "/run/netns/uncork-c")
+
+
+def test_what_is_left_of_a_lab_can_be_taken_down(elsewhere: Elsewhere) -> None:
+    elsewhere.lab("up")
+    elsewhere.run("ip", "netns", "delete", "uncork-b")
+    assert "b is missing" in elsewhere.lab("status")
+    assert "a lab stands already" in elsewhere.lab("up", status=1)
+    elsewhere.lab("down")
+    assert elsewhere.run("ip", "netns") == ""
+
+
+def test_the_commands_of_n_run_a_cell_by_hand(elsewhere: Elsewhere) -> None:
+    planned = elsewhere.run(*elsewhere.uncork.command(
+        "run", "-n", "lab=on", "link_rate=1gbit", "write=cork", "message=15x2", *SHORT))
+    commands = [shlex.split(line, comments=True) for line in planned.splitlines()]
+    up, run, down = [command[1:] for command in commands if command]
+    assert elsewhere.run(*elsewhere.uncork.command(*up)).startswith("lab: link_rate=1gbit ")
+    answer = elsewhere.run(*elsewhere.uncork.command(*run))
+    assert "by cork" in answer and "lab=on link_rate=1gbit" in answer and "warning" not in answer
+    elsewhere.run(*elsewhere.uncork.command(*down))
+
+
+@pytest.mark.parametrize("rate", ["1mbit", "10gbit", "400gbit"])
+def test_a_link_of_any_rate_can_be_made(rate: str) -> None:
+    assert link_refusal(link_of(PLAIN | {"link_rate": rate, "link_mtu": "65535"})) is None
