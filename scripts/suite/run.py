@@ -120,13 +120,14 @@ def cell_run(
 
 def surrounded_run(client: Client, cell: Cell, labs: Labs) -> dict[str, Any]:
     """cell_run() in the lab that the cell asks for; its record says what lab that was."""
-    try:
-        with labs.hold(cell.words) as held:
-            if held is None:
-                return cell_run(client, cell)
-            return cell_run(client, cell, lab=held.lab) | {"lab": held.facts}
-    except Failure as error:
-        return {"status": "failed", "reason": f"lab: {error}"}
+    with contextlib.ExitStack() as holding:
+        try:
+            held = holding.enter_context(labs.hold(cell.words))
+        except Failure as error:
+            return {"status": "failed", "reason": f"lab: {error}"}
+        if held is None:
+            return cell_run(client, cell)
+        return cell_run(client, cell, lab=held.lab) | {"lab": held.facts}
 
 
 def matrix_run(client: Client, journal: Journal, runs: Sequence[Run], watch: Watch) -> None:

@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 from conftest import Uncork, records_of
 from suite.client import Client
+from suite.errors import Failure
+from suite.lab.lab import Lab
+from suite.lab.labs import labs_open
+from suite.lab.network import Link
 from suite.plan import Cell, Plan, plan_make
-from suite.run import cell_run, run_limit
+from suite.run import cell_run, run_limit, surrounded_run
 from suite.scenario import Scenario
 
 Misbehave = Callable[[str], Uncork]
@@ -30,6 +34,27 @@ def record_of(uncork: Uncork, limit_s: float = 30) -> dict[str, Any]:
     """The record of one run with a client that misbehaves."""
     client = Client(uncork.bin, None)
     return cell_run(client, plan_short(client, "place=free").cells[0], limit_s)
+
+
+def test_a_lab_that_cannot_be_made_is_a_failed_run(
+    binaries: Client, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(link: Link) -> Lab:
+        raise Failure(f"no lab with {link.rate}")
+
+    monkeypatch.setattr("suite.lab.labs.lab_make", refuse)
+    cell = plan_short(binaries, "place=free", "lab=on", "link_rate=1gbit").cells[0]
+    with labs_open() as labs:
+        assert surrounded_run(binaries, cell, labs) == {
+            "status": "failed", "reason": "lab: no lab with 1gbit"}
+
+
+def test_a_client_that_does_not_start_ends_the_matrix(
+    binaries: Client, tmp_path: Path,
+) -> None:
+    cell = plan_short(binaries, "place=free").cells[0]
+    with labs_open() as labs, pytest.raises(Failure, match="does not start"):
+        surrounded_run(Client(tmp_path, None), cell, labs)
 
 
 def process_gone(marker: Path) -> bool:
