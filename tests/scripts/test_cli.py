@@ -71,7 +71,7 @@ def test_missing_binaries_are_a_failure_in_one_line(uncork: Uncork, tmp_path: Pa
 def test_help_says_what_there_is(uncork: Uncork) -> None:
     done = uncork.run("--help")
     assert done.returncode == 0
-    for name in ("run", "list", "table", "show", "check", "plot", "export"):
+    for name in ("run", "list", "table", "show", "check", "plot", "export", "lab"):
         assert f"  {name}" in done.stdout
 
 
@@ -109,8 +109,10 @@ def test_flags_and_words_may_stand_in_any_order(uncork: Uncork) -> None:
 
 def test_list_shows_scenarios_words_and_strategies(uncork: Uncork) -> None:
     text = uncork.run("list").stdout
-    for name in ("quick", "nodelay", "sizes", "message=64", "rounds=10", "writev", "unix"):
-        assert name in text
+    unwrapped = " ".join(text.split())
+    for name in ("quick", "nodelay", "sizes", "message=64", "rounds=10", "writev", "unix",
+                 "1mbit to 400gbit", "0% to 50%", "0s to 10s"):
+        assert name in unwrapped
     assert max(map(len, text.splitlines())) <= 100
 
 

@@ -13,13 +13,18 @@ from typing import Any
 from suite.client import (
     ROOT, Vocabulary, client_list, client_open, scenario_names,
 )
+from suite.lab.network import RATE_UNITS
 from suite.scenario import Scenario, scenario_load
 from suite.units import size_text
 
 HELP = "scenarios, words with their defaults, strategies, and what this machine supports"
 WIDTH_MAX = 100
 BOUND_MAX = 2**40  # what is larger than this only keeps a number from overflowing
-DURATIONS = (("s", 10**9), ("ms", 10**6), ("us", 1000), ("ns", 1))
+SPELLED = {  # units whose numbers carry a unit of their own when they are typed, largest first
+    "duration": {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1},
+    "rate": RATE_UNITS,
+    "percent": {"%": 10**4},
+}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,12 +53,13 @@ def rows_text(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
 
 
 def bound_text(number: int, unit: str) -> str:
-    """A bound as it would be typed: sizes in K, M, G, durations (ns) in the largest whole unit."""
+    """A bound as it would be typed: sizes in K, M, G, durations and the like in the largest whole
+    unit."""
     if unit == "bytes":
         return size_text(number)
-    if unit == "duration":
-        return next((f"{number // factor}{name}" for name, factor in DURATIONS
-                     if number % factor == 0))
+    if unit in SPELLED:
+        return next(f"{number // factor}{name}" for name, factor in SPELLED[unit].items()
+                    if number % factor == 0)
     return str(number)
 
 
@@ -63,9 +69,9 @@ def bounds_text(word: Mapping[str, Any]) -> str:
         return ""
     unit = str(word.get("unit", ""))
     low, high = (bound_text(word[key], unit) for key in ("minimum", "maximum"))
-    if word["maximum"] > BOUND_MAX and unit != "duration":
+    if word["maximum"] > BOUND_MAX and unit not in SPELLED:
         return f"from {low}"
-    return f"{low} to {high} {'' if unit in ('duration', word['key']) else unit}".strip()
+    return f"{low} to {high} {'' if unit in (*SPELLED, word['key']) else unit}".strip()
 
 
 def word_row(word: Mapping[str, Any]) -> tuple[str, str]:
