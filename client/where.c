@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void where_here(struct where *where)
 {
@@ -48,6 +49,14 @@ int where_leave(const struct where *where, int before, struct problem *problem)
     return 0;
 }
 
+static bool is_own(const char *netns)
+{
+    struct stat own, other;
+
+    return stat("/proc/self/ns/net", &own) == 0 && stat(netns, &other) == 0 && own.st_dev == other.st_dev &&
+           own.st_ino == other.st_ino;
+}
+
 int where_check(const struct where *where, const struct plan *plan, struct problem *problem)
 {
     if (plan_has_lab(plan) && !where->netns)
@@ -55,5 +64,9 @@ int where_check(const struct where *where, const struct plan *plan, struct probl
                                       "one, by hand see scripts/uncork lab --help");
     if (!plan_has_lab(plan) && where->netns)
         return problem_usage(problem, "--server-in is for a run in a lab: add lab=on");
+    if (where->netns && is_own(where->netns))
+        return problem_usage(problem,
+                             "--server-in %s is the network namespace of this process: no lab lies between",
+                             where->netns);
     return 0;
 }

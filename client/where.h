@@ -24,8 +24,8 @@ int where_enter(const struct where *where, struct problem *problem);
 /* And back. 0, or -1 with a failure. */
 int where_leave(const struct where *where, int before, struct problem *problem);
 
-/* Refuses a plan that is not for this place: one with lab=on here, or one without it in a lab. 0, or -1 with
- * a usage problem. */
+/* Refuses a plan that is not for this place: one with lab=on here, one without it in a lab, or in a lab that
+ * is none. 0, or -1 with a usage problem. */
 int where_check(const struct where *where, const struct plan *plan, struct problem *problem);
 
 #endif

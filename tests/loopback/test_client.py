@@ -62,6 +62,7 @@ QUICK = ["messages=200", "warmup=0s", "place=free"]
         ["--server-in", "127.0.0.1", "lab=on"],
         ["--server-in", "unix:/tmp@/proc/self/ns/net", "lab=on"],
         ["--server-in", "127.0.0.1@/proc/self/ns/net"],
+        ["--server-in", "0.0.0.0@/proc/self/ns/net", "lab=on"],
         ["--server-in", "127.0.0.1@/proc/self/ns/net", "--list"],
         ["--expand", "message=64..1M:1"],
         ["--expand", "message=1M..64"],
