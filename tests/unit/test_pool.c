@@ -18,16 +18,14 @@ static int close_pool(void **state)
     return 0;
 }
 
-static void a_buffer_that_is_not_taken_comes_again(void **state)
+TEST(a_buffer_that_is_not_taken_comes_again)
 {
-    (void)state;
     assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, 0));
     assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, 0));
 }
 
-static void when_all_are_taken_none_comes(void **state)
+TEST(when_all_are_taken_none_comes)
 {
-    (void)state;
     for (uint32_t i = 0; i < 3; i++) {
         assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, i));
         pool_take(&pool);
@@ -35,9 +33,8 @@ static void when_all_are_taken_none_comes(void **state)
     assert_null(pool_next(&pool));
 }
 
-static void a_buffer_is_given_back_by_any_of_its_bytes(void **state)
+TEST(a_buffer_is_given_back_by_any_of_its_bytes)
 {
-    (void)state;
     for (uint32_t i = 0; i < 3; i++)
         pool_take(&pool);
     pool_give(&pool, pool_buffer(&pool, 1) + 99);
@@ -52,9 +49,8 @@ static void note(void *owner, uint32_t number)
     told = number;
 }
 
-static void who_has_the_buffers_is_told_what_comes_back(void **state)
+TEST(who_has_the_buffers_is_told_what_comes_back)
 {
-    (void)state;
     for (uint32_t i = 0; i < 3; i++)
         pool_take(&pool);
     pool.on_give = note;

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* What engine, strategies and readings rely on of an io_uring, on a socket pair of this kernel. */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "ring/check.h"
+#include "ring/intake.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+static struct ring *ring;
+static struct call_counts counts;
+static struct ring_seat from, to;
+static struct pool pool;
+static struct ring_intake intake;
+static int fds[2];
+
+static void set_buffers(int fd)
+{
+    int size = 4096;
+
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+}
+
+static int open_ring(void **state)
+{
+    (void)state;
+    counts = (struct call_counts){0};
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
+        return -1;
+    set_buffers(fds[0]);
+    if (ring_open(&ring, &ring_setup_recommended, &counts) < 0)
+        return -1;
+    from = (struct ring_seat){.ring = ring, .number = 7, .file = fds[0]};
+    to = (struct ring_seat){.ring = ring, .number = 8, .file = fds[1], .intake = &intake};
+    return 0;
+}
+
+static int close_ring(void **state)
+{
+    (void)state;
+    ring_close(ring);
+    intake_close(&intake);
+    pool_close(&pool);
+    ring_buffers_close(&from.outgoing);
+    close(fds[0]);
+    close(fds[1]);
+    return 0;
+}
+
+/* The next completion, which must come. */
+static struct ring_event await(void)
+{
+    uint64_t until_ns = clock_now_ns() + 10 * NS_PER_S;
+    struct ring_event event;
+
+    while (!ring_next(ring, &event)) {
+        assert_true(clock_now_ns() < until_ns);
+        assert_int_equal(ring_enter(ring, true, until_ns), 0);
+    }
+    return event;
+}
+
+/* Submits, and looks whether something completes. */
+static bool completes(struct ring_event *event)
+{
+    assert_int_equal(ring_poll(ring), 0);
+    return ring_next(ring, event);
+}
+
+static void open_intake(size_t size, uint32_t count)
+{
+    assert_int_equal(pool_open(&pool, size, count), 0);
+    assert_int_equal(intake_open(&intake, ring, &pool), 0);
+}
+
+/* Reads all that comes, by calls, in a thread. */
+struct reader {
+    pthread_t thread;
+    uint8_t *bytes;
+    size_t size, limit;
+};
+
+static void *read_all(void *argument)
+{
+    struct reader *reader = argument;
+    ssize_t size;
+
+    while (reader->size < reader->limit &&
+           (size = read(fds[1], reader->bytes + reader->size, reader->limit - reader->size)) > 0)
+        reader->size += (size_t)size;
+    return NULL;
+}
+
+static void begin_reader(struct reader *reader, size_t limit)
+{
+    *reader = (struct reader){.bytes = malloc(limit), .limit = limit};
+    assert_non_null(reader->bytes);
+    assert_int_equal(pthread_create(&reader->thread, NULL, read_all, reader), 0);
+}
+
+/* ---- its life ---- */
+
+TEST(every_setup_can_be_switched_off)
+{
+    struct ring_setup setups[] = {{0},
+                                  {.single_issuer = true},
+                                  {.single_issuer = true, .defer_taskrun = true},
+                                  {.registered_ring = true}};
+    struct problem problem = {0};
+
+    for (size_t i = 0; i < COUNT_OF(setups); i++)
+        if (ring_check(&setups[i], &problem) < 0)
+            fail_msg("%s", problem.text);
+}
+
+TEST(a_wait_ends_when_it_is_due)
+{
+    uint64_t due_ns = clock_now_ns() + 3 * NS_PER_MS;
+    struct ring_event event;
+
+    assert_int_equal(ring_enter(ring, true, due_ns), 0);
+    assert_false(ring_next(ring, &event));
+    assert_true(clock_now_ns() >= due_ns);
+}
+
+static void *wake_soon(void *argument)
+{
+    (void)argument;
+    usleep(2000);
+    ring_wake(ring);
+    return NULL;
+}
+
+TEST(another_thread_wakes_it_again_and_again)
+{
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, wake_soon, NULL), 0);
+        assert_int_equal(await().kind, RING_WAKE);
+        pthread_join(thread, NULL);
+    }
+}
+
+TEST(an_event_says_whose_it_is)
+{
+    struct ring_event event;
+
+    assert_int_equal(ring_send(&from, "x", 1, 0, 0, RING_TOKEN_MAX), 0);
+    event = await();
+    assert_int_equal(event.kind, RING_SEND);
+    assert_int_equal(event.number, 7);
+    assert_int_equal(event.completion.token, RING_TOKEN_MAX);
+    assert_int_equal(event.completion.result, 1);
+}
+
+TEST(enters_are_counted_by_what_they_submit)
+{
+    assert_int_equal(ring_send(&from, "x", 1, 0, 0, 0), 0);
+    assert_int_equal(ring_enter(ring, true, UINT64_MAX), 0);
+    assert_int_equal(counts.made[CALL_ENTER_SENDING], 1);
+    assert_int_equal(ring_enter(ring, true, UINT64_MAX), 0); /* something is there: it is not entered */
+    assert_int_equal(counts.made[CALL_ENTER_WAITING], 0);
+    await();
+    assert_int_equal(ring_enter(ring, true, clock_now_ns()), 0);
+    assert_int_equal(counts.made[CALL_ENTER_WAITING], 1);
+    assert_int_equal(counts.requests, 2); /* the alarm is one */
+    assert_int_equal(counts.completions, 1);
+}
+
+/* ---- sending ---- */
+
+#define LINKS 4u
+#define LINK_BYTES 100000u
+
+/* Without MSG_WAITALL one that is cut short lets the next overtake what is left of it. */
+TEST(linked_sends_that_wait_for_all_arrive_whole_and_in_order)
+{
+    static uint8_t bytes[LINKS][LINK_BYTES];
+    struct reader reader;
+
+    begin_reader(&reader, sizeof bytes);
+    assert_int_equal(ring_reserve(ring, LINKS), 0);
+    for (uint32_t i = 0; i < LINKS; i++) {
+        memset(bytes[i], (int)('a' + i), LINK_BYTES);
+        assert_int_equal(ring_send(&from, bytes[i], LINK_BYTES, MSG_WAITALL,
+                                   i + 1 < LINKS ? RING_LINK | RING_SILENT : 0, i),
+                         0);
+    }
+    assert_int_equal(await().completion.token, LINKS - 1);
+    pthread_join(reader.thread, NULL);
+    assert_int_equal(reader.size, sizeof bytes);
+    assert_memory_equal(reader.bytes, bytes, sizeof bytes);
+    free(reader.bytes);
+}
+
+TEST(a_silent_send_says_nothing_when_it_is_done)
+{
+    struct ring_event event;
+
+    assert_int_equal(ring_send(&from, "abc", 3, MSG_WAITALL, RING_SILENT, 0), 0);
+    assert_false(completes(&event));
+    assert_int_equal(read(fds[1], (char[4]){0}, 4), 3);
+}
+
+TEST(a_silent_send_says_so_when_it_fails)
+{
+    struct ring_event event;
+
+    shutdown(fds[0], SHUT_WR);
+    assert_int_equal(ring_send(&from, "abc", 3, MSG_WAITALL, RING_SILENT, 0), 0);
+    assert_true(completes(&event));
+    assert_int_equal(event.completion.result, -EPIPE);
+}
+
+static void provide(uint32_t count, const char *texts[])
+{
+    for (uint32_t i = 0; i < count; i++)
+        ring_buffers_add(&from.outgoing, texts[i], (uint32_t)strlen(texts[i]), (uint16_t)i);
+    ring_buffers_publish(&from.outgoing);
+}
+
+TEST(a_bundle_takes_all_buffers_in_order)
+{
+    char came[16] = {0};
+
+    assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
+    provide(3, (const char *[]){"ab", "c", "def"});
+    assert_int_equal(ring_send_buffers(&from, true, MSG_WAITALL, 0, 0), 0);
+    assert_int_equal(await().completion.result, 6);
+    assert_int_equal(read(fds[1], came, sizeof came), 6);
+    assert_string_equal(came, "abcdef");
+}
+
+TEST(without_a_bundle_each_send_takes_one_buffer)
+{
+    assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
+    provide(2, (const char *[]){"ab", "c"});
+    assert_int_equal(ring_send_buffers(&from, false, MSG_WAITALL, 0, 0), 0);
+    assert_int_equal(await().completion.result, 2);
+    assert_int_equal(ring_send_buffers(&from, false, MSG_WAITALL, 0, 0), 0);
+    assert_int_equal(await().completion.result, 1);
+}
+
+TEST(a_ring_of_buffers_that_was_emptied_has_none_left)
+{
+    assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
+    provide(2, (const char *[]){"ab", "c"});
+    assert_int_equal(ring_buffers_empty(ring, &from.outgoing), 0);
+    assert_int_equal(ring_send_buffers(&from, true, MSG_WAITALL, 0, 0), 0);
+    assert_int_equal(await().completion.result, -ENOBUFS);
+    provide(1, (const char *[]){"d"});
+    assert_int_equal(ring_send_buffers(&from, true, MSG_WAITALL, 0, 0), 0);
+    assert_int_equal(await().completion.result, 1);
+}
+
+/* ---- receiving ---- */
+
+/* Sends `total` bytes in pieces of random size, gives buffers back after random delays, and compares. */
+static void receive_all(bool bundle, size_t total)
+{
+    struct dice dice = {.state = 11};
+    size_t sent = 0, received = 0;
+    const uint8_t *kept[8];
+    size_t kept_count = 0;
+    bool receiving = false;
+
+    open_intake(16, 8);
+    while (received < total) {
+        uint8_t piece[100];
+        size_t size = 1 + dice_roll(&dice, sizeof piece);
+        struct ring_event event;
+        ssize_t written;
+
+        size = size < total - sent ? size : total - sent;
+        for (size_t i = 0; i < size; i++)
+            piece[i] = (uint8_t)((sent + i) * 131 >> 3);
+        if (size && (written = send(fds[0], piece, size, MSG_DONTWAIT)) > 0)
+            sent += (size_t)written;
+        if (!receiving && intake_has_buffers(&intake)) {
+            assert_int_equal(ring_receive(&to, INTAKE_GROUP, bundle), 0);
+            receiving = true;
+        }
+        while (completes(&event)) {
+            uint16_t number = event.completion.buffer;
+            size_t left = event.completion.result > 0 ? (size_t)event.completion.result : 0;
+
+            assert_true(event.completion.result > 0 || event.completion.result == -ENOBUFS);
+            receiving = event.completion.more;
+            while (left) {
+                const uint8_t *data;
+                size_t part = intake_take(&intake, &number, left, &data);
+
+                for (size_t i = 0; i < part; i++)
+                    assert_int_equal(data[i], (uint8_t)((received + i) * 131 >> 3));
+                received += part;
+                left -= part;
+                kept[kept_count++] = data;
+            }
+        }
+        while (kept_count && dice_roll(&dice, 3)) { /* in any order */
+            size_t which = dice_roll(&dice, kept_count);
+
+            pool_give(&pool, kept[which]);
+            kept[which] = kept[--kept_count];
+        }
+    }
+}
+
+TEST(what_is_received_again_and_again_is_whole_while_buffers_come_back_in_any_order)
+{
+    receive_all(false, 20000);
+}
+
+TEST(what_is_received_in_bundles_is_whole_while_buffers_come_back_in_any_order)
+{
+    receive_all(true, 20000);
+}
+
+TEST(the_end_of_a_peer_is_a_completion_of_nothing)
+{
+    struct ring_event event;
+
+    open_intake(16, 2);
+    assert_int_equal(ring_receive(&to, INTAKE_GROUP, false), 0);
+    shutdown(fds[0], SHUT_WR);
+    event = await();
+    assert_int_equal(event.completion.result, 0);
+    assert_false(event.completion.more);
+}
+
+TEST(a_receive_that_is_cancelled_ends)
+{
+    struct ring_event event;
+
+    open_intake(16, 2);
+    assert_int_equal(ring_receive(&to, INTAKE_GROUP, false), 0);
+    assert_false(completes(&event));
+    assert_int_equal(ring_cancel(&to, RING_RECEIVE), 0);
+    do
+        event = await();
+    while (event.kind != RING_RECEIVE);
+    assert_int_equal(event.completion.result, -ECANCELED);
+    assert_false(event.completion.more);
+}
+
+#define WITH_RING(test) cmocka_unit_test_setup_teardown(test, open_ring, close_ring)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_setup_can_be_switched_off),
+        WITH_RING(a_wait_ends_when_it_is_due),
+        WITH_RING(another_thread_wakes_it_again_and_again),
+        WITH_RING(an_event_says_whose_it_is),
+        WITH_RING(enters_are_counted_by_what_they_submit),
+        WITH_RING(linked_sends_that_wait_for_all_arrive_whole_and_in_order),
+        WITH_RING(a_silent_send_says_nothing_when_it_is_done),
+        WITH_RING(a_silent_send_says_so_when_it_fails),
+        WITH_RING(a_bundle_takes_all_buffers_in_order),
+        WITH_RING(without_a_bundle_each_send_takes_one_buffer),
+        WITH_RING(a_ring_of_buffers_that_was_emptied_has_none_left),
+        WITH_RING(what_is_received_again_and_again_is_whole_while_buffers_come_back_in_any_order),
+        WITH_RING(what_is_received_in_bundles_is_whole_while_buffers_come_back_in_any_order),
+        WITH_RING(the_end_of_a_peer_is_a_completion_of_nothing),
+        WITH_RING(a_receive_that_is_cancelled_ends),
+    };
+    struct problem problem = {0};
+
+    if (ring_check(&ring_setup_recommended, &problem) < 0) {
+        printf("skipped: %s\n", problem.text);
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
