@@ -26,23 +26,25 @@ def client_start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     )
 
 
-def client_run(*arguments: str, stdin: str = "", within_s: float = 120) -> subprocess.CompletedProcess[str]:
+def client_run(
+    *arguments: str, stdin: str = "", within_s: float = 120, **options: Any
+) -> subprocess.CompletedProcess[str]:
     """The client from beginning to end."""
     return subprocess.run(
-        [str(CLIENT), *arguments], input=stdin, capture_output=True, text=True, timeout=within_s
+        [str(CLIENT), *arguments], input=stdin, capture_output=True, text=True, timeout=within_s, **options
     )
 
 
-def client_json(*arguments: str, stdin: str = "", within_s: float = 300) -> list[dict[str, Any]]:
+def client_json(*arguments: str, stdin: str = "", within_s: float = 300, **options: Any) -> list[dict[str, Any]]:
     """The lines that the client printed, parsed; it must end well."""
-    done = client_run(*arguments, stdin=stdin, within_s=within_s)
+    done = client_run(*arguments, stdin=stdin, within_s=within_s, **options)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def batch_run(lines: list[str], within_s: float = 300) -> list[dict[str, Any]]:
+def batch_run(lines: list[str], within_s: float = 300, **options: Any) -> list[dict[str, Any]]:
     """A record for each line; the batch must come to its end."""
-    *records, end = client_json("--batch", "-", stdin="\n".join(lines) + "\n", within_s=within_s)
+    *records, end = client_json("--batch", "-", stdin="\n".join(lines) + "\n", within_s=within_s, **options)
     assert end == {"end": len(lines)}
     assert len(records) == len(lines)
     return records

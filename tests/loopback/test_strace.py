@@ -10,9 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from programs import CLIENT, server_started, strace_trouble
+from programs import CLIENT, client_json, server_started, strace_trouble
 
-CALLS = ("sendto", "sendmsg", "setsockopt", "recvfrom")
+CALLS = ("sendto", "sendmsg", "setsockopt", "recvfrom", "io_uring_enter")
 PER_MESSAGE = {"nagle": 15, "nodelay": 15, "cork": 17, "more": 15, "writev": 1, "coalesce": 1}
 FEW, MANY = 20, 60
 
@@ -48,6 +48,25 @@ def test_calls_of_a_message_are_those_that_strace_counts(write: str, tmp_path: P
     ours = {name: thread["calls"].get(name, 0) * (MANY - FEW) / MANY for name in CALLS}
     assert seen == ours
     assert thread["write_calls"] == MANY * PER_MESSAGE[write]
+
+
+BY_RING = {"uring-send": 1, "uring-sendmsg": 1, "uring-ring": 15, "uring-bundle": 1, "uring-zc": None}
+
+
+@pytest.mark.parametrize("write", BY_RING)
+def test_enters_of_a_message_are_those_that_strace_counts(write: str, tmp_path: Path) -> None:
+    words = ["message=15x2", "reply=2", f"write={write}", "client.read=uring-multishot", "warmup=0s", "place=free"]
+    with server_started() as server:
+        (check,) = client_json("--check", "-", stdin=" ".join(words) + "\n")[:-1]
+        if "unsupported" in check:
+            pytest.skip(check["unsupported"])
+        few, _ = counted(server.address, words, FEW, tmp_path / "few")
+        many, record = counted(server.address, words, MANY, tmp_path / "many")
+    (thread,) = record["client"]["threads"]
+    assert thread["calls"] == {"io_uring_enter": thread["enters"]}
+    if BY_RING[write]:  # when lent memory comes back is the kernel's
+        assert many["io_uring_enter"] - few["io_uring_enter"] == (MANY - FEW) * BY_RING[write]
+        assert thread["enters"] == MANY * BY_RING[write]
 
 
 def test_a_message_by_uv_is_one_writev_that_nobody_counts(tmp_path: Path) -> None:

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""The engine with an io_uring: what it counts, what it is set up with, and a system that has none."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+
+import pytest
+from programs import batch_run, client_json, client_run
+
+MESSAGES = 200
+ALONE = "warmup=0s place=free verify=on reply=2"
+LONE = f"{ALONE} message=15x2"
+
+
+def trouble() -> str | None:
+    (check,) = client_json("--check", "-", stdin="write=uring-bundle read=uring-multishot\n")[:-1]
+    return check.get("unsupported")
+
+
+TROUBLE = trouble()
+needs_ring = pytest.mark.skipif(TROUBLE is not None, reason=str(TROUBLE))
+
+
+def figures(record: dict, end: str) -> tuple[int, int, int]:
+    (thread,) = record[end]["threads"]
+    return thread["enters"], thread["requests"], thread["completions"]
+
+
+@needs_ring
+@pytest.mark.parametrize("write", ["uring-sendmsg", "uring-bundle"])
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_a_request_is_one_enter_one_request_and_one_completion_on_each_side(transport: str, write: str) -> None:
+    (record,) = batch_run([f"{LONE} transport={transport} write={write} reply_write={write} read=uring-multishot "
+                           f"messages={MESSAGES}"])
+    begun = 1  # the receive that goes on
+    assert figures(record, "client") == (MESSAGES, MESSAGES + begun, MESSAGES)
+    end = 1  # the half-close is waited for, and completes
+    assert figures(record, "server") == (MESSAGES + end, MESSAGES + begun, MESSAGES + end)
+
+
+@needs_ring
+def test_fifteen_linked_sends_are_fifteen_requests_and_one_enter() -> None:
+    warm = LONE.replace("warmup=0s", "warmup=20ms")  # or the first ones wait together for a window of congestion
+    (record,) = batch_run([f"{warm} write=uring-send client.read=uring-multishot messages={MESSAGES}"])
+    assert figures(record, "client") == (MESSAGES, 15 * MESSAGES, MESSAGES)
+    (thread,) = record["client"]["threads"]
+    assert thread["tcp_info"]["data_segs_out"]["sum"] == 15 * MESSAGES
+
+
+@needs_ring
+def test_groups_that_must_not_be_joined_are_a_request_each() -> None:
+    (record,) = batch_run([f"{ALONE} message=32/2x4K write=uring-bundle client.read=uring-multishot messages={MESSAGES}"])
+    _, requests, completions = figures(record, "client")
+    assert requests == 2 * MESSAGES + 1
+    assert completions == 2 * MESSAGES  # of the first send, and of what came back
+
+
+@needs_ring
+@pytest.mark.parametrize("write", ["uring-ring:4", "uring-bundle:4", "uring-bundle:1"])
+@pytest.mark.parametrize("window", [1, 256])
+def test_a_ring_smaller_than_a_message_has_fragments_carries_it_whole(write: str, window: int) -> None:
+    (record,) = batch_run([f"workload=stream message=15x2/300x3 write={write} window={window} messages=2000 "
+                           "verify=on warmup=0s place=free sndbuf=4K"])
+    assert record["status"] == "ok", record["reason"]
+
+
+@needs_ring
+@pytest.mark.parametrize("words", [
+    "defer_taskrun=off", "defer_taskrun=off single_issuer=off", "registered_ring=off", "fixed_files=off",
+    "defer_taskrun=off single_issuer=off registered_ring=off fixed_files=off"])
+def test_what_a_ring_is_set_up_with_can_be_switched_off(words: str) -> None:
+    (record,) = batch_run([f"{LONE} {words} write=uring-send reply_write=uring-bundle read=uring-bundle messages={MESSAGES}"])
+    assert record["status"] == "ok", record["reason"]
+    assert all(word in [f"{key}={value}" for key, value in record["words"].items()] for word in words.split())
+
+
+def test_deferred_completions_need_a_single_issuer() -> None:
+    done = client_run("write=uring-send", "single_issuer=off")
+    assert done.returncode == 2
+    assert done.stderr == "uncork-client: defer_taskrun=on needs single_issuer=on; write both off\n"
+
+
+def test_words_of_a_ring_are_unused_without_one() -> None:
+    (check,) = client_json("--check", "-", stdin="write=nodelay fixed_files=off engine=poll\n")[:-1]
+    assert check["unused"] == ["fixed_files"]
+
+
+# ---- a system without ----
+
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+ALLOW, DENY = 0x7FFF0000, 0x00050000  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO
+IO_URING_SETUP = 425  # the number of io_uring_setup(2) on every architecture
+
+
+def without_ring(errno: int) -> Callable[[], None]:
+    """Makes the calling process, and all that it starts, one for which io_uring_setup(2) fails: seccomp(2)."""
+    program = b"".join(struct.pack("HBBI", *line) for line in (
+        (0x20, 0, 0, 0),  # load the number of the call
+        (0x15, 0, 1, IO_URING_SETUP),
+        (0x06, 0, 0, DENY | errno),
+        (0x06, 0, 0, ALLOW)))
+    buffer = ctypes.create_string_buffer(program)
+    prog = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer)))  # struct sock_fprog
+    kept = buffer, prog
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def forbid() -> None:
+        if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, kept[1]):
+            raise OSError(ctypes.get_errno(), "seccomp")
+
+    return forbid
+
+
+@pytest.mark.parametrize(("errno", "why"), [(1, "a policy of this system forbids it"), (38, "built without it")])
+def test_where_io_uring_is_forbidden_its_cells_are_unsupported_with_the_reason_and_all_others_run(
+    errno: int, why: str
+) -> None:
+    lines = ["write=nodelay", "write=uring-bundle", "write=writev", "write=nodelay read=uring-multishot", "engine=ring"]
+    records = batch_run([f"{line} messages=20 warmup=0s place=free" for line in lines], preexec_fn=without_ring(errno))
+    assert [record["status"] for record in records] == ["ok", "unsupported", "ok", "unsupported", "unsupported"]
+    for record in records:
+        if record["status"] == "unsupported":
+            assert why in record["reason"]
+
+
+def test_where_io_uring_is_forbidden_the_list_says_so() -> None:
+    done = client_run("--list=json", preexec_fn=without_ring(1))
+    assert done.returncode == 0
+    (listed,) = client_json("--list=json", preexec_fn=without_ring(1))
+    strategies = {variant["name"]: variant for variant in listed["variants"]["strategy"]}
+    assert "forbids it" in str(strategies["uring-bundle"])
+    assert "forbids it" not in str(strategies["nodelay"])
+
+
+def test_the_client_says_in_one_line_why_it_cannot() -> None:
+    done = client_run("write=uring-zc", preexec_fn=without_ring(1))
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "io_uring cannot be used here" in done.stderr
