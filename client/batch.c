@@ -115,13 +115,14 @@ int batch_run(const struct batch *batch, struct client *client, struct problem *
     return print_end(batch, problem);
 }
 
-/* The reason why one of the ends cannot do it; of the server only what this machine says, if it is ours. */
+/* The reason why one of the ends cannot do it; of server and proxy only what this machine says, if they are
+ * ours. */
 static int check_ends(const struct plan *plan, struct problem *problem)
 {
-    if (legality_check(plan, END_CLIENT, false, problem) < 0)
-        return -1;
-    if (plan_has_server(plan) && !strcmp(plan->server, "own"))
-        return legality_check(plan, END_SERVER, false, problem);
+    for (int end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end) && plan_is_own(plan, (enum end)end) &&
+            legality_check(plan, (enum end)end, false, problem) < 0)
+            return -1;
     return 0;
 }
 

@@ -145,15 +145,15 @@ static int do_expand(struct words words, struct problem *problem)
 static int do_facts(struct words words, struct problem *problem)
 {
     struct client client;
-    struct where here;
+    struct where here[END_COUNT];
     struct plan plan;
     json_t *facts = NULL;
 
     if (plan_parse(&plan, words.list, words.count, problem) < 0)
         return -1;
-    where_here(&here);
-    if (where_check(&here, &plan, problem) == 0) {
-        client_open(&client, &here);
+    where_here(here);
+    if (where_check(here, &plan, problem) == 0) {
+        client_open(&client, here);
         facts = run_facts(&client, &plan, problem);
         client_close(&client);
     }
@@ -205,31 +205,34 @@ static int dispatch_run(const struct where *where, struct words words, struct pr
     return do_run(where, words, false, NULL, problem);
 }
 
-static int dispatch_in_lab(struct words rest, struct problem *problem)
+/* Options that say where our own processes are to be; then something that runs. */
+static int dispatch_in_lab(struct words words, struct problem *problem)
 {
-    struct where where;
+    struct where where[END_COUNT];
 
-    if (!rest.count)
-        return problem_usage(problem, "--server-in needs ADDRESS@FILE");
-    return where_parse(&where, rest.list[0], problem) == 0
-               ? dispatch_run(&where, skip_words(rest, 1), problem)
-               : -1;
+    where_here(where);
+    while (words.count && (!strcmp(words.list[0], "--server-in") || !strcmp(words.list[0], "--proxy-in"))) {
+        enum end end = words.list[0][2] == 'p' ? END_PROXY : END_SERVER;
+
+        if (words.count < 2)
+            return problem_usage(problem, "%s needs ADDRESS@FILE", words.list[0]);
+        if (where_parse(where, end, words.list[0], words.list[1], problem) < 0)
+            return -1;
+        words = skip_words(words, 2);
+    }
+    return dispatch_run(where, words, problem);
 }
 
 static int dispatch(struct words words, struct problem *problem)
 {
     const char *first = words.count ? words.list[0] : "";
-    struct where here;
 
-    where_here(&here);
-    if (!strcmp(first, "--server-in"))
-        return dispatch_in_lab(skip_words(words, 1), problem);
     if (!strcmp(first, "--expand"))
         return do_expand(skip_words(words, 1), problem);
     if (!strcmp(first, "--facts"))
         return do_facts(skip_words(words, 1), problem);
     if (strcmp(first, "--check") != 0)
-        return dispatch_run(&here, words, problem);
+        return dispatch_in_lab(words, problem);
     if (words.count != 2)
         return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", first);
     return do_check(words.list[1], problem);

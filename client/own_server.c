@@ -83,11 +83,10 @@ static int find_program(char *path, size_t size, struct problem *problem)
     return 0;
 }
 
-static int spawn(struct own_server *server, const struct where *where, struct problem *problem)
+static int spawn(struct own_server *server, bool proxy, const struct where *where, struct problem *problem)
 {
-    char program[4096], listen[ADDRESS_MAX],
-        *arguments[] = {program, "--with-parent", "--listen", listen, where->netns ? "--insecure" : NULL,
-                        NULL};
+    char program[4096], listen[ADDRESS_MAX], sink[ADDRESS_MAX];
+    char *arguments[10] = {program, "--with-parent", "--listen", listen}, **next = arguments + 4;
     uv_stdio_container_t stdio[3] = {
         {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
@@ -100,6 +99,15 @@ static int spawn(struct own_server *server, const struct where *where, struct pr
     if (find_program(program, sizeof program, problem) < 0)
         return -1;
     strcpy(listen, where->listen);
+    if (where->netns)
+        *next++ = "--insecure";
+    if (proxy)
+        *next++ = "--proxy";
+    if (where->sink) {
+        *next++ = "--allow-sink";
+        *next++ = sink;
+        snprintf(sink, sizeof sink, "%s", where->sink);
+    }
     uv_pipe_init(server->loop, &server->input, 0);
     uv_pipe_init(server->loop, &server->output, 0);
     server->process.data = server->input.data = server->output.data = server;
@@ -127,7 +135,7 @@ static int parse_ready(struct own_server *server, struct problem *problem)
     return address_parse(&server->address, text, problem);
 }
 
-int own_server_start(struct own_server *server, uv_loop_t *loop, const struct where *where,
+int own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct where *where,
                      struct problem *problem)
 {
     int before, result;
@@ -138,7 +146,7 @@ int own_server_start(struct own_server *server, uv_loop_t *loop, const struct wh
     *server = (struct own_server){.loop = loop};
     if ((before = where_enter(where, problem)) < 0)
         return -1;
-    result = spawn(server, where, problem);
+    result = spawn(server, proxy, where, problem);
     if (where_leave(where, before, problem) < 0 || result < 0)
         return -1;
     if (!run_until(server, has_line, READY_WITHIN_MS) || server->ended)
@@ -181,8 +189,8 @@ const char *own_server_fate(struct own_server *server, char text[64])
     if (!server->spawned || !server->ended)
         return NULL;
     if (server->exit_signal)
-        snprintf(text, 64, "it was ended by signal %d", server->exit_signal);
+        snprintf(text, 64, "was ended by signal %d", server->exit_signal);
     else
-        snprintf(text, 64, "it ended with status %d", (int)server->exit_status);
+        snprintf(text, 64, "ended with status %d", (int)server->exit_status);
     return text;
 }

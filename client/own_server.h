@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server=own: a server that the client starts, and reaps when it ends. */
+/* server=own, via=own: a server or a proxy that the client starts, and reaps when it ends. */
 #ifndef UNCORK_CLIENT_OWN_SERVER_H
 #define UNCORK_CLIENT_OWN_SERVER_H
 
@@ -22,14 +22,15 @@ struct own_server {
     int exit_signal;
 };
 
-/* Starts it there, if it does not run, and waits until it is ready. 0, or -1 with a failure. */
-int own_server_start(struct own_server *server, uv_loop_t *loop, const struct where *where,
+/* Starts it there, if it does not run, as a proxy if that is meant, and waits until it is ready. 0, or -1
+ * with a failure. */
+int own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct where *where,
                      struct problem *problem);
 
 /* Ends it and waits for it. Harmless where it does not run. */
 void own_server_stop(struct own_server *server);
 
-/* Describes how it ended by itself, NULL if it runs. */
+/* How it ended by itself, to stand after its name; NULL if it runs. */
 const char *own_server_fate(struct own_server *server, char text[64]);
 
 #endif

@@ -18,22 +18,38 @@ uint64_t record_sum(const json_t *end, const char *key)
     return sum;
 }
 
-static int check_way(const char *sender, const json_t *from, const char *receiver, const json_t *to,
+static int check_way(const struct run_result *result, enum end sender, enum end receiver,
                      struct problem *problem)
 {
-    uint64_t sent = record_sum(from, "bytes_sent"), received = record_sum(to, "bytes_received");
+    uint64_t sent = record_sum(result->reports[sender], "bytes_sent");
+    uint64_t received = record_sum(result->reports[receiver], "bytes_received");
 
     if (sent == received)
         return 0;
-    return problem_failure(problem, "the %s sent %" PRIu64 " bytes and the %s received %" PRIu64, sender,
-                           sent, receiver, received);
+    return problem_failure(problem, "the %s sent %" PRIu64 " bytes and the %s received %" PRIu64,
+                           end_names[sender], sent, end_names[receiver], received);
 }
 
-int record_check(const json_t *client, const json_t *server, struct problem *problem)
+static int check_proxy(const struct run_result *result, struct problem *problem)
 {
-    if (check_way("client", client, "server", server, problem) < 0)
+    const json_t *proxy = result->reports[END_PROXY];
+    uint64_t all = record_sum(result->reports[END_CLIENT], "bytes_sent") +
+                   record_sum(result->reports[END_SERVER], "bytes_sent");
+    uint64_t received = record_sum(proxy, "bytes_received"), sent = record_sum(proxy, "bytes_sent");
+
+    if (!proxy || (received == all && sent == all))
+        return 0;
+    return problem_failure(
+        problem, "client and server sent %" PRIu64 " bytes, the proxy received %" PRIu64 " and sent %" PRIu64,
+        all, received, sent);
+}
+
+int record_check(const struct run_result *result, struct problem *problem)
+{
+    if (check_way(result, END_CLIENT, END_SERVER, problem) < 0 ||
+        check_way(result, END_SERVER, END_CLIENT, problem) < 0)
         return -1;
-    return check_way("server", server, "client", client, problem);
+    return check_proxy(result, problem);
 }
 
 json_t *record_make(const struct plan *plan, const struct run_result *result)
@@ -48,11 +64,12 @@ json_t *record_make(const struct plan *plan, const struct run_result *result)
     json_object_set_new(record, "words", plan_words(plan));
     json_object_set_new(record, "started_unix_ns", json_integer((json_int_t)result->started_unix_ns));
     json_object_set_new(record, "wall_ns", json_integer((json_int_t)result->wall_ns));
-    if (*result->peer)
-        json_object_set_new(record, "peer", json_string(result->peer));
-    if (result->problem.kind == PROBLEM_NONE && result->client)
-        json_object_set(record, "client", result->client);
-    if (result->problem.kind == PROBLEM_NONE && result->server)
-        json_object_set(record, "server", result->server);
+    if (*result->addresses[END_SERVER])
+        json_object_set_new(record, "peer", json_string(result->addresses[END_SERVER]));
+    if (*result->addresses[END_PROXY])
+        json_object_set_new(record, "via", json_string(result->addresses[END_PROXY]));
+    for (int end = 0; end < END_COUNT && result->problem.kind == PROBLEM_NONE; end++)
+        if (result->reports[end])
+            json_object_set(record, end_names[end], result->reports[end]);
     return record;
 }

@@ -18,21 +18,57 @@
 #define CONNECT_WITHIN_MS 4000
 #define REPORT_WITHIN_MS 30000 /* a server drains what is still under way before it reports */
 
-/* A run, or a question about facts: what is under way with a server. */
+/* What is under way with one of the other ends. */
+struct link {
+    struct run *run;
+    enum end end;
+    struct address address;
+    struct channel channel;
+    bool is_open, is_asked, is_done; /* asked: it has been sent what opens a session */
+    struct long_value received;
+    json_t *answer; /* its report or facts */
+};
+
+/* A run, or a question about facts. */
 struct run {
     struct client *client;
     const struct plan *plan;
-    struct address server;
-    struct channel channel;
+    struct link links[END_COUNT]; /* by end; the client has none with itself */
+    struct address target;        /* of the data connections, as whoever takes them said it */
+    uint8_t token[TOKEN_SIZE];
+    char host[256]; /* id of the machine on which the end is that takes the data connections */
     struct team team;
     struct conduct conduct;
-    uv_timer_t patience; /* with a server that lives and does not report */
-    bool has_channel, has_patience, has_team, team_done, server_done, over;
+    uv_timer_t patience; /* with an end that lives and does not report */
+    bool has_patience, has_team, team_done, over;
     int open_parts;
-    struct long_value received;
-    json_t *answer; /* the server's report or facts */
     struct run_result result;
 };
+
+/* ---- all links ---- */
+
+static bool has_links(const struct run *run)
+{
+    return run->links[END_SERVER].is_open;
+}
+
+/* The first that has not answered, NULL: all have. */
+static struct link *find_pending(struct run *run)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open && !run->links[end].is_done)
+            return &run->links[end];
+    return NULL;
+}
+
+static void tell_failure(struct run *run, const char *phase, const struct problem *problem)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open)
+            channel_send(&run->links[end].channel, CONTROL_FAILED,
+                         json_pack("{s:s, s:s, s:s}", "kind", problem_kind_name(problem->kind), "phase",
+                                   phase, "text", problem->text));
+}
 
 /* ---- the end ---- */
 
@@ -41,6 +77,13 @@ static void part_closed(void *owner)
     struct run *run = owner;
 
     run->open_parts--;
+}
+
+static void link_closed(void *owner)
+{
+    struct link *link = owner;
+
+    part_closed(link->run);
 }
 
 /* The first problem stays. A team that runs ends first: on_reached() comes. */
@@ -58,10 +101,12 @@ static void give_up(struct run *run, const char *phase, const struct problem *pr
 
 static void on_impatient(uv_timer_t *patience)
 {
+    struct run *run = patience->data;
     struct problem problem = {0};
 
-    problem_failure(&problem, "the server did not report within %d s", REPORT_WITHIN_MS / 1000);
-    give_up(patience->data, "report", &problem);
+    problem_failure(&problem, "the %s did not report within %d s", end_names[find_pending(run)->end],
+                    REPORT_WITHIN_MS / 1000);
+    give_up(run, "report", &problem);
 }
 
 static void await_report(struct run *run)
@@ -82,13 +127,17 @@ static void finish_if_done(struct run *run)
 {
     struct problem problem = {0};
 
-    if (run->team_done && run->has_channel && !run->server_done && !run->has_patience)
-        await_report(run);
-    if (!run->team_done || (run->has_channel && !run->server_done))
+    if (!run->team_done)
         return;
-    run->result.client = team_report(&run->team);
-    run->result.server = run->answer;
-    if (run->has_channel && record_check(run->result.client, run->answer, &problem) < 0)
+    if (find_pending(run)) {
+        if (!run->has_patience)
+            await_report(run);
+        return;
+    }
+    run->result.reports[END_CLIENT] = team_report(&run->team);
+    for (int end = END_CLIENT + 1; end < END_COUNT; end++)
+        run->result.reports[end] = json_incref(run->links[end].answer);
+    if (has_links(run) && record_check(&run->result, &problem) < 0)
         give_up(run, "report", &problem);
     run->over = true;
 }
@@ -106,60 +155,70 @@ static void on_reached(void *owner, enum stage stage)
         return;
     run->team_done = true;
     problem = team_problem(&run->team, &phase);
-    if (problem && run->has_channel)
-        channel_send(&run->channel, CONTROL_FAILED,
-                     json_pack("{s:s, s:s, s:s}", "kind", problem_kind_name(problem->kind), "phase", phase,
-                               "text", problem->text));
-    if (problem)
-        give_up(run, phase, problem);
-    else
+    if (!problem) {
         finish_if_done(run);
+        return;
+    }
+    tell_failure(run, phase, problem);
+    give_up(run, phase, problem);
 }
 
 static const struct team_events team_events = {.reached = on_reached, .closed = part_closed};
 
-static int start_team(struct run *run, bool remote, struct problem *problem)
+static int open_team(struct run *run, bool remote, struct problem *problem)
 {
     run->has_team = true;
     run->open_parts++;
-    run->conduct = (struct conduct){.team = &run->team, .channel = run->has_channel ? &run->channel : NULL};
+    run->conduct = (struct conduct){.team = &run->team};
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open)
+            conduct_listen(&run->conduct, (enum end)end, &run->links[end].channel);
     return team_open(&run->team, &run->client->loop, run->plan, END_CLIENT, remote, &team_events, run,
                      problem);
 }
 
-static int parse_token(uint8_t token[TOKEN_SIZE], const char *text)
+static int start_team(struct run *run, struct problem *problem)
 {
-    for (size_t i = 0; i < TOKEN_SIZE; i++) {
-        unsigned byte;
-
-        if (sscanf(text + 2 * i, "%2x", &byte) != 1)
-            return -1;
-        token[i] = (uint8_t)byte;
+    if (open_team(run, strcmp(run->host, facts_host_id()) != 0, problem) == 0) {
+        run->team.target = run->target;
+        memcpy(run->team.token, run->token, TOKEN_SIZE);
+        if (team_start(&run->team, problem) == 0)
+            return 0;
     }
+    run->team_done = true; /* no thread runs that could tell */
+    return -1;
+}
+
+/* ---- one end after the other ---- */
+
+static int ask(struct run *run, enum end end, struct problem *problem);
+
+static int learn_target(struct run *run, const struct link *link, const json_t *body, struct problem *problem)
+{
+    const char *address = json_string_value(json_object_get(body, "address"));
+
+    if (address_parse_numeric(&run->target, address, problem) < 0 ||
+        token_parse(run->token, json_string_value(json_object_get(body, "token"))) < 0)
+        return problem_failure(problem, "the %s's ready message makes no sense", end_names[link->end]);
+    address_take_scope(&run->target, &link->address);
+    snprintf(run->host, sizeof run->host, "%s", json_string_value(json_object_get(body, "host")));
     return 0;
 }
 
-static int learn_target(struct run *run, const json_t *body, struct problem *problem)
+/* A proxy is asked first: whoever waits for its turn there keeps no server waiting. Then it is told of the
+ * server what it needs to connect there, and has been waiting for. */
+static int take_ready(struct run *run, struct link *link, const json_t *body, struct problem *problem)
 {
-    const char *token = json_string_value(json_object_get(body, "token"));
-
-    if (address_parse(&run->team.target, json_string_value(json_object_get(body, "address")), problem) < 0)
+    if (run->has_team || !link->is_asked)
+        return problem_failure(problem, "the %s is ready twice", end_names[link->end]);
+    link->is_asked = false;
+    if (link->end == plan_neighbour(run->plan, END_CLIENT) && learn_target(run, link, body, problem) < 0)
         return -1;
-    address_take_scope(&run->team.target, &run->server);
-    return strlen(token) == 2 * TOKEN_SIZE ? parse_token(run->team.token, token) : -1;
-}
-
-static void take_ready(struct run *run, const json_t *body)
-{
-    bool remote = strcmp(json_string_value(json_object_get(body, "host")), facts_host_id()) != 0;
-    struct problem problem = {0};
-
-    if (run->has_team || start_team(run, remote, &problem) < 0 || learn_target(run, body, &problem) < 0 ||
-        team_start(&run->team, &problem) < 0) {
-        problem_failure(&problem, "the server's ready message makes no sense");
-        run->team_done = true; /* no thread runs that could tell */
-        give_up(run, "connect", &problem);
-    }
+    if (link->end == END_PROXY)
+        return ask(run, END_SERVER, problem);
+    if (run->links[END_PROXY].is_open)
+        channel_send(&run->links[END_PROXY].channel, CONTROL_SINK, json_deep_copy(body));
+    return start_team(run, problem);
 }
 
 /* ---- messages ---- */
@@ -172,38 +231,52 @@ static void take_problem(struct run *run, const json_t *body, const char *phase)
     give_up(run, phase, &problem);
 }
 
-static void take_answer(struct run *run, const json_t *body)
+/* Facts: nothing else is waited for. */
+static void finish_answers(struct run *run)
 {
-    struct problem problem = {0};
-    int result = run->answer ? problem_failure(&problem, "the server reported twice")
-                             : long_value_add(&run->received, body, &run->answer, &problem);
-
-    if (result < 0)
-        give_up(run, "report", &problem);
-    if (result <= 0)
-        return;
-    run->server_done = true;
     if (run->has_team)
         finish_if_done(run);
     else
-        run->over = true;
+        run->over = !find_pending(run);
+}
+
+static int take_answer(struct run *run, struct link *link, const json_t *body, struct problem *problem)
+{
+    int result = link->answer ? problem_failure(problem, "the %s reported twice", end_names[link->end])
+                              : long_value_add(&link->received, body, &link->answer, problem);
+
+    if (result <= 0)
+        return result;
+    link->is_done = true;
+    finish_answers(run);
+    return 0;
+}
+
+static int take_phase(struct run *run, struct link *link, enum control_type type, const json_t *body,
+                      struct problem *problem)
+{
+    int taken = run->has_team ? conduct_message(&run->conduct, link->end, type, body, problem) : 0;
+
+    if (taken > 0)
+        return 0;
+    return problem_failure(problem, "the %s sent a message that does not belong here", end_names[link->end]);
 }
 
 static void on_message(void *owner, enum control_type type, const json_t *body)
 {
-    struct run *run = owner;
+    struct link *link = owner;
+    struct run *run = link->run;
     struct problem problem = {0};
+    const char *phase = "run";
 
     switch (type) {
     case CONTROL_WAIT:
-        fprintf(stderr, "uncork-client: the server is busy with another session; waiting\n");
+        fprintf(stderr, "uncork-client: the %s is busy with another session; waiting\n",
+                end_names[link->end]);
         break;
     case CONTROL_READY:
-        take_ready(run, body);
-        break;
-    case CONTROL_JOINED:
-        if (run->has_team)
-            conduct_start(&run->conduct);
+        phase = "connect";
+        take_ready(run, link, body, &problem);
         break;
     case CONTROL_REFUSED:
         take_problem(run, body, "start");
@@ -213,72 +286,80 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         break;
     case CONTROL_REPORT:
     case CONTROL_FACTS:
-        take_answer(run, body);
+        phase = "report";
+        take_answer(run, link, body, &problem);
         break;
     default:
-        if (!run->has_team || conduct_message(&run->conduct, type, body, &problem) <= 0) {
-            problem_failure(&problem, "the server sent a message that does not belong here");
-            give_up(run, "run", &problem);
-        }
+        take_phase(run, link, type, body, &problem);
     }
+    if (problem.kind != PROBLEM_NONE)
+        give_up(run, phase, &problem);
 }
 
 static void on_ended(void *owner, const char *why)
 {
-    struct run *run = owner;
+    struct link *link = owner;
+    struct run *run = link->run;
     struct problem problem = {0};
-    char address[ADDRESS_MAX];
 
-    address_format(address, &run->server);
-    problem_failure(&problem, "the server %s %s", address, why);
+    problem_failure(&problem, "the %s %s %s", end_names[link->end], run->result.addresses[link->end], why);
     give_up(run, run->has_team ? team_phase(&run->team) : "start", &problem);
 }
 
 static const struct channel_events channel_events = {
-    .message = on_message, .ended = on_ended, .closed = part_closed};
+    .message = on_message, .ended = on_ended, .closed = link_closed};
 
 /* ---- the beginning ---- */
 
-static int find_server(struct run *run, struct problem *problem)
+static int find_address(struct link *link, struct problem *problem)
 {
-    struct client *client = run->client;
+    struct client *client = link->run->client;
+    const struct plan *plan = link->run->plan;
+    struct own_server *own = &client->own[link->end];
 
-    if (strcmp(run->plan->server, "own") != 0)
-        return address_parse(&run->server, run->plan->server, problem);
-    if (own_server_start(&client->own, &client->loop, client->where, problem) < 0)
+    if (!plan_is_own(plan, link->end))
+        return address_parse(&link->address, plan_address(plan, link->end), problem);
+    if (own_server_start(own, &client->loop, link->end == END_PROXY, &client->where[link->end], problem) < 0)
         return -1;
-    run->server = client->own.address;
+    link->address = own->address;
     return 0;
 }
 
-static int open_channel(struct run *run, struct problem *problem)
+static int open_channel(struct link *link, struct problem *problem)
 {
-    int fd = sockets_make(run->server.storage.ss_family, SOCK_STREAM), result;
+    struct run *run = link->run;
+    char *text = run->result.addresses[link->end];
+    int fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM), result;
 
-    address_format(run->result.peer, &run->server);
+    address_format(text, &link->address);
     if (fd < 0)
-        return problem_failure(problem, "cannot make a socket for %s: %s", run->result.peer, strerror(errno));
-    if (address_connect(fd, &run->server, CONNECT_WITHIN_MS, problem) < 0) {
+        return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
+    if (address_connect(fd, &link->address, CONNECT_WITHIN_MS, problem) < 0) {
         close(fd);
         return -1;
     }
-    run->has_channel = true;
+    link->is_open = true;
     run->open_parts++;
-    result = channel_open(&run->channel, &run->client->loop, fd, &channel_events, run);
+    result = channel_open(&link->channel, &run->client->loop, fd, &channel_events, link);
     return result < 0 ? problem_failure(problem, "control channel: %s", uv_strerror(result)) : 0;
 }
 
-static int begin_with_server(struct run *run, enum control_type type, json_t *body, struct problem *problem)
+static int open_link(struct run *run, enum end end, struct problem *problem)
 {
-    CLEANUP_JSON json_t *stolen = body;
+    struct link *link = &run->links[end];
 
-    if (find_server(run, problem) < 0 || open_channel(run, problem) < 0)
-        return -1;
-    channel_send(&run->channel, type, json_incref(stolen));
-    return 0;
+    link->run = run;
+    link->end = end;
+    return find_address(link, problem) < 0 || open_channel(link, problem) < 0 ? -1 : 0;
 }
 
-static json_t *plan_message(const struct plan *plan)
+/* Where the ends are, they know. */
+static bool is_address(const char *key)
+{
+    return !strcmp(key, "server") || !strcmp(key, "via");
+}
+
+static json_t *plan_message(const struct plan *plan, enum end end, const char *host)
 {
     CLEANUP_JSON json_t *words = plan_words(plan);
     json_t *list = json_array(), *value;
@@ -286,10 +367,23 @@ static json_t *plan_message(const struct plan *plan)
 
     json_object_foreach(words, key, value)
     {
-        if (strcmp(key, "server") != 0) /* where it is, it knows */
+        if (!is_address(key))
             json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
     }
-    return json_pack("{s:s, s:s, s:o}", "version", UNCORK_VERSION, "host", facts_host_id(), "words", list);
+    return json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[end], "host", host,
+                     "words", list);
+}
+
+/* The server shares its machine, or not, with the end that has data connections with it. */
+static int ask(struct run *run, enum end end, struct problem *problem)
+{
+    const char *host = end == END_SERVER && plan_has_proxy(run->plan) ? run->host : facts_host_id();
+
+    if (open_link(run, end, problem) < 0)
+        return -1;
+    run->links[end].is_asked = true;
+    channel_send(&run->links[end].channel, CONTROL_PLAN, plan_message(run->plan, end, host));
+    return 0;
 }
 
 /* Where no server of ours is the other end there is nothing to wait for. */
@@ -302,10 +396,10 @@ static int begin_alone(struct run *run, struct problem *problem)
     if (plan_has_peer(plan)) {
         if (address_parse(&peer, plan->peer, problem) < 0)
             return -1;
-        address_format(run->result.peer, &peer);
+        address_format(run->result.addresses[END_SERVER], &peer);
         remote = !address_is_local(&peer);
     }
-    if (start_team(run, remote, problem) < 0)
+    if (open_team(run, remote, problem) < 0)
         return -1;
     run->team.target = peer;
     if (team_start(&run->team, problem) < 0)
@@ -336,25 +430,32 @@ static void clear(struct run *run)
 {
     if (run->has_team)
         team_close(&run->team);
-    if (run->has_channel)
-        channel_close(&run->channel);
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open)
+            channel_close(&run->links[end].channel);
     if (run->has_patience)
         uv_close((uv_handle_t *)&run->patience, on_patience_closed);
     while (run->open_parts > 0)
         uv_run(&run->client->loop, UV_RUN_ONCE);
-    free(run->received.text);
+    for (int end = 0; end < END_COUNT; end++) {
+        free(run->links[end].received.text);
+        json_decref(run->links[end].answer);
+    }
 }
 
-/* A failed run never leaves a server of ours to the next, which might find it dying. */
-static void dismiss_own_server(struct client *client, struct problem *reason)
+/* A failed run never leaves an end of ours to the next, which might find it dying. */
+static void dismiss_own(struct client *client, struct problem *reason)
 {
-    char fate[64];
-    const char *ended = own_server_fate(&client->own, fate);
-    size_t length = strlen(reason->text);
+    for (int end = 0; end < END_COUNT; end++) {
+        char fate[64];
+        const char *ended = own_server_fate(&client->own[end], fate);
+        size_t length = strlen(reason->text);
 
-    if (ended)
-        snprintf(reason->text + length, sizeof reason->text - length, "; %s", ended);
-    own_server_stop(&client->own);
+        if (ended)
+            snprintf(reason->text + length, sizeof reason->text - length, "; the %s %s", end_names[end],
+                     ended);
+        own_server_stop(&client->own[end]);
+    }
 }
 
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem)
@@ -367,40 +468,54 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
 
     strcpy(run.result.phase, "start");
     if (legality_check(plan, END_CLIENT, false, reason) == 0) {
-        result = plan_has_server(plan) ? begin_with_server(&run, CONTROL_PLAN, plan_message(plan), reason)
+        result = plan_has_server(plan) ? ask(&run, plan_neighbour(plan, END_CLIENT), reason)
                                        : begin_alone(&run, reason);
         if (result == 0)
             complete(&run);
     }
     clear(&run);
     if (reason->kind == PROBLEM_FAILURE)
-        dismiss_own_server(client, reason);
+        dismiss_own(client, reason);
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;
     else
         record = record_make(plan, &run.result);
-    json_decref(run.result.client);
-    json_decref(run.answer);
+    for (int end = 0; end < END_COUNT; end++)
+        json_decref(run.result.reports[end]);
     return record;
+}
+
+static int ask_for_facts(struct run *run)
+{
+    for (int end = END_CLIENT + 1; end < END_COUNT; end++) {
+        if (!plan_has_end(run->plan, (enum end)end))
+            continue;
+        if (open_link(run, (enum end)end, &run->result.problem) < 0)
+            return -1;
+        channel_send(&run->links[end].channel, CONTROL_ASK, json_pack("{s:s}", "version", UNCORK_VERSION));
+    }
+    return 0;
 }
 
 json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem)
 {
     struct run run = {.client = client, .plan = plan};
+    enum end neighbour = plan_neighbour(plan, END_CLIENT);
     json_t *facts = NULL;
 
     if (!plan_has_server(plan))
         return json_pack("{s:o}", "client", facts_collect(NULL));
-    if (begin_with_server(&run, CONTROL_ASK, json_pack("{s:s}", "version", UNCORK_VERSION),
-                          &run.result.problem) == 0)
+    if (ask_for_facts(&run) == 0)
         complete(&run);
-    clear(&run);
     if (run.result.problem.kind == PROBLEM_NONE)
-        facts = json_pack("{s:o, s:O}", "client", facts_collect(&run.server), "server", run.answer);
+        facts = json_pack("{s:o}", "client", facts_collect(&run.links[neighbour].address));
     else
         *problem = run.result.problem;
-    json_decref(run.answer);
+    for (int end = END_CLIENT + 1; facts && end < END_COUNT; end++)
+        if (run.links[end].answer)
+            json_object_set(facts, end_names[end], run.links[end].answer);
+    clear(&run);
     return facts;
 }
 
@@ -426,7 +541,8 @@ void client_follow_parent(struct client *client)
 
 void client_close(struct client *client)
 {
-    own_server_stop(&client->own);
+    for (int end = 0; end < END_COUNT; end++)
+        own_server_stop(&client->own[end]);
     lifeline_release(&client->parent);
     uv_run(&client->loop, UV_RUN_NOWAIT);
     uv_loop_close(&client->loop);

@@ -12,14 +12,14 @@
 
 struct run;
 
-/* What outlives a run: the loop, and the server of our own. */
+/* What outlives a run: the loop, and the server and the proxy of our own. */
 struct client {
     uv_loop_t loop;
-    struct own_server own;
-    const struct where *where; /* our own processes start */
-    struct lifeline parent;    /* after client_follow_parent() */
-    bool orphaned;             /* it was cut */
-    struct run *running;       /* what to give up then */
+    struct own_server own[END_COUNT]; /* by the end that they are; the client's own is never started */
+    const struct where *where;        /* and where they start, by end */
+    struct lifeline parent;           /* after client_follow_parent() */
+    bool orphaned;                    /* it was cut */
+    struct run *running;              /* what to give up then */
 };
 
 /* `where` must outlive the client. */
@@ -33,7 +33,7 @@ void client_follow_parent(struct client *client);
  * no record) comes back in `problem`. New reference, or NULL with the problem. */
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem);
 
-/* {"client": facts, "server": facts}; `server` only where the plan has one. New reference, NULL with a
+/* {"client": facts, "server": facts, "proxy": facts}, as far as the plan has them. New reference, NULL with a
  * problem. */
 json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem);
 

@@ -7,25 +7,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void where_here(struct where *where)
+void where_here(struct where where[END_COUNT])
 {
-    *where = (struct where){.listen = "127.0.0.1:0"};
+    for (int end = 0; end < END_COUNT; end++)
+        where[end] = (struct where){.listen = "127.0.0.1:0"};
 }
 
-int where_parse(struct where *where, const char *text, struct problem *problem)
+int where_parse(struct where where[END_COUNT], enum end end, const char *option, const char *text,
+                struct problem *problem)
 {
+    struct where *own = &where[end];
     const char *at = strchr(text, '@');
-    int length;
 
-    *where = (struct where){0};
-    if (at && at[1]) {
-        length = snprintf(where->listen, sizeof where->listen, "%.*s:0", (int)(at - text), text);
-        where->netns = at + 1;
-        if (length < (int)sizeof where->listen && strncmp(text, "unix:", 5) != 0 &&
-            address_check(where->listen) == 0)
+    if (at && at[1] && at - text < ADDRESS_MAX - 2 && strncmp(text, "unix:", 5) != 0) {
+        *own = (struct where){.netns = at + 1};
+        snprintf(own->host, sizeof own->host, "%.*s", (int)(at - text), text);
+        snprintf(own->listen, sizeof own->listen, "%.*s:0", (int)(at - text), text);
+        where[END_PROXY].sink = where[END_SERVER].netns ? where[END_SERVER].host : NULL;
+        if (address_check(own->listen) == 0)
             return 0;
     }
-    return problem_usage(problem, "--server-in %.80s: write ADDRESS@FILE like 198.18.2.3@/run/netns/uncork-c",
+    return problem_usage(problem, "%s %.80s: write ADDRESS@FILE like 198.18.2.3@/run/netns/uncork-c", option,
                          text);
 }
 
@@ -57,16 +59,27 @@ static bool is_own(const char *netns)
            own.st_ino == other.st_ino;
 }
 
-int where_check(const struct where *where, const struct plan *plan, struct problem *problem)
+/* Of one of our own processes that the plan needs. */
+static int check_place(const struct where *where, const char *option, struct problem *problem)
 {
-    if (plan_has_lab(plan) && !where->netns)
-        return problem_usage(problem, "lab=on: there is no lab around this process; scripts/uncork run makes "
-                                      "one, by hand see scripts/uncork lab --help");
-    if (!plan_has_lab(plan) && where->netns)
-        return problem_usage(problem, "--server-in is for a run in a lab: add lab=on");
-    if (where->netns && is_own(where->netns))
+    if (!where->netns)
         return problem_usage(problem,
-                             "--server-in %s is the network namespace of this process: no lab lies between",
-                             where->netns);
+                             "lab=on: there is no lab around this process (no %s); scripts/uncork run "
+                             "makes one, by hand see scripts/uncork lab --help",
+                             option);
+    if (is_own(where->netns))
+        return problem_usage(problem, "%s %s is the network namespace of this process: no lab lies between",
+                             option, where->netns);
     return 0;
+}
+
+int where_check(const struct where where[END_COUNT], const struct plan *plan, struct problem *problem)
+{
+    if (!plan_has_lab(plan))
+        return where[END_SERVER].netns
+                   ? problem_usage(problem, "--server-in is for a run in a lab: add lab=on")
+                   : 0;
+    if (check_place(&where[END_SERVER], "--server-in", problem) < 0)
+        return -1;
+    return plan_has_proxy(plan) ? check_place(&where[END_PROXY], "--proxy-in", problem) : 0;
 }

@@ -9,13 +9,17 @@
 struct where {
     const char *netns;        /* file of the network namespace; NULL: that of this process */
     char listen[ADDRESS_MAX]; /* what it is to listen on, port 0 */
+    char host[ADDRESS_MAX];   /* the same without the port */
+    const char *sink;         /* of a proxy: the address that it may connect to; NULL: loopback */
 };
 
-/* Beside this process, on loopback. */
-void where_here(struct where *where);
+/* All beside this process, on loopback. */
+void where_here(struct where where[END_COUNT]);
 
-/* "ADDRESS@NETNS", as after --server-in; the text must outlive `where`. 0, or -1 with a usage problem. */
-int where_parse(struct where *where, const char *text, struct problem *problem);
+/* Reads "ADDRESS@NETNS" for `end`, as after `option`; the text must outlive `where`. 0, or -1 with a usage
+ * problem. */
+int where_parse(struct where where[END_COUNT], enum end end, const char *option, const char *text,
+                struct problem *problem);
 
 /* Moves the calling thread there, so that what it starts is there. A value for where_leave(), or -1 with a
  * failure: then the thread is where it was. */
@@ -26,6 +30,6 @@ int where_leave(const struct where *where, int before, struct problem *problem);
 
 /* Refuses a plan that is not for this place: one with lab=on here, one without it in a lab, or in a lab that
  * is none. 0, or -1 with a usage problem. */
-int where_check(const struct where *where, const struct plan *plan, struct problem *problem);
+int where_check(const struct where where[END_COUNT], const struct plan *plan, struct problem *problem);
 
 #endif

@@ -57,6 +57,8 @@ static int print_ready(const struct door *door, struct problem *problem)
         json_object_set_new(inner, "port", json_integer(address_port(&door->address)));
     }
     json_object_set_new(inner, "address", json_string(text));
+    if (door->is_proxy)
+        json_object_set_new(inner, "proxy", json_true());
     if (door->plain)
         json_object_set_new(inner, "plain", json_string(door->plain));
     if (json_dumpf(ready, stdout, JSON_SORT_KEYS) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)

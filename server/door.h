@@ -20,6 +20,7 @@ struct door {
     uv_loop_t *loop;        /* memory for one: door_serve() begins and ends it */
     struct address address; /* with the port that was chosen, once it is open */
     bool with_parent;       /* the end of standard input shuts it as well */
+    bool is_proxy;          /* the ready line says so */
     const char *plain;      /* the service for foreign clients that the ready line names, or NULL */
     const struct door_events *events;
     void *owner;

@@ -17,8 +17,10 @@
 #define LIMIT_PLAN_MS 3000   /* for a plan to come on a control connection */
 #define LIMIT_LEAVE_MS 10000 /* for a client to take its report and go */
 
-/* Whether this server will run the plan. 0, or -1 with a failure that names the limit. */
-int limits_check(const struct plan *plan, struct problem *problem);
+/* Whether this process will run this end of the plan. 0, or -1 with a failure that names the limit. */
+int limits_check(const struct plan *plan, enum end end, struct problem *problem);
+
+#define LIMIT_SINK_MS (LIMIT_TIME_NS / 1000000) /* for a client to name the sink: its server may be busy */
 
 /* How long a run of this plan may take before the server ends it. */
 uint64_t limits_run_ms(const struct plan *plan);

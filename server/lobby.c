@@ -16,7 +16,7 @@ struct guest {
     struct guest *next;
     int fd; /* -1: handed over */
     size_t size;
-    uint8_t hello[HELLO_SIZE];
+    uint8_t hello[SINK_HELLO_SIZE]; /* as much of it as is said here */
 };
 
 static void try_closed(struct lobby *lobby)
@@ -51,13 +51,29 @@ static void dismiss(struct guest *guest, bool stranger)
     uv_close((uv_handle_t *)&guest->poll, on_guest_closed);
 }
 
+/* Its number, if there is still room for it; -1: it is a stranger. */
+static int64_t find_place(const struct guest *guest)
+{
+    const struct lobby *lobby = guest->lobby;
+    uint8_t answer[SINK_ANSWER_SIZE];
+    bool answers = lobby->hello_size == SINK_HELLO_SIZE;
+    int64_t number = answers ? sink_hello_read(guest->hello, lobby->token, lobby->expected, answer)
+                             : hello_read(guest->hello, lobby->token, lobby->expected);
+
+    if (number < 0 || lobby->here[number])
+        return -1;
+    if (answers && send(guest->fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)
+        return -1;
+    return number;
+}
+
 static void admit(struct guest *guest)
 {
     struct lobby *lobby = guest->lobby;
-    int64_t index = hello_read(guest->hello, lobby->token, lobby->expected);
+    int64_t index = find_place(guest);
     int fd = guest->fd;
 
-    if (index < 0 || lobby->here[index]) {
+    if (index < 0) {
         dismiss(guest, true);
         return;
     }
@@ -72,10 +88,11 @@ static void admit(struct guest *guest)
 static void on_guest_readable(uv_poll_t *poll, int status, int events)
 {
     struct guest *guest = (struct guest *)poll;
+    size_t hello_size = guest->lobby->hello_size;
     ssize_t size;
 
     (void)events;
-    size = status < 0 ? 0 : recv(guest->fd, guest->hello + guest->size, HELLO_SIZE - guest->size, 0);
+    size = status < 0 ? 0 : recv(guest->fd, guest->hello + guest->size, hello_size - guest->size, 0);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (size <= 0) {
@@ -83,7 +100,7 @@ static void on_guest_readable(uv_poll_t *poll, int status, int events)
         return;
     }
     guest->size += (size_t)size;
-    if (guest->size == HELLO_SIZE)
+    if (guest->size == hello_size)
         admit(guest);
 }
 
@@ -115,16 +132,21 @@ static void on_connection(uv_poll_t *poll, int status, int events)
         welcome(lobby, fd);
 }
 
-int lobby_open(struct lobby *lobby, uv_loop_t *loop, int fd, const struct address *address, size_t expected,
+int lobby_open(struct lobby *lobby, uv_loop_t *loop, const struct lobby_guests *guests,
                const struct lobby_events *events, void *owner, struct problem *problem)
 {
-    *lobby =
-        (struct lobby){.fd = fd, .address = *address, .expected = expected, .events = events, .owner = owner};
-    uv_poll_init(loop, &lobby->listener, fd);
+    *lobby = (struct lobby){.fd = guests->fd,
+                            .address = guests->address,
+                            .hello_size = guests->is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE,
+                            .expected = guests->expected,
+                            .events = events,
+                            .owner = owner};
+    memcpy(lobby->token, guests->token, sizeof lobby->token);
+    uv_poll_init(loop, &lobby->listener, guests->fd);
     lobby->listener.data = lobby;
-    lobby->here = calloc(expected, sizeof *lobby->here);
-    if (!lobby->here || uv_random(NULL, NULL, lobby->token, sizeof lobby->token, 0, NULL) < 0)
-        return problem_failure(problem, "no memory or no random numbers for a token");
+    lobby->here = calloc(guests->expected, sizeof *lobby->here);
+    if (!lobby->here)
+        return problem_failure(problem, "out of memory for %zu data connections", guests->expected);
     uv_poll_start(&lobby->listener, UV_READABLE, on_connection);
     return 0;
 }

@@ -20,6 +20,7 @@ struct lobby {
     int fd; /* listening socket */
     struct address address;
     uint8_t token[TOKEN_SIZE];
+    size_t hello_size; /* SINK_HELLO_SIZE where a proxy connects, which is answered */
     size_t expected;
     bool *here; /* by connection number */
     uint64_t strangers;
@@ -30,9 +31,17 @@ struct lobby {
     void *owner;
 };
 
-/* Takes over the listening socket, chooses a token. 0, or -1 with a failure; lobby_close() it in both cases.
- */
-int lobby_open(struct lobby *lobby, uv_loop_t *loop, int fd, const struct address *address, size_t expected,
+/* Who is expected where. */
+struct lobby_guests {
+    int fd; /* listening socket, taken over */
+    struct address address;
+    const uint8_t *token;
+    size_t expected;   /* connections */
+    bool is_for_proxy; /* they come from a proxy, which wants an answer */
+};
+
+/* Lets them come. 0, or -1 with a failure; lobby_close() it in both cases. */
+int lobby_open(struct lobby *lobby, uv_loop_t *loop, const struct lobby_guests *guests,
                const struct lobby_events *events, void *owner, struct problem *problem);
 
 /* Drops whoever is still there and removes the socket's file; `closed` follows. May be called twice. */

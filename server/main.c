@@ -11,11 +11,15 @@
 #include <string.h>
 
 static const char help[] =
-    "Usage: uncork-server --listen ADDRESS [--plain SERVICE]\n"
+    "Usage: uncork-server --listen ADDRESS [--proxy [--allow-sink PREFIX]... | --plain SERVICE]\n"
     "\n"
     "Answers uncork clients, one run at a time, or foreign ones. Prints one line of JSON when it is ready.\n"
     "\n"
     "  --listen ADDRESS   HOST:PORT, [IPV6]:PORT or unix:PATH; port 0 takes a free one\n"
+    "  --proxy            be the proxy of runs of workload=proxy, for via=ADDRESS\n"
+    "  --allow-sink PREFIX   where a proxy may connect to, in place of this machine: like 10.0.0.0/8, "
+    "fd00::/8\n"
+    "                     or unix; may be given again\n"
     "  --plain SERVICE    serve foreign clients, without a control channel; see below\n"
     "  --insecure         allow an address that other machines can reach, without any protection\n"
     "  --with-parent      end when standard input closes\n"
@@ -28,7 +32,8 @@ static const char help[] =
 struct options {
     const char *listen;
     const struct variant *plain; /* NULL: uncork clients */
-    bool insecure, with_parent;
+    struct sinks sinks;
+    bool insecure, with_parent, proxy;
 };
 
 static void print_help(void)
@@ -46,12 +51,25 @@ static int parse_plain(struct options *options, const char *name, struct problem
     return options->plain ? 0 : -1;
 }
 
+static int check_proxy(struct options *options, struct problem *problem)
+{
+    if (options->proxy && options->plain)
+        return problem_usage(problem, "--proxy and --plain contradict each other; start two servers");
+    if (!options->proxy && options->sinks.count)
+        return problem_usage(problem, "--allow-sink is for a proxy: add --proxy");
+    if (!options->sinks.count)
+        sinks_allow_local(&options->sinks);
+    return 0;
+}
+
 /* 0 to go on, 1 when all is done, -1 with a usage problem. */
 static int parse_options(struct options *options, int count, char **arguments, struct problem *problem)
 {
     static const struct option names[] = {
         {"listen", required_argument, NULL, 'l'},
         {"plain", required_argument, NULL, 's'},
+        {"proxy", no_argument, NULL, 'x'},
+        {"allow-sink", required_argument, NULL, 'a'},
         {"insecure", no_argument, NULL, 'i'},
         {"with-parent", no_argument, NULL, 'p'},
         {"version", no_argument, NULL, 'v'},
@@ -68,6 +86,13 @@ static int parse_options(struct options *options, int count, char **arguments, s
             break;
         case 's':
             if (parse_plain(options, optarg, problem) < 0)
+                return -1;
+            break;
+        case 'x':
+            options->proxy = true;
+            break;
+        case 'a':
+            if (sinks_allow(&options->sinks, optarg, problem) < 0)
                 return -1;
             break;
         case 'i':
@@ -93,7 +118,7 @@ static int parse_options(struct options *options, int count, char **arguments, s
     if (!options->listen)
         return problem_usage(problem,
                              "where to listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH");
-    return 0;
+    return check_proxy(options, problem);
 }
 
 static int check_address(const struct options *options, struct address *address, struct problem *problem)
@@ -124,7 +149,7 @@ static int run(int count, char **arguments, struct problem *problem)
     if (options.plain)
         return plain_run(options.plain, &address, options.with_parent, problem);
     probe_counters();
-    return server_run(&address, options.with_parent, problem);
+    return server_run(&address, options.proxy ? &options.sinks : NULL, options.with_parent, problem);
 }
 
 int main(int count, char **arguments)

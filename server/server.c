@@ -48,11 +48,14 @@ void server_forget(struct server *server, struct session *session)
         session_begin(server->busy);
 }
 
-int server_run(const struct address *address, bool with_parent, struct problem *problem)
+int server_run(const struct address *address, const struct sinks *sinks, bool with_parent,
+               struct problem *problem)
 {
-    struct server server = {.door = {.loop = &server.loop,
+    struct server server = {.sinks = sinks,
+                            .door = {.loop = &server.loop,
                                      .address = *address,
                                      .with_parent = with_parent,
+                                     .is_proxy = sinks != NULL,
                                      .events = &door_events,
                                      .owner = &server}};
 

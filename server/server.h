@@ -5,6 +5,7 @@
 
 #include "door.h"
 #include "session.h"
+#include "sinks.h"
 
 #include <stdbool.h>
 #include <uv.h>
@@ -14,12 +15,14 @@ struct server {
     uv_loop_t loop;
     struct session *sessions; /* newest first */
     size_t session_count;
-    struct session *busy; /* the one that runs; others wait */
+    struct session *busy;      /* the one that runs; others wait */
+    const struct sinks *sinks; /* where a proxy may connect to; NULL: it is a server */
 };
 
 /* Listens on `address`, prints the ready line and serves until SIGTERM, SIGINT, or the end of standard input
- * where `with_parent`. 0, or -1 with a failure. */
-int server_run(const struct address *address, bool with_parent, struct problem *problem);
+ * where `with_parent`; as a proxy where it has `sinks`. 0, or -1 with a failure. */
+int server_run(const struct address *address, const struct sinks *sinks, bool with_parent,
+               struct problem *problem);
 
 /* ---- for sessions ---- */
 

@@ -22,14 +22,16 @@ struct session {
     struct session *next;
     struct channel channel;
     uv_timer_t timer; /* for a plan or data connections to come, or a client to go */
+    enum end end;     /* that it is in the run: server or proxy */
     struct plan plan;
     struct address data; /* where data connections come to */
     int listener;
+    uint8_t token[TOKEN_SIZE]; /* that they show */
     struct lobby lobby;
     struct team team;
     struct conduct conduct;
     size_t joined;
-    bool remote, has_plan, waits, has_lobby, has_gate, has_team, reported, asked, ending;
+    bool remote, has_plan, waits, has_listener, has_lobby, has_gate, has_team, reported, asked, ending;
     int open_parts; /* of channel, timer, lobby, team: freed at zero */
 };
 
@@ -62,7 +64,7 @@ static void close_parts(struct session *session)
         lobby_close(&session->lobby);
     if (session->has_team)
         team_close(&session->team);
-    if (session->has_gate) {
+    if (session->has_listener && !session->has_lobby) {
         close(session->listener);
         address_unlink(&session->data, true);
     }
@@ -100,8 +102,10 @@ static void on_timeout(uv_timer_t *timer)
     struct session *session = timer->data;
     struct problem problem = {0};
 
-    if (!session->has_lobby && !session->has_gate) {
+    if (!session->has_listener) {
         session_end(session, "no plan came on the control connection");
+    } else if (!session->has_team) {
+        session_end(session, "the client did not say where the server is");
     } else if (session->reported) {
         session_end(session, "the report was not taken");
     } else if (session->has_gate || session->joined == session->plan.connections) {
@@ -122,6 +126,10 @@ static void on_reached(void *owner, enum stage stage)
     json_t *report;
 
     conduct_reached(&session->conduct, stage);
+    if (stage == STAGE_CONNECTED) {
+        channel_send(&session->channel, CONTROL_JOINED, NULL);
+        conduct_start(&session->conduct);
+    }
     if (stage != STAGE_DONE)
         return;
     if ((problem = team_problem(&session->team, &phase))) {
@@ -144,12 +152,8 @@ static void start_team(struct session *session)
     struct problem problem = {0};
 
     uv_timer_start(&session->timer, on_timeout, limits_run_ms(&session->plan), 0);
-    if (team_start(&session->team, &problem) < 0) {
+    if (team_start(&session->team, &problem) < 0)
         fail(session, "hello", &problem);
-        return;
-    }
-    channel_send(&session->channel, CONTROL_JOINED, NULL);
-    conduct_start(&session->conduct);
 }
 
 static void on_joined(void *owner, size_t index, int fd)
@@ -174,63 +178,69 @@ static int open_listener(struct session *session, struct problem *problem)
     if (uv_fileno(&session->channel.handle, &fd) < 0 || address_of_socket(&control, fd) < 0 ||
         plan->transport->data_address(data, &control) < 0)
         return problem_failure(problem, "cannot choose an address for data connections");
-    session->listener = transport_socket(plan->transport, plan, END_SERVER, data, problem);
+    session->listener = transport_socket(plan->transport, plan, session->end, data, problem);
     if (session->listener >= 0)
         session->listener = address_listen(session->listener, data, problem);
-    if (session->listener >= 0)
-        return 0;
-    address_unlink(data, true);
-    return -1;
-}
-
-static int open_lobby(struct session *session, struct problem *problem)
-{
-    if (open_listener(session, problem) < 0)
+    session->has_listener = session->listener >= 0;
+    if (!session->has_listener) {
+        address_unlink(data, true);
         return -1;
-    session->has_lobby = true;
-    session->open_parts++;
-    return lobby_open(&session->lobby, &session->server->loop, session->listener, &session->data,
-                      session->plan.connections, &lobby_events, session, problem);
-}
-
-/* For a workload whose connections come and go: its data thread takes them itself. */
-static int open_gate(struct session *session, struct problem *problem)
-{
-    if (open_listener(session, problem) < 0)
-        return -1;
-    session->has_gate = true;
-    session->team.listener = session->listener;
-    if (uv_random(NULL, NULL, session->team.token, TOKEN_SIZE, 0, NULL) < 0)
+    }
+    if (uv_random(NULL, NULL, session->token, sizeof session->token, 0, NULL) < 0)
         return problem_failure(problem, "no random numbers for a token");
     return 0;
 }
 
-static bool renews(const struct session *session)
+static int open_lobby(struct session *session, struct problem *problem)
 {
-    return plan_half(&session->plan, END_SERVER)->renews;
+    struct lobby_guests guests = {.fd = session->listener,
+                                  .address = session->data,
+                                  .token = session->token,
+                                  .expected = session->plan.connections,
+                                  .is_for_proxy =
+                                      session->end == END_SERVER && plan_has_proxy(&session->plan)};
+
+    session->has_lobby = true;
+    session->open_parts++;
+    return lobby_open(&session->lobby, &session->server->loop, &guests, &lobby_events, session, problem);
+}
+
+/* For a workload whose connections come and go: its data thread takes them itself. */
+static int open_gate(struct session *session)
+{
+    session->has_gate = true;
+    session->team.listener = session->listener;
+    memcpy(session->team.token, session->token, TOKEN_SIZE);
+    return 0;
 }
 
 static int open_team(struct session *session, struct problem *problem)
 {
     session->has_team = true;
     session->open_parts++;
-    session->conduct = (struct conduct){.team = &session->team, .channel = &session->channel};
-    return team_open(&session->team, &session->server->loop, &session->plan, END_SERVER, session->remote,
-                     &team_events, session, problem);
+    session->conduct = (struct conduct){.team = &session->team};
+    conduct_listen(&session->conduct, END_CLIENT, &session->channel);
+    if (team_open(&session->team, &session->server->loop, &session->plan, session->end, session->remote,
+                  &team_events, session, problem) < 0)
+        return -1;
+    return plan_half(&session->plan, session->end)->renews ? open_gate(session)
+                                                           : open_lobby(session, problem);
+}
+
+static void await_guests(struct session *session)
+{
+    uv_timer_start(&session->timer, on_timeout,
+                   LIMIT_JOIN_MS + session->plan.connections / LIMIT_JOINS_PER_MS, 0);
 }
 
 static void send_ready(struct session *session)
 {
-    const uint8_t *bytes = session->has_gate ? session->team.token : session->lobby.token;
     char address[ADDRESS_MAX], token[2 * TOKEN_SIZE + 1];
 
     address_format(address, &session->data);
-    for (size_t i = 0; i < TOKEN_SIZE; i++)
-        snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    token_format(token, session->token);
     channel_send(&session->channel, CONTROL_READY,
                  json_pack("{s:s, s:s, s:s}", "address", address, "token", token, "host", facts_host_id()));
-    uv_timer_start(&session->timer, on_timeout,
-                   LIMIT_JOIN_MS + session->plan.connections / LIMIT_JOINS_PER_MS, 0);
 }
 
 bool session_waits(const struct session *session)
@@ -243,14 +253,48 @@ void session_begin(struct session *session)
     struct problem problem = {0};
 
     session->waits = false;
-    if (open_team(session, &problem) < 0 ||
-        (renews(session) ? open_gate(session, &problem) : open_lobby(session, &problem)) < 0) {
+    if (open_listener(session, &problem) < 0 ||
+        (session->end != END_PROXY && open_team(session, &problem) < 0)) {
         refuse(session, &problem);
         return;
     }
     send_ready(session);
-    if (session->has_gate)
+    if (session->end == END_PROXY)
+        uv_timer_start(&session->timer, on_timeout, LIMIT_SINK_MS, 0);
+    else if (session->has_gate)
         start_team(session);
+    else
+        await_guests(session);
+}
+
+/* ---- a proxy's sink ---- */
+
+static bool is_here(const char *host)
+{
+    return !strcmp(host, facts_host_id());
+}
+
+/* Nothing is said to the sink before the source has come too. */
+static void take_sink(struct session *session, const json_t *body)
+{
+    const char *text = json_string_value(json_object_get(body, "address"));
+    const char *token = json_string_value(json_object_get(body, "token"));
+    struct problem problem = {0};
+    struct address sink;
+
+    if (session->end != END_PROXY || !session->has_listener || session->has_team)
+        problem_failure(&problem, "a message that does not belong here");
+    else if (sinks_check(session->server->sinks, text, &sink, &problem) == 0) {
+        session->remote = session->remote && !is_here(json_string_value(json_object_get(body, "host")));
+        if (open_team(session, &problem) == 0 && token_parse(session->team.token, token) < 0)
+            problem_failure(&problem, "the token of the server is none");
+    }
+    if (problem.kind != PROBLEM_NONE) {
+        fail(session, "connect", &problem);
+        return;
+    }
+    session->team.target = sink;
+    await_guests(session);
 }
 
 /* ---- messages ---- */
@@ -280,8 +324,31 @@ static int parse_plan(struct session *session, const json_t *body, struct proble
     result = plan_parse(&session->plan, texts, count, problem);
     free(texts);
     session->has_plan = result == 0;
-    session->remote = strcmp(json_string_value(json_object_get(body, "host")), facts_host_id()) != 0;
+    session->remote = !is_here(json_string_value(json_object_get(body, "host")));
     return result;
+}
+
+static int choose_end(struct session *session, const json_t *body, struct problem *problem)
+{
+    const char *name = json_string_value(json_object_get(body, "end"));
+
+    session->end = session->server->sinks ? END_PROXY : END_SERVER;
+    if (end_parse(name) == session->end)
+        return 0;
+    return session->end == END_PROXY
+               ? problem_failure(problem, "this is a proxy, not a server: its place is via=")
+               : problem_failure(problem,
+                                 "this is a server, not a proxy: start one with uncork-server --proxy");
+}
+
+static int check_end(const struct session *session, struct problem *problem)
+{
+    const struct plan *plan = &session->plan;
+
+    if (plan_has_end(plan, session->end))
+        return 0;
+    return problem_usage(problem, "transport=%s workload=%s has no %s", plan->transport->variant.name,
+                         plan->workload->variant.name, end_names[session->end]);
 }
 
 static void take_plan(struct session *session, const json_t *body)
@@ -291,11 +358,10 @@ static void take_plan(struct session *session, const json_t *body)
     uv_timer_stop(&session->timer);
     if (session->has_plan)
         problem_failure(&problem, "a session has one plan");
-    else if (check_version(body, &problem) == 0 && parse_plan(session, body, &problem) == 0 &&
-             !plan_has_server(&session->plan))
-        problem_usage(&problem, "transport=null has no server");
-    else if (problem.kind == PROBLEM_NONE && limits_check(&session->plan, &problem) == 0)
-        legality_check(&session->plan, END_SERVER, session->remote, &problem);
+    else if (check_version(body, &problem) == 0 && choose_end(session, body, &problem) == 0 &&
+             parse_plan(session, body, &problem) == 0 && check_end(session, &problem) == 0 &&
+             limits_check(&session->plan, session->end, &problem) == 0)
+        legality_check(&session->plan, session->end, session->remote, &problem);
 
     if (problem.kind != PROBLEM_NONE) {
         refuse(session, &problem);
@@ -344,11 +410,15 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         tell_facts(session, body);
         return;
     }
+    if (type == CONTROL_SINK) {
+        take_sink(session, body);
+        return;
+    }
     if (type == CONTROL_FAILED) { /* the client knows why */
         close_parts(session);
         return;
     }
-    taken = session->has_team ? conduct_message(&session->conduct, type, body, &problem) : 0;
+    taken = session->has_team ? conduct_message(&session->conduct, END_CLIENT, type, body, &problem) : 0;
     if (taken == 0)
         problem_failure(&problem, "a message that does not belong here");
     if (taken <= 0)

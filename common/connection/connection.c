@@ -29,8 +29,24 @@ static int open_sending(struct connection *connection)
         source_start(&connection->bench->source, connection->number, plan->connections);
     if (state && !(connection->strategy_state = calloc(1, state)))
         return -ENOMEM;
-    return queue_open(&connection->queue,
-                      connection->outgoing->count * plan->window * (strategy->lends ? strategy->lends : 1));
+    return queue_open(&connection->queue, connection->half->keeps
+                                              ? connection->half->keeps(plan)
+                                              : connection->outgoing->count *
+                                                    plan_window(plan, connection->end) *
+                                                    (strategy->lends ? strategy->lends : 1));
+}
+
+/* A proxy plays towards each of its peers what the other of them plays. */
+static void take_part(struct connection *connection)
+{
+    const struct plan *plan = connection->plan;
+
+    if (!connection->twin)
+        connection->peer = plan_neighbour(plan, connection->end);
+    connection->drives =
+        connection->twin ? plan_follows(plan, connection->peer) : plan_drives(plan, connection->end);
+    connection->follows =
+        connection->twin ? plan_drives(plan, connection->peer) : plan_follows(plan, connection->end);
 }
 
 int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd)
@@ -43,7 +59,7 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     connection->bench = bench;
     connection->end = end;
     connection->number = number;
-    connection->drives = plan_drives(plan, end);
+    take_part(connection);
     connection->calls.table = plan->transport->calls;
     if (fd >= 0)
         connection->calls.fd = fd;
@@ -55,7 +71,11 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     state = connection->half->state_size ? connection->half->state_size(plan) : 0;
     if (state && !(connection->half_state = calloc(1, state)))
         return -ENOMEM;
-    return connection->outgoing ? open_sending(connection) : 0;
+    if (connection->outgoing && open_sending(connection) < 0)
+        return -ENOMEM;
+    connection->queue.on_release = connection->half->released;
+    connection->queue.owner = connection;
+    return 0;
 }
 
 void connection_close(struct connection *connection)
@@ -88,7 +108,8 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
 {
     struct arrivals *arrivals = &connection->arrivals;
 
-    if (connection->plan->verify) {
+    if (connection->plan->verify &&
+        !connection->half->keeps) { /* a proxy's bytes are verified at their end */
         size_t agree = pattern_compare(data, size, arrivals->bytes);
 
         if (agree != size) {
@@ -138,7 +159,8 @@ bool connection_is_answered(const struct connection *connection)
 uint64_t connection_room(const struct connection *connection)
 {
     const struct send_queue *queue = &connection->queue;
-    uint64_t window = connection->plan->window, count = connection->outgoing->count, room;
+    uint64_t window = plan_window(connection->plan, connection->end), count = connection->outgoing->count,
+             room;
 
     if (window == 1)
         return queue_has_room(queue, count);

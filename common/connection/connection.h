@@ -35,8 +35,10 @@ struct connection {
     const struct plan *plan;
     struct workbench *bench; /* what it shares with the others of its thread */
     enum end end;
-    bool drives;
-    uint64_t number; /* among all connections of the run */
+    enum end peer;        /* the end at its other side */
+    bool drives, follows; /* the peer follows, drives; a proxy follows on one side and drives on the other */
+    uint64_t number;      /* among all connections of the plan */
+    struct connection *twin; /* a proxy's: of the same number, with its other peer. NULL elsewhere */
 
     struct calls calls;
     const struct security *security;
@@ -52,17 +54,20 @@ struct connection {
     const struct shape *outgoing, *incoming; /* NULL on an end that does not send, receive */
     size_t source_position;
     struct arrivals arrivals;
+    uint64_t groups;        /* that a proxy has appended */
     uint64_t messages_left; /* that a driver may begin in this phase; UINT64_MAX for timed work */
 
     _Atomic uint64_t stop;  /* one more than the bytes at which a follower leaves the phase; 0: not told yet.
                                Set  by control, which may be before this thread has begun */
     bool until_stop;        /* where an end drives and follows: the phase ends at the stop, not before */
+    bool looks;             /* a reading does not wait in a blocking call, but looks whether there is more */
     bool ended;             /* the peer has half-closed */
     uint32_t greeting_left; /* bytes of the hello that a new descriptor has not been given */
 };
 
-/* Makes `connection`, which must be zeroed but for its descriptor, ready to run on `fd` (-1: the one it has,
- * or none) as connection `number` of the run. 0 or -ENOMEM. The descriptor stays the caller's. */
+/* Makes `connection`, which must be zeroed but for its descriptor (and at a proxy its peer and its twin),
+ * ready to run on `fd` (-1: the one it has, or none) as connection `number` of the run. 0 or -ENOMEM. The
+ * descriptor stays the caller's. */
 int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd);
 void connection_close(struct connection *connection);
 

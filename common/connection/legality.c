@@ -10,6 +10,7 @@
 #include "strategy/strategy.h"
 #include "transport/ports.h"
 #include "transport/probe.h"
+#include "workload/workload.h"
 
 #include <stdio.h>
 
@@ -88,7 +89,9 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
     uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->open ? DESCRIPTORS_OF_LOOP : 0);
-    uint64_t descriptors = plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * engine_threads(plan, end);
+    uint64_t of_number = plan_half(plan, end)->keeps ? 2 : 1; /* a proxy has a pair */
+    uint64_t descriptors =
+        of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * engine_threads(plan, end);
     char what[64];
 
     snprintf(what, sizeof what, "connections=%llu", (unsigned long long)plan->connections);
@@ -96,7 +99,7 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
         return 0;
     if (descriptors_reserve(descriptors, what, problem) < 0)
         return -1;
-    return end == END_CLIENT && plan->transport->counts_segments ? ports_check(plan->connections, problem)
+    return end != END_SERVER && plan->transport->counts_segments ? ports_check(plan->connections, problem)
                                                                  : 0;
 }
 
@@ -115,6 +118,9 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     const struct engine *engine = engine_of(plan, end);
     struct place_list cpus;
 
+    if (plan_half(plan, END_PROXY)->keeps && !plan_has_proxy(plan))
+        return problem_unsupported(problem, "workload=%s does not work with transport=%s: there is no sink",
+                                   plan->workload->variant.name, plan->transport->variant.name);
     if (!plan_has_server(plan) && plan_follows(plan, END_CLIENT))
         return problem_unsupported(problem,
                                    "that direction does not work with transport=%s: no other end is there to "
@@ -127,7 +133,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
         return -1;
     if (plan_incoming(plan, end) && check_receiving(plan, end, engine, problem) < 0)
         return -1;
-    return place_cpus(&plan->place, (int)end, remote, &cpus, problem);
+    return plan_cpus(plan, end, remote, &cpus, problem);
 }
 
 /* What there is an engine for: it needs something to wait for. */

@@ -3,13 +3,26 @@
 
 #include "base/clock.h"
 #include "reading/reading.h"
+#include "workload/workload.h"
 
 #include <errno.h>
+
+/* A ring takes a power of two. */
+static uint32_t count_buffers(const struct end_plan *own, size_t needed)
+{
+    uint32_t buffers = own->reading->buffers ? own->reading->buffers(own->chunk_bytes) : (uint32_t)needed;
+
+    while (buffers < needed)
+        buffers *= 2;
+    return buffers;
+}
 
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections)
 {
     const struct end_plan *own = &plan->ends[end];
-    const struct shape *outgoing = plan_outgoing(plan, end);
+    const struct half *half = plan_half(plan, end);
+    const struct shape *outgoing = half->keeps ? NULL : plan_outgoing(plan, end);
+    size_t kept = half->keeps ? half->keeps(plan) * (connections / 2) : 0;
 
     bench->plan = plan;
     bench->end = end;
@@ -20,8 +33,7 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;
-    return pool_open(&bench->pool, own->chunk_bytes,
-                     own->reading->buffers ? own->reading->buffers(own->chunk_bytes) : 1);
+    return pool_open(&bench->pool, own->chunk_bytes, count_buffers(own, kept + 1));
 }
 
 void workbench_close(struct workbench *bench)

@@ -24,7 +24,8 @@ struct workbench {
     uint64_t connections; /* of this thread */
 
     struct source source;
-    struct pool pool; /* receive buffers of `chunk` bytes; none on an end that only sends */
+    struct pool pool; /* receive buffers of `chunk` bytes: one, and those that a proxy keeps; none on an end
+                         that only sends */
 
     uint64_t now_ns;      /* the thread's last look at the clock */
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */

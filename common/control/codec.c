@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define FIELDS_MAX 3
+#define FIELDS_MAX 4
 
 struct field {
     const char *key;
@@ -17,16 +17,22 @@ static const struct {
     const char *name;
     struct field fields[FIELDS_MAX];
 } schemas[CONTROL_TYPE_COUNT] = {
-    [CONTROL_PLAN] =
-        {"plan", {{"version", JSON_STRING, 0}, {"host", JSON_STRING, 0}, {"words", JSON_ARRAY, JSON_STRING}}},
+    [CONTROL_PLAN] = {"plan",
+                      {{"version", JSON_STRING, 0},
+                       {"end", JSON_STRING, 0},
+                       {"host", JSON_STRING, 0},
+                       {"words", JSON_ARRAY, JSON_STRING}}},
     [CONTROL_ASK] = {"ask", {{"version", JSON_STRING, 0}}},
     [CONTROL_WAIT] = {"wait", {{0}}},
     [CONTROL_READY] = {"ready",
                        {{"address", JSON_STRING, 0}, {"token", JSON_STRING, 0}, {"host", JSON_STRING, 0}}},
+    [CONTROL_SINK] = {"sink",
+                      {{"address", JSON_STRING, 0}, {"token", JSON_STRING, 0}, {"host", JSON_STRING, 0}}},
     [CONTROL_REFUSED] = {"refused", {{"kind", JSON_STRING, 0}, {"text", JSON_STRING, 0}}},
     [CONTROL_JOINED] = {"joined", {{0}}},
-    [CONTROL_DRAIN] = {"drain", {{"first", JSON_INTEGER, 0}, {"bytes", JSON_ARRAY, JSON_INTEGER}}},
-    [CONTROL_DRAINING] = {"draining", {{0}}},
+    [CONTROL_DRAIN] =
+        {"drain", {{"end", JSON_STRING, 0}, {"first", JSON_INTEGER, 0}, {"bytes", JSON_ARRAY, JSON_INTEGER}}},
+    [CONTROL_DRAINING] = {"draining", {{"end", JSON_STRING, 0}}},
     [CONTROL_MARKED] = {"marked", {{0}}},
     [CONTROL_FAILED] = {"failed",
                         {{"kind", JSON_STRING, 0}, {"phase", JSON_STRING, 0}, {"text", JSON_STRING, 0}}},

@@ -20,16 +20,20 @@
 #define CONTROL_HEADER_SIZE 4u
 
 enum control_type {
-    CONTROL_PLAN,     /* client: version, host id and the words of a run */
-    CONTROL_ASK,      /* client: version; wants the server's facts and nothing else */
-    CONTROL_WAIT,     /* server: another session is running; this one comes next */
-    CONTROL_READY,    /* server: where to connect, and the token that joins */
-    CONTROL_REFUSED,  /* server: the plan is wrong (usage), not possible here (unsupported) or went wrong
-                         (failed) */
-    CONTROL_JOINED,   /* server: every data connection is there */
-    CONTROL_DRAIN,    /* driver: when the warm-up ends, in bytes, for some connections from number `first` */
-    CONTROL_DRAINING, /* follower: knows it for all connections */
-    CONTROL_MARKED,   /* follower: has received so much on all and taken its start figures */
+    CONTROL_PLAN, /* client: version, the end that the receiver is to be, host id of the machine that this end
+                     shares with another, and the words of a run */
+    CONTROL_ASK,  /* client: version; wants the server's facts and nothing else */
+    CONTROL_WAIT, /* server: another session is running; this one comes next */
+    CONTROL_READY,   /* server, proxy: where to connect, and the token that joins */
+    CONTROL_SINK,    /* client, to a proxy: what the server's "ready" said */
+    CONTROL_REFUSED, /* server: the plan is wrong (usage), not possible here (unsupported) or went wrong
+                        (failed) */
+    CONTROL_JOINED,  /* server: every data connection is there */
+    CONTROL_DRAIN, /* driver `end`: when its warm-up ends, in bytes, for some connections from number `first`
+                    */
+    CONTROL_DRAINING, /* follower: knows it of this driver for all connections; to the driver: all know it */
+    CONTROL_MARKED,   /* follower: has received so much on all and taken its start figures; to a driver: all
+                         have */
     CONTROL_FAILED,   /* either: broke off in that phase */
     CONTROL_REPORT,   /* server: a piece of its report */
     CONTROL_FACTS,    /* server: a piece of its facts */

@@ -22,7 +22,8 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
         return problem_unsupported(
             problem, "server.engine=block cannot carry workload=connect: a thread that serves one "
                      "connection does not take the next");
-    if (plan_drives(plan, end) && plan_follows(plan, end))
+    if (plan_half(plan, end)->keeps ? plan->direction == DIRECTION_BOTH
+                                    : plan_drives(plan, end) && plan_follows(plan, end))
         return problem_unsupported(problem,
                                    "engine=block cannot carry direction=both: a thread that waits in send() "
                                    "does not receive, and two of them wait for each other");
@@ -64,11 +65,53 @@ static int send_due(struct duty *duty, struct connection *connection)
     return result < 0 ? engine_broken(connection, "send to", result) : 0;
 }
 
+/* What one call brought, and all that is there by then, up to a window. */
+static int receive_and_look(struct connection *connection)
+{
+    size_t wanted = connection->half->wants(connection);
+    uint64_t before = connection->arrivals.bytes;
+    int result = engine_receive(connection, wanted);
+
+    if (result < 0 || connection->arrivals.bytes - before < wanted)
+        return result;
+    connection->looks = true;
+    result = engine_receive_chunks(connection, connection->plan->window - 1);
+    connection->looks = false;
+    return result == -EAGAIN ? 0 : result;
+}
+
+static int push_all(struct connection *connection)
+{
+    int result = 0;
+
+    connection->half->fill(connection);
+    while (result == 0 && !queue_is_idle(&connection->queue)) {
+        result = connection->strategy->push(connection);
+        connection->half->fill(connection);
+    }
+    return result < 0 ? engine_broken(connection, "send to", result) : 0;
+}
+
+/* A pair of which one receives and the other sends that on. */
+static int run_pair(struct connection *from)
+{
+    int result = 0;
+
+    while (result == 0 && !half_over(from->twin)) {
+        result = receive_and_look(from);
+        if (result == 0)
+            result = push_all(from->twin);
+    }
+    return result;
+}
+
 static int block_run(struct duty *duty)
 {
-    struct connection *connection = duty->connections; /* one: one_each */
+    struct connection *connection = duty->connections; /* one, or a pair: one_each */
     const struct half *half = connection->half;
 
+    if (connection->twin)
+        return run_pair(connection->follows ? connection : connection->twin);
     for (;;) {
         int result = 0;
 
@@ -92,9 +135,8 @@ static int block_run(struct duty *duty)
     }
 }
 
-static int block_finish(struct duty *duty)
+static int finish_one(struct connection *connection)
 {
-    struct connection *connection = duty->connections;
     int result = connection->security->finish(connection);
 
     if (result < 0)
@@ -102,6 +144,20 @@ static int block_finish(struct duty *duty)
     while (connection->drives && result == 0)
         result = engine_take_end(connection);
     return result < 0 ? result : 0;
+}
+
+static int block_finish(struct duty *duty)
+{
+    struct connection *first = duty->connections;
+    int result = 0;
+
+    if (first->twin && !first->drives)
+        result = finish_one(first->twin);
+    if (result == 0)
+        result = finish_one(first);
+    if (result == 0 && first->twin && first->drives)
+        result = finish_one(first->twin);
+    return result;
 }
 
 const struct engine engine_block = {

@@ -10,25 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void hello_make(uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number)
-{
-    memcpy(hello, token, TOKEN_SIZE);
-    for (size_t i = 0; i < 4; i++)
-        hello[TOKEN_SIZE + i] = (uint8_t)(number >> (24 - 8 * i));
-}
-
-int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t connections)
-{
-    const uint8_t *number = hello + TOKEN_SIZE;
-    uint32_t index =
-        (uint32_t)number[0] << 24 | (uint32_t)number[1] << 16 | (uint32_t)number[2] << 8 | number[3];
-    uint8_t difference = 0;
-
-    for (size_t i = 0; i < TOKEN_SIZE; i++)
-        difference |= hello[i] ^ token[i];
-    return difference || index >= connections ? -1 : (int64_t)index;
-}
-
 /* ---- the driver ---- */
 
 static int make_socket(struct connection *connection, const struct address *target, bool nonblocking)

@@ -11,10 +11,8 @@
 #define UNCORK_ENGINE_DIAL_H
 
 #include "connection/connection.h"
+#include "control/hello.h"
 #include "transport/address.h"
-
-#define TOKEN_SIZE 16u
-#define HELLO_SIZE (TOKEN_SIZE + 4u) /* token, then the number of the connection, big endian */
 
 struct dial {
     const struct plan *plan;
@@ -29,12 +27,6 @@ struct dial {
     void (*drop)(void *owner, struct connection *connection);
     void *owner;
 };
-
-void hello_make(uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number);
-
-/* The number in a hello, or -1 where its token is not that of the run or there is no such connection. Takes
- * the same time wherever the first difference is. */
-int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t connections);
 
 /* Gives a connection a new descriptor on which connect(2) has been called; one that does not block may still
  * be under way, and the first call on it will say. 0, or a negative errno value with the problem of the

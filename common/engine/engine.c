@@ -88,7 +88,7 @@ static const char *peer_of(const struct connection *connection)
 {
     if (plan_has_peer(connection->plan))
         return "peer";
-    return end_names[connection->end == END_CLIENT ? END_SERVER : END_CLIENT];
+    return end_names[connection->peer];
 }
 
 int engine_broken(struct connection *connection, const char *doing, int result)
@@ -100,7 +100,7 @@ int engine_broken(struct connection *connection, const char *doing, int result)
 
 int engine_peer_ended(struct connection *connection)
 {
-    bool follows = plan_follows(connection->plan, connection->end);
+    bool follows = connection->follows;
 
     connection->ended = true;
     if (follows && !connection->arrivals.partial)
@@ -125,11 +125,12 @@ int engine_end_arrived(struct connection *connection, const uint8_t *data, ssize
 {
     int result;
 
-    if (plan_follows(connection->plan, connection->end) || size < 0) {
+    if (connection->follows || size < 0) {
         result = engine_arrived(connection, data, size);
         return result < 0 ? result : connection->ended;
     }
-    if (size == 0)
+    connection->ended = size == 0;
+    if (connection->ended)
         return 1;
     problem_failure(&connection->bench->problem, "more came back than was due");
     return -EBADMSG;
@@ -143,6 +144,7 @@ static int take(struct connection *connection, size_t wanted,
     ssize_t size = connection->reading ? connection->reading->read(connection, wanted, &data)
                                        : connection->security->recv(connection, &byte, 1, 0);
 
+    engine_keep(connection, size);
     return arrived(connection, data, size);
 }
 
@@ -151,11 +153,25 @@ int engine_receive(struct connection *connection, size_t wanted)
     return take(connection, wanted, engine_arrived);
 }
 
+/* Less than a whole chunk was all that there was: epoll(7). Asking once more would be a call for nothing. */
+int engine_receive_chunks(struct connection *connection, uint64_t chunks)
+{
+    size_t wanted;
+    int result = 0;
+
+    for (uint64_t i = 0; i < chunks && result == 0 && (wanted = connection->half->wants(connection)); i++) {
+        uint64_t before = connection->arrivals.bytes;
+
+        result = engine_receive(connection, wanted);
+        if (connection->arrivals.bytes - before < wanted)
+            break;
+    }
+    return result;
+}
+
 int engine_take_end(struct connection *connection)
 {
-    bool follows = plan_follows(connection->plan, connection->end);
+    size_t wanted = connection->follows ? connection->bench->pool.size : 1;
 
-    return connection->ended
-               ? 1
-               : take(connection, follows ? connection->bench->pool.size : 1, engine_end_arrived);
+    return connection->ended ? 1 : take(connection, wanted, engine_end_arrived);
 }

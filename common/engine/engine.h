@@ -50,8 +50,9 @@ struct engine {
      * their queue is idle. 0, or a negative errno value with the problem of the workbench. */
     int (*run)(struct duty *duty);
 
-    /* Half-closes the connections. Those that drive then wait for the other end's half-close: everything they
-     * sent has been taken. Returns as run(). */
+    /* Half-closes the connections that drive and waits for the other end's half-close: everything they sent
+     * has been taken. Then half-closes those that only follow: a proxy's source learns so from it that the
+     * sink has all. Returns as run(). */
     int (*finish)(struct duty *duty);
 };
 
@@ -80,6 +81,18 @@ int engine_arrived(struct connection *connection, const uint8_t *data, ssize_t s
 
 /* Takes at most `wanted` bytes out (one byte on an end that only sends). As engine_arrived(). */
 int engine_receive(struct connection *connection, size_t wanted);
+
+/* For who keeps what arrives: takes what is there, up to `chunks` times what it wants. As engine_arrived().
+ */
+int engine_receive_chunks(struct connection *connection, uint64_t chunks);
+
+/* So many bytes came in the buffer that came next, which whoever keeps what arrives has now. For those who
+ * receive into it: before engine_arrived(). */
+static inline void engine_keep(struct connection *connection, ssize_t size)
+{
+    if (size > 0 && connection->half->keeps)
+        pool_take(&connection->bench->pool);
+}
 
 /* Whether a driver that renews its descriptors has all that it asked for on the one it has. */
 static inline bool engine_is_answered(const struct connection *connection)

@@ -240,17 +240,38 @@ static void watch_again(struct watch *watch)
 {
     const struct connection *connection = watch->connection;
     bool has_descriptor = connection->calls.fd >= 0 && !watch->closing;
-    bool reads =
-        has_descriptor && !connection->ended && (!watch->over || connection->half->wants(connection));
+    bool listens =
+        !watch->over && !connection->half->keeps; /* for the end too: who keeps has no room for more */
+    bool reads = has_descriptor && !connection->ended && (listens || connection->half->wants(connection));
 
     if (has_descriptor)
         watch_for(watch, (reads ? UV_READABLE : 0) | (watch->blocked ? UV_WRITABLE : 0));
+}
+
+/* That of its twin, NULL where it has none. */
+static struct watch *twin_of(struct watch *watch)
+{
+    const struct connection *connection = watch->connection;
+
+    return connection->twin ? watch + (connection->twin - connection) : NULL;
 }
 
 static void step(struct watch *watch)
 {
     push(watch);
     watch_again(watch);
+    if (twin_of(watch)) /* what was sent on makes room for more */
+        watch_again(twin_of(watch));
+}
+
+/* Something came: the twin sends it on when all of this turn of the loop has come. */
+static int relay(struct watch *watch, int result)
+{
+    struct watch *twin = twin_of(watch);
+
+    if (twin && !twin->over && !twin->blocked)
+        await_turn(twin);
+    return result;
 }
 
 /* The loop has something for a connection, of which `result` came. */
@@ -265,6 +286,8 @@ static void go_on(struct watch *watch, int result)
     if (poller->result == 0 && !watch->blocked && !watch->over)
         push(watch);
     watch_again(watch);
+    if (twin_of(watch))
+        watch_again(twin_of(watch));
 }
 
 /* The same once it has half-closed: 1 for the other end's half-close. */
@@ -281,6 +304,8 @@ static int receive(struct watch *watch)
 {
     size_t wanted = watch->connection->half->wants(watch->connection);
 
+    if (watch->connection->half->keeps)
+        return engine_receive_chunks(watch->connection, watch->connection->plan->window);
     return engine_receive(watch->connection, wanted ? wanted : 1); /* the end, or what was not due */
 }
 
@@ -302,7 +327,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
     }
     if (events & UV_WRITABLE)
         watch->blocked = false;
-    go_on(watch, events & UV_READABLE ? receive(watch) : 0);
+    go_on(watch, events & UV_READABLE ? relay(watch, receive(watch)) : 0);
 }
 
 static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
@@ -314,7 +339,7 @@ static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
     if (watch->poller->finishing)
         go_on_to_end(watch, engine_end_arrived(watch->connection, data, size));
     else
-        go_on(watch, engine_arrived(watch->connection, data, size));
+        go_on(watch, relay(watch, engine_arrived(watch->connection, data, size)));
 }
 
 static void on_written(struct stream *stream, int result)
@@ -441,26 +466,43 @@ static int poll_run(struct duty *duty)
     return poller->result;
 }
 
+static int half_close(struct watch *watch)
+{
+    struct connection *connection = watch->connection;
+    int result = connection->security->finish(connection);
+
+    if (result < 0)
+        return engine_broken(connection, "half-close towards", result);
+    watch->over = watch->blocked = false;
+    watch->poller->open++;
+    if (!connection->drives || connection->ended)
+        leave(watch);
+    watch_again(watch);
+    return 0;
+}
+
+/* Those that drive, or those that only follow. */
+static int finish_those(struct poller *poller, bool drive)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < poller->duty->count && result == 0; i++)
+        if (poller->watches[i].connection->drives == drive)
+            result = half_close(&poller->watches[i]);
+    while (poller->open && poller->result == 0 && result == 0)
+        turn(poller, UV_RUN_ONCE);
+    return result < 0 ? result : poller->result;
+}
+
 static int poll_finish(struct duty *duty)
 {
     struct poller *poller = duty->state;
+    int result;
 
     poller->finishing = true;
-    poller->open = duty->count;
-    for (size_t i = 0; i < duty->count; i++) {
-        struct watch *watch = &poller->watches[i];
-        int result = watch->connection->security->finish(watch->connection);
-
-        if (result < 0)
-            return engine_broken(watch->connection, "half-close towards", result);
-        watch->over = watch->blocked = false;
-        if (!watch->connection->drives || watch->connection->ended)
-            leave(watch);
-        watch_again(watch);
-    }
-    while (poller->open && poller->result == 0)
-        turn(poller, UV_RUN_ONCE);
-    return poller->result;
+    poller->open = 0;
+    result = finish_those(poller, true);
+    return result < 0 ? result : finish_those(poller, false);
 }
 
 /* ---- from another thread ---- */

@@ -27,10 +27,21 @@ static int parse_list(struct place_list *list, const char **text)
     }
 }
 
+static int parse_lists(struct place *place, const char *at)
+{
+    for (int i = 0; i < PLACE_LISTS; i++) {
+        if (i && !*at) {
+            place->lists[i] = place->lists[i - 1];
+            continue;
+        }
+        if ((i && *at++ != '/') || parse_list(&place->lists[i], &at) < 0)
+            return -1;
+    }
+    return *at ? -1 : 0;
+}
+
 int place_parse(struct place *place, const char *text, struct problem *problem)
 {
-    const char *at = text;
-
     *place = (struct place){.kind = PLACE_CPUS};
     for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++) {
         if (!strcmp(text, kind_names[i])) {
@@ -38,25 +49,23 @@ int place_parse(struct place *place, const char *text, struct problem *problem)
             return 0;
         }
     }
-    if (parse_list(&place->lists[0], &at) < 0)
-        goto refuse;
-    place->lists[1] = place->lists[0];
-    if (*at == '/') {
-        at++;
-        if (parse_list(&place->lists[1], &at) < 0)
-            goto refuse;
-    }
-    if (!*at)
+    if (parse_lists(place, text) == 0)
         return 0;
-refuse:
-    return problem_usage(
-        problem, "place=%.60s: write together, apart, free, or CPUs of client and server like 0.2/1.3", text);
+    return problem_usage(problem,
+                         "place=%.60s: write together, apart, free, or CPUs of client and server like "
+                         "0.2/1.3, and after another / of a proxy",
+                         text);
 }
 
 static void print_list(FILE *out, const struct place_list *list)
 {
     for (int i = 0; i < list->count; i++)
         fprintf(out, "%s%u", i ? "." : "", list->cpus[i]);
+}
+
+static bool are_equal(const struct place_list *a, const struct place_list *b)
+{
+    return a->count == b->count && !memcmp(a->cpus, b->cpus, a->count * sizeof *a->cpus);
 }
 
 char *place_format(const struct place *place)
@@ -69,9 +78,12 @@ char *place_format(const struct place *place)
         return strdup(kind_names[place->kind]);
     if (!(out = open_memstream(&text, &size)))
         return NULL;
-    print_list(out, &place->lists[0]);
-    fputc('/', out);
-    print_list(out, &place->lists[1]);
+    for (int i = 0; i < PLACE_LISTS; i++) {
+        if (i > 1 && are_equal(&place->lists[i], &place->lists[i - 1]))
+            break;
+        fprintf(out, "%s", i ? "/" : "");
+        print_list(out, &place->lists[i]);
+    }
     return fclose(out) == 0 ? strdup(text) : NULL;
 }
 
@@ -86,9 +98,8 @@ static int take_listed(const struct cores *cores, const struct place_list *wante
     return 0;
 }
 
-/* The client takes the first half of the cores, the server the second; with an odd number the client's is the
- * smaller. */
-static int take_half(const struct cores *cores, int list, bool remote, struct place_list *cpus,
+/* With an odd number the first half is the smaller. */
+static int take_half(const struct cores *cores, int which, bool remote, struct place_list *cpus,
                      struct problem *problem)
 {
     int half = cores->count / 2;
@@ -97,14 +108,14 @@ static int take_half(const struct cores *cores, int list, bool remote, struct pl
         return problem_unsupported(problem, "place=apart needs two cores and this process may use only one");
     if (remote)
         cores_take(cores, 0, cores->count, cpus);
-    else if (list == 0)
+    else if (which == 0)
         cores_take(cores, 0, half, cpus);
     else
         cores_take(cores, half, cores->count, cpus);
     return 0;
 }
 
-int place_cpus(const struct place *place, int list, bool remote, struct place_list *cpus,
+int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem)
 {
     struct cores cores;
@@ -120,7 +131,7 @@ int place_cpus(const struct place *place, int list, bool remote, struct place_li
     case PLACE_CPUS:
         return take_listed(&cores, &place->lists[list], cpus, problem);
     case PLACE_APART:
-        return take_half(&cores, list, remote, cpus, problem);
+        return take_half(&cores, half, remote, cpus, problem);
     default:
         cpus->cpus[cpus->count++] = (uint16_t)cores.cpus[0];
         return 0;

@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include "base/cleanup.h"
+#include "engine/engine.h"
 #include "plan/word.h"
 #include "reading/reading.h"
 #include "strategy/strategy.h"
@@ -11,10 +12,27 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const end_names[END_COUNT] = {"client", "server"};
+extern const struct strategy strategy_coalesce; /* of source and sink of a proxy */
+
+const char *const end_names[END_COUNT] = {"client", "server", "proxy"};
+
+enum end end_parse(const char *name)
+{
+    int end = 0;
+
+    while (end < END_COUNT && strcmp(end_names[end], name) != 0)
+        end++;
+    return (enum end)end;
+}
 
 #define GIVEN_TO_BOTH 1u
 #define GIVEN_TO(end) (2u << (end))
+
+/* The workload has a proxy between client and server. */
+static bool plan_relays(const struct plan *plan)
+{
+    return plan->workload->halves[ROLE_PROXY].keeps != NULL;
+}
 
 static int set_field(struct plan *plan, const struct word *word, enum end only, const char *value,
                      struct problem *problem)
@@ -66,6 +84,34 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
     return 0;
 }
 
+/* What an end that is only there to feed a proxy, or to take what it sends on, always does. */
+static int fix_end(struct plan *plan, enum end end, struct problem *problem)
+{
+    static const char *const fixed[] = {"read", "chunk", "touch", "nodelay", "source"};
+
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const struct word *word = word_find(fixed[i], problem);
+
+        if (word->kind->parse(word, word->preset, word_field(word, plan, end), problem) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static const char fixed_message[] = "64K";
+
+static int fix_source_and_sink(struct plan *plan, struct problem *problem)
+{
+    const struct word *message = word_find("message", problem);
+
+    if (!plan_relays(plan))
+        return 0;
+    if (message->kind->parse(message, fixed_message, &plan->message, problem) < 0 ||
+        fix_end(plan, END_CLIENT, problem) < 0)
+        return -1;
+    return fix_end(plan, END_SERVER, problem);
+}
+
 /* ---- words that contradict each other ---- */
 
 static bool is_given(const struct plan *plan, const char *key)
@@ -98,6 +144,9 @@ static int check_reading(const struct plan *plan, enum end end, struct problem *
 
     if (!plan_incoming(plan, end) || own->reading->delivers)
         return 0;
+    if (plan_half(plan, end)->keeps)
+        return problem_usage(problem, "read=%s delivers no bytes, and a %s has to send them on",
+                             own->reading->variant.name, end_names[end]);
     if (plan->verify)
         return problem_usage(
             problem, "verify=on and read=%s contradict each other: that reading delivers no bytes to check",
@@ -145,6 +194,9 @@ static int check_peer(const struct plan *plan, struct problem *problem)
     if (!plan->transport->has_other_end || unix_peer == plan->transport->counts_segments)
         return problem_usage(problem, "peer=%s and transport=%s contradict each other", plan->peer,
                              plan->transport->variant.name);
+    if (plan_relays(plan))
+        return problem_usage(problem, "workload=proxy needs a server of uncork as its sink, not peer=%s",
+                             plan->peer);
     return check_work_of_peer(plan, problem);
 }
 
@@ -173,7 +225,7 @@ static int check_plan(const struct plan *plan, struct problem *problem)
         if (check_ring(&plan->ends[end], problem) < 0)
             return -1;
     for (int end = 0; end < END_COUNT; end++)
-        if ((end == END_CLIENT || plan_has_server(plan)) && check_reading(plan, (enum end)end, problem) < 0)
+        if (plan_has_end(plan, (enum end)end) && check_reading(plan, (enum end)end, problem) < 0)
             return -1;
     return 0;
 }
@@ -182,7 +234,8 @@ int plan_parse(struct plan *plan, const char *const *words, size_t count, struct
 {
     *plan = (struct plan){0};
     if (set_defaults(plan, problem) == 0 && set_words(plan, words, count, false, problem) == 0 &&
-        set_words(plan, words, count, true, problem) == 0 && check_plan(plan, problem) == 0)
+        set_words(plan, words, count, true, problem) == 0 && fix_source_and_sink(plan, problem) == 0 &&
+        check_plan(plan, problem) == 0)
         return 0;
     plan_free(plan);
     return -1;
@@ -218,12 +271,27 @@ static bool is_used(const struct plan *plan, const struct word *word, enum end e
     return word->scope == WORD_OF_CELL && word->used(plan, end);
 }
 
-static bool ends_differ(const struct plan *plan, const struct word *word)
+/* The next end after `end` (-1: the first) that uses the word; END_COUNT: none does. */
+static enum end next_user(const struct plan *plan, const struct word *word, int end)
 {
-    CLEANUP_FREE char *client = format_word(plan, word, END_CLIENT);
-    CLEANUP_FREE char *server = format_word(plan, word, END_SERVER);
+    do
+        end++;
+    while (end < END_COUNT && !is_used(plan, word, (enum end)end));
+    return (enum end)end;
+}
 
-    return strcmp(client, server) != 0;
+static bool users_differ(const struct plan *plan, const struct word *word)
+{
+    enum end first = next_user(plan, word, -1);
+    CLEANUP_FREE char *value = first < END_COUNT ? format_word(plan, word, first) : NULL;
+    bool differ = false;
+
+    for (enum end end = first; end < END_COUNT && !differ; end = next_user(plan, word, (int)end)) {
+        CLEANUP_FREE char *other = format_word(plan, word, end);
+
+        differ = strcmp(value, other) != 0;
+    }
+    return differ;
 }
 
 json_t *plan_words(const struct plan *plan)
@@ -232,15 +300,13 @@ json_t *plan_words(const struct plan *plan)
 
     for (size_t i = 0; i < word_count; i++) {
         const struct word *word = &word_list[i];
-        bool client = is_used(plan, word, END_CLIENT), server = is_used(plan, word, END_SERVER);
-        bool both = client && server && word->per_end && plan_has_server(plan) && ends_differ(plan, word);
+        bool each = word->per_end && users_differ(plan, word);
+        enum end end = next_user(plan, word, -1);
 
-        if (both) {
-            put_word(words, plan, word, END_CLIENT, true);
-            put_word(words, plan, word, END_SERVER, true);
-        } else if (client || server) {
-            put_word(words, plan, word, client ? END_CLIENT : END_SERVER, false);
-        }
+        if (end < END_COUNT && !each)
+            put_word(words, plan, word, end, false);
+        for (; each && end < END_COUNT; end = next_user(plan, word, (int)end))
+            put_word(words, plan, word, end, true);
     }
     return words;
 }
@@ -317,12 +383,12 @@ static enum role role_of(const struct plan *plan, enum end end)
 
 bool plan_drives(const struct plan *plan, enum end end)
 {
-    return role_of(plan, end) != ROLE_FOLLOWER;
+    return role_of(plan, end) != ROLE_FOLLOWER && role_of(plan, end) != ROLE_PROXY;
 }
 
 bool plan_follows(const struct plan *plan, enum end end)
 {
-    return role_of(plan, end) == ROLE_FOLLOWER || role_of(plan, end) == ROLE_BOTH;
+    return !plan_drives(plan, end) || role_of(plan, end) == ROLE_BOTH;
 }
 
 const struct half *plan_half(const struct plan *plan, enum end end)
@@ -334,7 +400,7 @@ const struct shape *plan_outgoing(const struct plan *plan, enum end end)
 {
     if (!plan_half(plan, end)->sends)
         return NULL;
-    return plan_drives(plan, end) ? &plan->message : &plan->reply;
+    return plan_drives(plan, end) || plan_half(plan, end)->keeps ? &plan->message : &plan->reply;
 }
 
 const struct shape *plan_incoming(const struct plan *plan, enum end end)
@@ -347,18 +413,37 @@ const struct shape *plan_incoming(const struct plan *plan, enum end end)
 
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end)
 {
+    static const struct strategy_choice fixed = {&strategy_coalesce, PARAMETER_NONE};
     bool second = plan_drives(plan, END_CLIENT) ? end == END_SERVER : end == END_CLIENT;
 
+    if (plan_relays(plan))
+        return end == END_PROXY ? &plan->write : &fixed;
     return second ? &plan->reply_write : &plan->write;
+}
+
+uint64_t plan_window(const struct plan *plan, enum end end)
+{
+    return plan_relays(plan) && end != END_PROXY ? 1 : plan->window;
 }
 
 size_t plan_longest_group(const struct plan *plan, enum end end)
 {
     const struct shape *shape = plan_outgoing(plan, end);
+    uint64_t window = plan_window(plan, end);
 
+    if (plan_half(plan, end)->keeps)
+        return plan->ends[end].chunk_bytes * window;
     if (shape->groups == 1)
-        return shape->bytes * plan->window;
-    return plan->window == 1 ? shape->longest_group : 2 * shape->longest_group;
+        return shape->bytes * window;
+    return window == 1 ? shape->longest_group : 2 * shape->longest_group;
+}
+
+uint64_t plan_receive_bytes(const struct plan *plan, enum end end)
+{
+    const struct half *half = plan_half(plan, end);
+    uint64_t kept = half->keeps ? half->keeps(plan) * plan->connections : 0;
+
+    return half->receives ? (engine_threads(plan, end) + kept) * plan->ends[end].chunk_bytes : 0;
 }
 
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index)
@@ -390,4 +475,46 @@ bool plan_may_have_lab(const struct plan *plan)
 bool plan_has_lab(const struct plan *plan)
 {
     return plan_may_have_lab(plan) && plan->lab;
+}
+
+bool plan_has_proxy(const struct plan *plan)
+{
+    return plan_relays(plan) && plan_has_server(plan);
+}
+
+int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,
+              struct problem *problem)
+{
+    enum end second = plan_has_proxy(plan) ? END_PROXY : END_SERVER;
+
+    return place_cpus(&plan->place, (int)end, end == second, remote, cpus, problem);
+}
+
+bool plan_has_end(const struct plan *plan, enum end end)
+{
+    switch (end) {
+    case END_SERVER:
+        return plan_has_server(plan);
+    case END_PROXY:
+        return plan_has_proxy(plan);
+    default:
+        return true;
+    }
+}
+
+const char *plan_address(const struct plan *plan, enum end end)
+{
+    return end == END_PROXY ? plan->via : plan->server;
+}
+
+bool plan_is_own(const struct plan *plan, enum end end)
+{
+    return end == END_CLIENT || !strcmp(plan_address(plan, end), "own");
+}
+
+enum end plan_neighbour(const struct plan *plan, enum end end)
+{
+    if (plan_has_proxy(plan))
+        return END_PROXY;
+    return end == END_CLIENT ? END_SERVER : END_CLIENT;
 }

@@ -15,8 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum end { END_CLIENT, END_SERVER, END_COUNT };
-extern const char *const end_names[END_COUNT]; /* "client", "server" */
+/* In workload=proxy the client is the source and the server the sink. */
+enum end { END_CLIENT, END_SERVER, END_PROXY, END_COUNT };
+extern const char *const end_names[END_COUNT]; /* "client", "server", "proxy" */
+
+/* The end of this name, END_COUNT: none has it. */
+enum end end_parse(const char *name);
 
 enum direction { DIRECTION_SEND, DIRECTION_RECEIVE, DIRECTION_BOTH };
 enum arrival { ARRIVAL_EVEN, ARRIVAL_POISSON };
@@ -81,6 +85,7 @@ struct plan {
     uint64_t link_mtu_bytes;
     char sysctl[SYSCTL_TEXT_MAX]; /* "net.NAME:VALUE" or "none" */
     char server[ADDRESS_TEXT_MAX];
+    char via[ADDRESS_TEXT_MAX];  /* the proxy */
     char peer[ADDRESS_TEXT_MAX]; /* a foreign server; empty: there is none */
     int control;                 /* enum control */
     int peer_does;               /* enum peer_service */
@@ -110,11 +115,18 @@ const struct shape *plan_outgoing(const struct plan *plan, enum end end);
 const struct shape *plan_incoming(const struct plan *plan, enum end end);
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end);
 
+/* How many messages that are due together `end` may join; at a proxy how many chunks are one group at most.
+ */
+uint64_t plan_window(const struct plan *plan, enum end end);
+
 /* Bytes of the longest group that `end` may have to send, joined by `window`. */
 size_t plan_longest_group(const struct plan *plan, enum end end);
 
+/* Receive buffers of `end`, in bytes, those of all its threads together. */
+uint64_t plan_receive_bytes(const struct plan *plan, enum end end);
+
 /* What `end` does: sends `message` and decides when work begins and ends; takes what the other end drives.
- * Both ends do both in direction=both. */
+ * Both ends do both in direction=both. A proxy decides nothing: it follows. */
 bool plan_drives(const struct plan *plan, enum end end);
 bool plan_follows(const struct plan *plan, enum end end);
 
@@ -136,5 +148,19 @@ bool plan_may_have_lab(const struct plan *plan);
 
 /* Whether it is to run in them. */
 bool plan_has_lab(const struct plan *plan);
+/* The CPUs of this end's threads: place_cpus(). `apart` parts client and server, or a proxy from both. */
+int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,
+              struct problem *problem);
+
+/* Whether this end takes part; whether a proxy does. */
+bool plan_has_end(const struct plan *plan, enum end end);
+bool plan_has_proxy(const struct plan *plan);
+
+/* Whether the client starts this end (or is it), and where it is otherwise. */
+bool plan_is_own(const struct plan *plan, enum end end);
+const char *plan_address(const struct plan *plan, enum end end);
+
+/* The end with which the client or the server has its connections: the other, or the proxy between them. */
+enum end plan_neighbour(const struct plan *plan, enum end end);
 
 #endif

@@ -20,7 +20,7 @@
 
 static bool present(const struct plan *plan, enum end end)
 {
-    return end == END_CLIENT || plan_has_server(plan);
+    return plan_has_end(plan, end);
 }
 
 static bool always(const struct plan *plan, enum end end)
@@ -31,6 +31,11 @@ static bool always(const struct plan *plan, enum end end)
 static bool by_client(const struct plan *plan, enum end end)
 {
     return end == END_CLIENT && plan_has_server(plan);
+}
+
+static bool by_client_of_proxy(const struct plan *plan, enum end end)
+{
+    return end == END_CLIENT && plan_has_proxy(plan);
 }
 
 static bool with_sockets(const struct plan *plan, enum end end)
@@ -92,14 +97,31 @@ static bool in_own_request(const struct plan *plan, enum end end)
     return in_request(plan, end) && !plan_has_peer(plan);
 }
 
+/* What feeds a proxy and takes what it sends on is fixed. */
+static bool is_fixed(const struct plan *plan, enum end end)
+{
+    return plan_has_proxy(plan) && end != END_PROXY;
+}
+
+static bool by_sender_in_tcp(const struct plan *plan, enum end end)
+{
+    return in_tcp(plan, end) && !is_fixed(plan, end);
+}
+
+static bool with_free_message(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && !plan_has_proxy(plan);
+}
+
 static bool if_both_send(const struct plan *plan, enum end end)
 {
-    return in_own_request(plan, end) || (in_stream(plan, end) && plan->direction == DIRECTION_BOTH);
+    return in_own_request(plan, end) ||
+           (in_stream(plan, end) && with_free_message(plan, end) && plan->direction == DIRECTION_BOTH);
 }
 
 static bool by_message_sender(const struct plan *plan, enum end end)
 {
-    return present(plan, end) && (!plan_has_peer(plan) || plan_outgoing(plan, end));
+    return present(plan, end) && !is_fixed(plan, end) && (!plan_has_peer(plan) || plan_outgoing(plan, end));
 }
 
 /* Whoever sends one message on a connection has none to join to it. */
@@ -129,14 +151,15 @@ static bool by_ring(const struct plan *plan, enum end end)
     return present(plan, end) && engine_of(plan, end)->gives & CAPABLE_RING;
 }
 
+/* A proxy sends what it received, from where it lies. */
 static bool by_sender(const struct plan *plan, enum end end)
 {
-    return present(plan, end) && plan_outgoing(plan, end);
+    return with_free_message(plan, end) && plan_outgoing(plan, end);
 }
 
 static bool by_receiver(const struct plan *plan, enum end end)
 {
-    return present(plan, end) && plan_incoming(plan, end);
+    return present(plan, end) && !is_fixed(plan, end) && plan_incoming(plan, end);
 }
 
 static bool in_timed_work(const struct plan *plan, enum end end)
@@ -182,14 +205,14 @@ const struct word word_list[] = {
     {"security",    &kind_variant,    "plain",    OF_PLAN(security),    .used = always,        .axis = &security_axis, .help = "what encrypts them"},
     {"workload",    &kind_variant,    "request",  OF_PLAN(workload),    .used = always,        .axis = &workload_axis, .help = "who sends what, and when"},
     {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     .choices = direction_names, .help = "who sends in a stream, seen from the client; both: at the same time"},
-    {"message",     &kind_message,    "64",       OF_PLAN(message),     .used = always,        .unit = "bytes", .help = "fragments and groups of a message, like 64, 15x2, 16+4K, 32/2x4K"},
+    {"message",     &kind_message,    "64",       OF_PLAN(message),     .used = with_free_message,        .unit = "bytes", .help = "fragments and groups of a message, like 64, 15x2, 16+4K, 32/2x4K"},
     {"reply",       &kind_message,    "1",        OF_PLAN(reply),       .used = in_own_request,    .unit = "bytes", .help = "fragments and groups of a reply"},
-    {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = by_message_sender,   .axis = &strategy_axis, .help = "strategy of the end that sends message"},
+    {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = by_message_sender,   .axis = &strategy_axis, .help = "strategy of the end that sends message; of the proxy where there is one"},
     {"reply_write", &kind_strategy,   "nodelay",  OF_PLAN(reply_write), .used = if_both_send,  .axis = &strategy_axis, .help = "strategy of the end that sends reply; in direction=both of the server"},
-    {"nodelay",     &kind_choice,     "strategy", OF_END(nodelay),      .used = in_tcp,        .choices = nodelay_names, .help = "TCP_NODELAY in place of the strategy's own"},
-    {"window",      &kind_count,      "1",        OF_PLAN(window),      .used = by_sender_of_many,   .minimum = 1, .maximum = 4096, .unit = "messages", .help = "whole messages already due that a strategy may join in one go, never across a /"},
+    {"nodelay",     &kind_choice,     "strategy", OF_END(nodelay),      .used = by_sender_in_tcp,        .choices = nodelay_names, .help = "TCP_NODELAY in place of the strategy's own"},
+    {"window",      &kind_count,      "1",        OF_PLAN(window),      .used = by_sender_of_many,   .minimum = 1, .maximum = 4096, .unit = "messages", .help = "whole messages already due that a strategy may join in one go, never across a /; chunks of one wake-up of a proxy"},
     {"read",        &kind_variant,    "recv",     OF_END(reading),      .used = by_receiver,   .axis = &reading_axis, .help = "how bytes are taken out"},
-    {"chunk",       &kind_size,       "64K",      OF_END(chunk_bytes),  .used = by_receiver,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .help = "size of a receive"},
+    {"chunk",       &kind_size,       "64K",      OF_END(chunk_bytes),  .used = by_receiver,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .help = "size of a receive; a proxy sends on what one brought as one fragment"},
     {"touch",       &kind_choice,     "none",     OF_END(touch),        .used = by_receiver,   .choices = touch_names, .help = "what a receiver computes over the bytes"},
     {"source",      &kind_source,     "hot",      OF_END(source_bytes), .used = by_sender,     .minimum = 1, .maximum = UINT64_C(4) << 30, .unit = "bytes", .help = "memory to send from: hot (one buffer) or cold:SIZE"},
     {"verify",      &kind_choice,     "off",      OF_PLAN(verify),      .used = with_known_content, .choices = switch_names, .help = "check the content of every byte, end to end"},
@@ -207,7 +230,7 @@ const struct word word_list[] = {
     {"single_issuer", &kind_choice,   "on",       OF_END(single_issuer), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_SINGLE_ISSUER: only one thread submits to the ring"},
     {"registered_ring", &kind_choice, "on",       OF_END(registered_ring), .used = by_ring,    .choices = switch_names, .help = "the ring is registered with its thread, and not looked up by every enter"},
     {"fixed_files", &kind_choice,     "on",       OF_END(fixed_files),  .used = by_ring,       .choices = switch_names, .help = "descriptors are registered with the ring, and not looked up by every request"},
-    {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always,        .help = "CPUs of the threads: apart, together, free, or client/server like 0.2/1.3"},
+    {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always,        .help = "CPUs of the threads: apart, together, free, or client/server/proxy like 0.2/1.3/4"},
     {"spin",        &kind_duration,   "0s",       OF_PLAN(spin_ns),     .used = by_replier,    .minimum = 0, .maximum = 1000000000, .unit = "duration", .help = "the replier burns so long per message: for tests of the statistics"},
     {"perf",        &kind_choice,     "off",      OF_END(perf),         .used = always,        .choices = switch_names, .help = "count cycles and instructions by perf_event_open(2), which slows every switch of threads"},
     {"duration",    &kind_duration,   "2s",       OF_PLAN(duration_ns), .used = in_timed_work, .minimum = 1000000, .maximum = HOUR_NS, .unit = "duration", .help = "measured time"},
@@ -221,6 +244,7 @@ const struct word word_list[] = {
     {"link_loss",   &kind_percent,    "0%",       OF_PLAN(link_loss_millionths), .used = in_lab, .minimum = 0, .maximum = 500000, .unit = "percent", .help = "share of packets that each link of the lab loses, each way, like 0.1%"},
     {"sysctl",      &kind_sysctl,     "none",     OF_PLAN(sysctl),      .used = in_lab,        .help = "a setting of the lab's three namespaces while the run lasts, NAME:VALUE like net.ipv4.tcp_sack:0; in a value : stands for a blank"},
     {"server",      &kind_address,    "own",      OF_PLAN(server),      .used = by_client,     .word_for_zero = "own", .help = "own starts, pins and reaps one; or HOST:PORT, [IPV6]:PORT, unix:PATH"},
+    {"via",         &kind_address,    "own",      OF_PLAN(via),         .used = by_client_of_proxy, .word_for_zero = "own", .help = "the proxy of workload=proxy: own starts, pins and reaps one; or HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"peer",        &kind_address,    NULL,       OF_PLAN(peer),        .used = with_peer,     .help = "a foreign server in place of ours: HOST:PORT, [IPV6]:PORT, unix:PATH; what it cannot tell is absent"},
     {"control",     &kind_choice,     "uncork",   OF_PLAN(control),     .used = with_peer,     .choices = control_names, .help = "who leads the other end through the run: our server, or nobody"},
     {"peer_does",   &kind_choice,     "echo",     OF_PLAN(peer_does),   .used = with_peer,     .choices = service_names, .help = "what the foreign server does: echo (workload=request), discard (stream send), chargen (stream receive)"},

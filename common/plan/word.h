@@ -38,7 +38,7 @@ struct word {
     const struct word_kind *kind;
     const char *preset; /* the default, NULL: none */
     size_t offset;      /* of the field in struct plan, of a per-end word in struct end_plan */
-    bool per_end;       /* may have a prefix client. or server. */
+    bool per_end;       /* may have the prefix of an end */
     bool (*used)(const struct plan *plan,
                  enum end end); /* does this end use it under this plan? NULL for WORD_OF_RUN */
     const char *help;

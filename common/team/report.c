@@ -86,11 +86,16 @@ static void put_work(json_t *thread, const struct worker *worker)
     const struct connection *connection = worker->connections;
     uint64_t checksum = 0;
 
-    if (connection->outgoing) {
+    if (connection->twin) {
+        put_number(thread, "bytes_sent", after->bytes_sent - before->bytes_sent);
+        put_number(thread, "bytes_received", after->bytes_received - before->bytes_received);
+        put_number(thread, "chunks_sent", after->fragments - before->fragments);
+        put_number(thread, "groups_sent", after->groups - before->groups);
+    } else if (connection->outgoing) {
         put_number(thread, "messages_sent", after->messages_sent - before->messages_sent);
         put_number(thread, "bytes_sent", after->bytes_sent - before->bytes_sent);
     }
-    if (connection->incoming) {
+    if (!connection->twin && connection->incoming) {
         put_number(thread, "messages_received", after->messages_received - before->messages_received);
         put_number(thread, "bytes_received", after->bytes_received - before->bytes_received);
     }
@@ -131,14 +136,14 @@ static json_t *report_thread(const struct worker *worker)
 {
     json_t *thread = json_object();
 
-    put_number(thread, "connections", worker->count);
+    put_number(thread, "connections", worker->count / worker->team->per_number);
     put_work(thread, worker);
     put_interval(thread, worker);
     put_calls(thread, worker);
     put_latency(thread, worker);
     put(thread, "cpu", cpu_to_json(&worker->before.cpu, &worker->after.cpu));
     if (worker->team->plan->transport->counts_segments)
-        put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->count));
+        put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->told));
     put(thread, "options", json_incref(worker->options));
     put(thread, "cpus", report_cpus(worker));
     put(thread, "samples", samples_to_json(&worker->bench.samples));
@@ -152,6 +157,8 @@ static void put_outgoing(json_t *report, const struct plan *plan, enum end end)
     if (!shape)
         return;
     put(report, "write", json_string(plan_strategy(plan, end)->strategy->variant.name));
+    if (plan_half(plan, end)->keeps)
+        return;
     put_number(report, "message_bytes", shape->bytes);
     put_number(report, "message_fragments", shape->count);
     put_number(report, "message_groups", shape->groups);

@@ -49,8 +49,9 @@ static uint64_t patience_ms(const struct team *team)
     uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
 
     for (int end = 0; end < END_COUNT; end++)
-        bytes += engine_threads(plan, (enum end)end) *
-                 (plan->ends[end].source_bytes + plan->ends[end].chunk_bytes);
+        if (plan_has_end(plan, (enum end)end))
+            bytes += engine_threads(plan, (enum end)end) * plan->ends[end].source_bytes +
+                     plan_receive_bytes(plan, (enum end)end);
     return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0) +
            plan->window * plan->spin_ns / NS_PER_MS;
 }
@@ -139,6 +140,18 @@ static void on_wake(uv_async_t *wake)
     }
 }
 
+static void make_twins(struct team *team)
+{
+    for (size_t i = 0; i < team->connection_count; i += team->per_number) {
+        struct connection *pair = &team->connections[i];
+
+        pair[0].peer = END_CLIENT;
+        pair[0].twin = &pair[1];
+        pair[1].peer = END_SERVER;
+        pair[1].twin = &pair[0];
+    }
+}
+
 static int make_workers(struct team *team)
 {
     size_t count = team->worker_count;
@@ -149,9 +162,13 @@ static int make_workers(struct team *team)
         return -ENOMEM;
     for (size_t i = 0; i < team->connection_count; i++)
         team->connections[i].calls.fd = -1;
+    if (team->per_number > 1)
+        make_twins(team);
     for (size_t i = 0; i < count; i++) {
         struct worker *worker = &team->workers[i];
-        size_t first = i * team->connection_count / count, next = (i + 1) * team->connection_count / count;
+        size_t numbers = team->plan->connections;
+        size_t first = i * numbers / count * team->per_number,
+               next = (i + 1) * numbers / count * team->per_number;
 
         worker->team = team;
         worker->index = i;
@@ -169,12 +186,15 @@ static int make_workers(struct team *team)
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem)
 {
+    size_t per_number = plan_half(plan, end)->keeps ? 2 : 1;
+
     *team = (struct team){.plan = plan,
                           .end = end,
                           .drives = plan_drives(plan, end),
                           .follows = plan_follows(plan, end),
                           .engine = engine_of(plan, end),
-                          .connection_count = plan->connections,
+                          .per_number = per_number,
+                          .connection_count = plan->connections * per_number,
                           .worker_count = engine_threads(plan, end),
                           .listener = -1,
                           .resident_before = memory_resident_bytes(),
@@ -186,7 +206,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
     uv_timer_init(loop, &team->watch);
     team->wake.data = team->watch.data = team;
     team->open_handles = 2;
-    if (place_cpus(&plan->place, (int)end, remote, &team->cpus, problem) < 0)
+    if (plan_cpus(plan, end, remote, &team->cpus, problem) < 0)
         return -1;
     if (make_workers(team) < 0)
         return problem_failure(problem, "out of memory for %zu connections", team->connection_count);
@@ -195,7 +215,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
 
 void team_give(struct team *team, size_t index, int fd)
 {
-    team->connections[index].calls.fd = fd;
+    team->connections[index * team->per_number].calls.fd = fd;
 }
 
 static int adopt(void *owner, struct connection *connection, int fd)
@@ -327,9 +347,13 @@ uint64_t team_drain_bytes(const struct team *team, size_t index)
     return connection->queue.flushed_bytes + connection->outgoing->bytes;
 }
 
-void team_set_stop(struct team *team, size_t index, uint64_t bytes)
+void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes)
 {
-    atomic_store_explicit(&team->connections[index].stop, bytes + 1, memory_order_release);
+    struct connection *connection = &team->connections[index * team->per_number];
+
+    if (connection->twin && connection->peer != driver)
+        connection = connection->twin;
+    atomic_store_explicit(&connection->stop, bytes + 1, memory_order_release);
 }
 
 /* A thread that nothing more will come to is woken to see it. */

@@ -33,7 +33,8 @@ struct figures {
     struct cpu_reading cpu;
     struct call_counts calls;
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
-    struct tcp_reading *tcp; /* by connection */
+    uint64_t groups, fragments; /* that a proxy has sent on */
+    struct tcp_reading *tcp;    /* by connection */
     int cpu_number;
 };
 
@@ -54,6 +55,7 @@ struct worker {
     int pinned_to;     /* CPU, -1: free */
     struct cpu_meter meter;
     struct figures before, after;
+    size_t told;                 /* connections of which there are TCP figures */
     uint64_t begun_ns, ended_ns; /* the measured interval */
     uint64_t first_bytes;        /* what had arrived when it began */
     uint64_t missed;             /* starts of an open loop that were due and never came */
@@ -71,13 +73,14 @@ struct team {
     enum end end;
     bool drives, follows;
     const struct engine *engine;
-    struct address target; /* client: where to connect; size 0 for no socket at all */
-    uint8_t token[TOKEN_SIZE];
-    int listener; /* of the server of a workload that renews its descriptors; -1 */
+    struct address target;     /* client: where to connect, size 0 for no socket at all; proxy: the sink */
+    uint8_t token[TOKEN_SIZE]; /* shown there; or that comers have to show to a data thread */
+    int listener;              /* of the server of a workload that renews its descriptors; -1 */
     struct place_list cpus;
 
     uint64_t origin_ns; /* when the threads were started: the zero of all times in the report */
     size_t connection_count, worker_count;
+    size_t per_number; /* connections of one number: a proxy has a pair of them, towards client and server */
     struct connection *connections;
     struct worker *workers;
     struct machine_reading machine_before, machine_after;
@@ -105,7 +108,7 @@ struct team {
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem);
 
-/* The server's: the data connection number `index` has come. Takes the descriptor over. */
+/* The server's or the proxy's: the data connection number `index` has come. Takes the descriptor over. */
 void team_give(struct team *team, size_t index, int fd);
 
 /* Starts the threads. 0, or -1 with a failure. */
@@ -120,9 +123,9 @@ uint64_t team_drain_bytes(const struct team *team, size_t index);
 /* Driver, after STAGE_DONE: at how many bytes connection `index` has ended. */
 uint64_t team_sent_bytes(const struct team *team, size_t index);
 
-/* Follower, before the driver is told to send the last message: where connection `index` is to mark; in a
- * workload that renews its descriptors afterwards where it is to end. */
-void team_set_stop(struct team *team, size_t index, uint64_t bytes);
+/* Follower, before the driver is told to send the last message: where connection `index`, by which `driver`
+ * sends, is to mark; in a workload that renews its descriptors afterwards where it is to end. */
+void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes);
 
 /* Follower: the stops of all connections are set. */
 void team_stops_set(struct team *team);

@@ -10,9 +10,11 @@
 #include "workload/workload.h"
 
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define CONNECT_WITHIN_MS 4000
+#define ACCEPTED_WITHIN_MS 3000 /* by the sink of a proxy */
 
 static bool has_sockets(const struct worker *worker)
 {
@@ -37,21 +39,58 @@ static int pin(struct worker *worker, struct problem *problem)
     return 0;
 }
 
-static int send_hello(struct worker *worker, const struct connection *connection, struct problem *problem)
+static uint64_t number_of(const struct team *team, const struct connection *connection)
+{
+    return (uint64_t)(connection - team->connections) / team->per_number;
+}
+
+static int send_hello(const struct team *team, const struct connection *connection, struct problem *problem)
 {
     uint8_t hello[HELLO_SIZE];
 
-    hello_make(hello, worker->team->token, (uint64_t)(connection - worker->team->connections));
+    hello_make(hello, team->token, number_of(team, connection));
     if (send(connection->calls.fd, hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
         return problem_failure(problem, "cannot send the token: %s", strerror(errno));
     return 0;
+}
+
+static void set_patience(int fd, int ms)
+{
+    struct timeval within = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
+}
+
+/* A proxy sends nothing on before the sink has said on this very connection that it wants it: hello.h. */
+static int ask_sink(const struct team *team, const struct connection *connection, struct problem *problem)
+{
+    uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
+    int fd = connection->calls.fd;
+    char sink[ADDRESS_MAX];
+    ssize_t size;
+
+    address_format(sink, &team->target);
+    if (sink_hello_make(request, team->token, number_of(team, connection)) < 0)
+        return problem_failure(problem, "no random numbers for the sink");
+    if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)
+        return problem_failure(problem, "the proxy cannot send the token to the server at %s: %s", sink,
+                               strerror(errno));
+    set_patience(fd, ACCEPTED_WITHIN_MS);
+    size = recv(fd, answer, sizeof answer, MSG_WAITALL);
+    set_patience(fd, 0);
+    if (size == sizeof answer && sink_has_accepted(answer, request))
+        return 0;
+    return problem_failure(problem, "%s did not accept the token of this run as its server: %s", sink,
+                           size < 0    ? "it does not answer"
+                           : size == 0 ? "it closed the connection"
+                                       : "its answer is not that of a server of uncork");
 }
 
 static int connect_one(struct worker *worker, struct connection *connection, struct problem *problem)
 {
     struct team *team = worker->team;
     const struct transport *transport = team->plan->transport;
-    int fd = transport_socket(transport, team->plan, END_CLIENT, &team->target, problem);
+    int fd = transport_socket(transport, team->plan, team->end, &team->target, problem);
 
     worker->phase = "connect";
     if (fd < 0)
@@ -63,7 +102,7 @@ static int connect_one(struct worker *worker, struct connection *connection, str
     worker->phase = "hello";
     if (plan_has_peer(team->plan))
         return 0; /* it knows no token */
-    return send_hello(worker, connection, problem);
+    return connection->twin ? ask_sink(team, connection, problem) : send_hello(team, connection, problem);
 }
 
 /* What sockets of this plan can be given, on one that is not connected: those that come and go are not asked.
@@ -86,7 +125,12 @@ static int prove_options(struct worker *worker, struct problem *problem)
     return result;
 }
 
-/* The client connects; the server's descriptors are there already. */
+/* The others' descriptors are there already. */
+static bool connects(const struct team *team, const struct connection *connection)
+{
+    return team->end == END_CLIENT || (connection->twin && connection->peer == END_SERVER);
+}
+
 static int join(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
@@ -96,7 +140,7 @@ static int join(struct worker *worker, struct problem *problem)
     for (size_t i = 0; has_sockets(worker) && i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
-        if (worker->team->end == END_CLIENT && connect_one(worker, connection, problem) < 0)
+        if (connects(worker->team, connection) && connect_one(worker, connection, problem) < 0)
             return -1;
         if (transport_prepare(plan->transport, plan, worker->team->end, connection->calls.fd, problem) < 0)
             return -1;
@@ -110,6 +154,7 @@ static int join(struct worker *worker, struct problem *problem)
 static void read_figures(struct worker *worker, struct figures *figures)
 {
     figures->messages_sent = figures->bytes_sent = figures->messages_received = figures->bytes_received = 0;
+    figures->groups = figures->fragments = 0;
     figures->calls = worker->bench.waits;
     for (size_t i = 0; i < worker->count; i++) {
         const struct connection *connection = &worker->connections[i];
@@ -117,6 +162,8 @@ static void read_figures(struct worker *worker, struct figures *figures)
         figures->messages_sent += connection->queue.flushed_messages;
         figures->bytes_sent += connection->queue.flushed_bytes;
         figures->messages_received += connection->arrivals.messages;
+        figures->groups += connection->groups;
+        figures->fragments += connection->queue.flushed;
         figures->bytes_received += connection->arrivals.bytes;
         figures->calls = calls_sum(&figures->calls, &connection->calls.counts);
     }
@@ -124,10 +171,28 @@ static void read_figures(struct worker *worker, struct figures *figures)
     figures->cpu_number = cores_current();
 }
 
+/* Those whose TCP is told about: of a proxy's pair the one by which it sends. The next from `*at` on; NULL:
+ * none. */
+static const struct connection *next_told(const struct worker *worker, size_t *at)
+{
+    const struct connection *connection = NULL;
+
+    while (!connection && worker->team->plan->transport->counts_segments && *at < worker->count) {
+        connection = &worker->connections[(*at)++];
+        if (connection->twin && !connection->drives)
+            connection = NULL;
+    }
+    return connection;
+}
+
 static void read_tcp(struct worker *worker, struct figures *figures)
 {
-    for (size_t i = 0; worker->team->plan->transport->counts_segments && i < worker->count; i++)
-        tcp_info_read(worker->connections[i].calls.fd, &figures->tcp[i]);
+    const struct connection *connection;
+    size_t at = 0;
+
+    worker->told = 0;
+    while ((connection = next_told(worker, &at)))
+        tcp_info_read(connection->calls.fd, &figures->tcp[worker->told++]);
 }
 
 #define WATCHED_MAX 64 /* connections whose window is looked at between the ends of the interval */
@@ -135,10 +200,11 @@ static void read_tcp(struct worker *worker, struct figures *figures)
 static void watch_windows(void *context)
 {
     struct worker *worker = context;
-    size_t count = worker->count < WATCHED_MAX ? worker->count : WATCHED_MAX;
+    const struct connection *connection;
+    size_t at = 0;
 
-    for (size_t i = 0; worker->team->plan->transport->counts_segments && i < count; i++)
-        tcp_info_watch_window(worker->connections[i].calls.fd, &worker->after.tcp[i]);
+    for (size_t i = 0; i < WATCHED_MAX && (connection = next_told(worker, &at)); i++)
+        tcp_info_watch_window(connection->calls.fd, &worker->after.tcp[i]);
 }
 
 static void begin_interval(struct worker *worker)
@@ -251,8 +317,7 @@ static int warm_up(struct worker *worker, struct problem *problem)
 
         atomic_store(&connection->stop, 0); /* what follows has no stop */
         if (connection->ended)
-            result = problem_failure(problem, "the %s closed its connection",
-                                     end_names[worker->team->end == END_CLIENT ? END_SERVER : END_CLIENT]);
+            result = problem_failure(problem, "the %s closed its connection", end_names[connection->peer]);
     }
     return result;
 }
@@ -327,6 +392,14 @@ static bool may_leave(const struct worker *worker)
     return renews(worker) || (plan_has_peer(worker->team->plan) && worker->connections->incoming);
 }
 
+/* Whose options stand in the report: of a proxy's pair the one by which it sends. */
+static const struct connection *sends_by(const struct worker *worker)
+{
+    const struct connection *first = worker->connections;
+
+    return first->twin && !first->drives ? first->twin : first;
+}
+
 static int end_interval(struct worker *worker, struct problem *problem)
 {
     const struct transport *transport = worker->team->plan->transport;
@@ -339,7 +412,7 @@ static int end_interval(struct worker *worker, struct problem *problem)
     worker->phase = "finish";
     if (has_sockets(worker)) {
         if (!worker->options)
-            worker->options = transport_options(transport, worker->connections->calls.fd);
+            worker->options = transport_options(transport, sends_by(worker)->calls.fd);
         if (!may_leave(worker) && settle(worker, worker->team->engine->finish(&worker->duty), problem) < 0)
             return -1;
     }
@@ -361,7 +434,7 @@ static int open_connections(struct worker *worker, struct problem *problem)
     for (size_t i = 0; i < worker->count && result == 0; i++) {
         struct connection *connection = &worker->connections[i];
 
-        result = connection_open(connection, &worker->bench, (uint64_t)(connection - team->connections), -1);
+        result = connection_open(connection, &worker->bench, number_of(team, connection), -1);
     }
     if (result == 0 && team->engine->open)
         result = team->engine->open(&worker->duty);

@@ -77,9 +77,9 @@ static void parse_unix(struct address *address, const char *path)
     memcpy(un->sun_path, path, strlen(path) + 1);
 }
 
-int address_parse(struct address *address, const char *text, struct problem *problem)
+static int parse(struct address *address, const char *text, int flags, struct problem *problem)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags}, *found = NULL;
     struct parts parts;
     int result;
 
@@ -97,6 +97,16 @@ int address_parse(struct address *address, const char *text, struct problem *pro
     memcpy(&address->storage, found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
     return 0;
+}
+
+int address_parse(struct address *address, const char *text, struct problem *problem)
+{
+    return parse(address, text, 0, problem);
+}
+
+int address_parse_numeric(struct address *address, const char *text, struct problem *problem)
+{
+    return parse(address, text, AI_NUMERICHOST | AI_NUMERICSERV, problem);
 }
 
 /* A link-local address is nothing without its link. */

@@ -22,6 +22,9 @@ int address_check(const char *text);
  */
 int address_parse(struct address *address, const char *text, struct problem *problem);
 
+/* The same for an address in numbers: nothing is looked up. */
+int address_parse_numeric(struct address *address, const char *text, struct problem *problem);
+
 /* The spelling that address_parse() reads back, with a numeric host. */
 void address_format(char text[ADDRESS_MAX], const struct address *address);
 

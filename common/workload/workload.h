@@ -5,7 +5,8 @@
  *
  * A half plays a role. The *driver* sends `message` and decides when work begins and ends; the *follower*
  * takes it, and answers where there are replies. In `direction=both` each
- * end does both. The *taker* receives from a foreign peer that sends without end, and decides when it has had
+ * end does both. The *proxy* stands between the two and sends on what it receives: it follows whoever drives.
+ * The *taker* receives from a foreign peer that sends without end, and decides when it has had
  * enough.
  */
 #ifndef UNCORK_WORKLOAD_WORKLOAD_H
@@ -14,7 +15,7 @@
 #include "base/axis.h"
 #include "connection/connection.h"
 
-enum role { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_COUNT };
+enum role { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_PROXY, ROLE_COUNT };
 
 #define NEVER UINT64_MAX
 
@@ -24,6 +25,10 @@ struct half {
     bool times;           /* gets replies and fills the workbench's latency; clocks */
 
     bool renews; /* has a descriptor for every message: see engine/dial.h */
+
+    /* What arrives stays in its buffer after arrived(), until released() gives that back: receive buffers
+     * that the two connections of a pair keep at most. NULL: what arrived is forgotten. */
+    size_t (*keeps)(const struct plan *plan);
 
     /* Bytes of its state under this plan; NULL: none. */
     size_t (*state_size)(const struct plan *plan);
@@ -43,6 +48,8 @@ struct half {
 
     /* After something arrived at a depth of 1: whether it answers all that was sent. NULL: nobody answers. */
     bool (*answered)(const struct connection *connection);
+    /* A fragment of its queue is released, in order. NULL: nobody wants the memory back. */
+    void (*released)(void *connection, const struct fragment *fragment);
 
     /* When fill() will have something that is not due yet, CLOCK_MONOTONIC; NEVER where only an arrival can
      * give it something. NULL: never. */

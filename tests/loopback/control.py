@@ -55,7 +55,7 @@ class Channel:
 
 def plan_send(channel: Channel, version: str, *words: str) -> dict[str, Any]:
     """Sends a plan and returns the answer."""
-    channel.send("plan", version=version, host="a test", words=list(words))
+    channel.send("plan", version=version, end="server", host="a test", words=list(words))
     return channel.receive()
 
 

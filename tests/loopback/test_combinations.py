@@ -59,7 +59,7 @@ def shapes() -> list[dict[str, str]]:
     """Workload with what only it knows: a direction, or the strategy of the reply."""
     rows = []
     for workload in names("workload"):
-        if workload == "stream":
+        if workload in ("stream", "proxy"):
             rows += [{"workload": workload, "direction": direction} for direction in choices("direction")]
         elif workload == "request":
             rows += [{"workload": workload, "reply_write": write} for write in names("strategy")]
@@ -71,6 +71,8 @@ def shapes() -> list[dict[str, str]]:
 def agreeing(words: dict[str, str]) -> dict[str, str]:
     """Without the words that contradict the others; those that are only not used go later."""
     words = dict(words)
+    if words["workload"] == "proxy" and words["read"] in READS_WITHOUT_BYTES:
+        words["read"] = "recv"
     if words["read"] in READS_WITHOUT_BYTES:
         words.pop("touch")
     else:
@@ -101,7 +103,7 @@ def without_unused(words: dict[str, str], unused: list[str]) -> dict[str, str]:
 
 def check_record(text: str, record: dict) -> None:
     assert record["status"] == "ok", f"{text}: {record['reason']}"
-    client, server = record["client"], record.get("server")
+    client, server, proxy = record["client"], record.get("server"), record.get("proxy")
     driver, other = (client, server) if client["drives"] else (server, client)
     assert record_sum(driver, "messages_sent") == MESSAGES, text
     assert record_sum(driver, "bytes_sent") == MESSAGES * driver["message_bytes"], text
@@ -112,6 +114,10 @@ def check_record(text: str, record: dict) -> None:
     if other["drives"]:
         assert record_sum(driver, "messages_received") == MESSAGES, text
     assert record_sum(driver, "bytes_received") == record_sum(other, "bytes_sent"), text
+    if proxy:
+        all_bytes = record_sum(driver, "bytes_sent") + record_sum(other, "bytes_sent")
+        assert record_sum(proxy, "bytes_received") == record_sum(proxy, "bytes_sent") == all_bytes, text
+        assert record_sum(proxy, "chunks_sent") >= record_sum(proxy, "groups_sent") > 0, text
 
 
 @pytest.mark.parametrize("write", names("strategy"))

@@ -10,15 +10,16 @@
 
 /* A proper body of every type; a new type needs one. */
 static const char *const bodies[CONTROL_TYPE_COUNT] = {
-    [CONTROL_PLAN] =
-        "{\"version\": \"0.1.0\", \"host\": \"h\", \"words\": [\"write=cork\", \"message=15x2\"]}",
+    [CONTROL_PLAN] = "{\"version\": \"0.1.0\", \"end\": \"server\", \"host\": \"h\", \"words\": "
+                     "[\"write=cork\", \"message=15x2\"]}",
     [CONTROL_ASK] = "{\"version\": \"0.1.0\"}",
     [CONTROL_WAIT] = "{}",
     [CONTROL_READY] = "{\"address\": \"[::1]:80\", \"token\": \"00ff\", \"host\": \"h\"}",
+    [CONTROL_SINK] = "{\"address\": \"[::1]:81\", \"token\": \"ff00\", \"host\": \"i\"}",
     [CONTROL_REFUSED] = "{\"kind\": \"usage\", \"text\": \"a 'word' \\u00e9\\n\"}",
     [CONTROL_JOINED] = "{}",
-    [CONTROL_DRAIN] = "{\"first\": 0, \"bytes\": [0, 9007199254740993, 5]}",
-    [CONTROL_DRAINING] = "{}",
+    [CONTROL_DRAIN] = "{\"end\": \"client\", \"first\": 0, \"bytes\": [0, 9007199254740993, 5]}",
+    [CONTROL_DRAINING] = "{\"end\": \"client\"}",
     [CONTROL_MARKED] = "{}",
     [CONTROL_FAILED] = "{\"kind\": \"failed\", \"phase\": \"run\", \"text\": \"why\"}",
     [CONTROL_REPORT] = "{\"left\": 5, \"text\": \"{\\\"a\\\"\"}",
@@ -239,13 +240,18 @@ TEST(fields_must_be_those_of_the_type_and_no_others)
     refuse("{\"type\": \"ask\", \"version\": null}", "'ask' lacks a proper 'version'");
     refuse("{\"type\": \"ask\", \"version\": \"1\", \"more\": 1}", "fields that do not belong to it");
     refuse("{\"type\": \"ping\", \"version\": \"1\"}", "fields that do not belong to it");
-    refuse("{\"type\": \"drain\", \"first\": 0.5, \"bytes\": []}", "lacks a proper 'first'");
-    refuse("{\"type\": \"drain\", \"first\": 0, \"bytes\": {}}", "lacks a proper 'bytes'");
-    refuse("{\"type\": \"drain\", \"first\": 0, \"bytes\": [1, \"2\"]}",
+    refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0.5, \"bytes\": []}",
+           "lacks a proper 'first'");
+    refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0, \"bytes\": {}}",
+           "lacks a proper 'bytes'");
+    refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0, \"bytes\": [1, \"2\"]}",
            "item 1 of 'bytes' has the wrong type");
-    refuse("{\"type\": \"drain\", \"first\": 0, \"bytes\": [1e300]}", "item 0 of 'bytes' has the wrong type");
-    refuse("{\"type\": \"drain\", \"first\": 0, \"bytes\": [99999999999999999999]}", "is no JSON object");
-    refuse("{\"type\": \"plan\", \"version\": \"\", \"host\": \"\", \"words\": [[]]}", "item 0 of 'words'");
+    refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0, \"bytes\": [1e300]}",
+           "item 0 of 'bytes' has the wrong type");
+    refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0, \"bytes\": [99999999999999999999]}",
+           "is no JSON object");
+    refuse("{\"type\": \"plan\", \"version\": \"\", \"end\": \"\", \"host\": \"\", \"words\": [[]]}",
+           "item 0 of 'words'");
 }
 
 TEST(a_field_given_twice_is_refused)

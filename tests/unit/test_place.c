@@ -17,7 +17,8 @@ TEST(a_placement_is_read_back_from_its_spelling)
 {
     static const char *const spellings[][2] = {
         {"together", "together"}, {"apart", "apart"},     {"free", "free"},         {"0", "0/0"},
-        {"0/1", "0/1"},           {"0.2/1.3", "0.2/1.3"}, {"3.1.2", "3.1.2/3.1.2"}, {"00/65535", "0/65535"}};
+        {"0/1", "0/1"},           {"0.2/1.3", "0.2/1.3"}, {"3.1.2", "3.1.2/3.1.2"}, {"00/65535", "0/65535"},
+        {"0/1/1", "0/1"},         {"0/1/2.3", "0/1/2.3"}};
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         struct problem problem = {0};
@@ -33,7 +34,7 @@ TEST(a_placement_is_read_back_from_its_spelling)
 TEST(what_is_no_placement_is_refused)
 {
     static const char *const refused[] = {"",    "near", "Together", "0/",   "/1",    "0.",  ".0",  "0..1",
-                                          "0,1", "-1",   "0/1/2",    "0/1 ", "65536", "0x1", "0-3", "0/a"};
+                                          "0,1", "-1",   "0/1/2/3",  "0/1 ", "65536", "0x1", "0-3", "0/a"};
 
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         struct problem problem = {0};
@@ -146,7 +147,7 @@ static int cpus_of(const char *text, int list, bool remote, struct place_list *c
 
     *problem = (struct problem){0};
     assert_int_equal(place_parse(&place, text, problem), 0);
-    return place_cpus(&place, list, remote, cpus, problem);
+    return place_cpus(&place, list, list, remote, cpus, problem);
 }
 
 TEST(together_is_one_cpu_and_free_is_none)

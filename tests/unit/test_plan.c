@@ -138,7 +138,7 @@ TEST(what_is_no_word_is_refused)
     refuse(WORDS(""), "write key=value");
     refuse(WORDS("client.=1"), "no word is called ''");
     refuse(WORDS("=cork"), "no word is called ''");
-    refuse(WORDS("proxy.read=recv"), "no word is called 'proxy.read'");
+    refuse(WORDS("sink.read=recv"), "no word is called 'sink.read'");
     refuse(WORDS("write="), "write=");
     refuse(WORDS("--json"), "write key=value");
     refuse(WORDS("client.message=64"), "write message=... without a prefix");

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/hello.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <uv.h>
+
+void hello_make(uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number)
+{
+    memcpy(hello, token, TOKEN_SIZE);
+    for (size_t i = 0; i < 4; i++)
+        hello[TOKEN_SIZE + i] = (uint8_t)(number >> (24 - 8 * i));
+}
+
+int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t connections)
+{
+    const uint8_t *number = hello + TOKEN_SIZE;
+    uint32_t index =
+        (uint32_t)number[0] << 24 | (uint32_t)number[1] << 16 | (uint32_t)number[2] << 8 | number[3];
+    uint8_t difference = 0;
+
+    for (size_t i = 0; i < TOKEN_SIZE; i++)
+        difference |= hello[i] ^ token[i];
+    return difference || index >= connections ? -1 : (int64_t)index;
+}
+
+/* ---- between proxy and sink ---- */
+
+static void lay_mask(uint8_t hello[HELLO_SIZE], const uint8_t mask[SINK_ANSWER_SIZE])
+{
+    for (size_t i = 0; i < HELLO_SIZE; i++)
+        hello[i] ^= mask[i % SINK_ANSWER_SIZE];
+}
+
+int sink_hello_make(uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number)
+{
+    uint8_t *hello = request + SINK_ANSWER_SIZE;
+
+    if (uv_random(NULL, NULL, request, SINK_ANSWER_SIZE, 0, NULL) < 0)
+        return -1;
+    hello_make(hello, token, number);
+    lay_mask(hello, request);
+    return 0;
+}
+
+static void turn_round(uint8_t answer[SINK_ANSWER_SIZE], const uint8_t mask[SINK_ANSWER_SIZE])
+{
+    for (size_t i = 0; i < SINK_ANSWER_SIZE; i++)
+        answer[i] = (uint8_t)~mask[i];
+}
+
+int64_t sink_hello_read(const uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_SIZE],
+                        uint64_t connections, uint8_t answer[SINK_ANSWER_SIZE])
+{
+    uint8_t hello[HELLO_SIZE];
+
+    memcpy(hello, request + SINK_ANSWER_SIZE, sizeof hello);
+    lay_mask(hello, request);
+    turn_round(answer, request);
+    return hello_read(hello, token, connections);
+}
+
+bool sink_has_accepted(const uint8_t answer[SINK_ANSWER_SIZE], const uint8_t request[SINK_HELLO_SIZE])
+{
+    uint8_t expected[SINK_ANSWER_SIZE];
+
+    turn_round(expected, request);
+    return !memcmp(answer, expected, sizeof expected);
+}
+
+/* ---- tokens as text ---- */
+
+void token_format(char text[2 * TOKEN_SIZE + 1], const uint8_t token[TOKEN_SIZE])
+{
+    for (size_t i = 0; i < TOKEN_SIZE; i++)
+        snprintf(text + 2 * i, 3, "%02x", token[i]);
+}
+
+int token_parse(uint8_t token[TOKEN_SIZE], const char *text)
+{
+    if (strlen(text) != 2 * TOKEN_SIZE || strspn(text, "0123456789abcdef") != 2 * TOKEN_SIZE)
+        return -1;
+    for (size_t i = 0; i < TOKEN_SIZE; i++) {
+        unsigned byte;
+
+        if (sscanf(text + 2 * i, "%2x", &byte) != 1)
+            return -1;
+        token[i] = (uint8_t)byte;
+    }
+    return 0;
+}

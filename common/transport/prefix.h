@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Addresses that are meant together: 10.1.0.0/16, fd00::/8, 192.0.2.1, or every Unix socket. */
+#ifndef UNCORK_TRANSPORT_PREFIX_H
+#define UNCORK_TRANSPORT_PREFIX_H
+
+#include "transport/address.h"
+
+#include <stdint.h>
+
+struct prefix {
+    int family; /* AF_INET, AF_INET6, AF_UNIX */
+    uint8_t bytes[16];
+    unsigned bits; /* of them that count; 0 for AF_UNIX */
+};
+
+/* Parses ADDRESS, ADDRESS/BITS or "unix"; looks nothing up. 0, or -1 with a usage problem. */
+int prefix_parse(struct prefix *prefix, const char *text, struct problem *problem);
+
+/* Whether the address is one of them. An IPv4 address in the clothes of an IPv6 one (::ffff:192.0.2.1) counts
+ * as what it is. */
+bool prefix_holds(const struct prefix *prefix, const struct address *address);
+
+#endif

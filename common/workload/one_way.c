@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "workload/one_way.h"
+
+#include "base/clock.h"
+
+void one_way_send(struct connection *connection)
+{
+    struct samples *samples = &connection->bench->samples;
+    uint64_t room = connection_room(connection), count = 0;
+
+    while (count < room && connection_may_begin(connection, true))
+        count++;
+    if (!count)
+        return;
+    connection_append(connection, count);
+    if (connection->incoming)
+        return; /* what arrives is sampled */
+    samples_count(samples, count, count * connection->outgoing->bytes);
+    samples_reached(samples, connection->bench->now_ns);
+}
+
+size_t one_way_wants_nothing(const struct connection *connection)
+{
+    (void)connection;
+    return 0;
+}
+
+int one_way_refuse(struct connection *connection, const uint8_t *data, size_t size)
+{
+    (void)data;
+    problem_failure(&connection->bench->problem, "%zu bytes came from the end that only receives", size);
+    return -EBADMSG;
+}
+
+uint64_t one_way_next(const struct connection *connection)
+{
+    return connection_goes_on(connection) ? connection->bench->now_ns : NEVER;
+}
+
+void one_way_send_nothing(struct connection *connection)
+{
+    (void)connection;
+}
+
+size_t one_way_wants_all(const struct connection *connection)
+{
+    return connection->ended || connection_at_stop(connection) ? 0 : connection->bench->pool.size;
+}
+
+int one_way_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    int64_t whole = connection_receive(connection, data, size);
+
+    if (whole < 0)
+        return (int)whole;
+    if (whole)
+        samples_reached(&connection->bench->samples, connection->bench->now_ns);
+    return 0;
+}
+
+/* What comes in ends by itself: by the stop, or after the peer has half-closed, and then nothing is left to
+ * wait for. */
+bool one_way_sent_all(const struct connection *connection)
+{
+    const struct workbench *bench = connection->bench;
+
+    if (bench->stays && !connection->ended && !atomic_load_explicit(&bench->let_go, memory_order_acquire))
+        return false;
+    return !connection_goes_on(connection) &&
+           (!connection->until_stop || connection->ended || connection_at_stop(connection));
+}
+
+enum role one_way_role(const struct plan *plan, enum end end)
+{
+    static const enum role roles[][END_COUNT] = {
+        [DIRECTION_SEND] = {ROLE_DRIVER, ROLE_FOLLOWER, ROLE_PROXY},
+        [DIRECTION_RECEIVE] = {ROLE_FOLLOWER, ROLE_DRIVER, ROLE_PROXY},
+        [DIRECTION_BOTH] = {ROLE_BOTH, ROLE_BOTH, ROLE_PROXY},
+    };
+
+    return roles[plan->direction][end];
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Three ends: the source sends, the proxy sends on what it received, the sink takes it. Source and sink are
+ * client and server of a stream; `direction` says which is which, or that both are both.
+ *
+ * A proxy has two connections for each of the plan, twins: one towards the client, one towards the server.
+ * What arrives on one is kept in the buffers that it came in, and sent on by the other from there: each chunk
+ * is a fragment, and all that was kept when the other may send is a group, up to `window` chunks.
+ */
+#include "workload/one_way.h"
+
+#define WINDOWS_KEPT 2 /* of what arrives on one connection: one is filled while the other is sent */
+
+/* What arrived on a connection: kept, then in the queue of its twin, then its buffer is given back. */
+struct relay {
+    uint64_t taken, appended, given; /* numbers of chunks since the beginning */
+    uint64_t mask;
+    struct chunk {
+        const uint8_t *data;
+        uint32_t size;
+    } ring[]; /* of mask + 1 */
+};
+
+static uint64_t chunks_kept(const struct plan *plan)
+{
+    return WINDOWS_KEPT * plan_window(plan, END_PROXY);
+}
+
+static size_t kept_by_pair(const struct plan *plan)
+{
+    return (plan->direction == DIRECTION_BOTH ? 2 : 1) * chunks_kept(plan);
+}
+
+static uint64_t relay_slots(const struct plan *plan)
+{
+    uint64_t slots = 1;
+
+    while (slots < chunks_kept(plan))
+        slots *= 2;
+    return slots;
+}
+
+static size_t relay_size(const struct plan *plan)
+{
+    return sizeof(struct relay) + relay_slots(plan) * sizeof(struct chunk);
+}
+
+static void relay_begin(struct connection *connection)
+{
+    struct relay *relay = connection->half_state;
+
+    relay->mask = relay_slots(connection->plan) - 1;
+}
+
+static void send_on(struct connection *connection)
+{
+    struct relay *relay = connection->twin->half_state;
+    uint64_t count = relay->taken - relay->appended, window = connection->plan->window;
+
+    if (!count)
+        return;
+    count = count < window ? count : window;
+    connection->groups++;
+    while (count--) {
+        const struct chunk *chunk = &relay->ring[relay->appended++ & relay->mask];
+
+        queue_append(&connection->queue, chunk->data, chunk->size, count ? 0 : FRAGMENT_ENDS_GROUP);
+    }
+}
+
+/* One that nothing is to come on is listened to as well: its end is an error. */
+static size_t relay_wants(const struct connection *connection)
+{
+    const struct relay *relay = connection->half_state;
+    size_t size = connection->bench->pool.size;
+
+    if (!connection->follows)
+        return size;
+    if (connection->ended || connection_at_stop(connection))
+        return 0;
+    return relay->taken - relay->given < chunks_kept(connection->plan) ? size : 0;
+}
+
+static int relay_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    struct relay *relay = connection->half_state;
+    int64_t whole;
+
+    if (!connection->follows)
+        return one_way_refuse(connection, data, size);
+    whole = connection_receive(connection, data, size);
+    if (whole < 0)
+        return (int)whole;
+    relay->ring[relay->taken++ & relay->mask] = (struct chunk){data, (uint32_t)size};
+    return 0;
+}
+
+static void relay_released(void *owner, const struct fragment *fragment)
+{
+    struct connection *connection = owner;
+    struct relay *relay = connection->twin->half_state;
+
+    pool_give(&connection->bench->pool, fragment->data);
+    relay->given++;
+}
+
+static bool has_come(const struct connection *connection)
+{
+    return !connection->follows || connection->ended || connection_at_stop(connection);
+}
+
+static bool sent_on(const struct connection *connection)
+{
+    const struct relay *relay = connection->twin->half_state;
+
+    return has_come(connection) && has_come(connection->twin) && relay->taken == relay->appended;
+}
+
+const struct workload workload_proxy = {
+    .variant = {"proxy", "client and server stream through a proxy that sends on what it receives"},
+    .halves = {[ROLE_DRIVER] = {ONE_WAY_DRIVER},
+               [ROLE_FOLLOWER] = {ONE_WAY_FOLLOWER},
+               [ROLE_BOTH] = {ONE_WAY_BOTH},
+               [ROLE_PROXY] = {.sends = true,
+                               .receives = true,
+                               .keeps = kept_by_pair,
+                               .state_size = relay_size,
+                               .begin = relay_begin,
+                               .fill = send_on,
+                               .wants = relay_wants,
+                               .arrived = relay_arrived,
+                               .released = relay_released,
+                               .over = sent_on}},
+    .role = one_way_role,
+};
