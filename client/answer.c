@@ -2,6 +2,7 @@
 #include "answer.h"
 
 #include "measure/histogram.h"
+#include "plan/plan.h"
 #include "record.h"
 
 #include <inttypes.h>
@@ -44,9 +45,10 @@ static const char *plural(uint64_t count)
 /* ---- what the record says ---- */
 
 struct ends {
-    const json_t *client, *server, *driver, *other;
-    bool both;  /* the other drives too */
-    bool takes; /* the driver receives from a foreign peer and sends nothing */
+    const json_t *all[END_COUNT]; /* NULL where there is none */
+    const json_t *driver, *other; /* of client and server */
+    bool both;                    /* the other drives too */
+    bool takes;                   /* the driver receives from a foreign peer and sends nothing */
 };
 
 static const char *word(const json_t *record, const char *key)
@@ -142,20 +144,27 @@ static void print_more_than_one(FILE *out, const json_t *record, const char *key
         fprintf(out, ", %s %s", key, value);
 }
 
+/* Words that are used, each with what stands before it. */
+static void print_words(FILE *out, const json_t *record)
+{
+    static const char *const parts[][3] = {
+        {" ", "message", ""},  {" -> ", "reply", ""},       {" (", "direction", ")"},
+        {" by ", "write", ""}, {" -> ", "reply_write", ""},
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (*word(record, parts[i][1]))
+            fprintf(out, "%s%s%s", parts[i][0], word(record, parts[i][1]), parts[i][2]);
+    if (is_word(record, "workload", "proxy"))
+        fprintf(out, " in chunks of %s", word(record, "chunk"));
+}
+
 static void print_head(FILE *out, const json_t *record)
 {
-    const char *reply = word(record, "reply"), *direction = word(record, "direction");
     const char *connections = word(record, "connections");
 
-    fprintf(out, "%s %s", word(record, "workload"), word(record, "message"));
-    if (*reply)
-        fprintf(out, " -> %s", reply);
-    if (*direction)
-        fprintf(out, " (%s)", direction);
-    if (*word(record, "write"))
-        fprintf(out, " by %s", word(record, "write"));
-    if (*word(record, "reply_write"))
-        fprintf(out, " -> %s", word(record, "reply_write"));
+    fprintf(out, "%s", word(record, "workload"));
+    print_words(out, record);
     fprintf(out, ", %s %s, %s connection%s%s", word(record, "transport"), word(record, "security"),
             connections, strcmp(connections, "1") != 0 ? "s" : "",
             is_word(record, "workload", "connect") ? " at a time" : "");
@@ -294,9 +303,9 @@ static void print_stream(FILE *out, const struct ends *ends)
                record_sum(ends->other, "messages_received") + record_sum(ends->driver, "messages_received"));
     if (ends->both) {
         fprintf(out, "  of these ");
-        print_scaled(out, received_rate(ends->server) * 8, rate_scales);
+        print_scaled(out, received_rate(ends->all[END_SERVER]) * 8, rate_scales);
         fprintf(out, " to the server, ");
-        print_scaled(out, received_rate(ends->client) * 8, rate_scales);
+        print_scaled(out, received_rate(ends->all[END_CLIENT]) * 8, rate_scales);
         fprintf(out, " to the client\n");
     }
 }
@@ -339,19 +348,38 @@ static void print_counts(FILE *out, const char *unit, const json_t *end, const c
     fprintf(out, " (the %s)\n", name);
 }
 
+/* The figures of a proxy, per message that the source sends. */
+static void print_proxy(FILE *out, const json_t *proxy, uint64_t messages)
+{
+    uint64_t segments = sum_nested(proxy, "tcp_info", "data_segs_out", "sum");
+    uint64_t chunks = record_sum(proxy, "chunks_sent"), groups = record_sum(proxy, "groups_sent");
+
+    fprintf(out, "  per message: ");
+    if (segments)
+        fprintf(out, "%.2f segments, ", (double)segments / (double)messages);
+    if (knows(proxy, "write_calls"))
+        fprintf(out, "%.2f write calls, %.2f read calls, ",
+                (double)record_sum(proxy, "write_calls") / (double)messages,
+                (double)record_sum(proxy, "read_calls") / (double)messages);
+    else
+        fprintf(out, "uncounted calls of libuv, ");
+    if (record_sum(proxy, "wait_calls"))
+        fprintf(out, "%.2f waits, ", (double)record_sum(proxy, "wait_calls") / (double)messages);
+    fprintf(out, "%.2f chunks in %.2f groups (the proxy)\n", (double)chunks / (double)messages,
+            (double)groups / (double)messages);
+}
+
 static void print_cpu(FILE *out, const struct ends *ends, uint64_t messages)
 {
-    const json_t *all[] = {ends->client, ends->server};
-    static const char *const names[] = {"client", "server"};
-
     fprintf(out, "  CPU per message:");
-    for (size_t i = 0; i < 2; i++) {
+    for (int end = 0; end < END_COUNT; end++) {
+        const json_t *report = ends->all[end];
         uint64_t ns =
-            sum_nested(all[i], "cpu", "user_ns", NULL) + sum_nested(all[i], "cpu", "system_ns", NULL);
+            sum_nested(report, "cpu", "user_ns", NULL) + sum_nested(report, "cpu", "system_ns", NULL);
 
-        if (!all[i])
+        if (!report)
             continue;
-        fprintf(out, "%s %s ", i ? "," : "", names[i]);
+        fprintf(out, "%s %s ", end ? "," : "", end_names[end]);
         print_time(out, (double)ns / 1e9 / (double)messages);
     }
     fputc('\n', out);
@@ -362,18 +390,16 @@ static void print_cpu(FILE *out, const struct ends *ends, uint64_t messages)
 /* What each end's process grew by; docs/record.md. */
 static void print_memory(FILE *out, const struct ends *ends)
 {
-    const json_t *all[] = {ends->client, ends->server};
-    static const char *const names[] = {"client", "server"};
     const char *between = "  memory per connection: ";
 
-    for (size_t i = 0; i < 2; i++) {
-        const json_t *before = json_object_get(all[i], "resident_before_bytes");
-        const json_t *after = json_object_get(all[i], "resident_bytes");
-        uint64_t connections = record_sum(all[i], "connections");
+    for (int end = 0; end < END_COUNT; end++) {
+        const json_t *before = json_object_get(ends->all[end], "resident_before_bytes");
+        const json_t *after = json_object_get(ends->all[end], "resident_bytes");
+        uint64_t connections = record_sum(ends->all[end], "connections");
 
         if (!before || !after || connections < CONNECTIONS_TOLD)
             continue;
-        fprintf(out, "%s%s %.1f KiB", between, names[i],
+        fprintf(out, "%s%s %.1f KiB", between, end_names[end],
                 (double)(json_integer_value(after) - json_integer_value(before)) / 1024 /
                     (double)connections);
         between = ", ";
@@ -432,45 +458,65 @@ static void print_lab(FILE *out, const json_t *record)
 
 static void print_setting(FILE *out, const json_t *record, const struct ends *ends)
 {
-    const json_t *options =
-        json_object_get(json_array_get(json_object_get(ends->client, "threads"), 0), "options");
+    const json_t *client = ends->all[END_CLIENT];
+    const json_t *options = json_object_get(json_array_get(json_object_get(client, "threads"), 0), "options");
     const char *congestion = json_string_value(json_object_get(options, "congestion"));
 
     fprintf(out, "  place=%s: ", word(record, "place"));
-    print_cpus(out, "client", ends->client);
-    if (ends->server) {
-        fprintf(out, ", ");
-        print_cpus(out, "server", ends->server);
+    for (int end = 0; end < END_COUNT; end++) {
+        if (!ends->all[end])
+            continue;
+        fprintf(out, "%s", end ? ", " : "");
+        print_cpus(out, end_names[end], ends->all[end]);
     }
-    fprintf(out, "; engine %s", engine(ends->client));
-    if (ends->server && strcmp(engine(ends->client), engine(ends->server)) != 0)
-        fprintf(out, ", server's %s", engine(ends->server));
+    fprintf(out, "; engine %s", engine(client));
+    for (int end = 0; end < END_COUNT; end++)
+        if (ends->all[end] && strcmp(engine(client), engine(ends->all[end])) != 0)
+            fprintf(out, ", %s's %s", end_names[end], engine(ends->all[end]));
     if (congestion)
         fprintf(out, "; congestion %s", congestion);
     fputc('\n', out);
 }
 
+static bool drives(const json_t *end)
+{
+    return json_boolean_value(json_object_get(end, "drives"));
+}
+
+static void find_ends(struct ends *ends, const json_t *record)
+{
+    enum end driver;
+
+    for (int end = 0; end < END_COUNT; end++)
+        ends->all[end] = json_object_get(record, end_names[end]);
+    driver = drives(ends->all[END_CLIENT]) ? END_CLIENT : END_SERVER;
+    ends->driver = ends->all[driver];
+    ends->other = ends->all[driver == END_CLIENT ? END_SERVER : END_CLIENT];
+    ends->both = drives(ends->driver) && drives(ends->other);
+    ends->takes = is_word(record, "peer_does", "chargen");
+}
+
 void answer_print(FILE *out, const json_t *record)
 {
-    struct ends ends = {.client = json_object_get(record, "client"),
-                        .server = json_object_get(record, "server")};
-    bool client_drives = json_boolean_value(json_object_get(ends.client, "drives"));
+    struct ends ends;
+    bool client_drives;
     uint64_t messages;
 
-    ends.driver = client_drives ? ends.client : ends.server;
-    ends.other = client_drives ? ends.server : ends.client;
-    ends.both = client_drives && json_boolean_value(json_object_get(ends.server, "drives"));
-    ends.takes = !strcmp(word(record, "peer_does"), "chargen");
+    find_ends(&ends, record);
+    client_drives = ends.driver == ends.all[END_CLIENT];
     messages = record_sum(ends.driver, ends.takes ? "messages_received" : "messages_sent");
     print_head(out, record);
     if (!messages) {
         fprintf(out, "  no message was finished in the time\n");
         return;
     }
-    if (strcmp(word(record, "workload"), "stream") != 0)
-        print_request(out, record, &ends);
-    else
+    if (*word(record, "direction"))
         print_stream(out, &ends);
+    else
+        print_request(out, record, &ends);
+    if (ends.all[END_PROXY])
+        print_proxy(out, ends.all[END_PROXY],
+                    messages + (ends.both ? record_sum(ends.other, "messages_sent") : 0));
     print_counts(out, "message", ends.driver, client_drives ? "client" : "server");
     print_counts(out, ends.both ? "message" : "reply", ends.other, client_drives ? "server" : "client");
     print_cpu(out, &ends, messages + (ends.both ? record_sum(ends.other, "messages_sent") : 0));

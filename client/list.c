@@ -175,8 +175,8 @@ void list_print(FILE *out, const json_t *list)
     json_t *entries;
     size_t i;
 
-    fprintf(out, "Words, with defaults; client. or server. before a word narrows it to one end where that "
-                 "makes sense:\n");
+    fprintf(out, "Words, with defaults; client., server. or proxy. before a word narrows it to one end where "
+                 "that makes sense:\n");
     json_array_foreach(json_object_get(list, "words"), i, entry)
     {
         if (!strcmp(text(entry, "scope"), "cell"))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from suite import stats
 from suite.frame import Cell, Matrix, baseline_words
-from suite.metrics import Metric
+from suite.metrics import ENDS, Metric
 from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
                            medians_text, note_text, number_data, place_name, place_text,
                            round_numbers, series_settings, tics_settings, title_settings, x_value)
@@ -29,7 +29,7 @@ def positions_make(matrix: Matrix, x: str) -> tuple[dict[str, float], bool]:
     if x == "message":
         for record in matrix.result.records:
             cell = matrix.cells[record["run"]["cell"]]
-            for end in ("client", "server"):
+            for end in ENDS:
                 part = record.get(end, {})
                 if part.get("drives") and "message_bytes" in part:
                     numbers[x_value(cell, x)] = part["message_bytes"]

@@ -12,6 +12,7 @@ from typing import Any
 from suite import stats
 from suite.frame import Cell, Matrix
 from suite.lab.network import LAB_WORDS, lab_wanted, words_text
+from suite.metrics import ENDS
 from suite.summary import Summary
 from suite.units import Scale, percent_text
 
@@ -33,10 +34,10 @@ def machines_text(matrix: Matrix) -> str:
 
 
 def threads_of(matrix: Matrix) -> Iterable[Mapping[str, Any]]:
-    """The data threads of all good counted runs, both ends."""
+    """The data threads of all good counted runs, all ends."""
     for record in matrix.result.records:
         if record["status"] == "ok" and record["run"]["round"] > 0:
-            for end in ("client", "server"):
+            for end in ENDS:
                 yield from record.get(end, {}).get("threads", ())
 
 

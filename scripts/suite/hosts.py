@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What hosts.json keeps: facts of both ends' machines, and what only the runner knows."""
+"""What hosts.json keeps: facts of the ends' machines, and what only the runner knows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from suite.client import ROOT, Client, client_facts
 from suite.errors import Failure
 from suite.lab.network import LAB_WORDS
+from suite.metrics import ENDS
 from suite.plan import Plan
 
 
@@ -43,7 +44,7 @@ def hosts_collect(client: Client, plan: Plan) -> tuple[dict[str, Any], str]:
     answer = client_facts(client, [f"{key}={value}" for key, value in given.items()
                                    if key not in LAB_WORDS])
     hosts: dict[str, Any] = {}
-    for end in ("server", "client"):
+    for end in reversed(ENDS):
         facts = answer.get(end)
         if facts is None:
             continue

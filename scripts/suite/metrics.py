@@ -6,8 +6,8 @@ A metric is a row of METRICS; adding one is adding a row. A formula takes a Run 
 record does not know it: an input that is absent never becomes a zero.
 
 Terms. The *driver* is the end that sends `message`, the *other* end answers or receives;
-`transport=null` has a driver only. *Messages* of a run are those the driver finished (`request`)
-or the receiver took out of its socket (`stream`).
+`transport=null` has a driver only. A *proxy* stands between the two. *Messages* of a run are those the driver finished (`request`)
+or the receiver took out of its socket (`stream`, `proxy`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import Any
 from suite.errors import UsageError, nearest_hint
 
 NANOSECOND = 1e-9
+ENDS = ("client", "server", "proxy")  # that a record may have
+STREAMS = ("stream", "proxy")  # workloads that are timed where messages arrive
 HISTOGRAMS = ("latency", "service", "late_start")  # of a driver's thread; docs/record.md
 
 
@@ -133,13 +135,14 @@ class Run:
         self.record = record
         self.client: dict[str, Any] | None = record.get("client")
         self.server: dict[str, Any] | None = record.get("server")
+        self.proxy: dict[str, Any] | None = record.get("proxy")
         self.workload: str = record.get("words", {}).get("workload", "")
-        self.streams = self.workload == "stream"
+        self.streams = self.workload in STREAMS
 
     @cached_property
     def ends(self) -> list[dict[str, Any]]:
         """The ends that the record has."""
-        return [end for end in (self.client, self.server) if end is not None]
+        return [end for end in (self.client, self.server, self.proxy) if end is not None]
 
     @cached_property
     def driver(self) -> dict[str, Any] | None:
@@ -148,8 +151,10 @@ class Run:
 
     @cached_property
     def other(self) -> dict[str, Any] | None:
-        """The end that is not the driver; None for transport=null. In direction=both it drives too."""
-        return next((end for end in self.ends if end is not self.driver), None)
+        """The client or server that is not the driver; None for transport=null. In direction=both it
+        drives too."""
+        return next((end for end in (self.client, self.server)
+                     if end is not None and end is not self.driver), None)
 
     @cached_property
     def senders(self) -> list[dict[str, Any] | None]:
@@ -264,6 +269,13 @@ def per_message_sent(ends: list[dict[str, Any] | None], *path: str) -> float | N
     return quotient(counted, total(*(threads_sum(end, "messages_sent") for end in ends)))
 
 
+def segments_per_message(run: Run) -> float | None:
+    """Data segments per message: of the proxy where there is one, else of whoever sends messages."""
+    if run.proxy is None:
+        return segments(run.senders)
+    return quotient(threads_sum(run.proxy, "tcp_info", "data_segs_out", "sum"), run.messages)
+
+
 def segments(ends: list[dict[str, Any] | None]) -> float | None:
     """Data segments that these ends sent, each once, per message that they sent."""
     return per_message_sent(ends, "tcp_info", "data_segs_out", "sum")
@@ -343,8 +355,8 @@ METRICS = {metric.name: metric for metric in (
     Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
            "all messages by the time from the first thread's start to the last one's end"),
     Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
-    Metric("segments_per_message", "1", "lower", lambda run: segments(run.senders),
-           "data segments of the end that sends messages, each counted once"),
+    Metric("segments_per_message", "1", "lower", segments_per_message,
+           "data segments of the end that sends messages, or the proxy, each counted once"),
     Metric("segments_per_reply", "1", "lower",
            lambda run: None if run.streams else segments([run.other]),
            "data segments of the end that sends replies"),
@@ -356,14 +368,28 @@ METRICS = {metric.name: metric for metric in (
            "all data-path calls of the client"),
     Metric("server_syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.server),
            "all data-path calls of the server"),
+    Metric("proxy_sends_per_message", "1", "lower",
+           lambda run: quotient(threads_sum(run.proxy, "write_calls"), run.messages),
+           "write-path calls of the proxy"),
+    Metric("proxy_syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.proxy),
+           "all data-path calls of the proxy"),
+    Metric("proxy_chunks_per_group", "1", "higher",
+           lambda run: quotient(threads_sum(run.proxy, "chunks_sent"),
+                                threads_sum(run.proxy, "groups_sent")),
+           "what the proxy received in one chunk each and sent on together"),
     Metric("cpu_per_message", "s", "lower", lambda run: quotient(run.cpu_all(), run.messages),
-           "CPU of the data threads of both ends"),
+           "CPU of the data threads of all ends"),
     Metric("client_cpu_per_message", "s", "lower",
            lambda run: quotient(run.cpu(run.client), run.messages), "CPU of the client's threads"),
     Metric("server_cpu_per_message", "s", "lower",
            lambda run: quotient(run.cpu(run.server), run.messages), "CPU of the server's threads"),
+    Metric("proxy_cpu_per_message", "s", "lower",
+           lambda run: quotient(run.cpu(run.proxy), run.messages), "CPU of the proxy's threads"),
     Metric("cpu_per_byte", "s", "lower", lambda run: quotient(run.cpu_all(), run.payload),
-           "CPU of both ends per byte of payload at the receiver"),
+           "CPU of all ends per byte of payload at the receiver"),
+    Metric("proxy_cpu_per_byte", "s", "lower",
+           lambda run: quotient(run.cpu(run.proxy), run.payload),
+           "CPU of the proxy per byte of payload at the receiver"),
     Metric("latency_p50", "s", "lower", quantile_of("latency", 0.50),
            "half of the requests are faster; open loop: from their intended start"),
     Metric("latency_p90", "s", "lower", quantile_of("latency", 0.90),
@@ -392,8 +418,8 @@ METRICS = {metric.name: metric for metric in (
     Metric("server_memory_per_connection", "B", "lower",
            lambda run: memory_per_connection(run.server), "the same of the server"),
     Metric("time", "s", "lower", wall_time, "the whole run, connecting and warming up included"),
-    Metric("user", "s", "lower", cpu_part("user_ns"), "CPU of both ends in user mode"),
-    Metric("system", "s", "lower", cpu_part("system_ns"), "CPU of both ends in the kernel"),
+    Metric("user", "s", "lower", cpu_part("user_ns"), "CPU of all ends in user mode"),
+    Metric("system", "s", "lower", cpu_part("system_ns"), "CPU of all ends in the kernel"),
 )}
 
 

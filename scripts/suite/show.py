@@ -16,12 +16,11 @@ from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_match
 from suite.heading import machines_text
 from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
-from suite.metrics import METRICS, Run, quotient, threads_sum
+from suite.metrics import ENDS, METRICS, Run, quotient, threads_sum
 from suite.summary import Figure, counts_exactly, figure_build, metrics_default
 from suite.units import (count_text, number_text, percent_text, ratio_text, scale_choose,
                          value_text)
 
-ENDS = ("client", "server")
 CANDIDATES_SHOWN = 12
 Lines = list[str]
 
@@ -106,8 +105,8 @@ def metrics_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
 
 
 def end_of(run: Run, name: str) -> dict[str, Any] | None:
-    """The client's or the server's part of a record."""
-    return run.client if name == "client" else run.server
+    """One end's part of a record."""
+    return run.record.get(name)
 
 
 def per_message(runs: Sequence[Run], name: str, *path: str) -> float | None:
@@ -117,7 +116,7 @@ def per_message(runs: Sequence[Run], name: str, *path: str) -> float | None:
 
 
 def call_kinds(runs: Sequence[Run]) -> list[str]:
-    """The kinds of call that either end made, in alphabetical order."""
+    """The kinds of call that any end made, in alphabetical order."""
     return sorted({kind for run in runs for end in run.ends
                    for thread in end.get("threads", ()) for kind in thread.get("calls", {})})
 
@@ -133,7 +132,7 @@ def calls_per_message(runs: Sequence[Run], name: str, kind: str) -> float | None
 
 
 def ends_table(rows: Sequence[tuple[str, Sequence[str]]], width: int) -> Lines:
-    """Rows with a column for each end; a row that neither end knows is left out."""
+    """Rows with a column for each end; a row that no end knows is left out."""
     known = [(label, texts) for label, texts in rows if any(texts)]
     if not known:
         return []
@@ -154,6 +153,7 @@ def counts_lines(runs: Sequence[Run], width: int) -> Lines:
             for kind in call_kinds(runs)]
     for label, *path in (("all writing", "write_calls"), ("all reading", "read_calls"),
                          ("that would have blocked", "would_block"),
+                         ("chunks sent on", "chunks_sent"), ("groups sent on", "groups_sent"),
                          ("data segments out", "tcp_info", "data_segs_out", "sum"),
                          ("voluntary switches", "cpu", "voluntary_switches"),
                          ("forced switches", "cpu", "forced_switches"),

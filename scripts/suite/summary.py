@@ -100,6 +100,9 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
     are many a second, a single one takes its time."""
     cells = list(matrix.cells.values())
     workloads = {cell.words.get("workload") for cell in cells}
+    if workloads == {"proxy"}:
+        return ("bandwidth", "segments_per_message", "proxy_sends_per_message",
+                "proxy_syscalls_per_message", "proxy_cpu_per_byte")
     if workloads == {"stream"}:
         return ("bandwidth", "segments_per_message", "sends_per_message", "cpu_per_byte")
     if any(cell.open_loop for cell in cells):

@@ -53,9 +53,9 @@ class Channel:
         self.socket.close()
 
 
-def plan_send(channel: Channel, version: str, *words: str) -> dict[str, Any]:
+def plan_send(channel: Channel, version: str, *words: str, end: str = "server") -> dict[str, Any]:
     """Sends a plan and returns the answer."""
-    channel.send("plan", version=version, end="server", host="a test", words=list(words))
+    channel.send("plan", version=version, end=end, host="a test", words=list(words))
     return channel.receive()
 
 

@@ -15,11 +15,13 @@ from suite.metrics import (
 )
 
 NAMES = """time_per_message messages_per_second bandwidth segments_per_message segments_per_reply
-sends_per_message sends_per_reply syscalls_per_message server_syscalls_per_message cpu_per_message
-client_cpu_per_message server_cpu_per_message cpu_per_byte latency_p50 latency_p90 latency_p99
-latency_p999 latency_max service_p50 service_p90 service_p99 service_p999 service_max
+sends_per_message sends_per_reply syscalls_per_message server_syscalls_per_message
+proxy_sends_per_message proxy_syscalls_per_message proxy_chunks_per_group cpu_per_message
+client_cpu_per_message server_cpu_per_message proxy_cpu_per_message cpu_per_byte
+proxy_cpu_per_byte latency_p50 latency_p90 latency_p99 latency_p999 latency_max service_p50 service_p90 service_p99 service_p999 service_max
 late_start_p50 late_start_p99 late_start_max requests_late memory_per_connection
 server_memory_per_connection time user system""".split()
+OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
 OPEN_LOOP = [name for name in NAMES
              if name.startswith(("service_", "late_start_")) or name == "requests_late"]
 
@@ -106,7 +108,8 @@ def test_metrics_of_a_request_run(request_record):
         "latency_p50": 500e-9, "latency_p90": 500e-9, "latency_p99": 500e-9,
         "latency_p999": 500e-9, "latency_max": 500e-9,
         "time": 5e-3, "user": 800 * 30e-9, "system": 800 * 70e-9,
-    } | dict.fromkeys([*OPEN_LOOP, "memory_per_connection", "server_memory_per_connection"])
+    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, "memory_per_connection",
+                       "server_memory_per_connection"])
     assert list(values) == NAMES
     assert values == pytest.approx(expected)
 
@@ -173,6 +176,23 @@ def test_metrics_of_a_stream_are_the_receivers(stream_record):
     assert values["cpu_per_message"] == pytest.approx(200e-9)
     for name in ("segments_per_reply", "sends_per_reply", "latency_p50", "latency_max"):
         assert values[name] is None
+
+
+def test_metrics_of_a_proxy_are_its_own_beside_those_of_the_stream(stream_record):
+    stream = metrics_compute(stream_record)
+    proxy = thread(0, 1000, 0, 0, 64, 250, 500, 125) | {"chunks_sent": 2000, "groups_sent": 250}
+    del proxy["messages_sent"], proxy["messages_received"]
+    values = metrics_compute(stream_record | {
+        "words": {"workload": "proxy"}, "proxy": {"drives": False, "threads": [proxy]}})
+    assert values["segments_per_message"] == 0.125
+    assert values["proxy_sends_per_message"] == 0.25
+    assert values["proxy_syscalls_per_message"] == 0.75
+    assert values["proxy_chunks_per_group"] == 8
+    assert values["proxy_cpu_per_message"] == pytest.approx(100e-9)
+    assert values["proxy_cpu_per_byte"] == pytest.approx(100e-9 / 64)
+    assert values["cpu_per_message"] == pytest.approx(300e-9)
+    for name in ("time_per_message", "bandwidth", "messages_per_second", "sends_per_message"):
+        assert values[name] == pytest.approx(stream[name])
 
 
 def test_threads_that_began_at_different_times_are_timed_together(stream_record):

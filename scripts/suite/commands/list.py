@@ -104,7 +104,7 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
     words = vocabulary.words.values()
     lines = ["Scenarios (uncork run NAME)"]
     lines += rows_text(((item.name, item.question) for item in scenarios), width)
-    lines += ["", "Words (key=value; with their defaults; each end: client.KEY, server.KEY too)"]
+    lines += ["", "Words (key=value; with their defaults; each end: client., server., proxy. too)"]
     lines += rows_text((word_row(word) for word in words if word.get("scope") != "run"), width)
     lines += ["", "Words of a whole matrix (uncork run only)"]
     lines += rows_text((word_row(word) for word in words if word.get("scope") == "run"), width)

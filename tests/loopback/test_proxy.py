@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: MIT
+"""workload=proxy: what it sends on, for whom it does not, and what is left when one of the three dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+
+import pytest
+from control import Channel, connect, data_join, long_value_receive, plan_send
+from programs import (CLIENT, SERVER, Server, batch_run, client_json, client_run, client_start, cpu_seconds, open_files,
+                      record_sum, server_started, settled, strace_trouble)
+
+WITHIN_S = 5.5  # 5 s, and the time to start and end a process under a sanitizer
+VERSION = client_json("--list=json")[0]["uncork"]
+STRATEGIES = [variant["name"] for variant in client_json("--list=json")[0]["variants"]["strategy"]]
+MESSAGE = 65536  # what the source sends in one call
+ONE = ["workload=proxy", "messages=1", "warmup=0s", "place=free"]
+
+
+@contextmanager
+def proxy_and_server(*flags: str) -> Iterator[tuple[Server, Server]]:
+    with server_started("127.0.0.1:0", "--proxy", *flags) as proxy, server_started() as server:
+        yield proxy, server
+
+
+def places(proxy: Server, server: Server) -> list[str]:
+    return [f"via={proxy.address}", f"server={server.address}"]
+
+
+# ---- what it sends on ----
+
+SIZES = [
+    "chunk=32 window=256 messages=1 warmup=0s",
+    "chunk=64K window=256 messages=6 warmup=2ms sndbuf=4K rcvbuf=4K",
+    "chunk=4099 window=1 messages=9 warmup=2ms connections=3",
+    "chunk=1000 window=7 messages=9 warmup=2ms connections=3 threads=2",
+]
+
+
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_every_strategy_sends_on_what_came_whichever_way(transport: str) -> None:
+    lines = [f"workload=proxy transport={transport} direction={direction} write={write} engine=poll {size} verify=on "
+             "place=free" for write, direction, size in product(STRATEGIES, ["send", "receive", "both"], SIZES)]
+    lines += [line.replace("engine=poll", "engine=block").replace("threads=2 ", "")
+              for line in lines if "both" not in line]
+    for text, record in zip(lines, batch_run(lines), strict=True):
+        assert record["status"] in ("ok", "unsupported"), f"{text}: {record['reason']}"
+        if record["status"] != "ok":
+            continue
+        messages = int(re.findall(r"messages=(\d+)", text)[0]) * (2 if "both" in text else 1)
+        proxy = record["proxy"]
+        assert record_sum(proxy, "bytes_received") == record_sum(proxy, "bytes_sent") == messages * MESSAGE, text
+        chunk, window = (int(re.findall(rf"{key}=(\d+)", text)[0]) for key in ("chunk", "window"))
+        if "chunk=64K" not in text:
+            assert record_sum(proxy, "chunks_sent") >= messages * MESSAGE / chunk, text
+        assert record_sum(proxy, "groups_sent") >= record_sum(proxy, "chunks_sent") / window, text
+
+
+def test_nothing_is_lost_between_warm_up_and_run() -> None:
+    """The proxy begins to count at the byte that was announced, whoever sends it."""
+    lines = [f"workload=proxy direction={direction} messages=4 chunk=999 window=8 connections=2 warmup=5ms verify=on "
+             f"place=free engine={engine}" for direction in ("send", "receive", "both") for engine in ("poll", "auto")] * 3
+    for text, record in zip(lines, batch_run(lines), strict=True):
+        assert record["status"] == "ok", f"{text}: {record['reason']}"
+        assert record_sum(record["proxy"], "bytes_received") == (8 if "both" in text else 4) * MESSAGE, text
+
+
+@pytest.mark.parametrize("engine", ["block", "poll"])
+def test_a_group_is_what_one_wake_up_filled(engine: str) -> None:
+    words = f"workload=proxy messages=20 chunk=32 engine={engine} warmup=0s place=free"
+    wide, narrow, apart = (record["proxy"]["threads"][0] for record in batch_run(
+        [f"{words} write=writev window=256", f"{words} write=writev window=1", f"{words} write=nodelay window=256"]))
+    assert wide["write_calls"] - wide["would_block"] <= wide["groups_sent"] < wide["chunks_sent"] / 8
+    assert narrow["groups_sent"] == narrow["chunks_sent"] == narrow["calls"]["sendmsg"]
+    assert apart["calls"]["sendto"] >= apart["chunks_sent"] >= 20 * MESSAGE / 32
+
+
+def test_source_and_sink_are_what_they_are_and_say_so() -> None:
+    (record,) = batch_run(["workload=proxy write=cork chunk=100 messages=2 warmup=0s place=free verify=on"])
+    assert record["client"]["write"] == "coalesce" and record["client"]["message_bytes"] == MESSAGE
+    assert record["server"]["read"] == "recv" and record["proxy"]["write"] == "cork"
+    assert record["words"]["chunk"] == "100" and "message" not in record["words"]
+    assert "message_bytes" not in record["proxy"] and "messages_sent" not in record["proxy"]["threads"][0]
+
+
+@pytest.mark.parametrize("word", ["message=64", "reply=1", "depth=2", "client.chunk=4K", "server.read=recv", "source=hot",
+                                  "reply_write=cork", "client.nodelay=off"])
+def test_a_word_of_what_is_fixed_is_refused(word: str) -> None:
+    done = client_run(*ONE, word)
+    assert done.returncode == 2 and "has no effect" in done.stderr
+
+
+def test_a_reading_without_bytes_is_refused() -> None:
+    done = client_run(*ONE, "read=msgtrunc")
+    assert done.returncode == 2 and "send them on" in done.stderr
+
+
+def test_without_another_end_there_is_no_proxy() -> None:
+    (record,) = batch_run(["workload=proxy transport=null duration=1ms"])
+    assert record["status"] == "unsupported" and "there is no sink" in record["reason"]
+
+
+def test_the_third_list_of_a_placement_is_the_proxys() -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one CPU only")
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    lines = [f"workload=proxy messages=1 warmup=0s place={place}"
+             for place in (f"{first}/{second}/{first}", f"{first}/{second}", "apart")]
+    asked = [[record[end]["threads"][0]["cpus"]["asked"][0] for end in ("client", "server", "proxy")]
+             for record in batch_run(lines)]
+    assert asked[:2] == [[first, second, first], [first, second, second]]
+    assert asked[2][0] == asked[2][1] != asked[2][2]
+
+
+def test_a_proxy_and_a_server_of_others_are_used_where_they_are(tmp_path: Path) -> None:
+    with server_started(f"unix:{tmp_path}/proxy", "--proxy") as proxy, server_started() as server:
+        assert proxy.ready["proxy"] is True
+        for _ in range(2):
+            done = client_run("--json", *ONE, *places(proxy, server))
+            record = json.loads(done.stdout)
+            assert record["status"] == "ok" and record["via"] == proxy.address and record["peer"] == server.address
+        assert client_json("--facts", "workload=proxy", *places(proxy, server))[0].keys() == {"client", "server", "proxy"}
+        assert "per message" in client_run(*ONE, *places(proxy, server)).stdout
+
+
+@pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
+@pytest.mark.parametrize("engine", ["block", "poll"])
+def test_the_calls_of_a_proxy_are_those_that_strace_counts(engine: str, tmp_path: Path) -> None:
+    command = ["strace", "-ff", "-o", str(tmp_path / "trace"), "-e", "trace=sendto,sendmsg,recvfrom,epoll_wait,shutdown",
+               str(CLIENT), "--json", "workload=proxy", "write=writev", "chunk=4K", "window=8", "messages=30", "warmup=0s",
+               "place=free", f"engine={engine}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60,
+                          env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+    assert done.returncode == 0, done.stderr
+    (trace,) = [text for path in tmp_path.glob("trace.*") if "\nsendmsg(" in (text := path.read_text())]
+    trace = trace[trace.index("MSG_WAITALL"): trace.index("shutdown(")]  # after the sink's answer, up to the half-close
+    counts = {name: len(re.findall(rf"^{name}\(", trace, re.MULTILINE)) for name in ("sendmsg", "recvfrom", "epoll_wait")}
+    counts["recvfrom"] -= len(re.findall(r"^recvfrom\(.*= 0$", trace, re.MULTILINE))
+    (thread,) = json.loads(done.stdout)["proxy"]["threads"]
+    assert thread["calls"] == {name: count for name, count in counts.items() if count}
+
+
+# ---- for whom it sends on ----
+
+
+class Sink:
+    """A listener that somebody names as the sink of a run; it answers a connection as a test says."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.settimeout(10)
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def accept(self) -> socket.socket:
+        connection = self.listener.accept()[0]
+        connection.settimeout(10)
+        return connection
+
+    def close(self) -> None:
+        self.listener.close()
+
+
+def accepted(connection: socket.socket, token: bytes, number: int = 0) -> None:
+    """Plays the sink's part of the hello: docs/architecture.md, "A proxy"."""
+    asked = connection.recv(36, socket.MSG_WAITALL)
+    mask, masked = asked[:16], asked[16:]
+    hello = bytes(byte ^ mask[i % 16] for i, byte in enumerate(masked))
+    assert hello == token + number.to_bytes(4, "big")
+    connection.sendall(bytes(255 - byte for byte in mask))
+
+
+def run_opened(proxy: Server, sink: str, token: str = "00" * 16) -> tuple[Channel, socket.socket]:
+    """A run of one message as far as the source's data connection, which says already what it has to say."""
+    channel = Channel(proxy.address)
+    ready = plan_send(channel, VERSION, *ONE, end="proxy")
+    assert ready["type"] == "ready", ready
+    channel.send("sink", address=sink, token=token, host="a test")
+    source = data_join(ready)
+    source.sendall(b"GET / HTTP/1.0\r\n\r\n")
+    return channel, source
+
+
+def rest_of(connection: socket.socket) -> bytes:
+    data = b""
+    while part := connection.recv(65536):
+        data += part
+    return data
+
+
+def test_what_is_sent_on_is_what_came_and_its_end_comes_last() -> None:
+    """The source's half-close is answered when the sink's has come, which has taken everything by then."""
+    token, message = os.urandom(16), os.urandom(MESSAGE)
+    sink = Sink()
+    with server_started("127.0.0.1:0", "--proxy") as proxy:
+        channel = Channel(proxy.address)
+        ready = plan_send(channel, VERSION, *ONE, "chunk=999", "window=4", end="proxy")
+        channel.send("sink", address=sink.address, token=token.hex(), host="a test")
+        source = data_join(ready)
+        taker = sink.accept()
+        accepted(taker, token)
+        assert channel.receive()["type"] == "joined" and channel.receive()["type"] == "marked"
+        source.sendall(message)
+        source.shutdown(socket.SHUT_WR)
+        assert rest_of(taker) == message
+        source.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            source.recv(1)
+        taker.shutdown(socket.SHUT_WR)
+        source.settimeout(10)
+        assert source.recv(1) == b""
+        assert long_value_receive(channel, "report")["threads"][0]["bytes_sent"] == MESSAGE
+    sink.close()
+
+
+def echo(connection: socket.socket) -> None:
+    while data := connection.recv(65536):
+        connection.sendall(data)
+
+
+ANSWERS = {
+    "says nothing": lambda connection: None,
+    "greets everybody": lambda connection: connection.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"),
+    "echoes": lambda connection: threading.Thread(target=echo, args=(connection.dup(),), daemon=True).start(),
+    "stops in the middle": lambda connection: connection.sendall(bytes(15)),
+    "closes": lambda connection: connection.shutdown(socket.SHUT_RDWR),
+}
+
+
+@pytest.mark.parametrize("does", ANSWERS)
+def test_a_service_that_knows_nothing_of_the_run_gets_nothing(does: str) -> None:
+    sink, token = Sink(), b"FLUSHALL\r\nQUIT\r\n"
+    with server_started("127.0.0.1:0", "--proxy") as proxy:
+        assert client_run(*ONE, f"via={proxy.address}").returncode == 0
+        files = open_files(proxy.pid)
+        channel, source = run_opened(proxy, sink.address, token.hex())
+        began = time.monotonic()
+        service = sink.accept()
+        ANSWERS[does](service)
+        failed = channel.receive()
+        assert time.monotonic() - began < WITHIN_S
+        assert failed["type"] == "failed" and failed["phase"] == "hello"
+        assert f"{sink.address} did not accept the token" in failed["text"]
+        if does not in ("echoes", "closes"):
+            got = rest_of(service)
+            assert len(got) == 36 and b"FLUSH" not in got and b"GET" not in got
+        for one in (channel, source, service):
+            one.close()
+        settled(proxy.pid, files)
+    sink.close()
+
+
+def test_a_server_that_waits_for_another_run_accepts_nothing() -> None:
+    with proxy_and_server() as (proxy, server):
+        other = Channel(server.address)
+        ready = plan_send(other, VERSION, *ONE)
+        channel, _ = run_opened(proxy, ready["address"], "11" * 16)
+        failed = channel.receive()
+        assert failed["type"] == "failed" and "did not accept the token" in failed["text"]
+
+
+@pytest.mark.parametrize(("flags", "allowed"), [
+    ([], True), (["--allow-sink", "192.0.2.0/24"], False), (["--allow-sink", "unix"], False),
+    (["--allow-sink", "192.0.2.0/24", "--allow-sink", "127.0.0.1"], True), (["--allow-sink", "::/0"], False),
+])
+def test_a_proxy_connects_only_where_it_may(flags: list[str], allowed: bool) -> None:
+    sink = Sink()
+    with server_started("127.0.0.1:0", "--proxy", *flags) as proxy:
+        channel = Channel(proxy.address)
+        ready = plan_send(channel, VERSION, *ONE, end="proxy")
+        channel.send("sink", address=sink.address, token="00" * 16, host="a test")
+        if allowed:
+            data_join(ready)
+            sink.accept()
+        else:
+            failed = channel.receive()
+            assert failed["type"] == "failed" and f"may not connect to {sink.address}" in failed["text"]
+            sink.listener.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                sink.accept()
+    sink.close()
+
+
+@pytest.mark.parametrize("address", ["localhost:80", "127.0.0.1", "unix:", "127.0.0.1:0x50", ""])
+def test_a_sink_is_named_in_numbers(address: str) -> None:
+    with server_started("127.0.0.1:0", "--proxy") as proxy:
+        channel = Channel(proxy.address)
+        plan_send(channel, VERSION, *ONE, end="proxy")
+        channel.send("sink", address=address, token="00" * 16, host="a test")
+        assert channel.receive()["type"] == "failed"
+        assert client_run(*ONE, f"via={proxy.address}").returncode == 0
+
+
+def test_a_server_is_no_proxy_and_a_proxy_no_server() -> None:
+    with proxy_and_server() as (proxy, server):
+        done = client_run(*ONE, f"via={server.address}")
+        assert done.returncode == 1 and "this is a server, not a proxy" in done.stderr
+        done = client_run(*ONE, f"server={proxy.address}")
+        assert done.returncode == 1 and "this is a proxy, not a server" in done.stderr
+        channel = Channel(proxy.address)
+        assert "has no proxy" in plan_send(channel, VERSION, "workload=stream", end="proxy")["text"]
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--allow-sink", "10.0.0.0/8"], ["--proxy", "--plain", "echo"], ["--proxy", "--allow-sink", "10.0.0.0/33"],
+    ["--proxy", "--allow-sink", "example.org"], ["--proxy", "--allow-sink", ""], ["--proxy", "--allow-sink", "10.0.0.0/"],
+])
+def test_a_proxy_started_wrongly_says_so_in_one_line(arguments: list[str]) -> None:
+    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *arguments], capture_output=True, text=True, timeout=10)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
+# ---- whatever dies ----
+
+RUNS = [["direction=send"], ["direction=receive", "transport=unix"], ["direction=both", "connections=3", "write=uv"]]
+LONG = ["workload=proxy", "duration=60s", "warmup=0s", "place=free"]
+
+
+def busy(*servers: Server) -> None:
+    """Waits until data threads run in all of them."""
+    for _ in range(1000):
+        if all(len(os.listdir(f"/proc/{one.pid}/task")) > 1 and cpu_seconds(one.pid) > 0.02 for one in servers):
+            return
+        time.sleep(0.01)
+    raise AssertionError("the run never began")
+
+
+@pytest.mark.parametrize(("number", "words"), [*((signal.SIGKILL, words) for words in RUNS), (signal.SIGSTOP, RUNS[0])])
+@pytest.mark.parametrize("victim", ["proxy", "server"])
+def test_a_proxy_or_a_server_that_goes_away_is_told_within_5_s(victim: str, number: signal.Signals, words: list[str]) -> None:
+    with proxy_and_server() as (proxy, server):
+        dies, lives = (proxy, server) if victim == "proxy" else (server, proxy)
+        client = client_start("--json", *places(proxy, server), *LONG, *words)
+        busy(proxy, server)
+        os.kill(dies.pid, number)
+        began = time.monotonic()
+        out, error = client.communicate(timeout=20)
+        assert time.monotonic() - began < WITHIN_S
+        assert client.returncode == 1 and error.count("\n") == 1
+        record = json.loads(out)
+        assert record["status"] == "failed" and record["phase"] in ("run", "report")
+        assert "proxy" in record["reason"] or "server" in record["reason"]
+        dies.process.kill()
+        dies.process.wait()
+        other = f"via={lives.address}" if lives is proxy else f"server={lives.address}"
+        assert client_run(*ONE, other).returncode == 0
+
+
+@pytest.mark.parametrize("words", RUNS)
+def test_a_client_that_is_killed_leaves_nothing_in_proxy_and_server(words: list[str]) -> None:
+    with proxy_and_server() as (proxy, server):
+        assert client_run(*ONE, *places(proxy, server)).returncode == 0
+        files = [open_files(one.pid) for one in (proxy, server)]
+        for _ in range(2):
+            client = client_start(*places(proxy, server), *LONG, *words)
+            time.sleep(0.3)
+            client.kill()
+            client.wait()
+        for one, count in zip((proxy, server), files, strict=True):
+            settled(one.pid, count)
+        assert client_run(*ONE, *places(proxy, server)).returncode == 0
+
+
+@pytest.mark.parametrize("victim", ["proxy", "server"])
+def test_whenever_one_of_them_ends_the_client_says_so(victim: str) -> None:
+    for milliseconds in (1, 3, 6, 10, 15, 20, 30, 60, 130):
+        with proxy_and_server() as (proxy, server):
+            client = client_start("--json", *places(proxy, server), "workload=proxy", "duration=60s", "warmup=20ms",
+                                  "place=free")
+            time.sleep(milliseconds / 1000)
+            (proxy if victim == "proxy" else server).process.kill()
+            out, error = client.communicate(timeout=20)
+            assert client.returncode == 1 and error.count("\n") == 1, f"after {milliseconds} ms: {error}"
+            record = json.loads(out)
+            assert record["status"] == "failed" and record["phase"], record
+
+
+def test_a_busy_proxy_keeps_no_server_waiting() -> None:
+    with proxy_and_server() as (proxy, server):
+        first = client_start(f"via={proxy.address}", *LONG)
+        busy(proxy)
+        second = client_start(*ONE, *places(proxy, server))
+        time.sleep(0.5)
+        assert client_run("messages=1", "warmup=0s", "place=free", f"server={server.address}").returncode == 0
+        first.kill()
+        first.wait()
+        _, error = second.communicate(timeout=20)
+        assert second.returncode == 0 and "the proxy is busy" in error
+
+
+def test_a_proxy_of_our_own_is_started_again_after_it_died() -> None:
+    client = subprocess.Popen([str(CLIENT), "--batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert client.stdin and client.stdout
+    client.stdin.write(f"{' '.join(LONG)}\n{' '.join(ONE)}\n")
+    client.stdin.close()
+    children: list[str] = []
+    for _ in range(500):
+        children = Path(f"/proc/{client.pid}/task/{client.pid}/children").read_text().split()
+        if len(children) == 2:
+            break
+        time.sleep(0.01)
+    time.sleep(0.3)
+    (proxy,) = [child for child in children if b"--proxy" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    os.kill(int(proxy), signal.SIGKILL)
+    first, second, end = map(json.loads, client.stdout.read().splitlines())
+    assert client.wait(20) == 0
+    assert first["status"] == "failed" and "the proxy was ended by signal 9" in first["reason"]
+    assert second["status"] == "ok" and end == {"end": 2}
