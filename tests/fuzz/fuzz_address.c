@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text is an address or is none; one with a numeric host is spelled so that it reads back as the same. */
+/* Any text is an address or is none; one with a numeric host is spelled so that it reads back as the same.
+ * Any text is a prefix or is none; a prefix holds the address that it was made of. */
 #include "text.h"
 
 #include "transport/address.h"
+#include "transport/prefix.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -40,6 +43,28 @@ static void check_spelling(const char *text)
         abort();
 }
 
+static void check_prefix(const char *text)
+{
+    struct problem problem = {0};
+    struct prefix prefix;
+    struct address address = {.size = sizeof address.storage};
+
+    if (prefix_parse(&prefix, text, &problem) < 0) {
+        if (problem.kind != PROBLEM_USAGE)
+            abort();
+        return;
+    }
+    address.storage.ss_family = (sa_family_t)prefix.family;
+    if (prefix.family == AF_INET)
+        memcpy(&((struct sockaddr_in *)&address.storage)->sin_addr, prefix.bytes, 4);
+    else if (prefix.family == AF_INET6)
+        memcpy(&((struct sockaddr_in6 *)&address.storage)->sin6_addr, prefix.bytes, 16);
+    /* ::ffff:192.0.2.1 is held as what it is, and so not by a prefix of IPv6 */
+    if (!prefix_holds(&prefix, &address) &&
+        !IN6_IS_ADDR_V4MAPPED(&((struct sockaddr_in6 *)&address.storage)->sin6_addr))
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = text_of(data, size);
@@ -52,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (!strncmp(text, "unix:", 5) || is_numeric(text)) {
         check_spelling(text);
     }
+    check_prefix(text);
     free(text);
     return 0;
 }

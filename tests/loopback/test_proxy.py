@@ -232,7 +232,7 @@ ANSWERS = {
     "says nothing": lambda connection: None,
     "greets everybody": lambda connection: connection.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"),
     "echoes": lambda connection: threading.Thread(target=echo, args=(connection.dup(),), daemon=True).start(),
-    "stops in the middle": lambda connection: connection.sendall(bytes(15)),
+    "stops in the middle": lambda connection: (connection.sendall(bytes(15)), connection.shutdown(socket.SHUT_WR)),
     "closes": lambda connection: connection.shutdown(socket.SHUT_RDWR),
 }
 

@@ -351,6 +351,38 @@ TEST(the_roles_follow_from_the_workload_and_its_direction)
     plan_free(&plan);
 }
 
+TEST(the_words_of_a_proxy_are_those_of_what_sends_on)
+{
+    struct plan plan;
+    CLEANUP_JSON json_t *words = NULL;
+
+    parse(&plan,
+          WORDS("workload=proxy", "direction=both", "write=cork", "chunk=32", "proxy.rcvbuf=4K", "message=64",
+                "reply=1", "client.chunk=1K", "source=hot", "reply_write=more", "rate=5", "depth=2"));
+    assert_flat(plan_words_unused(&plan), "message reply reply_write client.chunk source depth rate");
+    assert_flat(plan_words_given(&plan), "workload=proxy direction=both write=cork chunk=32 proxy.rcvbuf=4K");
+    words = plan_words(&plan);
+    assert_string_equal(json_string_value(json_object_get(words, "server.rcvbuf")), "default");
+    assert_string_equal(json_string_value(json_object_get(words, "proxy.rcvbuf")), "4K");
+    assert_string_equal(json_string_value(json_object_get(words, "via")), "own");
+    assert_int_equal(plan.message.bytes, 65536);
+    assert_true(plan_has_proxy(&plan) && !plan_drives(&plan, END_PROXY) && plan_follows(&plan, END_PROXY));
+    assert_int_equal(plan_neighbour(&plan, END_CLIENT), END_PROXY);
+    plan_free(&plan);
+    refuse(WORDS("workload=proxy", "read=msgtrunc"), "read=msgtrunc delivers no bytes");
+    refuse(WORDS("workload=proxy", "peer=127.0.0.1:9", "control=none", "peer_does=discard"),
+           "needs a server of uncork");
+}
+
+TEST(without_a_proxy_its_words_have_no_effect)
+{
+    struct plan plan;
+
+    parse(&plan, WORDS("workload=stream", "proxy.sndbuf=4K", "via=127.0.0.1:1"));
+    assert_flat(plan_words_unused(&plan), "proxy.sndbuf via");
+    plan_free(&plan);
+}
+
 /* What a record names can be given to the client again: also how the plan travels to the server. */
 static void assert_words_read_back(const char *const *typed)
 {
@@ -391,6 +423,8 @@ TEST(the_words_of_a_plan_read_back_to_the_same_plan)
         WORDS("transport=unix", "verify=on", "client.chunk=1", "server.chunk=2", "warmup=0s"),
         WORDS("server=[::1]:80", "congestion=system", "client.congestion=bbr", "place=0.2/1.3",
               "spin=1500ns"),
+        WORDS("workload=proxy", "write=cork:4K", "chunk=32", "window=256", "sndbuf=4K", "proxy.sndbuf=8K",
+              "client.threads=2", "via=127.0.0.1:1", "place=0/1/2"),
         WORDS("server=unix:/tmp/a b=c", "nodelay=off", "server.nodelay=on", "read=msgtrunc", "perf=on"),
     };
 
@@ -432,6 +466,8 @@ int main(void)
         cmocka_unit_test(the_given_words_keep_both_a_word_and_its_narrowing),
         cmocka_unit_test(fixed_work_takes_the_place_of_the_duration),
         cmocka_unit_test(the_roles_follow_from_the_workload_and_its_direction),
+        cmocka_unit_test(the_words_of_a_proxy_are_those_of_what_sends_on),
+        cmocka_unit_test(without_a_proxy_its_words_have_no_effect),
         cmocka_unit_test(the_words_of_a_plan_read_back_to_the_same_plan),
         cmocka_unit_test(every_word_of_the_list_is_whole),
     };

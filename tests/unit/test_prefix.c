@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "transport/prefix.h"
+
+static bool holds(const char *text, const char *address)
+{
+    struct problem problem = {0};
+    struct prefix prefix;
+    struct address parsed;
+
+    if (prefix_parse(&prefix, text, &problem) < 0 || address_parse_numeric(&parsed, address, &problem) < 0)
+        fail_msg("%s", problem.text);
+    return prefix_holds(&prefix, &parsed);
+}
+
+TEST(a_prefix_holds_the_addresses_whose_first_bits_are_its_own)
+{
+    assert_true(holds("10.0.0.0/8", "10.255.0.1:80"));
+    assert_false(holds("10.0.0.0/8", "11.0.0.1:80"));
+    assert_true(holds("192.0.2.128/25", "192.0.2.255:1"));
+    assert_false(holds("192.0.2.128/25", "192.0.2.127:1"));
+    assert_true(holds("10.9.9.9/8", "10.1.1.1:1")); /* the bits behind do not count */
+    assert_true(holds("0.0.0.0/0", "203.0.113.7:1"));
+    assert_true(holds("fd00::/8", "[fd12::1]:80"));
+    assert_false(holds("fd00::/8", "[fe80::1]:80"));
+    assert_true(holds("2001:db8::/33", "[2001:db8:7fff::1]:80"));
+    assert_false(holds("2001:db8::/33", "[2001:db8:8000::1]:80"));
+}
+
+TEST(an_address_alone_is_all_its_bits)
+{
+    assert_true(holds("192.0.2.1", "192.0.2.1:80"));
+    assert_false(holds("192.0.2.1", "192.0.2.0:80"));
+    assert_true(holds("::1", "[::1]:80"));
+    assert_false(holds("::1", "[::2]:80"));
+}
+
+TEST(one_family_does_not_hold_another_but_for_ipv4_in_ipv6)
+{
+    assert_false(holds("::/0", "127.0.0.1:80"));
+    assert_false(holds("0.0.0.0/0", "[::1]:80"));
+    assert_true(holds("127.0.0.0/8", "[::ffff:127.0.0.1]:80"));
+    assert_false(holds("::/0", "[::ffff:127.0.0.1]:80"));
+    assert_false(holds("unix", "127.0.0.1:80"));
+    assert_false(holds("0.0.0.0/0", "unix:/tmp/x"));
+    assert_false(holds("::/0", "unix:/tmp/x"));
+    assert_true(holds("unix", "unix:/tmp/x"));
+}
+
+TEST(what_is_no_prefix_is_refused)
+{
+    static const char *const refused[] = {"",
+                                          "/8",
+                                          "10.0.0.0/",
+                                          "10.0.0.0/33",
+                                          "10.0.0/8",
+                                          "::/129",
+                                          "10.0.0.0/-1",
+                                          "10.0.0.0/8 ",
+                                          "localhost",
+                                          "unix:/tmp",
+                                          "10.0.0.0/8/8",
+                                          "[::1]",
+                                          "fe80::1%lo/64",
+                                          "Unix",
+                                          " ::1"};
+
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        struct problem problem = {0};
+        struct prefix prefix;
+
+        assert_int_equal(prefix_parse(&prefix, refused[i], &problem), -1);
+        assert_problem(&problem, PROBLEM_USAGE, "is no prefix; write it like 10.0.0.0/8");
+    }
+}
+
+TEST(an_address_in_numbers_is_not_looked_up)
+{
+    struct problem problem = {0};
+    struct address address;
+
+    assert_int_equal(address_parse_numeric(&address, "localhost:80", &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, "localhost");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_prefix_holds_the_addresses_whose_first_bits_are_its_own),
+        cmocka_unit_test(an_address_alone_is_all_its_bits),
+        cmocka_unit_test(one_family_does_not_hold_another_but_for_ipv4_in_ipv6),
+        cmocka_unit_test(what_is_no_prefix_is_refused),
+        cmocka_unit_test(an_address_in_numbers_is_not_looked_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

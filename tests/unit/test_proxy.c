@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* The half of a proxy, without an engine: what it keeps, groups, gives back, and when it is over. */
+#include "unit.h"
+
+#include "strategy/strategy.h"
+#include "workload/workload.h"
+
+#include <string.h>
+
+#define CHUNK 8u
+#define WINDOW 4u
+
+static struct plan plan;
+static struct workbench bench;
+static struct connection pair[2];
+
+static void open_pair(const char *direction)
+{
+    char word[32];
+    const char *words[] = {"workload=proxy", "transport=unix", "chunk=8", "window=4", "verify=on", word};
+    struct problem problem = {0};
+
+    snprintf(word, sizeof word, "direction=%s", direction);
+    if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
+        fail_msg("%s", problem.text);
+    memset(&bench, 0, sizeof bench);
+    memset(pair, 0, sizeof pair);
+    assert_int_equal(workbench_open(&bench, &plan, END_PROXY, 2), 0);
+    for (int i = 0; i < 2; i++) {
+        pair[i].peer = i ? END_SERVER : END_CLIENT;
+        pair[i].twin = &pair[!i];
+        pair[i].calls.fd = -1;
+        assert_int_equal(connection_open(&pair[i], &bench, 0, -1), 0);
+        pair[i].half->begin(&pair[i]);
+    }
+}
+
+static void close_pair(void)
+{
+    for (int i = 0; i < 2; i++)
+        connection_close(&pair[i]);
+    workbench_close(&bench);
+    plan_free(&plan);
+}
+
+/* As an engine does it: into the buffer that comes next, which is then taken. Each of its bytes is `mark`. */
+static int arrive(struct connection *connection, size_t size, uint8_t mark)
+{
+    uint8_t *data = pool_next(&bench.pool);
+
+    if (!data)
+        fail_msg("no buffer is spare");
+    else
+        memset(data, mark, CHUNK);
+    pool_take(&bench.pool);
+    return connection->half->arrived(connection, data, size);
+}
+
+/* Everything in the queue is sent and comes back. */
+static void send_all(struct connection *connection)
+{
+    struct send_queue *queue = &connection->queue;
+
+    while (queue_head(queue))
+        queue_accept(queue, queue_head(queue)->size);
+    queue_flush(queue);
+    queue_release(queue);
+}
+
+TEST(what_arrived_on_one_is_sent_by_the_other_in_groups_of_a_window)
+{
+    const struct send_queue *queue = &pair[1].queue;
+
+    open_pair("send");
+    for (uint8_t i = 0; i < 6; i++)
+        assert_int_equal(arrive(&pair[0], i == 5 ? 3 : CHUNK, i), 0);
+    pair[1].half->fill(&pair[1]);
+    assert_int_equal(queue->appended, WINDOW);
+    for (unsigned i = 0; i < WINDOW; i++) {
+        assert_int_equal(queue->ring[i].data[0], i);
+        assert_int_equal(queue->ring[i].size, CHUNK);
+        assert_int_equal(queue->ring[i].marks, i == WINDOW - 1 ? FRAGMENT_ENDS_GROUP : 0);
+    }
+    send_all(&pair[1]);
+    pair[1].half->fill(&pair[1]);
+    assert_int_equal(queue->appended, 6);
+    assert_int_equal(queue->ring[5 & queue->mask].size, 3);
+    assert_int_equal(queue->ring[5 & queue->mask].marks, FRAGMENT_ENDS_GROUP);
+    assert_int_equal(pair[1].groups, 2);
+    pair[0].half->fill(&pair[0]);
+    assert_int_equal(pair[0].queue.appended, 0);
+    close_pair();
+}
+
+TEST(two_windows_are_kept_and_no_more_is_wanted_until_one_has_come_back)
+{
+    open_pair("send");
+    for (unsigned i = 0; i < 2 * WINDOW; i++) {
+        assert_int_equal(pair[0].half->wants(&pair[0]), CHUNK);
+        arrive(&pair[0], 1, 0);
+    }
+    assert_int_equal(pair[0].half->wants(&pair[0]), 0);
+    assert_int_equal(bench.pool.spare_count, 1); /* to receive into an end that is not to come */
+    pair[1].half->fill(&pair[1]);
+    assert_int_equal(pair[0].half->wants(&pair[0]), 0); /* lent to the queue, not given back */
+    send_all(&pair[1]);
+    assert_int_equal(pair[0].half->wants(&pair[0]), CHUNK);
+    assert_int_equal(bench.pool.spare_count, WINDOW + 1);
+    pair[1].half->fill(&pair[1]);
+    send_all(&pair[1]);
+    assert_int_equal(bench.pool.spare_count, 2 * WINDOW + 1);
+    close_pair();
+}
+
+TEST(a_group_that_is_half_sent_gives_back_what_is_whole)
+{
+    open_pair("send");
+    arrive(&pair[0], CHUNK, 0);
+    arrive(&pair[0], CHUNK, 1);
+    pair[1].half->fill(&pair[1]);
+    queue_accept(&pair[1].queue, CHUNK + 3);
+    queue_release(&pair[1].queue);
+    assert_int_equal(bench.pool.spare_count, 2 * WINDOW);
+    close_pair();
+}
+
+TEST(it_is_over_at_the_announced_byte_when_all_has_been_sent_on)
+{
+    open_pair("send");
+    atomic_store(&pair[0].stop, 2 * CHUNK + 1);
+    arrive(&pair[0], CHUNK, 0);
+    assert_false(half_over(&pair[0]) || half_over(&pair[1]));
+    arrive(&pair[0], CHUNK, 0);
+    assert_int_equal(pair[0].half->wants(&pair[0]), 0);
+    assert_true(half_over(&pair[0]));
+    assert_false(half_over(&pair[1]));
+    pair[1].half->fill(&pair[1]);
+    send_all(&pair[1]);
+    assert_true(half_over(&pair[1]));
+    close_pair();
+}
+
+TEST(in_both_directions_it_is_over_when_both_have_ended)
+{
+    open_pair("both");
+    assert_true(pair[0].drives && pair[0].follows && pair[1].drives && pair[1].follows);
+    arrive(&pair[1], CHUNK, 9);
+    pair[1].ended = true;
+    assert_false(half_over(&pair[1]));
+    pair[0].ended = true;
+    assert_true(half_over(&pair[1]));
+    assert_false(half_over(&pair[0]));
+    pair[0].half->fill(&pair[0]);
+    assert_int_equal(pair[0].queue.ring[0].data[0], 9);
+    send_all(&pair[0]);
+    assert_true(half_over(&pair[0]));
+    close_pair();
+}
+
+TEST(it_follows_who_drives_and_drives_who_follows)
+{
+    open_pair("send");
+    assert_true(pair[0].follows && !pair[0].drives && pair[1].drives && !pair[1].follows);
+    close_pair();
+    open_pair("receive");
+    assert_true(pair[1].follows && !pair[1].drives && pair[0].drives && !pair[0].follows);
+    close_pair();
+}
+
+TEST(what_comes_from_the_sink_is_refused)
+{
+    open_pair("send");
+    assert_int_equal(arrive(&pair[1], 1, 0), -EBADMSG);
+    assert_problem(&bench.problem, PROBLEM_FAILURE, "came from the end that only receives");
+    close_pair();
+}
+
+/* A strategy that copies has room for the longest group. */
+TEST(the_longest_group_of_a_proxy_is_a_window_of_chunks)
+{
+    open_pair("send");
+    assert_int_equal(plan_longest_group(&plan, END_PROXY), WINDOW * CHUNK);
+    assert_int_equal(plan_longest_group(&plan, END_CLIENT), 64 << 10);
+    assert_string_equal(plan_strategy(&plan, END_CLIENT)->strategy->variant.name, "coalesce");
+    assert_string_equal(plan_strategy(&plan, END_PROXY)->strategy->variant.name, "nodelay");
+    assert_int_equal(plan.ends[END_SERVER].chunk_bytes, 64 << 10);
+    assert_int_equal(plan.ends[END_PROXY].chunk_bytes, CHUNK);
+    assert_int_equal(plan_window(&plan, END_CLIENT), 1);
+    close_pair();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_arrived_on_one_is_sent_by_the_other_in_groups_of_a_window),
+        cmocka_unit_test(two_windows_are_kept_and_no_more_is_wanted_until_one_has_come_back),
+        cmocka_unit_test(a_group_that_is_half_sent_gives_back_what_is_whole),
+        cmocka_unit_test(it_is_over_at_the_announced_byte_when_all_has_been_sent_on),
+        cmocka_unit_test(in_both_directions_it_is_over_when_both_have_ended),
+        cmocka_unit_test(it_follows_who_drives_and_drives_who_follows),
+        cmocka_unit_test(what_comes_from_the_sink_is_refused),
+        cmocka_unit_test(the_longest_group_of_a_proxy_is_a_window_of_chunks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
