@@ -17,6 +17,7 @@
 
 #define CONNECT_WITHIN_MS 4000
 #define REPORT_WITHIN_MS 30000 /* a server drains what is still under way before it reports */
+#define HEARSAY_MS 300         /* for another end to say why our connections broke */
 
 /* What is under way with one of the other ends. */
 struct link {
@@ -39,8 +40,8 @@ struct run {
     char host[256]; /* id of the machine on which the end is that takes the data connections */
     struct team team;
     struct conduct conduct;
-    uv_timer_t patience; /* with an end that lives and does not report */
-    bool has_patience, has_team, team_done, over;
+    uv_timer_t patience; /* with an end that lives and does not report, or may know more */
+    bool has_patience, has_team, team_done, listens, over;
     int open_parts;
     struct run_result result;
 };
@@ -86,9 +87,19 @@ static void link_closed(void *owner)
     part_closed(link->run);
 }
 
-/* The first problem stays. A team that runs ends first: on_reached() comes. */
+static void add_reason(struct problem *reason, const char *more)
+{
+    size_t length = strlen(reason->text);
+
+    snprintf(reason->text + length, sizeof reason->text - length, "; %s", more);
+}
+
+/* The first problem stays; behind it stands the one that was listened for. A team that runs ends first:
+ * on_reached() comes. */
 static void give_up(struct run *run, const char *phase, const struct problem *problem)
 {
+    if (run->listens && !run->over)
+        add_reason(&run->result.problem, problem->text);
     if (run->result.problem.kind == PROBLEM_NONE) {
         run->result.problem = *problem;
         snprintf(run->result.phase, sizeof run->result.phase, "%s", phase);
@@ -109,13 +120,13 @@ static void on_impatient(uv_timer_t *patience)
     give_up(run, "report", &problem);
 }
 
-static void await_report(struct run *run)
+static void start_patience(struct run *run, uv_timer_cb on_end, uint64_t ms)
 {
     run->has_patience = true;
     run->open_parts++;
     uv_timer_init(&run->client->loop, &run->patience);
     run->patience.data = run;
-    uv_timer_start(&run->patience, on_impatient, REPORT_WITHIN_MS, 0);
+    uv_timer_start(&run->patience, on_end, ms, 0);
 }
 
 static void on_patience_closed(uv_handle_t *patience)
@@ -131,7 +142,7 @@ static void finish_if_done(struct run *run)
         return;
     if (find_pending(run)) {
         if (!run->has_patience)
-            await_report(run);
+            start_patience(run, on_impatient, REPORT_WITHIN_MS);
         return;
     }
     run->result.reports[END_CLIENT] = team_report(&run->team);
@@ -144,6 +155,30 @@ static void finish_if_done(struct run *run)
 
 /* ---- the team ---- */
 
+static void on_heard_nothing(uv_timer_t *patience)
+{
+    struct run *run = patience->data;
+
+    tell_failure(run, run->result.phase, &run->result.problem);
+    run->over = true;
+}
+
+/* Behind a proxy, whose connection broke may only have been torn along: another end may know whose fault it
+ * is, and is listened to before it is told that we have failed. */
+static void fail(struct run *run, const char *phase, const struct problem *problem)
+{
+    bool is_first = run->result.problem.kind == PROBLEM_NONE;
+
+    give_up(run, phase, problem);
+    if (is_first && plan_has_proxy(run->plan)) {
+        run->over = false;
+        run->listens = true;
+        start_patience(run, on_heard_nothing, HEARSAY_MS);
+    } else {
+        tell_failure(run, phase, problem);
+    }
+}
+
 static void on_reached(void *owner, enum stage stage)
 {
     struct run *run = owner;
@@ -155,12 +190,10 @@ static void on_reached(void *owner, enum stage stage)
         return;
     run->team_done = true;
     problem = team_problem(&run->team, &phase);
-    if (!problem) {
+    if (problem)
+        fail(run, phase, problem);
+    else
         finish_if_done(run);
-        return;
-    }
-    tell_failure(run, phase, problem);
-    give_up(run, phase, problem);
 }
 
 static const struct team_events team_events = {.reached = on_reached, .closed = part_closed};
@@ -449,11 +482,11 @@ static void dismiss_own(struct client *client, struct problem *reason)
     for (int end = 0; end < END_COUNT; end++) {
         char fate[64];
         const char *ended = own_server_fate(&client->own[end], fate);
-        size_t length = strlen(reason->text);
+        char text[96];
 
+        snprintf(text, sizeof text, "the %s %s", end_names[end], ended ? ended : "");
         if (ended)
-            snprintf(reason->text + length, sizeof reason->text - length, "; the %s %s", end_names[end],
-                     ended);
+            add_reason(reason, text);
         own_server_stop(&client->own[end]);
     }
 }

@@ -10,8 +10,8 @@
 
 /* A proper body of every type; a new type needs one. */
 static const char *const bodies[CONTROL_TYPE_COUNT] = {
-    [CONTROL_PLAN] = "{\"version\": \"0.1.0\", \"end\": \"server\", \"host\": \"h\", \"words\": "
-                     "[\"write=cork\", \"message=15x2\"]}",
+    [CONTROL_PLAN] =
+        "{\"version\": \"0.1.0\", \"end\": \"server\", \"host\": \"h\", \"words\": [\"a=b\", \"c=d\"]}",
     [CONTROL_ASK] = "{\"version\": \"0.1.0\"}",
     [CONTROL_WAIT] = "{}",
     [CONTROL_READY] = "{\"address\": \"[::1]:80\", \"token\": \"00ff\", \"host\": \"h\"}",
