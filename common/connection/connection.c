@@ -22,6 +22,8 @@ static int open_sending(struct connection *connection)
     const struct strategy_choice *choice = plan_strategy(plan, connection->end);
     const struct strategy *strategy = choice->strategy;
     size_t state = strategy->state_size ? strategy->state_size(plan_longest_group(plan, connection->end)) : 0;
+    size_t (*keeps)(const struct plan *) = connection->half->keeps;
+    size_t fragments = keeps ? keeps(plan) : connection->outgoing->count * connection->window;
 
     connection->strategy = strategy;
     connection->strategy_parameter = choice->parameter;
@@ -29,11 +31,7 @@ static int open_sending(struct connection *connection)
         source_start(&connection->bench->source, connection->number, plan->connections);
     if (state && !(connection->strategy_state = calloc(1, state)))
         return -ENOMEM;
-    return queue_open(&connection->queue, connection->half->keeps
-                                              ? connection->half->keeps(plan)
-                                              : connection->outgoing->count *
-                                                    plan_window(plan, connection->end) *
-                                                    (strategy->lends ? strategy->lends : 1));
+    return queue_open(&connection->queue, fragments * (strategy->lends ? strategy->lends : 1));
 }
 
 /* A proxy plays towards each of its peers what the other of them plays. */
@@ -59,6 +57,7 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     connection->bench = bench;
     connection->end = end;
     connection->number = number;
+    connection->window = plan_window(plan, end);
     take_part(connection);
     connection->calls.table = plan->transport->calls;
     if (fd >= 0)
@@ -108,8 +107,7 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
 {
     struct arrivals *arrivals = &connection->arrivals;
 
-    if (connection->plan->verify &&
-        !connection->half->keeps) { /* a proxy's bytes are verified at their end */
+    if (connection->plan->verify && !connection->half->keeps) { /* a proxy's are verified where they end */
         size_t agree = pattern_compare(data, size, arrivals->bytes);
 
         if (agree != size) {
@@ -159,8 +157,7 @@ bool connection_is_answered(const struct connection *connection)
 uint64_t connection_room(const struct connection *connection)
 {
     const struct send_queue *queue = &connection->queue;
-    uint64_t window = plan_window(connection->plan, connection->end), count = connection->outgoing->count,
-             room;
+    uint64_t window = connection->window, count = connection->outgoing->count, room;
 
     if (window == 1)
         return queue_has_room(queue, count);

@@ -49,6 +49,7 @@ struct connection {
     struct ring_seat *seat; /* its place at the ring of its engine, NULL where that has none */
     void *strategy_state, *half_state;
     uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
+    uint64_t window;             /* plan_window() of its end */
 
     struct send_queue queue;
     const struct shape *outgoing, *incoming; /* NULL on an end that does not send, receive */

@@ -75,7 +75,7 @@ static int receive_and_look(struct connection *connection)
     if (result < 0 || connection->arrivals.bytes - before < wanted)
         return result;
     connection->looks = true;
-    result = engine_receive_chunks(connection, connection->plan->window - 1);
+    result = engine_receive_chunks(connection, connection->window - 1);
     connection->looks = false;
     return result == -EAGAIN ? 0 : result;
 }

@@ -240,8 +240,7 @@ static void watch_again(struct watch *watch)
 {
     const struct connection *connection = watch->connection;
     bool has_descriptor = connection->calls.fd >= 0 && !watch->closing;
-    bool listens =
-        !watch->over && !connection->half->keeps; /* for the end too: who keeps has no room for more */
+    bool listens = !watch->over && !connection->half->keeps; /* who keeps may have no room for more */
     bool reads = has_descriptor && !connection->ended && (listens || connection->half->wants(connection));
 
     if (has_descriptor)
@@ -305,7 +304,7 @@ static int receive(struct watch *watch)
     size_t wanted = watch->connection->half->wants(watch->connection);
 
     if (watch->connection->half->keeps)
-        return engine_receive_chunks(watch->connection, watch->connection->plan->window);
+        return engine_receive_chunks(watch->connection, watch->connection->window);
     return engine_receive(watch->connection, wanted ? wanted : 1); /* the end, or what was not due */
 }
 

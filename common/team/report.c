@@ -87,18 +87,17 @@ static void put_work(json_t *thread, const struct worker *worker)
     uint64_t checksum = 0;
 
     if (connection->twin) {
-        put_number(thread, "bytes_sent", after->bytes_sent - before->bytes_sent);
-        put_number(thread, "bytes_received", after->bytes_received - before->bytes_received);
         put_number(thread, "chunks_sent", after->fragments - before->fragments);
         put_number(thread, "groups_sent", after->groups - before->groups);
-    } else if (connection->outgoing) {
+    }
+    if (connection->outgoing && !connection->twin)
         put_number(thread, "messages_sent", after->messages_sent - before->messages_sent);
+    if (connection->outgoing)
         put_number(thread, "bytes_sent", after->bytes_sent - before->bytes_sent);
-    }
-    if (!connection->twin && connection->incoming) {
+    if (connection->incoming && !connection->twin)
         put_number(thread, "messages_received", after->messages_received - before->messages_received);
+    if (connection->incoming)
         put_number(thread, "bytes_received", after->bytes_received - before->bytes_received);
-    }
     for (size_t i = 0; i < worker->count; i++)
         checksum ^= worker->connections[i].arrivals.checksum;
     if (checksum)

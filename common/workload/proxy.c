@@ -55,7 +55,7 @@ static void relay_begin(struct connection *connection)
 static void send_on(struct connection *connection)
 {
     struct relay *relay = connection->twin->half_state;
-    uint64_t count = relay->taken - relay->appended, window = connection->plan->window;
+    uint64_t count = relay->taken - relay->appended, window = connection->window;
 
     if (!count)
         return;
