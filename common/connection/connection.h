@@ -61,7 +61,6 @@ struct connection {
     _Atomic uint64_t stop;  /* one more than the bytes at which a follower leaves the phase; 0: not told yet.
                                Set  by control, which may be before this thread has begun */
     bool until_stop;        /* where an end drives and follows: the phase ends at the stop, not before */
-    bool looks;             /* a reading does not wait in a blocking call, but looks whether there is more */
     bool ended;             /* the peer has half-closed */
     uint32_t greeting_left; /* bytes of the hello that a new descriptor has not been given */
 };

@@ -12,7 +12,8 @@ int pool_open(struct pool *pool, size_t size, uint32_t count)
         return -ENOMEM;
     pool->memory = malloc(size * count);
     pool->spare = calloc(count, sizeof *pool->spare);
-    if (!pool->memory || !pool->spare)
+    pool->kept = calloc(count, sizeof *pool->kept);
+    if (!pool->memory || !pool->spare || !pool->kept)
         return -ENOMEM;
     memset(pool->memory, 0, size * count); /* makes the pages present */
     while (pool->spare_count < count) {
@@ -26,5 +27,6 @@ void pool_close(struct pool *pool)
 {
     free(pool->memory);
     free(pool->spare);
+    free(pool->kept);
     *pool = (struct pool){0};
 }

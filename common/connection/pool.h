@@ -18,6 +18,10 @@ struct pool {
     uint32_t count;
     uint32_t *spare; /* numbers of the buffers that nobody has; the last comes next */
     uint32_t spare_count;
+    struct kept {      /* by number, for whoever keeps what arrived: */
+        uint32_t size; /* bytes in the buffer */
+        uint32_t next; /* number of the buffer that came after it */
+    } * kept;
 
     /* Told of every buffer that is given back, in place of its becoming spare; NULL where nobody else has
      * buffers. */

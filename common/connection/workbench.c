@@ -7,12 +7,16 @@
 
 #include <errno.h>
 
-/* A ring takes a power of two. */
-static uint32_t count_buffers(const struct end_plan *own, size_t needed)
+/* One, and those that are kept. A ring has a power of two, and needs none beside those that are kept. */
+static uint32_t count_buffers(const struct end_plan *own, size_t kept)
 {
-    uint32_t buffers = own->reading->buffers ? own->reading->buffers(own->chunk_bytes) : (uint32_t)needed;
+    uint32_t buffers = 1;
 
-    while (buffers < needed)
+    if (!own->reading->buffers)
+        return (uint32_t)kept + 1;
+    if (!kept)
+        return own->reading->buffers(own->chunk_bytes);
+    while (buffers < kept)
         buffers *= 2;
     return buffers;
 }
@@ -33,7 +37,7 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;
-    return pool_open(&bench->pool, own->chunk_bytes, count_buffers(own, kept + 1));
+    return pool_open(&bench->pool, own->chunk_bytes, count_buffers(own, kept));
 }
 
 void workbench_close(struct workbench *bench)

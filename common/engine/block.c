@@ -74,9 +74,9 @@ static int receive_and_look(struct connection *connection)
 
     if (result < 0 || connection->arrivals.bytes - before < wanted)
         return result;
-    connection->looks = true;
+    connection->calls.flags = MSG_DONTWAIT;
     result = engine_receive_chunks(connection, connection->window - 1);
-    connection->looks = false;
+    connection->calls.flags = 0;
     return result == -EAGAIN ? 0 : result;
 }
 

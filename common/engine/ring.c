@@ -8,7 +8,6 @@
  */
 #include "engine/engine.h"
 
-#include "base/clock.h"
 #include "connection/capability.h"
 #include "engine/turns.h"
 #include "reading/reading.h"
@@ -25,14 +24,17 @@ struct watch {
     struct turn turn; /* first */
     struct ring_seat seat;
     bool receiving; /* a request is to tell what arrives */
-    bool watching;  /* a request is to tell when it can be written to */
+    bool full;      /* the descriptor was */
+    bool watching;  /* a request is to tell when it is not any more */
+    bool starved;   /* on the list of those that found no buffer to receive into */
+    struct watch *next_starved;
 };
 
 struct ringer {
     struct turns turns; /* first */
     struct ring *ring;
     struct ring_intake intake;
-    struct watch *watches;
+    struct watch *watches, *starved;
 };
 
 static struct ring_setup setup_of(const struct end_plan *own)
@@ -84,9 +86,24 @@ static bool reads_by_ring(const struct connection *connection)
 
 /* ---- one connection ---- */
 
+/* Of a strategy that makes its calls itself, when it is full, or of one that makes requests. */
 static int push(struct turn *turn)
 {
-    return turn->connection->strategy->push(turn->connection);
+    int result = turn->connection->strategy->push(turn->connection);
+
+    watch_of(turn)->full = result == -EAGAIN;
+    return result;
+}
+
+static void await_buffers(struct watch *watch)
+{
+    struct ringer *ringer = ringer_of(watch);
+
+    if (watch->starved)
+        return;
+    watch->starved = true;
+    watch->next_starved = ringer->starved;
+    ringer->starved = watch;
 }
 
 static int begin_receiving(struct watch *watch)
@@ -96,34 +113,39 @@ static int begin_receiving(struct watch *watch)
 
     if (!reads_by_ring(connection))
         return ring_watch(&watch->seat, RING_READABLE);
-    if (!intake_has_buffers(&ringer_of(watch)->intake))
+    if (!intake_has_buffers(&ringer_of(watch)->intake)) {
+        await_buffers(watch);
         return -EAGAIN;
+    }
     return (int)connection->reading->read(connection, 0, &ignored);
 }
 
-/* One that is out of the phase is watched for what it would take: see the poll engine. */
+/* As the poll engine: one that is out of the phase is watched for what it would take, and who keeps what
+ * arrives for as long as there is room. A reading of the ring goes on as long as there are buffers. */
+static bool is_to_receive(const struct turn *turn)
+{
+    const struct connection *connection = turn->connection;
+    bool listens = reads_by_ring(connection) || (!turn->over && !connection->half->keeps);
+
+    return !connection->ended && (listens || connection->half->wants(connection));
+}
+
 static void stepped(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);
-    struct connection *connection = turn->connection;
-    bool reads = !connection->ended &&
-                 (!turn->over || reads_by_ring(connection) || connection->half->wants(connection));
-    bool writes = turn->blocked && !connection->strategy->completed;
     int result = 0;
 
-    if (reads && !watch->receiving) {
+    if (!watch->receiving && is_to_receive(turn)) {
         result = begin_receiving(watch);
         watch->receiving = result == 0 || result == -EINPROGRESS;
     }
-    if (writes && !watch->watching) {
+    if (!watch->watching && turn->blocked && watch->full) {
         result = ring_watch(&watch->seat, RING_WRITABLE);
         watch->watching = result == 0;
     }
     if (result < 0 && result != -EAGAIN && result != -EINPROGRESS && turn->turns->result == 0)
-        turn_stop(turn, engine_broken(connection, "watch its connection to", result));
+        turn_stop(turn, engine_broken(turn->connection, "watch its connection to", result));
 }
-
-static const struct turns_events turns_events = {.push = push, .stepped = stepped};
 
 /* ---- completions ---- */
 
@@ -136,6 +158,8 @@ static int readable(struct watch *watch, const struct completion *completion)
         return engine_broken(connection, "watch its connection to", completion->result);
     if (watch->turn.turns->finishing)
         return engine_take_end(connection);
+    if (connection->half->keeps)
+        return engine_receive_chunks(connection, connection->window);
     return engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
 }
 
@@ -170,6 +194,7 @@ static void arrived(struct watch *watch, int result)
     }
     if (result == 0)
         note_answer(watch);
+    turn_relay(&watch->turn);
     turn_go_on(&watch->turn, result);
 }
 
@@ -192,28 +217,13 @@ static void sent(struct watch *watch, const struct completion *completion)
     turn_go_on(&watch->turn, result < 0 ? engine_broken(connection, "send to", result) : 0);
 }
 
-/* It may have been for a phase that is over: after the half-close nothing is begun. */
-static void woken(struct ringer *ringer)
-{
-    struct turns *turns = &ringer->turns;
-
-    if (workbench_is_cancelled(turns->duty->bench))
-        turns->result = -ECANCELED;
-    for (size_t i = 0; !turns->finishing && i < turns->duty->count && turns->result == 0; i++) {
-        struct turn *turn = &ringer->watches[i].turn;
-
-        if (!turn->over && !turn->blocked && queue_is_idle(&turn->connection->queue))
-            turn_step(turn);
-    }
-}
-
 static void dispatch(struct ringer *ringer, const struct ring_event *event)
 {
     const struct completion *completion = &event->completion;
     struct watch *watch;
 
     if (event->kind == RING_WAKE) {
-        woken(ringer);
+        turns_wake(&ringer->turns);
         return;
     }
     watch = &ringer->watches[event->number];
@@ -240,14 +250,33 @@ static void dispatch(struct ringer *ringer, const struct ring_event *event)
 
 /* ---- the loop ---- */
 
-static void wait_for_events(struct ringer *ringer, bool wait)
+/* Buffers have come back, of whichever connection. */
+static void feed(struct ringer *ringer)
 {
-    struct turns *turns = &ringer->turns;
+    struct watch *watch = ringer->starved;
+
+    if (!watch || !intake_has_buffers(&ringer->intake))
+        return;
+    ringer->starved = NULL;
+    while (watch) {
+        struct watch *next = watch->next_starved;
+
+        watch->starved = false;
+        stepped(&watch->turn);
+        watch = next;
+    }
+}
+
+static void wait_in_ring(struct turns *turns)
+{
+    struct ringer *ringer = (struct ringer *)turns;
+    uint64_t due_ns = turns->finishing ? NEVER : turns_next(turns);
+    bool looks = due_ns != NEVER && turns->duty->bench->plan->pace == PACE_SPIN;
     struct ring_event event;
-    uint64_t due_ns = turns_next(turns);
     int result;
 
-    if (!wait || (due_ns != NEVER && turns->duty->bench->plan->pace == PACE_SPIN))
+    feed(ringer);
+    if (looks || (turns->busy && !turns->finishing))
         result = ring_poll(ringer->ring);
     else
         result = ring_enter(ringer->ring, true, due_ns);
@@ -257,49 +286,20 @@ static void wait_for_events(struct ringer *ringer, bool wait)
         dispatch(ringer, &event);
 }
 
+static const struct turns_events turns_events = {.push = push, .stepped = stepped, .wait = wait_in_ring};
+
 static int run_ring(struct duty *duty)
 {
     struct ringer *ringer = duty->state;
-    struct turns *turns = &ringer->turns;
 
-    if (workbench_is_cancelled(duty->bench))
-        return -ECANCELED;
-    turns_begin(turns);
-    for (size_t i = 0; i < duty->count; i++)
-        ringer->watches[i].turn.blocked = ringer->watches[i].turn.over = ringer->watches[i].turn.busy =
-            ringer->watches[i].turn.scheduled = false;
-    for (size_t i = 0; i < duty->count && turns->result == 0; i++) {
-        duty->bench->now_ns = clock_now_ns();
-        turn_step(&ringer->watches[i].turn);
-    }
-    while (turns->open && turns->result == 0) {
-        turns_run_busy(turns);
-        turns_run_due(turns);
-        if (turns->open && turns->result == 0)
-            wait_for_events(ringer, !turns->busy);
-    }
-    return turns->result;
+    return turns_run(&ringer->turns);
 }
 
 static int finish_ring(struct duty *duty)
 {
     struct ringer *ringer = duty->state;
-    struct turns *turns = &ringer->turns;
 
-    turns->finishing = true;
-    turns_begin(turns);
-    for (size_t i = 0; i < duty->count; i++) {
-        struct turn *turn = &ringer->watches[i].turn;
-        int result = turn->connection->security->finish(turn->connection);
-
-        if (result < 0)
-            return engine_broken(turn->connection, "half-close towards", result);
-        turn->over = turn->blocked = false;
-        turn_go_on_to_end(turn, !turn->connection->drives || turn->connection->ended);
-    }
-    while (turns->open && turns->result == 0)
-        wait_for_events(ringer, true);
-    return turns->result;
+    return turns_finish(&ringer->turns);
 }
 
 /* ---- from another thread ---- */
@@ -331,7 +331,7 @@ static int open_watch(struct ringer *ringer, size_t index)
     struct connection *connection = &ringer->turns.duty->connections[index];
     const struct strategy *strategy = connection->strategy;
 
-    watch->turn = (struct turn){.turns = &ringer->turns, .connection = connection};
+    turns_join(&ringer->turns, index, &watch->turn);
     watch->seat = (struct ring_seat){.ring = ringer->ring,
                                      .number = (uint32_t)index,
                                      .file = connection->calls.fd,
@@ -376,6 +376,8 @@ static int open_parts(struct ringer *ringer)
         result = intake_open(&ringer->intake, ringer->ring, &duty->bench->pool);
     for (size_t i = 0; i < duty->count && result == 0; i++)
         result = open_watch(ringer, i);
+    if (result == 0)
+        turns_pair(&ringer->turns);
     return result == 0 && own->fixed_files ? register_files(ringer) : result;
 }
 

@@ -2,38 +2,50 @@
 #include "engine/turns.h"
 
 #include "base/clock.h"
+#include "security/security.h"
+
+#include <stdlib.h>
 
 #define PUSHES_PER_TURN 64 /* before the others have their turn */
 
 int turns_open(struct turns *turns, struct duty *duty, const struct turns_events *events)
 {
     *turns = (struct turns){.duty = duty, .on = events};
-    return agenda_open(&turns->agenda, duty->count);
+    turns->list = calloc(duty->count, sizeof *turns->list);
+    return turns->list ? agenda_open(&turns->agenda, duty->count) : -ENOMEM;
 }
 
 void turns_close(struct turns *turns)
 {
     agenda_close(&turns->agenda);
+    free(turns->list);
+    turns->list = NULL;
 }
 
-void turns_begin(struct turns *turns)
+void turns_join(struct turns *turns, size_t index, struct turn *turn)
 {
-    turns->result = 0;
-    turns->open = turns->duty->count;
-    turns->busy = NULL;
-    turns->last_busy = &turns->busy;
-    agenda_clear(&turns->agenda);
+    *turn = (struct turn){.turns = turns, .connection = &turns->duty->connections[index]};
+    turns->list[index] = turn;
 }
 
-void turn_leave(struct turn *turn)
+void turns_pair(struct turns *turns)
 {
-    turn->over = true;
-    turn->turns->open--;
+    const struct connection *first = turns->duty->connections;
+
+    for (size_t i = 0; i < turns->duty->count; i++)
+        if (first[i].twin)
+            turns->list[i]->twin = turns->list[first[i].twin - first];
 }
 
 void turn_stop(struct turn *turn, int result)
 {
     turn->turns->result = result;
+}
+
+static void leave(struct turn *turn)
+{
+    turn->over = true;
+    turn->turns->open--;
 }
 
 static void await_turn(struct turn *turn)
@@ -58,6 +70,8 @@ static void await_due(struct turn *turn)
     agenda_put(&turn->turns->agenda, due_ns, turn);
 }
 
+/* ---- one connection ---- */
+
 /* Where memory is lent, its coming back is waited for: nothing can be appended while there is no room, and
  * the phase is not over before all of it is here. */
 static void rest(struct turn *turn)
@@ -66,17 +80,17 @@ static void rest(struct turn *turn)
     bool lent = connection->queue.released != connection->queue.appended;
 
     turn->blocked = false;
-    if (turn->turns->on->rests && turn->turns->on->rests(turn))
-        return;
+    if (turn->turns->on->rests)
+        turn->turns->on->rests(turn);
     if (lent && !connection_room(connection))
         return;
     if (!lent && half_over(connection))
-        turn_leave(turn);
+        leave(turn);
     else
         await_due(turn);
 }
 
-void turn_push(struct turn *turn)
+static void push(struct turn *turn)
 {
     struct connection *connection = turn->connection;
 
@@ -103,21 +117,28 @@ void turn_push(struct turn *turn)
     await_turn(turn);
 }
 
+/* What was sent on makes room for more at the twin. */
+static void tell_stepped(struct turn *turn)
+{
+    turn->turns->on->stepped(turn);
+    if (turn->twin)
+        turn->turns->on->stepped(turn->twin);
+}
+
 void turn_step(struct turn *turn)
 {
-    turn_push(turn);
-    turn->turns->on->stepped(turn);
+    if (!turn->blocked)
+        push(turn);
+    tell_stepped(turn);
 }
 
 void turn_go_on(struct turn *turn, int result)
 {
-    struct turns *turns = turn->turns;
-
     if (result < 0 && result != -EAGAIN)
         turn_stop(turn, result);
-    if (turns->result == 0 && !turn->blocked && !turn->over)
-        turn_push(turn);
-    turns->on->stepped(turn);
+    if (turn->turns->result == 0 && !turn->blocked && !turn->over)
+        push(turn);
+    tell_stepped(turn);
 }
 
 void turn_go_on_to_end(struct turn *turn, int result)
@@ -125,11 +146,21 @@ void turn_go_on_to_end(struct turn *turn, int result)
     if (result < 0 && result != -EAGAIN)
         turn_stop(turn, result);
     if (result > 0 && !turn->over)
-        turn_leave(turn);
+        leave(turn);
     turn->turns->on->stepped(turn);
 }
 
-void turns_run_busy(struct turns *turns)
+void turn_relay(struct turn *turn)
+{
+    struct turn *twin = turn->twin;
+
+    if (twin && !twin->over && !twin->blocked)
+        await_turn(twin);
+}
+
+/* ---- all of them ---- */
+
+static void run_busy(struct turns *turns)
 {
     struct turn *turn = turns->busy;
 
@@ -145,7 +176,7 @@ void turns_run_busy(struct turns *turns)
     }
 }
 
-void turns_run_due(struct turns *turns)
+static void run_due(struct turns *turns)
 {
     struct workbench *bench = turns->duty->bench;
     struct turn *turn;
@@ -163,4 +194,84 @@ void turns_run_due(struct turns *turns)
 uint64_t turns_next(const struct turns *turns)
 {
     return agenda_is_empty(&turns->agenda) ? NEVER : agenda_next(&turns->agenda);
+}
+
+static void begin(struct turns *turns)
+{
+    turns->result = 0;
+    turns->open = turns->duty->count;
+    turns->busy = NULL;
+    turns->last_busy = &turns->busy;
+    agenda_clear(&turns->agenda);
+    for (size_t i = 0; i < turns->duty->count; i++) {
+        struct turn *turn = turns->list[i];
+
+        turn->blocked = turn->over = turn->busy = turn->scheduled = false;
+    }
+    for (size_t i = 0; i < turns->duty->count && turns->result == 0; i++) {
+        turns->duty->bench->now_ns = clock_now_ns();
+        turn_step(turns->list[i]);
+    }
+}
+
+int turns_run(struct turns *turns)
+{
+    if (workbench_is_cancelled(turns->duty->bench))
+        return -ECANCELED;
+    begin(turns);
+    while (turns->open && turns->result == 0) {
+        run_busy(turns);
+        run_due(turns);
+        if (turns->open && turns->result == 0)
+            turns->on->wait(turns);
+    }
+    return turns->result;
+}
+
+static int half_close(struct turn *turn)
+{
+    struct connection *connection = turn->connection;
+    int result = connection->security->finish(connection);
+
+    if (result < 0)
+        return engine_broken(connection, "half-close towards", result);
+    turn->over = turn->blocked = false;
+    turn->turns->open++;
+    turn_go_on_to_end(turn, !connection->drives || connection->ended);
+    return 0;
+}
+
+/* Those that drive, or those that only follow. */
+static int finish_those(struct turns *turns, bool drive)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < turns->duty->count && result == 0; i++)
+        if (turns->list[i]->connection->drives == drive)
+            result = half_close(turns->list[i]);
+    while (turns->open && turns->result == 0 && result == 0)
+        turns->on->wait(turns);
+    return result < 0 ? result : turns->result;
+}
+
+int turns_finish(struct turns *turns)
+{
+    int result;
+
+    turns->finishing = true;
+    turns->open = 0;
+    result = finish_those(turns, true);
+    return result < 0 ? result : finish_those(turns, false);
+}
+
+void turns_wake(struct turns *turns)
+{
+    if (workbench_is_cancelled(turns->duty->bench))
+        turns->result = -ECANCELED;
+    for (size_t i = 0; !turns->finishing && i < turns->duty->count && turns->result == 0; i++) {
+        struct turn *turn = turns->list[i];
+
+        if (!turn->over && queue_is_idle(&turn->connection->queue))
+            turn_step(turn);
+    }
 }

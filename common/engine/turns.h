@@ -2,7 +2,8 @@
 /*
  * Turns among the connections of one thread: who has more to send, who is due, who is out of the phase.
  *
- * The part of an engine for any number of connections that does not depend on what it waits in.
+ * The part of an engine for any number of connections that does not depend on what it waits in. The engine
+ * tells what came of a connection; here is decided what follows from it.
  */
 #ifndef UNCORK_ENGINE_TURNS_H
 #define UNCORK_ENGINE_TURNS_H
@@ -10,32 +11,39 @@
 #include "engine/agenda.h"
 #include "engine/engine.h"
 
+struct turns;
+
 /* One connection's. */
 struct turn {
     struct turns *turns;
     struct connection *connection;
-    bool blocked;   /* its strategy waits: for room, or for a completion */
-    bool over;      /* out of the phase */
-    bool busy;      /* on the list of those that have more to send */
-    bool scheduled; /* on the agenda */
+    struct turn *twin; /* of a proxy: sends on what arrives here; NULL elsewhere */
+    bool blocked;      /* it can send nothing: it waits for room, for a completion, for its next descriptor */
+    bool over;         /* out of the phase */
+    bool busy;         /* on the list of those that have more to send */
+    bool scheduled;    /* on the agenda */
     struct turn *next_busy;
 };
 
 struct turns_events {
-    /* One call of the strategy, on a descriptor that may first have to be had. As strategy->push(), and
-     * -EBUSY where there is none yet: tried again in the next turn. */
+    /* One call of the strategy, on a descriptor that may first have to be had. As strategy->push(), or
+     * -EBUSY: to be tried again in the next turn. */
     int (*push)(struct turn *turn);
 
-    /* Nothing is left to send now. True where the connection is occupied otherwise. NULL: nothing to do. */
-    bool (*rests)(struct turn *turn);
+    /* Nothing is left to send now. NULL: nothing to do. */
+    void (*rests)(struct turn *turn);
 
-    /* What it waits for may have changed. */
+    /* What it is to be told of may have changed. */
     void (*stepped)(struct turn *turn);
+
+    /* Waits for what comes next, not beyond turns_next(), and not at all where somebody is busy. */
+    void (*wait)(struct turns *turns);
 };
 
 struct turns {
     struct duty *duty;
     const struct turns_events *on;
+    struct turn **list;             /* by number of the connection in the thread */
     size_t open;                    /* connections that are not out of the phase */
     struct turn *busy, **last_busy; /* have used up their turn */
     struct agenda agenda;           /* of an open loop */
@@ -43,31 +51,37 @@ struct turns {
     int result;                     /* of the phase */
 };
 
-/* 0 or -ENOMEM. */
+/* 0 or -ENOMEM; turns_close() it in both cases. */
 int turns_open(struct turns *turns, struct duty *duty, const struct turns_events *events);
 void turns_close(struct turns *turns);
 
-/* A phase begins, or what follows the half-close: all connections are in it. */
-void turns_begin(struct turns *turns);
+/* Connection number `index` of the thread has this turn. After all have joined, turns_pair(). */
+void turns_join(struct turns *turns, size_t index, struct turn *turn);
+void turns_pair(struct turns *turns);
+
+/* engine->run() and engine->finish(). */
+int turns_run(struct turns *turns);
+int turns_finish(struct turns *turns);
+
+/* The thread was woken: looks at everybody again, unless it was cancelled. It may have been for a phase that
+ * is over; after the half-close nothing is begun. */
+void turns_wake(struct turns *turns);
+
+/* When the next is due, CLOCK_MONOTONIC; NEVER. */
+uint64_t turns_next(const struct turns *turns);
 
 /* Sends what is due, as far as it goes now. */
-void turn_push(struct turn *turn);
-void turn_step(struct turn *turn); /* and then tells that it has */
+void turn_step(struct turn *turn);
 
-/* Something came of the connection, of which `result` did: 0, -EAGAIN, or the end of everything. */
+/* Something came of the connection: 0, -EAGAIN, or a negative errno value that ends everything. */
 void turn_go_on(struct turn *turn, int result);
 
 /* The same after the half-close: 1 for the other end's. */
 void turn_go_on_to_end(struct turn *turn, int result);
 
-void turn_leave(struct turn *turn);
+/* Something arrived: the twin sends it on when all that has come together was taken. */
+void turn_relay(struct turn *turn);
+
 void turn_stop(struct turn *turn, int result);
-
-/* Those that have used up their turn get another; those that are due get theirs. */
-void turns_run_busy(struct turns *turns);
-void turns_run_due(struct turns *turns);
-
-/* When the next is due, CLOCK_MONOTONIC; NEVER. */
-uint64_t turns_next(const struct turns *turns);
 
 #endif

@@ -2,6 +2,7 @@
 #include "reading/multishot.h"
 
 #include "ring/intake.h"
+#include "workload/workload.h"
 
 #define BYTES (4u << 20)
 #define BUFFERS_LEAST 16u
@@ -35,7 +36,8 @@ int multishot_completed(struct connection *connection, const struct completion *
 
         left -= size;
         result = arrived(connection, data, (ssize_t)size);
-        pool_give(intake->pool, data);
+        if (!connection->half->keeps)
+            pool_give(intake->pool, data);
     }
     return result;
 }

@@ -13,9 +13,8 @@ struct reading {
     bool delivers;  /* the bytes can be looked at: verify and touch are possible */
 
     /* Takes at most `limit` bytes. Returns how many and points `data` at them (NULL where it does not
-     * deliver), valid until the next call; 0 when the peer has half-closed; -EAGAIN when there are none (also
-     * on a descriptor that blocks, where the connection only `looks`); -EINPROGRESS when they will be handed
-     * to completed(); else a negative errno value. */
+     * deliver), valid until the next call; 0 when the peer has half-closed; -EAGAIN when there are none;
+     * -EINPROGRESS when they will be handed to completed(); else a negative errno value. */
     ssize_t (*read)(struct connection *connection, size_t limit, const uint8_t **data);
 
     /* For readings whose bytes come later (a ring): hands what one completion brought to `arrived`, piece by

@@ -8,8 +8,7 @@ static ssize_t read_chunk(struct connection *connection, size_t limit, const uin
     uint8_t *buffer = pool_next(pool);
 
     *data = buffer;
-    return connection->security->recv(connection, buffer, limit < pool->size ? limit : pool->size,
-                                      connection->looks ? MSG_DONTWAIT : 0);
+    return connection->security->recv(connection, buffer, limit < pool->size ? limit : pool->size, 0);
 }
 
 const struct reading reading_recv = {

@@ -11,14 +11,11 @@
 
 #define WINDOWS_KEPT 2 /* of what arrives on one connection: one is filled while the other is sent */
 
-/* What arrived on a connection: kept, then in the queue of its twin, then its buffer is given back. */
+/* What arrived on a connection: kept, then in the queue of its twin, then its buffer is given back. A ring
+ * brings what comes for as long as it has buffers: how much that is on one connection nobody knows. */
 struct relay {
     uint64_t taken, appended, given; /* numbers of chunks since the beginning */
-    uint64_t mask;
-    struct chunk {
-        const uint8_t *data;
-        uint32_t size;
-    } ring[]; /* of mask + 1 */
+    uint32_t first, last;            /* numbers of the buffers of those that are not appended: struct kept */
 };
 
 static uint64_t chunks_kept(const struct plan *plan)
@@ -31,40 +28,27 @@ static size_t kept_by_pair(const struct plan *plan)
     return (plan->direction == DIRECTION_BOTH ? 2 : 1) * chunks_kept(plan);
 }
 
-static uint64_t relay_slots(const struct plan *plan)
-{
-    uint64_t slots = 1;
-
-    while (slots < chunks_kept(plan))
-        slots *= 2;
-    return slots;
-}
-
 static size_t relay_size(const struct plan *plan)
 {
-    return sizeof(struct relay) + relay_slots(plan) * sizeof(struct chunk);
-}
-
-static void relay_begin(struct connection *connection)
-{
-    struct relay *relay = connection->half_state;
-
-    relay->mask = relay_slots(connection->plan) - 1;
+    (void)plan;
+    return sizeof(struct relay);
 }
 
 static void send_on(struct connection *connection)
 {
     struct relay *relay = connection->twin->half_state;
-    uint64_t count = relay->taken - relay->appended, window = connection->window;
+    const struct pool *pool = &connection->bench->pool;
+    uint64_t count = relay->taken - relay->appended, room = connection_room(connection);
 
-    if (!count)
-        return;
-    count = count < window ? count : window;
-    connection->groups++;
+    count = count < room ? count : room;
+    connection->groups += count != 0;
     while (count--) {
-        const struct chunk *chunk = &relay->ring[relay->appended++ & relay->mask];
+        const struct kept *kept = &pool->kept[relay->first];
 
-        queue_append(&connection->queue, chunk->data, chunk->size, count ? 0 : FRAGMENT_ENDS_GROUP);
+        queue_append(&connection->queue, pool_buffer(pool, relay->first), kept->size,
+                     count ? 0 : FRAGMENT_ENDS_GROUP);
+        relay->first = kept->next;
+        relay->appended++;
     }
 }
 
@@ -81,6 +65,17 @@ static size_t relay_wants(const struct connection *connection)
     return relay->taken - relay->given < chunks_kept(connection->plan) ? size : 0;
 }
 
+static void keep(struct relay *relay, const struct pool *pool, uint32_t number, uint32_t size)
+{
+    pool->kept[number].size = size;
+    if (relay->taken == relay->appended)
+        relay->first = number;
+    else
+        pool->kept[relay->last].next = number;
+    relay->last = number;
+    relay->taken++;
+}
+
 static int relay_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct relay *relay = connection->half_state;
@@ -91,7 +86,7 @@ static int relay_arrived(struct connection *connection, const uint8_t *data, siz
     whole = connection_receive(connection, data, size);
     if (whole < 0)
         return (int)whole;
-    relay->ring[relay->taken++ & relay->mask] = (struct chunk){data, (uint32_t)size};
+    keep(relay, &connection->bench->pool, pool_number(&connection->bench->pool, data), (uint32_t)size);
     return 0;
 }
 
@@ -125,7 +120,6 @@ const struct workload workload_proxy = {
                                .receives = true,
                                .keeps = kept_by_pair,
                                .state_size = relay_size,
-                               .begin = relay_begin,
                                .fill = send_on,
                                .wants = relay_wants,
                                .arrived = relay_arrived,
