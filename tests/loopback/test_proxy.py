@@ -371,6 +371,21 @@ def test_a_client_that_is_killed_leaves_nothing_in_proxy_and_server(words: list[
         assert client_run(*ONE, *places(proxy, server)).returncode == 0
 
 
+def test_whenever_a_client_is_killed_proxy_and_server_are_soon_free_again() -> None:
+    with proxy_and_server() as (proxy, server):
+        assert client_run(*ONE, *places(proxy, server)).returncode == 0
+        files = [open_files(one.pid) for one in (proxy, server)]
+        for milliseconds in (1, 2, 4, 7, 10, 14, 20, 30, 60, 120):
+            client = client_start(*places(proxy, server), "workload=proxy", "connections=4", "duration=60s", "warmup=50ms",
+                                  "place=free")
+            time.sleep(milliseconds / 1000)
+            client.kill()
+            client.wait()
+        for one, count in zip((proxy, server), files, strict=True):
+            settled(one.pid, count)
+        assert client_run(*ONE, *places(proxy, server)).returncode == 0
+
+
 @pytest.mark.parametrize("victim", ["proxy", "server"])
 def test_whenever_one_of_them_ends_the_client_says_so(victim: str) -> None:
     for milliseconds in (1, 3, 6, 10, 15, 20, 30, 60, 130):
