@@ -47,11 +47,12 @@ static bool can_run(const struct engine *engine, const struct plan *plan, enum e
 /* A thread for each connection only where as many threads were asked for, or no other engine can. */
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
-    const struct engine *asked = plan->ends[end].engine, *able = NULL, *willing = asked;
+    const struct engine *asked = plan->ends[end].engine, *able = NULL, *willing = asked, *last = asked;
 
     for (size_t i = 0; !asked->run && i < engine_axis.count; i++) {
         const struct engine *engine = (const struct engine *)engine_axis.variants[i];
 
+        last = engine;
         if (!gives_enough(engine, plan, end))
             continue;
         willing = engine;
@@ -61,7 +62,9 @@ const struct engine *engine_of(const struct plan *plan, enum end end)
             return engine;
         able = engine;
     }
-    return able ? able : willing; /* where none can, the last that would: it says why not */
+    if (able)
+        return able;
+    return willing->run ? willing : last; /* where none can: it says why not */
 }
 
 int engine_check(unsigned needs, struct problem *problem)

@@ -31,7 +31,6 @@ static void open_pair(const char *direction)
         pair[i].twin = &pair[!i];
         pair[i].calls.fd = -1;
         assert_int_equal(connection_open(&pair[i], &bench, 0, -1), 0);
-        pair[i].half->begin(&pair[i]);
     }
 }
 
