@@ -41,7 +41,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     int fd;
 
     (void)status, (void)events;
-    while ((fd = sockets_accept(door->fd)) >= 0)
+    while ((fd = sockets_accept(door->fd, false)) >= 0)
         door->events->arrived(door->owner, fd);
 }
 

@@ -128,7 +128,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     int fd;
 
     (void)status, (void)events;
-    while ((fd = sockets_accept(lobby->fd)) >= 0)
+    while ((fd = sockets_accept(lobby->fd, false)) >= 0)
         welcome(lobby, fd);
 }
 

@@ -31,8 +31,7 @@ static int call_connect(struct connection *connection, const struct address *tar
     return -errno;
 }
 
-/* What a failed connect means for a person. */
-static int broken(struct dial *dial, struct connection *connection, int result)
+int dial_broken(const struct dial *dial, struct connection *connection, int result)
 {
     struct problem *problem = &connection->bench->problem;
     char text[ADDRESS_MAX];
@@ -47,12 +46,12 @@ static int broken(struct dial *dial, struct connection *connection, int result)
     return result;
 }
 
-int dial_out(struct dial *dial, struct connection *connection, bool nonblocking)
+static int open_socket(struct dial *dial, struct connection *connection, bool nonblocking)
 {
     int fd = make_socket(connection, dial->target, nonblocking), result;
 
     if (fd < 0)
-        return broken(dial, connection, fd);
+        return fd;
     result = dial->adopt(dial->owner, connection, fd);
     if (result == 0)
         result =
@@ -60,14 +59,30 @@ int dial_out(struct dial *dial, struct connection *connection, bool nonblocking)
     if (result == 0)
         result =
             transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
+    connection->greeting_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
+    return result;
+}
+
+int dial_open(struct dial *dial, struct connection *connection, bool nonblocking)
+{
+    int result = open_socket(dial, connection, nonblocking);
+
+    return result < 0 ? dial_broken(dial, connection, result) : 0;
+}
+
+int dial_out(struct dial *dial, struct connection *connection, bool nonblocking)
+{
+    int result = dial_open(dial, connection, nonblocking);
+
     if (result == 0)
         result = call_connect(connection, dial->target);
-    connection->greeting_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
+    else
+        return result;
     if (result == -EAGAIN) {
         dial_hang_up(dial, connection);
         return result;
     }
-    return result < 0 ? broken(dial, connection, result) : 0;
+    return result < 0 ? dial_broken(dial, connection, result) : 0;
 }
 
 int dial_greet(const struct dial *dial, struct connection *connection)
@@ -88,10 +103,10 @@ int dial_greet(const struct dial *dial, struct connection *connection)
 
 /* ---- the follower ---- */
 
-int dial_accept(struct dial *dial, struct call_counts *counts)
+int dial_accept(struct dial *dial, struct call_counts *counts, bool nonblocking)
 {
     counts->made[CALL_ACCEPT]++;
-    return sockets_accept(dial->listener);
+    return sockets_accept(dial->listener, !nonblocking);
 }
 
 int dial_take(struct dial *dial, struct connection *connection, int fd)

@@ -28,6 +28,13 @@ struct dial {
     void *owner;
 };
 
+/* Gives a connection a new descriptor, on which its engine is to connect. 0, or a negative errno value with
+ * the problem of the workbench. */
+int dial_open(struct dial *dial, struct connection *connection, bool nonblocking);
+
+/* What came of connecting (a negative errno value, which it returns), as a problem of the workbench. */
+int dial_broken(const struct dial *dial, struct connection *connection, int result);
+
 /* Gives a connection a new descriptor on which connect(2) has been called; one that does not block may still
  * be under way, and the first call on it will say. 0, or a negative errno value with the problem of the
  * workbench; -EAGAIN without one, and no descriptor, where a Unix listener has no room for another that does
@@ -37,8 +44,8 @@ int dial_out(struct dial *dial, struct connection *connection, bool nonblocking)
 /* Sends what is left of the hello, held back for the message that follows. 0, or a negative errno value. */
 int dial_greet(const struct dial *dial, struct connection *connection);
 
-/* Takes a connection that waits: a descriptor that does not block, or -1 where none does. */
-int dial_accept(struct dial *dial, struct call_counts *counts);
+/* Takes a connection that waits: its descriptor, or -1 where none does. */
+int dial_accept(struct dial *dial, struct call_counts *counts, bool nonblocking);
 
 /* Gives the descriptor, which has shown the hello of this connection, to it. 0 or a negative errno value. */
 int dial_take(struct dial *dial, struct connection *connection, int fd);

@@ -43,6 +43,8 @@ struct poller {
     uv_loop_t loop;
     uv_async_t wake;
     struct reception reception; /* of a follower whose connections come and go */
+    uv_poll_t listener;
+    uv_poll_t *guests; /* by number */
     struct watch *watches;
     size_t events;     /* that this turn of the loop brought */
     bool unregistered; /* the loop must turn: watches changed, or a stream was written to */
@@ -70,11 +72,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
         return problem_unsupported(
             problem, "write=%s cannot carry workload=%s: a stream of libuv keeps its descriptor",
             plan_strategy(plan, end)->strategy->variant.name, plan->workload->variant.name);
-    if (half->renews && plan_follows(plan, end) && plan->ends[end].threads > 1)
-        return problem_unsupported(problem,
-                                   "server.threads=%llu: one thread takes all connections of workload=%s",
-                                   (unsigned long long)plan->ends[end].threads, plan->workload->variant.name);
-    return 0;
+    return reception_suits(plan, end, problem);
 }
 
 /* ---- what a connection is told of ---- */
@@ -349,12 +347,77 @@ static void seat(void *owner, size_t number, int fd)
         open_next(watch);
 }
 
-static const struct reception_events reception_events = {.seated = seat};
+static void on_guest(uv_poll_t *guest, int status, int events)
+{
+    struct poller *poller = guest->data;
+
+    (void)status, (void)events;
+    poller->events++;
+    reception_heard(&poller->reception, (size_t)(guest - poller->guests)); /* libuv goes on listening */
+}
+
+static int listen_to_guest(void *owner, size_t number, int fd)
+{
+    struct poller *poller = owner;
+    uv_poll_t *guest = &poller->guests[number];
+    int result = uv_poll_init(&poller->loop, guest, fd);
+
+    guest->data = poller;
+    return result < 0 ? result : uv_poll_start(guest, UV_READABLE, on_guest);
+}
+
+static void on_guest_gone(uv_handle_t *handle)
+{
+    uv_poll_t *guest = (uv_poll_t *)handle;
+    struct poller *poller = guest->data;
+
+    guest->loop = NULL;
+    reception_gone(&poller->reception, (size_t)(guest - poller->guests));
+}
+
+static void forget_guest(void *owner, size_t number)
+{
+    struct poller *poller = owner;
+
+    uv_close((uv_handle_t *)&poller->guests[number], on_guest_gone);
+}
+
+static const struct reception_events reception_events = {
+    .seated = seat, .listen = listen_to_guest, .forget = forget_guest};
+
+static void on_listener(uv_poll_t *listener, int status, int events)
+{
+    struct poller *poller = listener->data;
+
+    (void)status, (void)events;
+    poller->events++;
+    reception_ready(&poller->reception);
+}
 
 static int open_reception(struct poller *poller)
 {
-    return reception_open(&poller->reception, &poller->loop, poller->turns.duty, &poller->events,
-                          &reception_events, poller);
+    struct duty *duty = poller->turns.duty;
+    int result = reception_open(&poller->reception, duty, true, &reception_events, poller);
+
+    if (result < 0)
+        return result;
+    poller->guests = calloc(poller->reception.capacity, sizeof *poller->guests);
+    if (!poller->guests)
+        return -ENOMEM;
+    result = uv_poll_init(&poller->loop, &poller->listener, duty->dial->listener);
+    if (result < 0)
+        return result;
+    poller->listener.data = poller;
+    return uv_poll_start(&poller->listener, UV_READABLE, on_listener);
+}
+
+static void close_reception(struct poller *poller)
+{
+    if (poller->listener.loop)
+        uv_close((uv_handle_t *)&poller->listener, NULL);
+    for (size_t i = 0; poller->guests && i < poller->reception.capacity; i++)
+        if (poller->guests[i].loop && !uv_is_closing((uv_handle_t *)&poller->guests[i]))
+            uv_close((uv_handle_t *)&poller->guests[i], NULL);
 }
 
 /* ---- its state ---- */
@@ -433,12 +496,14 @@ static void poll_close(struct duty *duty)
     poller->turns.result = -ECANCELED; /* nothing is begun any more */
     for (size_t i = 0; poller->watches && i < duty->count; i++)
         close_watch(&poller->watches[i]);
-    reception_close(&poller->reception);
+    close_reception(poller);
     if (poller->wake.loop)
         uv_close((uv_handle_t *)&poller->wake, NULL);
     uv_run(&poller->loop, UV_RUN_DEFAULT);
     uv_loop_close(&poller->loop);
+    reception_close(&poller->reception);
     turns_close(&poller->turns);
+    free(poller->guests);
     free(poller->watches);
     free(poller);
     duty->state = NULL;

@@ -1,39 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/reception.h"
 
+#include "workload/workload.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
 #define GUESTS_SPARE 32 /* that may wait, beyond one for every connection */
 
 struct guest {
-    uv_poll_t poll; /* first: closed as a handle */
-    struct reception *reception;
-    int fd; /* -1: handed over */
+    int fd; /* -1: seated or dropped */
     size_t size;
+    uint64_t number; /* in the order in which they came */
+    bool here;       /* waits */
     uint8_t hello[HELLO_SIZE];
-    struct guest *next, **from;
 };
 
-static void on_guest_gone(uv_handle_t *handle)
+int reception_suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    struct guest *guest = (struct guest *)handle;
-
-    if (guest->fd >= 0)
-        close(guest->fd);
-    *guest->from = guest->next;
-    if (guest->next)
-        guest->next->from = guest->from;
-    else
-        guest->reception->last = guest->from;
-    free(guest);
+    if (!plan_half(plan, end)->renews || !plan_follows(plan, end) || plan->ends[end].threads == 1)
+        return 0;
+    return problem_unsupported(problem,
+                               "server.threads=%llu: one thread takes all connections of workload=%s",
+                               (unsigned long long)plan->ends[end].threads, plan->workload->variant.name);
 }
 
-/* Its descriptor, if it has one, goes with it. */
-static void dismiss(struct guest *guest)
+/* Twice as many as may wait: a dismissed guest keeps its place until the engine has let go of it. */
+size_t reception_capacity(const struct duty *duty)
 {
-    guest->reception->waiting--;
-    uv_close((uv_handle_t *)&guest->poll, on_guest_gone);
+    return 2 * (duty->count + GUESTS_SPARE);
+}
+
+int reception_open(struct reception *reception, struct duty *duty, bool nonblocking,
+                   const struct reception_events *on, void *owner)
+{
+    *reception = (struct reception){.duty = duty,
+                                    .on = on,
+                                    .owner = owner,
+                                    .nonblocking = nonblocking,
+                                    .capacity = reception_capacity(duty)};
+    reception->guests = calloc(reception->capacity, sizeof *reception->guests);
+    reception->places = calloc(reception->capacity, sizeof *reception->places);
+    if (!reception->guests || !reception->places)
+        return -ENOMEM;
+    while (reception->places_free < reception->capacity)
+        reception_gone(reception, reception->places_free);
+    return 0;
+}
+
+void reception_close(struct reception *reception)
+{
+    for (size_t i = 0; reception->guests && i < reception->capacity; i++)
+        if (reception->guests[i].here)
+            close(reception->guests[i].fd);
+    free(reception->guests);
+    free(reception->places);
+    reception->guests = NULL;
+    reception->places = NULL;
 }
 
 void reception_see_off(struct reception *reception, int fd)
@@ -44,12 +67,12 @@ void reception_see_off(struct reception *reception, int fd)
 
 /* What there is of the hello: 1 when it is whole, 0 when more is to come, -1 when nothing will. Reads not a
  * byte beyond it. */
-static int read_hello(struct guest *guest)
+static int read_hello(struct reception *reception, struct guest *guest)
 {
     ssize_t size;
 
-    guest->reception->duty->bench->waits.made[CALL_RECVFROM]++;
-    size = recv(guest->fd, guest->hello + guest->size, HELLO_SIZE - guest->size, 0);
+    reception->duty->bench->waits.made[CALL_RECVFROM]++;
+    size = recv(guest->fd, guest->hello + guest->size, HELLO_SIZE - guest->size, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (size <= 0)
@@ -69,101 +92,102 @@ static void admit(struct reception *reception, const uint8_t hello[HELLO_SIZE], 
         reception->on->seated(reception->owner, (size_t)number, fd);
 }
 
-static void on_guest(uv_poll_t *poll, int status, int events)
+/* It does not wait any more, and its descriptor is the caller's. */
+static int dismiss(struct reception *reception, struct guest *guest)
 {
-    struct guest *guest = (struct guest *)poll;
-    int fd = guest->fd, came;
+    int fd = guest->fd;
 
-    (void)status, (void)events;
-    ++*guest->reception->events;
-    came = read_hello(guest);
+    guest->here = false;
+    guest->fd = -1;
+    reception->waiting--;
+    reception->on->forget(reception->owner, (size_t)(guest - reception->guests));
+    return fd;
+}
+
+void reception_gone(struct reception *reception, size_t guest)
+{
+    reception->places[reception->places_free++] = guest;
+}
+
+bool reception_heard(struct reception *reception, size_t number)
+{
+    struct guest *guest = &reception->guests[number];
+    int came, fd;
+
+    if (!guest->here)
+        return false;
+    came = read_hello(reception, guest);
     if (came == 0)
-        return;
-    guest->fd = came > 0 ? -1 : fd;
-    dismiss(guest); /* before the descriptor is watched as somebody else's */
+        return true;
+    fd = dismiss(reception, guest); /* before the descriptor is watched as somebody else's */
     if (came > 0)
-        admit(guest->reception, guest->hello, fd);
+        admit(reception, guest->hello, fd);
     else
-        guest->reception->duty->dial->strangers++;
+        reception_see_off(reception, fd);
+    return false;
+}
+
+static struct guest *longest_here(struct reception *reception)
+{
+    struct guest *longest = NULL;
+
+    for (size_t i = 0; i < reception->capacity; i++) {
+        struct guest *guest = &reception->guests[i];
+
+        if (guest->here && (!longest || guest->number < longest->number))
+            longest = guest;
+    }
+    return longest;
 }
 
 /* Those of the run show their hello soon: whoever has been silent longest gives way. */
 static void make_room(struct reception *reception)
 {
-    struct guest *guest = reception->guests;
-
-    if (reception->waiting < reception->duty->count + GUESTS_SPARE)
-        return;
-    while (uv_is_closing((uv_handle_t *)&guest->poll))
-        guest = guest->next;
-    reception->duty->dial->strangers++;
-    dismiss(guest);
+    if (reception->waiting >= reception->capacity / 2)
+        reception_see_off(reception, dismiss(reception, longest_here(reception)));
 }
 
 /* Its hello is on the way. */
-static void let_wait(const struct guest *came)
+static void let_wait(struct reception *reception, const struct guest *came)
 {
-    struct reception *reception = came->reception;
-    struct guest *guest = malloc(sizeof *guest);
+    struct guest *guest;
+    size_t place;
 
     make_room(reception);
-    if (!guest || (*guest = *came, uv_poll_init(reception->listener.loop, &guest->poll, guest->fd) < 0)) {
+    if (!reception->places_free) {
         reception_see_off(reception, came->fd);
-        free(guest);
         return;
     }
-    guest->next = NULL;
-    guest->from = reception->last;
-    *reception->last = guest;
-    reception->last = &guest->next;
+    place = reception->places[reception->places_free - 1];
+    if (reception->on->listen(reception->owner, place, came->fd) < 0) {
+        reception_see_off(reception, came->fd);
+        return;
+    }
+    reception->places_free--;
+    guest = &reception->guests[place];
+    *guest = *came;
+    guest->here = true;
+    guest->number = reception->came++;
     reception->waiting++;
-    uv_poll_start(&guest->poll, UV_READABLE, on_guest);
 }
 
 /* As many as can be expected, or until none waits. */
-static void on_listener(uv_poll_t *listener, int status, int events)
+void reception_ready(struct reception *reception)
 {
-    struct reception *reception = listener->data;
+    struct duty *duty = reception->duty;
 
-    (void)status, (void)events;
-    ++*reception->events;
-    for (size_t i = 0; i < reception->duty->count; i++) {
-        struct guest guest = {.reception = reception};
+    for (size_t i = 0; i < duty->count; i++) {
+        struct guest guest = {.fd = dial_accept(duty->dial, &duty->bench->waits, reception->nonblocking)};
         int came;
 
-        guest.fd = dial_accept(reception->duty->dial, &reception->duty->bench->waits);
         if (guest.fd < 0)
             return;
-        came = read_hello(&guest);
+        came = read_hello(reception, &guest);
         if (came > 0)
             admit(reception, guest.hello, guest.fd);
         else if (came < 0)
             reception_see_off(reception, guest.fd);
         else
-            let_wait(&guest);
+            let_wait(reception, &guest);
     }
-}
-
-int reception_open(struct reception *reception, uv_loop_t *loop, struct duty *duty, size_t *events,
-                   const struct reception_events *on, void *owner)
-{
-    int result;
-
-    *reception = (struct reception){.duty = duty, .events = events, .on = on, .owner = owner};
-    reception->last = &reception->guests;
-    result = uv_poll_init(loop, &reception->listener, duty->dial->listener);
-    if (result < 0)
-        return result;
-    reception->listener.data = reception;
-    return uv_poll_start(&reception->listener, UV_READABLE, on_listener);
-}
-
-void reception_close(struct reception *reception)
-{
-    if (!reception->listener.loop)
-        return;
-    uv_close((uv_handle_t *)&reception->listener, NULL);
-    for (struct guest *guest = reception->guests; guest; guest = guest->next)
-        if (!uv_is_closing((uv_handle_t *)&guest->poll))
-            dismiss(guest);
 }

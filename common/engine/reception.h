@@ -4,39 +4,59 @@
  * hello.
  *
  * Mostly the hello is there with the connection and is read at once; a guest whose hello is still on the way
- * waits beside the slots. Whoever shows something else is dropped and counted.
+ * waits beside the slots. Whoever shows something else is dropped and counted. The engine waits: it tells
+ * when somebody has come and when a guest says something.
  */
 #ifndef UNCORK_ENGINE_RECEPTION_H
 #define UNCORK_ENGINE_RECEPTION_H
 
 #include "engine/engine.h"
 
-#include <uv.h>
-
-struct guest;
-
 struct reception_events {
     /* Connection `number` of the thread has come, on a descriptor that is the owner's now. */
     void (*seated)(void *owner, size_t number, int fd);
+
+    /* reception_heard() is to be called when this guest can be read from. 0 or a negative errno value. */
+    int (*listen)(void *owner, size_t guest, int fd);
+
+    /* And not any more: reception_gone() follows, not before this has returned. The descriptor may be closed
+     * or another's by then. */
+    void (*forget)(void *owner, size_t guest);
 };
 
 struct reception {
-    uv_poll_t listener;
     struct duty *duty;
-    struct guest *guests, **last; /* whose hello is not whole yet; the first has been here longest */
-    size_t waiting;               /* of them, how many are not on their way out */
-    size_t *events;               /* of libuv: counted up */
     const struct reception_events *on;
     void *owner;
+    bool nonblocking; /* what it accepts is */
+    struct guest *guests;
+    size_t capacity;             /* guests that can be here or on their way out */
+    size_t *places, places_free; /* numbers of those that nobody has */
+    size_t waiting;              /* that are here */
+    uint64_t came;               /* so far: who came first has been here longest */
 };
 
-/* Begins to take connections of the dial's listener; `events` counts what libuv tells. 0 or a negative errno
- * value; reception_close() it in both cases. */
-int reception_open(struct reception *reception, uv_loop_t *loop, struct duty *duty, size_t *events,
+/* Whether a thread of this plan can take what comes. 0, or -1 with an unsupported problem. */
+int reception_suits(const struct plan *plan, enum end end, struct problem *problem);
+
+/* 0 or -ENOMEM; reception_close() it in both cases, and where it was never opened. */
+int reception_open(struct reception *reception, struct duty *duty, bool nonblocking,
                    const struct reception_events *on, void *owner);
 
-/* Drops whoever waits; its memory may go when the loop has turned. */
+/* Closes the descriptors of those that wait; nothing of them is watched any more. */
 void reception_close(struct reception *reception);
+
+/* Guests that there can be, for what an engine keeps of each. */
+size_t reception_capacity(const struct duty *duty);
+
+/* Somebody waits at the listener of the dial. */
+void reception_ready(struct reception *reception);
+
+/* A guest can be read from. True if it is to be listened to again. */
+bool reception_heard(struct reception *reception, size_t guest);
+
+/* A guest is not watched any more. */
+void reception_gone(struct reception *reception, size_t guest);
 
 /* Drops a descriptor that cannot be seated, as a stranger's. */
 void reception_see_off(struct reception *reception, int fd);

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 
 #include "connection/capability.h"
+#include "engine/reception.h"
 #include "engine/turns.h"
 #include "reading/reading.h"
 #include "ring/intake.h"
@@ -19,6 +20,7 @@
 #include "transport/transport.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 struct watch {
     struct turn turn; /* first */
@@ -27,6 +29,9 @@ struct watch {
     bool full;      /* the descriptor was */
     bool watching;  /* a request is to tell when it is not any more */
     bool starved;   /* on the list of those that found no buffer to receive into */
+    bool connecting;
+    bool closing; /* its descriptor is gone, but not the requests that were to tell of it */
+    int next_fd;  /* that came meanwhile; -1 */
     struct watch *next_starved;
 };
 
@@ -35,6 +40,8 @@ struct ringer {
     struct ring *ring;
     struct ring_intake intake;
     struct watch *watches, *starved;
+    struct reception reception; /* of a follower whose connections come and go */
+    struct ring_seat listener, *guests;
 };
 
 static struct ring_setup setup_of(const struct end_plan *own)
@@ -63,9 +70,8 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
         return problem_unsupported(problem,
                                    "engine=ring cannot carry transport=%s: there is no descriptor to watch",
                                    plan->transport->variant.name);
-    if (plan_half(plan, end)->renews)
-        return problem_unsupported(problem, "engine=ring cannot carry workload=%s yet",
-                                   plan->workload->variant.name);
+    if (reception_suits(plan, end, problem) < 0)
+        return -1;
     return check_setup(&plan->ends[end], problem);
 }
 
@@ -86,11 +92,35 @@ static bool reads_by_ring(const struct connection *connection)
 
 /* ---- one connection ---- */
 
+/* A driver's next descriptor. */
+static int redial(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+    struct dial *dial = watch->turn.turns->duty->dial;
+    int result = dial_open(dial, connection, false);
+
+    if (result < 0)
+        return result;
+    watch->seat.file = connection->calls.fd;
+    result = ring_connect(&watch->seat, (const struct sockaddr *)&dial->target->storage, dial->target->size);
+    watch->connecting = result == 0;
+    return result < 0 ? result : -EINPROGRESS;
+}
+
 /* Of a strategy that makes its calls itself, when it is full, or of one that makes requests. */
 static int push(struct turn *turn)
 {
-    int result = turn->connection->strategy->push(turn->connection);
+    struct connection *connection = turn->connection;
+    int result = 0;
 
+    if (watch_of(turn)->connecting || watch_of(turn)->closing)
+        return -EINPROGRESS;
+    if (connection->half->renews && connection->drives && connection->calls.fd < 0)
+        return redial(watch_of(turn));
+    if (connection->greeting_left)
+        result = dial_greet(turn->turns->duty->dial, connection);
+    if (result == 0)
+        result = connection->strategy->push(connection);
     watch_of(turn)->full = result == -EAGAIN;
     return result;
 }
@@ -120,6 +150,38 @@ static int begin_receiving(struct watch *watch)
     return (int)connection->reading->read(connection, 0, &ignored);
 }
 
+/* A follower's next descriptor. */
+static int take_next(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+    int result = dial_take(watch->turn.turns->duty->dial, connection, watch->next_fd);
+
+    watch->seat.file = watch->next_fd;
+    watch->next_fd = -1;
+    if (result < 0)
+        turn_stop(&watch->turn, engine_broken(connection, "take a connection of", result));
+    return result;
+}
+
+/* The requests on it hold the socket open: it ends when they do. */
+static void hang_up(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+
+    if (watch->receiving)
+        ring_cancel(&watch->seat, reads_by_ring(connection) ? RING_RECEIVE : RING_READABLE);
+    if (watch->watching)
+        ring_cancel(&watch->seat, RING_WRITABLE);
+    watch->closing = watch->turn.blocked = watch->receiving || watch->watching;
+    dial_hang_up(watch->turn.turns->duty->dial, connection);
+}
+
+static void hang_up_if_ended(struct turn *turn)
+{
+    if (turn->connection->half->renews && turn->connection->ended)
+        hang_up(watch_of(turn));
+}
+
 /* As the poll engine: one that is out of the phase is watched for what it would take, and who keeps what
  * arrives for as long as there is room. A reading of the ring goes on as long as there are buffers. */
 static bool is_to_receive(const struct turn *turn)
@@ -135,6 +197,10 @@ static void stepped(struct turn *turn)
     struct watch *watch = watch_of(turn);
     int result = 0;
 
+    if (watch->closing || watch->connecting)
+        return;
+    if (turn->connection->calls.fd < 0 && (watch->next_fd < 0 || take_next(watch) < 0))
+        return;
     if (!watch->receiving && is_to_receive(turn)) {
         result = begin_receiving(watch);
         watch->receiving = result == 0 || result == -EINPROGRESS;
@@ -163,14 +229,24 @@ static int readable(struct watch *watch, const struct completion *completion)
     return engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
 }
 
+/* What comes of a descriptor that is gone. */
+static int discard(struct connection *connection, const uint8_t *data, ssize_t size)
+{
+    (void)connection, (void)data, (void)size;
+    return 0;
+}
+
 static int received(struct watch *watch, const struct completion *completion)
 {
     struct connection *connection = watch->turn.connection;
+    bool finishing = watch->turn.turns->finishing;
 
     if (completion->result > 0)
         calls_note_moved(&connection->calls, (uint64_t)completion->result);
     return connection->reading->completed(connection, completion,
-                                          watch->turn.turns->finishing ? engine_end_arrived : engine_arrived);
+                                          watch->closing ? discard
+                                          : finishing    ? engine_end_arrived
+                                                         : engine_arrived);
 }
 
 /* What has arrived may prove that everything that was sent has been taken. */
@@ -186,6 +262,22 @@ static void note_answer(struct watch *watch)
     watch->turn.blocked = false;
 }
 
+/* A driver has all that it asked for; or the end of a descriptor came when its phase was over. */
+static bool is_done_with(const struct watch *watch)
+{
+    const struct connection *connection = watch->turn.connection;
+
+    return !watch->closing && (engine_is_answered(connection) ||
+                               (watch->turn.over && connection->half->renews && connection->ended));
+}
+
+static void go_on(struct watch *watch, int result)
+{
+    if ((result == 0 || result == -EAGAIN) && is_done_with(watch))
+        hang_up(watch);
+    turn_go_on(&watch->turn, result);
+}
+
 static void arrived(struct watch *watch, int result)
 {
     if (watch->turn.turns->finishing) {
@@ -195,7 +287,27 @@ static void arrived(struct watch *watch, int result)
     if (result == 0)
         note_answer(watch);
     turn_relay(&watch->turn);
-    turn_go_on(&watch->turn, result);
+    go_on(watch, result);
+}
+
+/* One of the requests on a descriptor that is gone is over. */
+static void let_go(struct watch *watch)
+{
+    if (watch->receiving || watch->watching)
+        return;
+    watch->closing = watch->turn.blocked = false;
+    if (!watch->turn.over)
+        turn_step(&watch->turn);
+    else
+        stepped(&watch->turn);
+}
+
+static void connected(struct watch *watch, int result)
+{
+    struct connection *connection = watch->turn.connection;
+
+    watch->connecting = watch->turn.blocked = false;
+    turn_go_on(&watch->turn, result < 0 ? dial_broken(watch->turn.turns->duty->dial, connection, result) : 0);
 }
 
 static void sent(struct watch *watch, const struct completion *completion)
@@ -213,35 +325,131 @@ static void sent(struct watch *watch, const struct completion *completion)
     result = connection->strategy->completed(connection, completion);
     if (watch->turn.turns->finishing)
         return;
+    watch->turn.blocked = watch->closing || watch->connecting;
+    go_on(watch, result < 0 ? engine_broken(connection, "send to", result) : 0);
+}
+
+/* ---- who comes: the connections of a follower that renews them ---- */
+
+/* The slot may still have its last descriptor, which the other end has closed. */
+static void seat(void *owner, size_t number, int fd)
+{
+    struct ringer *ringer = owner;
+    struct watch *watch = &ringer->watches[number];
+
+    if (ringer->turns.result < 0 || watch->next_fd >= 0) {
+        reception_see_off(&ringer->reception, fd);
+        return;
+    }
+    watch->next_fd = fd;
+    note_answer(watch); /* or the other end would not have come again */
+    if (!watch->closing && watch->turn.connection->calls.fd >= 0)
+        hang_up(watch);
+    stepped(&watch->turn);
+}
+
+static int listen_to_guest(void *owner, size_t number, int fd)
+{
+    struct ringer *ringer = owner;
+
+    ringer->guests[number] = (struct ring_seat){
+        .ring = ringer->ring, .number = ringer->listener.number + 1 + (uint32_t)number, .file = fd};
+    return ring_watch(&ringer->guests[number], RING_READABLE);
+}
+
+static void forget_guest(void *owner, size_t number)
+{
+    struct ringer *ringer = owner;
+
+    ring_cancel(&ringer->guests[number], RING_READABLE); /* finds nothing where it is told of right now */
+}
+
+static const struct reception_events reception_events = {
+    .seated = seat, .listen = listen_to_guest, .forget = forget_guest};
+
+static void told_of_guest(struct ringer *ringer, const struct ring_event *event)
+{
+    size_t guest = event->number - ringer->listener.number - 1;
+
+    if (event->kind != RING_READABLE)
+        return;
+    if (event->number == ringer->listener.number) {
+        reception_ready(&ringer->reception);
+        ring_watch(&ringer->listener, RING_READABLE);
+    } else if (reception_heard(&ringer->reception, guest)) {
+        ring_watch(&ringer->guests[guest], RING_READABLE);
+    } else {
+        reception_gone(&ringer->reception, guest);
+    }
+}
+
+static int open_reception(struct ringer *ringer)
+{
+    struct duty *duty = ringer->turns.duty;
+    int result = reception_open(&ringer->reception, duty, false, &reception_events, ringer);
+
+    if (result < 0)
+        return result;
+    ringer->guests = calloc(ringer->reception.capacity, sizeof *ringer->guests);
+    if (!ringer->guests)
+        return -ENOMEM;
+    ringer->listener = (struct ring_seat){
+        .ring = ringer->ring, .number = (uint32_t)duty->count, .file = duty->dial->listener};
+    return ring_watch(&ringer->listener, RING_READABLE);
+}
+
+/* ---- what a completion is of ---- */
+
+static void told_of_arrival(struct watch *watch, const struct ring_event *event)
+{
+    bool by_ring = event->kind == RING_RECEIVE;
+    int result = 0;
+
+    watch->receiving = by_ring && event->completion.more;
+    if (by_ring)
+        result = received(watch, &event->completion);
+    if (watch->closing)
+        let_go(watch);
+    else
+        arrived(watch, by_ring ? result : readable(watch, &event->completion));
+}
+
+static void told_of_room(struct watch *watch)
+{
+    watch->watching = false;
+    if (watch->closing) {
+        let_go(watch);
+        return;
+    }
     watch->turn.blocked = false;
-    turn_go_on(&watch->turn, result < 0 ? engine_broken(connection, "send to", result) : 0);
+    turn_go_on(&watch->turn, 0);
 }
 
 static void dispatch(struct ringer *ringer, const struct ring_event *event)
 {
-    const struct completion *completion = &event->completion;
-    struct watch *watch;
+    struct watch *watch = &ringer->watches[event->number];
 
     if (event->kind == RING_WAKE) {
         turns_wake(&ringer->turns);
         return;
     }
-    watch = &ringer->watches[event->number];
+    if (event->number >= ringer->turns.duty->count) {
+        told_of_guest(ringer, event);
+        return;
+    }
     switch (event->kind) {
     case RING_SEND:
-        sent(watch, completion);
+        sent(watch, &event->completion);
         break;
     case RING_RECEIVE:
-        watch->receiving = completion->more;
-        arrived(watch, received(watch, completion));
-        break;
     case RING_READABLE:
-        watch->receiving = false;
-        arrived(watch, readable(watch, completion));
+        told_of_arrival(watch, event);
         break;
     case RING_WRITABLE:
-        watch->watching = watch->turn.blocked = false;
-        turn_go_on(&watch->turn, 0);
+        told_of_room(watch);
+        break;
+    case RING_CONNECT:
+        connected(watch, event->completion.result);
         break;
     default:
         break;
@@ -286,7 +494,8 @@ static void wait_in_ring(struct turns *turns)
         dispatch(ringer, &event);
 }
 
-static const struct turns_events turns_events = {.push = push, .stepped = stepped, .wait = wait_in_ring};
+static const struct turns_events turns_events = {
+    .push = push, .rests = hang_up_if_ended, .stepped = stepped, .wait = wait_in_ring};
 
 static int run_ring(struct duty *duty)
 {
@@ -332,6 +541,7 @@ static int open_watch(struct ringer *ringer, size_t index)
     const struct strategy *strategy = connection->strategy;
 
     turns_join(&ringer->turns, index, &watch->turn);
+    watch->next_fd = -1;
     watch->seat = (struct ring_seat){.ring = ringer->ring,
                                      .number = (uint32_t)index,
                                      .file = connection->calls.fd,
@@ -378,7 +588,9 @@ static int open_parts(struct ringer *ringer)
         result = open_watch(ringer, i);
     if (result == 0)
         turns_pair(&ringer->turns);
-    return result == 0 && own->fixed_files ? register_files(ringer) : result;
+    if (result == 0 && duty->dial && duty->dial->listener >= 0)
+        result = open_reception(ringer);
+    return result == 0 && own->fixed_files && !duty->dial ? register_files(ringer) : result;
 }
 
 static int open_ring(struct duty *duty)
@@ -402,8 +614,13 @@ static void close_ring(struct duty *duty)
         return;
     ring_close(ringer->ring);
     intake_close(&ringer->intake);
-    for (size_t i = 0; ringer->watches && i < duty->count; i++)
+    for (size_t i = 0; ringer->watches && i < duty->count; i++) {
         ring_buffers_close(&ringer->watches[i].seat.outgoing);
+        if (ringer->watches[i].next_fd >= 0)
+            close(ringer->watches[i].next_fd);
+    }
+    reception_close(&ringer->reception);
+    free(ringer->guests);
     turns_close(&ringer->turns);
     free(ringer->watches);
     free(ringer);

@@ -151,6 +151,11 @@ static bool by_ring(const struct plan *plan, enum end end)
     return present(plan, end) && engine_of(plan, end)->gives & CAPABLE_RING;
 }
 
+static bool by_lasting_ring(const struct plan *plan, enum end end)
+{
+    return by_ring(plan, end) && !plan_half(plan, end)->renews;
+}
+
 /* A proxy sends what it received, from where it lies. */
 static bool by_sender(const struct plan *plan, enum end end)
 {
@@ -229,7 +234,7 @@ const struct word word_list[] = {
     {"defer_taskrun", &kind_choice,   "on",       OF_END(defer_taskrun), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_DEFER_TASKRUN: completions of the ring are made when they are waited for"},
     {"single_issuer", &kind_choice,   "on",       OF_END(single_issuer), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_SINGLE_ISSUER: only one thread submits to the ring"},
     {"registered_ring", &kind_choice, "on",       OF_END(registered_ring), .used = by_ring,    .choices = switch_names, .help = "the ring is registered with its thread, and not looked up by every enter"},
-    {"fixed_files", &kind_choice,     "on",       OF_END(fixed_files),  .used = by_ring,       .choices = switch_names, .help = "descriptors are registered with the ring, and not looked up by every request"},
+    {"fixed_files", &kind_choice,     "on",       OF_END(fixed_files),  .used = by_lasting_ring,       .choices = switch_names, .help = "descriptors are registered with the ring, and not looked up by every request"},
     {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always,        .help = "CPUs of the threads: apart, together, free, or client/server/proxy like 0.2/1.3/4"},
     {"spin",        &kind_duration,   "0s",       OF_PLAN(spin_ns),     .used = by_replier,    .minimum = 0, .maximum = 1000000000, .unit = "duration", .help = "the replier burns so long per message: for tests of the statistics"},
     {"perf",        &kind_choice,     "off",      OF_END(perf),         .used = always,        .choices = switch_names, .help = "count cycles and instructions by perf_event_open(2), which slows every switch of threads"},

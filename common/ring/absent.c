@@ -96,6 +96,12 @@ int ring_watch(struct ring_seat *seat, enum ring_kind kind)
     return -ENOSYS;
 }
 
+int ring_connect(struct ring_seat *seat, const struct sockaddr *address, socklen_t size)
+{
+    (void)seat, (void)address, (void)size;
+    return -ENOSYS;
+}
+
 int ring_cancel(struct ring_seat *seat, enum ring_kind kind)
 {
     (void)seat, (void)kind;

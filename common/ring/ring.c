@@ -332,6 +332,18 @@ int ring_watch(struct ring_seat *seat, enum ring_kind kind)
     return 0;
 }
 
+int ring_connect(struct ring_seat *seat, const struct sockaddr *address, socklen_t size)
+{
+    int result;
+    struct io_uring_sqe *entry = next_entry(seat->ring, RING_CONNECT, &result);
+
+    if (!entry)
+        return result;
+    io_uring_prep_connect(entry, seat->file, address, size);
+    finish_entry(entry, seat, RING_CONNECT, 0, 0);
+    return 0;
+}
+
 int ring_cancel(struct ring_seat *seat, enum ring_kind kind)
 {
     int result;

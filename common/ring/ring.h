@@ -130,6 +130,9 @@ int ring_receive(struct ring_seat *seat, uint16_t group, bool bundle);
 /* One completion when the descriptor is readable or writable. */
 int ring_watch(struct ring_seat *seat, enum ring_kind kind);
 
+/* connect(2) (Linux 5.5); `address` is lent until the completion. */
+int ring_connect(struct ring_seat *seat, const struct sockaddr *address, socklen_t size);
+
 /* Ends what was begun by ring_receive() or ring_watch(RING_READABLE): its last completion is -ECANCELED. */
 int ring_cancel(struct ring_seat *seat, enum ring_kind kind);
 

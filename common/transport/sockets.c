@@ -35,9 +35,9 @@ int sockets_make_pair(int fds[2])
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds);
 }
 
-static int accept_one(int listener)
+static int accept_one(int listener, bool blocking)
 {
-    return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    return accept4(listener, NULL, NULL, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK));
 }
 
 #else /* macOS: in two steps */
@@ -72,12 +72,12 @@ int sockets_make_pair(int fds[2])
     return 0;
 }
 
-static int accept_one(int listener)
+static int accept_one(int listener, bool blocking)
 {
     int fd = close_on_exec(accept(listener, NULL, NULL));
 
     if (fd >= 0)
-        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+        sockets_set_blocking(fd, blocking);
     return fd;
 }
 
@@ -136,7 +136,7 @@ static bool drop_next(int listener)
     return fd >= 0;
 }
 
-int sockets_accept(int listener)
+int sockets_accept(int listener, bool blocking)
 {
     bool again = true;
     int fd = -1;
@@ -144,7 +144,7 @@ int sockets_accept(int listener)
     if (spare < 0)
         keep_spare();
     while (fd < 0 && again) {
-        fd = accept_one(listener);
+        fd = accept_one(listener, blocking);
         again = fd < 0 && (errno == EINTR || errno == ECONNABORTED);
         /* a full table is told also when nobody waits */
         if (fd < 0 && (errno == EMFILE || errno == ENFILE))

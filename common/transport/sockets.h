@@ -18,9 +18,9 @@ int sockets_make_pair(int fds[2]);
  */
 uint64_t sockets_unsent(int fd);
 
-/* The next connection of a non-blocking listener, itself non-blocking; -1 when none waits. Where no
+/* The next connection of a non-blocking listener, blocking or not; -1 when none waits. Where no
  * descriptor is left the connection is dropped instead of being offered again and again. For the control
  * thread. */
-int sockets_accept(int listener);
+int sockets_accept(int listener, bool blocking);
 
 #endif

@@ -50,6 +50,12 @@ def batch_run(lines: list[str], within_s: float = 300, **options: Any) -> list[d
     return records
 
 
+def ring_trouble() -> str | None:
+    """Why nothing can be tested with an io_uring here."""
+    (check,) = client_json("--check", "-", stdin="write=uring-bundle read=uring-multishot\n")[:-1]
+    return check.get("unsupported")
+
+
 @dataclass(frozen=True)
 class Server:
     """A server that listens at `address`, as the word server= takes it."""

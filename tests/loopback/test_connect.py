@@ -18,17 +18,19 @@ from typing import Iterator
 import pytest
 from control import Channel, connect, data_join, plan_send
 from foreign import foreign_names, foreign_started
-from programs import (CLIENT, Server, batch_run, client_json, client_start, open_files, record_sum, server_started,
+from programs import (CLIENT, Server, batch_run, client_json, client_start, open_files, record_sum, ring_trouble, server_started,
                       settled, strace_trouble)
 from test_limits import NAMESPACE_TROUBLE, in_namespace
 
 VERSION = client_json("--list=json")[0]["uncork"]
+LOOPS = ["poll", "ring"] if ring_trouble() is None else ["poll"]  # of a server
 SHAPES = ["message=64", "message=15x2 write=cork reply=2", "message=16+4K write=writev reply=16+4K reply_write=writev",
           "message=100K write=coalesce reply=300K", "message=32/2x4K write=more"]
 
 
 @pytest.mark.parametrize("setting", ["", "connections=5", "client.engine=poll", "connections=4 client.engine=block",
-                                     "transport=unix connections=3", "connections=7 rate=2000 arrival=poisson"])
+                                     "transport=unix connections=3", "connections=7 rate=2000 arrival=poisson",
+                                     "server.engine=ring connections=5"])
 def test_every_connection_carries_one_request_and_its_reply_whole(setting: str) -> None:
     lines = [f"workload=connect {shape} {setting} messages=40 verify=on warmup={warmup} place=free"
              for shape in SHAPES for warmup in ("0s", "5ms")
@@ -74,7 +76,7 @@ def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str, tmp
 @pytest.mark.parametrize("name", foreign_names("echo"))
 def test_a_foreign_peer_gets_no_token(name: str) -> None:
     with foreign_started(name) as port:
-        for engine in ("block", "poll"):
+        for engine in ("block", *LOOPS):
             (record,) = batch_run([f"workload=connect peer=127.0.0.1:{port} control=none verify=on message=16+100 "
                                    f"messages=20 engine={engine} place=free warmup=0s"])
             assert record["status"] == "ok", record.get("reason")
@@ -82,10 +84,11 @@ def test_a_foreign_peer_gets_no_token(name: str) -> None:
             assert record_sum(record["client"], "write_calls") == 40  # two fragments each
 
 
-def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody() -> None:
+@pytest.mark.parametrize("engine", LOOPS)
+def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody(engine: str) -> None:
     with server_started() as server:
         channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1")
+        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1", f"server.engine={engine}")
         assert ready["type"] == "ready"
         host, _, port = ready["address"].rpartition(":")
         for said in (b"GET / HTTP/1.0\r\n\r\n" * 3, bytes.fromhex(ready["token"]) + b"\0\0\0\7", b"short"):
@@ -97,14 +100,16 @@ def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody() -> None:
                 with suppress(ConnectionResetError):
                     assert stranger.recv(10) == b""
         channel.close()
-        (record,) = batch_run([f"server={server.address} workload=connect messages=20 place=free"])
+        (record,) = batch_run([f"server={server.address} workload=connect messages=20 place=free server.engine={engine}"])
         assert record["status"] == "ok"
 
 
+@pytest.mark.parametrize("engine", LOOPS)
 @pytest.mark.parametrize("victim", ["server", "client"])
-def test_whoever_dies_leaves_no_session_behind(victim: str) -> None:
+def test_whoever_dies_leaves_no_session_behind(victim: str, engine: str) -> None:
     with server_started() as server:
-        client = client_start(f"server={server.address}", "workload=connect", "duration=30s", "connections=3", "place=free")
+        client = client_start(f"server={server.address}", "workload=connect", "duration=30s", "connections=3", "place=free",
+                              f"engine={engine}")
         time.sleep(0.7)
         began = time.monotonic()
         if victim == "server":
@@ -175,7 +180,7 @@ def narrow_echo(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("workload", ["connect", "request"])
-@pytest.mark.parametrize("engine", ["block", "poll"])
+@pytest.mark.parametrize("engine", ["block", *LOOPS])
 def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str, tmp_path: Path) -> None:
     with narrow_echo(tmp_path / "echo") as address:
         (record,) = batch_run([f"workload={workload} peer={address} control=none transport=unix connections=20 messages=60 "
@@ -184,10 +189,11 @@ def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str, 
     assert record_sum(record["client"], "messages_sent") == 60
 
 
-def test_strangers_that_say_nothing_take_no_more_than_a_few_descriptors() -> None:
+@pytest.mark.parametrize("engine", LOOPS)
+def test_strangers_that_say_nothing_take_no_more_than_a_few_descriptors(engine: str) -> None:
     with server_started() as server, ExitStack() as stack:
         channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1")
+        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1", f"server.engine={engine}")
         files = open_files(server.pid)
         silent = [stack.enter_context(connect(ready["address"])) for _ in range(200)]
         for stranger in silent[:100]:
@@ -200,10 +206,12 @@ def test_strangers_that_say_nothing_take_no_more_than_a_few_descriptors() -> Non
         channel.close()
 
 
-def test_a_run_that_breaks_leaves_no_connection_that_was_about_to_take_its_place() -> None:
+@pytest.mark.parametrize("engine", LOOPS)
+def test_a_run_that_breaks_leaves_no_connection_that_was_about_to_take_its_place(engine: str) -> None:
     def break_run(server: Server) -> None:
         channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, "workload=connect", "connections=3", "messages=9", "verify=on", "warmup=0s")
+        ready = plan_send(channel, VERSION, "workload=connect", "connections=3", "messages=9", "verify=on", "warmup=0s",
+                          f"server.engine={engine}")
         while channel.receive()["type"] != "marked":  # then its thread waits for them
             pass
         os.kill(server.pid, signal.SIGSTOP)

@@ -8,19 +8,14 @@ import struct
 from collections.abc import Callable
 
 import pytest
-from programs import batch_run, client_json, client_run
+from programs import batch_run, client_json, client_run, ring_trouble
 
 MESSAGES = 200
 ALONE = "warmup=0s place=free verify=on reply=2"
 LONE = f"{ALONE} message=15x2"
 
 
-def trouble() -> str | None:
-    (check,) = client_json("--check", "-", stdin="write=uring-bundle read=uring-multishot\n")[:-1]
-    return check.get("unsupported")
-
-
-TROUBLE = trouble()
+TROUBLE = ring_trouble()
 needs_ring = pytest.mark.skipif(TROUBLE is not None, reason=str(TROUBLE))
 
 
