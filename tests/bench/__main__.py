@@ -20,7 +20,7 @@ from typing import Any, NoReturn, TextIO
 from bench import ours
 from bench.contenders import CONTENDERS
 from bench.contenders.contender import Broken
-from bench.contests import CONTESTS, Contest
+from bench.contests import CONTESTS, Contest, contests_named
 from bench.loopback import congestion_probe, namespace_enter
 from bench.result import rows_lines, rows_make
 from bench.rounds import Sample, Setting, entries_make, rounds_run
@@ -86,7 +86,8 @@ def options_parse(arguments: Sequence[str]) -> Options | None:
         "uncork against bare loops and other tools, interleaved in one run; words: rounds=10, "
         "duration=1s, warmup=200ms, seed=N"))
     parser.add_argument("words", nargs="*", metavar="CONTEST | WORD=VALUE",
-                        help="which contests (default: all of --list), and words")
+                        help="which contests (default: all of --list; proxy: all proxy/...), "
+                             "and words")
     parser.add_argument("--quick", action="store_true",
                         help=f"rounds={ROUNDS_NEEDED} duration=300ms warmup=100ms; words override")
     parser.add_argument("--json", metavar="FILE", type=Path, dest="keep",
@@ -101,9 +102,10 @@ def options_parse(arguments: Sequence[str]) -> Options | None:
     words |= words_split([word for word in given.words if "=" in word], words)
     names = [word for word in given.words if "=" not in word]
     for name in names:
-        if name not in CONTESTS:
+        if not contests_named(name):
             raise UsageError(f'no contest "{name}"{nearest_hint(name, CONTESTS)}')
-    return Options({name: CONTESTS[name] for name in CONTESTS if not names or name in names},
+    chosen = {one for name in names for one in contests_named(name)} or CONTESTS.keys()
+    return Options({name: CONTESTS[name] for name in CONTESTS if name in chosen},
                    count_parse("rounds", words["rounds"], 1), count_parse("seed", words["seed"], 0),
                    seconds_parse("duration", words["duration"], 0.01),
                    seconds_parse("warmup", words["warmup"], 0.0), given.keep)
@@ -196,6 +198,7 @@ def bench_run(options: Options, network: str) -> None:
     pairs = header_pairs(options, setting, network)
     print("\n".join(labelled_lines(pairs, WIDTH)), flush=True)
     samples: list[Sample] = []
+    absent = {name: why for name, one in CONTENDERS.items() if (why := one.missing()) is not None}
     keep = options.keep.open("w") if options.keep else None
     line_keep(keep, {"bench": SCHEMA, **dict(pairs)})
     for sample in rounds_run(setting, options.contests, entries_make([*options.contests.values()]),
@@ -204,7 +207,7 @@ def bench_run(options: Options, network: str) -> None:
         line_keep(keep, sample.document())
     print("\n".join(labelled_lines([("load".ljust(7), f"{load_text()} after")], WIDTH)))
     print()
-    print("\n".join(rows_lines(rows_make(options.contests, samples))))
+    print("\n".join(rows_lines(rows_make(options.contests, samples, absent))))
     print("\n" + "\n".join(labelled_lines(LEGEND, WIDTH)))
 
 

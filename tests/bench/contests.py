@@ -49,6 +49,25 @@ class Contest:
 
 RATE, BANDWIDTH, TIME = "messages_per_second", "bandwidth", "time_per_message"
 
+# By name: write and read of a proxy on a ring, where somebody else's proxy can do the same.
+PROXIES = {
+    "send": ("uring-send", "uring-multishot"),
+    "sendmsg": ("uring-sendmsg", "uring-multishot"),
+    "ring": ("uring-ring", "uring-multishot"),
+    "bundle": ("uring-bundle", "uring-multishot"),
+    "sendmsg-bundle": ("uring-sendmsg", "uring-bundle"),
+    "bundle-bundle": ("uring-bundle", "uring-bundle"),
+}
+
+
+def proxy_contest(name: str, chunk: str) -> Contest:
+    """256 chunks are kept: two windows. Nagle's algorithm is on, as it is where nobody asks."""
+    write, read = PROXIES[name]
+    return Contest(f"proxy/{name}/{chunk}", f"a proxy on a ring in chunks of {chunk}",
+                   f"workload=proxy engine=ring read={read} write={write} chunk={chunk} window=128 "
+                   "nodelay=off", BANDWIDTH, (Against("liburing", 1.0),), places=(APART,))
+
+
 CONTESTS = {contest.name: contest for contest in (
     Contest("request", "request and reply of 1 byte, 1 connection",
             "workload=request message=1 reply=1", RATE,
@@ -79,4 +98,10 @@ CONTESTS = {contest.name: contest for contest in (
     Contest("null-stream", "the harness alone: calls that return at once, stream",
             "transport=null workload=stream message=64", TIME,
             figures=(Figure(TIME),), places=(TOGETHER,)),
+    *(proxy_contest(name, chunk) for name in PROXIES for chunk in ("32", "4K")),
 )}
+
+
+def contests_named(name: str) -> list[str]:
+    """The contests with this name, or all below it: `proxy` are those of all proxies."""
+    return [one for one in CONTESTS if one == name or one.startswith(f"{name}/")]

@@ -6,19 +6,24 @@
  *
  * The measured interval is that of uncork: in `request` the driver's, from its first send to its last reply;
  * in `stream` the receiver's, from the first arrival after a drained warm-up to the end of the stream.
+ *
+ * With two descriptors a stream goes through a proxy: source and sink on connections that are there already.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -34,6 +39,7 @@ struct plan {
     size_t message, reply, chunk;
     int rcvbuf; /* asked for; 0 leaves the system's */
     int client_cpu, server_cpu;
+    int source, sink; /* descriptors of connections through a proxy; -1: it makes its own */
     const char *congestion;
     uint64_t warmup_ns, duration_ns;
 };
@@ -311,7 +317,7 @@ static void result_print(const struct result *result, int fd)
            result->messages, result->bytes, result->elapsed_ns, congestion);
 }
 
-static void run(const struct plan *plan)
+static void run_alone(const struct plan *plan)
 {
     struct shared *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -351,6 +357,61 @@ static void run(const struct plan *plan)
     result_print(&result, fd);
 }
 
+/* ---- through a proxy ---- */
+
+_Noreturn static void source_main(const struct plan *plan, pid_t sink)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != sink)
+        die("prctl");
+    pin(plan->client_cpu);
+    send_until(plan->source, plan, buffer_make(plan->message), UINT64_MAX);
+    _exit(1);
+}
+
+/* A proxy may hold back what does not fill half of its buffers, so no warm-up can be drained. The sink looks
+ * at the clock at every arrival: its interval is from the last of the warm-up to the first that is late
+ * enough. */
+static struct result take_through(const struct plan *plan)
+{
+    struct result result = {0};
+    char *chunk = buffer_make(plan->chunk);
+    uint64_t begun_ns = 0, now_ns = 0, warm_ns = clock_now_ns() + plan->warmup_ns;
+    size_t got;
+
+    while (!begun_ns || now_ns - begun_ns < plan->duration_ns) {
+        got = recv_some(plan->sink, chunk, plan->chunk);
+        if (!got)
+            die_ended();
+        now_ns = clock_now_ns();
+        if (begun_ns)
+            result.bytes += got;
+        else if (now_ns >= warm_ns)
+            begun_ns = now_ns;
+    }
+    result.messages = result.bytes / plan->message;
+    result.elapsed_ns = now_ns - begun_ns;
+    return result;
+}
+
+static void run_through(const struct plan *plan)
+{
+    pid_t sink = getpid(), source;
+    struct result result;
+
+    options_set(plan->source, plan);
+    options_set(plan->sink, plan);
+    source = fork();
+    if (source < 0)
+        die("fork");
+    if (source == 0)
+        source_main(plan, sink);
+    pin(plan->server_cpu);
+    result = take_through(plan);
+    kill(source, SIGKILL);
+    waitpid(source, NULL, 0);
+    result_print(&result, plan->sink);
+}
+
 /* ---- words ---- */
 
 _Noreturn static void usage(void)
@@ -358,7 +419,7 @@ _Noreturn static void usage(void)
     fprintf(
         stderr,
         "usage: floor request|stream MESSAGE REPLY CHUNK RCVBUF CLIENT_CPU SERVER_CPU CONGESTION WARMUP_MS "
-        "DURATION_MS (sizes in bytes)\n");
+        "DURATION_MS [SOURCE_FD SINK_FD] (sizes in bytes; a stream through a proxy has descriptors)\n");
     exit(2);
 }
 
@@ -376,22 +437,28 @@ static uint64_t number(const char *text, uint64_t minimum, uint64_t maximum)
 
 int main(int argc, char **argv)
 {
+    bool stream = argc > 1 && strcmp(argv[1], "stream") == 0, through = stream && argc == 13;
     struct plan plan;
 
-    if (argc != 11 || (strcmp(argv[1], "request") != 0 && strcmp(argv[1], "stream") != 0))
+    if ((argc != 11 && !through) || (!stream && strcmp(argv[1], "request") != 0))
         usage();
     plan = (struct plan){
-        .stream = strcmp(argv[1], "stream") == 0,
+        .stream = stream,
         .message = number(argv[2], 1, SIZE_LIMIT),
         .reply = number(argv[3], 1, SIZE_LIMIT),
         .chunk = number(argv[4], 1, SIZE_LIMIT),
         .rcvbuf = (int)number(argv[5], 0, SIZE_LIMIT),
         .client_cpu = (int)number(argv[6], 0, CPU_SETSIZE - 1),
         .server_cpu = (int)number(argv[7], 0, CPU_SETSIZE - 1),
+        .source = through ? (int)number(argv[11], 0, INT_MAX) : -1,
+        .sink = through ? (int)number(argv[12], 0, INT_MAX) : -1,
         .congestion = argv[8],
         .warmup_ns = number(argv[9], 0, 3600000) * NS_PER_MS,
         .duration_ns = number(argv[10], 1, 3600000) * NS_PER_MS,
     };
-    run(&plan);
+    if (through)
+        run_through(&plan);
+    else
+        run_alone(&plan);
     return 0;
 }

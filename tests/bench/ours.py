@@ -1,24 +1,39 @@
 # SPDX-License-Identifier: MIT
-"""uncork itself as one of the runs: `uncork-client --json`, and the suite's own metrics."""
+"""uncork itself as one of the runs: `uncork-client --json` and the metrics, or its proxy."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
+import socket
+import threading
+from collections.abc import Iterator
 
-from bench.contenders.contender import CONGESTION, Broken, Job, client_run
-from suite.client import Client
+from bench.contenders import floor
+from bench.contenders.contender import (
+    ADDRESS, CONGESTION, READY_SECONDS, Broken, Job, client_run, server_started,
+)
+from loopback.control import Channel, data_join, plan_send, sink_accept
+from suite.client import Client, client_list
 from suite.metrics import metrics_compute
 
 TRIAL = ("message=1", "reply=1", "duration=10ms", "warmup=0s")
+PING_SECONDS = 1.0
+TOKEN = bytes(range(16))  # of the sink; nobody else connects to it
+
+
+def words(job: Job, place: str) -> list[str]:
+    """The words of a run; a null transport has no congestion control to pin."""
+    given = [f"{key}={value}" for key, value in job.words.items()]
+    if job.words.get("transport") != "null":
+        given.append(f"congestion={CONGESTION}")
+    return [*given, f"place={place}", f"duration={1000 * job.seconds:.0f}ms"]
 
 
 def command(client: Client, job: Job, place: str) -> list[str]:
-    """The whole command; a null transport has no congestion control to pin."""
-    words = [f"{key}={value}" for key, value in job.words.items()]
-    if job.words.get("transport") != "null":
-        words.append(f"congestion={CONGESTION}")
-    return [client.program, "--json", *words, f"place={place}",
-            f"duration={1000 * job.seconds:.0f}ms", f"warmup={1000 * job.warmup:.0f}ms"]
+    """The whole command."""
+    return [client.program, "--json", *words(job, place), f"warmup={1000 * job.warmup:.0f}ms"]
 
 
 def record_parse(output: str) -> dict[str, float]:
@@ -35,7 +50,67 @@ def record_parse(output: str) -> dict[str, float]:
 
 def run(client: Client, job: Job, place: str) -> dict[str, float]:
     """One run: all its metrics. uncork pins its own threads, among all CPUs that are allowed."""
+    if job.words["workload"] == "proxy":
+        return {job.metric: proxy_run(client, job)}
     return record_parse(client_run(command(client, job, place), job, None))
+
+
+# ---- its proxy, between the floor's source and sink ----
+
+@functools.cache
+def version_of(client: Client) -> str:
+    """What both sides of a control channel must have."""
+    return client_list(client).version
+
+
+def expect(answer: dict[str, object], type_: str) -> dict[str, object]:
+    """The answer, if it is what comes next; else Broken with what the proxy said."""
+    if answer["type"] != type_:
+        raise Broken(f"the proxy {answer['type']}: {answer.get('text', 'no reason')}")
+    return answer
+
+
+@contextlib.contextmanager
+def pinged(channel: Channel) -> Iterator[None]:
+    """Meanwhile the proxy is shown that its client lives."""
+    over = threading.Event()
+
+    def ping() -> None:
+        while not over.wait(PING_SECONDS):
+            channel.send("ping")
+
+    thread = threading.Thread(target=ping)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def proxy_run(client: Client, job: Job) -> float:
+    """Plays client and sink by hand: the bytes are the floor's, as they are for other proxies.
+
+    The proxy is told of no warm-up: the floor has one of its own.
+    """
+    here, there = (f"{ADDRESS}:{port}" for port in job.ports)
+    proxy = [str(client.folder / "uncork-server"), "--listen", here, "--proxy"]
+    with (contextlib.ExitStack() as stack,
+          socket.create_server((ADDRESS, job.ports[1])) as listener,
+          server_started(proxy, job.server_cpu, job.ports[0])):
+        channel = Channel(here)
+        stack.callback(channel.close)
+        ready = expect(plan_send(channel, version_of(client), *words(job, "free"), "warmup=0s",
+                                 end="proxy"), "ready")
+        channel.send("sink", address=there, token=TOKEN.hex(), host="bench")
+        source = stack.enter_context(data_join(ready))
+        listener.settimeout(READY_SECONDS)
+        sink = stack.enter_context(listener.accept()[0])
+        sink_accept(sink, TOKEN)
+        for what in ("joined", "marked"):
+            expect(channel.receive(), what)
+        with pinged(channel):
+            return floor.through_run(job, source, sink)
 
 
 def cpus_ask(client: Client, place: str) -> tuple[int, int]:

@@ -30,7 +30,7 @@ class Row:
     interval: str = ""
     budget: str = ""
     verdict: str = ""
-    notes: tuple[str, ...] = ()  # why runs failed
+    notes: tuple[str, ...] = ()  # why runs failed or there were none
 
 
 def verdict_text(interval: Interval | None, low: float | None, high: float | None) -> str:
@@ -98,10 +98,13 @@ def ratio_row(figures: Figures, contest: Contest, place: str, first: str, second
                verdict_text(ratio.interval, reach, None), failed)
 
 
-def against_rows(figures: Figures, contest: Contest, place: str, against: Against) -> list[Row]:
+def against_rows(figures: Figures, contest: Contest, place: str, against: Against,
+                 absent: Mapping[str, str]) -> list[Row]:
     """uncork by one contender; for the floor also the A/A pair."""
     if not figures.ran(against.contender):
-        return [Row(contest.name, place, against.contender, verdict="not installed")]
+        reason = absent.get(against.contender)
+        return [Row(contest.name, place, against.contender, verdict="not installed",
+                    notes=(reason,) if reason else ())]
     rows = [ratio_row(figures, contest, place, OURS, against.contender, against.reach)]
     if against.contender == FLOOR:
         again = ratio_row(figures, contest, place, FLOOR_AGAIN, FLOOR, None)
@@ -124,14 +127,15 @@ def figure_row(figures: Figures, contest: Contest, place: str, figure: Figure) -
                verdict=verdict_text(interval, None, figure.limit), notes=failed)
 
 
-def rows_make(contests: Mapping[str, Contest], samples: Sequence[Sample]) -> list[Row]:
-    """The table, in the order of the contests."""
+def rows_make(contests: Mapping[str, Contest], samples: Sequence[Sample],
+              absent: Mapping[str, str]) -> list[Row]:
+    """The table, in the order of the contests; `absent`: why contenders are not there, by name."""
     rows = []
     for contest in contests.values():
         for place in contest.places:
             figures = Figures(samples, contest.name, place)
             for against in contest.against:
-                rows += against_rows(figures, contest, place, against)
+                rows += against_rows(figures, contest, place, against, absent)
             rows += [figure_row(figures, contest, place, figure) for figure in contest.figures]
     return rows
 
@@ -144,13 +148,14 @@ LEFT = ("contest", "place", "against", "verdict")
 
 
 def rows_lines(rows: Sequence[Row]) -> list[str]:
-    """The table as text, a blank line between contests, and under it why runs failed."""
+    """The table as text, families of contests apart, and why runs failed or there were none."""
     notes = list(dict.fromkeys(note for row in rows for note in row.notes))
     marks = ["".join(f" [{notes.index(note) + 1}]" for note in row.notes) for row in rows]
     columns = [Column(head, tuple(Item(getattr(row, key) + (mark if key == "verdict" else ""))
                                   for row, mark in zip(rows, marks, strict=True)), key in LEFT)
                for key, head in HEADS.items()]
-    breaks = [n for n in range(1, len(rows)) if rows[n].contest != rows[n - 1].contest]
+    families = [row.contest.partition("/")[0] for row in rows]
+    breaks = [n for n in range(1, len(rows)) if families[n] != families[n - 1]]
     groups = [Group("", (column,)) for column in columns[3:]]
     table = table_lines(columns[:3], groups, UNWRAPPED, breaks)[1:]  # without a line of titles
     return [*table, *([""] if notes else []), *(f"[{n}] {text}" for n, text in enumerate(notes, 1))]

@@ -8,15 +8,17 @@ import math
 from pathlib import Path
 
 import pytest
-from bench.contenders import CONTENDERS, floor
+from bench.contenders import CONTENDERS, floor, liburing
 from bench.contenders.contender import ADDRESS, Broken, Contender, Job, whole_seconds
-from bench.contests import CONTESTS
+from bench.contests import CONTESTS, contests_named
 
 DATA = Path(__file__).parent / "data"
 JOB = Job({"workload": "request", "message": "64K", "reply": "14", "connections": "1000"},
           "messages_per_second", 2, 5, 1.0, 0.2, (7001, 7002))
 STREAM = Job({"workload": "stream", "message": "64", "chunk": "64K"}, "bandwidth", 0, 1, 0.3, 0.1,
              (7001, 7002))
+PROXY = Job({"workload": "proxy", "read": "uring-bundle", "write": "uring-bundle", "chunk": "4K",
+             "window": "128"}, "bandwidth", 0, 1, 1.0, 0.2, (7001, 7002))
 FLOOR = '{"messages": 500, "bytes": 32000, "elapsed_ns": 2000000000, "congestion": "cubic"}\n'
 
 
@@ -84,7 +86,8 @@ def test_netperf_in_another_unit_gives_no_figure():
 
 @pytest.mark.parametrize("contender", CONTENDERS.values(), ids=lambda contender: contender.name)
 def test_every_contender_stays_on_loopback(contender: Contender):
-    commands = [contender.client(JOB)] + ([contender.server(JOB)] if contender.server else [])
+    job = PROXY if contender is liburing.CONTENDER else JOB
+    commands = [contender.client(job)] + ([contender.server(job)] if contender.server else [])
     if contender is not floor.CONTENDER:  # it has its address built in
         assert ADDRESS in commands[0]
     assert all(isinstance(word, str) for command in commands for word in command)
@@ -98,6 +101,36 @@ def test_every_contender_gets_the_sizes_of_the_contest():
     assert value_after(CONTENDERS["iperf3"].client(STREAM), "--length") == "64"
     assert CONTENDERS["floor"].client(STREAM)[1:] == [
         "stream", "64", "1", "65536", "0", "0", "1", "cubic", "100", "300"]
+
+
+def test_the_proxy_of_liburing_does_what_the_contest_says_of_ours(monkeypatch):
+    monkeypatch.setenv(liburing.NAMED_BY, "/somewhere/proxy")
+    program, *words = liburing.command(PROXY)
+    assert program == "/somewhere/proxy"
+    assert {"-m1", "-c1", "-u1", "-C1", "-M0", "-d1", "-f1"} <= set(words)
+    assert value_after(words, "-b") == "4096"
+    assert value_after(words, "-n") == "256"  # two windows of 128
+    assert [value_after(words, flag) for flag in ("-r", "-p")] == ["7001", "7002"]
+
+
+@pytest.mark.parametrize("contest", contests_named("proxy"))
+def test_every_contest_of_proxies_can_be_put_to_liburings(contest):
+    job = Job(CONTESTS[contest].load, "bandwidth", 0, 1, 1.0, 0.2, (7001, 7002))
+    flags = liburing.command(job)
+    assert ("-c1" in flags) == (job.words["read"] == "uring-bundle")
+    assert ("-C1" in flags) == (job.words["write"] == "uring-bundle")
+    assert ("-u1" in flags) == (job.words["write"] in ("uring-ring", "uring-bundle"))
+    assert ("-M1" in flags) == (job.words["write"] == "uring-sendmsg")
+
+
+def test_the_proxy_of_liburing_is_there_where_its_path_is_given(monkeypatch, tmp_path):
+    monkeypatch.delenv(liburing.NAMED_BY, raising=False)
+    assert liburing.CONTENDER.missing() == (
+        f"{liburing.NAMED_BY} names no program: {liburing.BUILD_HINT}")
+    monkeypatch.setenv(liburing.NAMED_BY, str(tmp_path / "proxy"))
+    assert "is no program: unpack the source of liburing" in str(liburing.CONTENDER.missing())
+    (tmp_path / "proxy").touch(mode=0o755)
+    assert liburing.CONTENDER.missing() is None
 
 
 def test_tools_that_count_whole_seconds_measure_no_less_than_was_asked():
@@ -121,4 +154,4 @@ def test_a_contender_is_there_only_with_all_of_its_programs(monkeypatch, tmp_pat
 
 def test_the_data_are_answers_to_what_is_asked_now():
     assert json.loads(answer("iperf3"))["start"]["test_start"]["blksize"] == 64
-    assert set(CONTENDERS) - {"floor"} == {path.stem for path in DATA.iterdir()}
+    assert set(CONTENDERS) - {"floor", "liburing"} == {path.stem for path in DATA.iterdir()}

@@ -16,6 +16,7 @@ RATE = "messages_per_second"
 CONTEST = Contest("race", "a race", "workload=request message=1 reply=1", RATE,
                   (Against("floor", 0.97), Against("netperf", 1.0)),
                   (Figure("syscalls_per_message", 2.1),), ("together",))
+ABSENT = {"netperf": "netserver is not installed", "iperf3": "iperf3 is not installed"}
 
 
 def samples_of(who: str, rates: list[float | None], **more: float) -> list[Sample]:
@@ -26,7 +27,7 @@ def samples_of(who: str, rates: list[float | None], **more: float) -> list[Sampl
 
 def rows_of(*samples: list[Sample]) -> dict[str, Row]:
     """The rows by what they are held against."""
-    return {row.against: row for row in rows_make({"race": CONTEST}, sum(samples, []))}
+    return {row.against: row for row in rows_make({"race": CONTEST}, sum(samples, []), ABSENT)}
 
 
 def test_ratios_are_paired_by_round():
@@ -73,10 +74,17 @@ def test_a_round_in_which_one_of_the_two_failed_is_left_out_and_told():
 def test_a_contender_that_never_ran_is_not_installed_and_one_that_always_broke_failed():
     rows = rows_of(samples_of(OURS, [1.0]), samples_of(FLOOR, [None]))
     assert rows["netperf"].verdict == "not installed"
+    assert rows["netperf"].notes == (ABSENT["netperf"],)
     assert rows["floor"].verdict == "failed"
     text = "\n".join(rows_lines(list(rows.values())))
-    assert "failed [1]" in text
-    assert "\n[1] floor: 1 of 1 runs failed: it broke" in text
+    assert "failed [1]" in text and "not installed [2]" in text
+    assert "\n[1] floor: 1 of 1 runs failed: it broke\n[2] netserver is not installed" in text
+
+
+def test_a_blank_line_parts_families_of_contests_and_not_their_members():
+    rows = [Row(name, "apart", "floor") for name in ("a/x", "a/y", "b", "b-c")]
+    assert [line.split()[0] if line else "" for line in rows_lines(rows)[2:]] == [
+        "a/x", "a/y", "", "b", "", "b-c"]
 
 
 def test_a_figure_of_uncork_alone_is_a_median_with_its_interval():

@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from bench.contenders import CONTENDERS, floor
+from bench.contenders import CONTENDERS, floor, liburing
 from bench.contests import CONTESTS
 
 RUN = Path(__file__).parent / "run"
@@ -48,6 +50,9 @@ def test_a_run_of_all_contests_prints_each_of_them_in_each_place(tmp_path):
     ran = {(sample["contest"], sample["who"]) for sample in samples if "figures" in sample}
     assert {("request", "uncork"), ("request", "floor"), ("request", "floor again"),
             ("stream-64K", "floor"), ("null-stream", "uncork")} <= ran
+    rings = {"proxy/bundle-bundle/32", "proxy/ring/4K"}
+    broken = {sample["contest"]: sample["failed"] for sample in samples if "failed" in sample}
+    assert all((name, "uncork") in ran or "io_uring" in broken[name] for name in rings), broken
     installed = {c.name for c in CONTENDERS.values() if c.missing() is None}
     assert {sample["who"] for sample in samples} == installed | {"uncork", "floor again"}
 
@@ -60,6 +65,45 @@ def test_a_contender_that_breaks_is_shown_with_its_reason(tmp_path):
     assert done.returncode == 0, done.stderr
     assert ["stream-64K", "together", "iperf3", "failed", "[1]"] in table_of(done.stdout)
     assert "iperf3: 1 of 1 runs failed: the server iperf3 ended with status 3" in done.stdout
+
+
+FAKE_PROXY = """#!{python}
+import socket, sys
+
+told = dict(zip(sys.argv[-4::2], sys.argv[-3::2]))  # -r PORT -p PORT
+listener = socket.create_server(("127.0.0.1", int(told["-r"])))
+source, _ = listener.accept()
+sink = socket.create_connection(("127.0.0.1", int(told["-p"])))
+{then}
+while data := source.recv(65536):
+    sink.sendall(data)
+"""
+
+
+@pytest.mark.parametrize("then, row, told", [
+    ("", "undecided:", ""),
+    ("sys.exit()", "failed", "[1] liburing: 1 of 1 runs failed: floor ended with status 1: "),
+])
+def test_another_proxy_is_run_between_the_same_source_and_sink(then, row, told, tmp_path):
+    fake = tmp_path / "proxy"
+    fake.write_text(FAKE_PROXY.format(python=sys.executable, then=then))
+    fake.chmod(0o755)
+    keep = tmp_path / "figures.jsonl"
+    done = bench(*SHORT, "proxy/bundle/4K", "--json", str(keep), **{liburing.NAMED_BY: str(fake)})
+    assert done.returncode == 0, done.stderr
+    (found,) = table_of(done.stdout)
+    assert found[:3] == ["proxy/bundle/4K", "apart", "liburing"]
+    assert row in found and told in done.stdout
+    samples = [json.loads(line) for line in keep.read_text().splitlines()[1:]]
+    theirs = [sample.get("figures", {}) for sample in samples if sample["who"] == "liburing"]
+    assert [figures.get("bandwidth", 0) > 0 for figures in theirs] == [not told]
+
+
+def test_a_proxy_that_nobody_named_is_skipped_with_the_way_to_have_it(monkeypatch):
+    monkeypatch.delenv(liburing.NAMED_BY, raising=False)
+    done = bench(*SHORT, "proxy/ring/4K")
+    assert "not installed [1]" in done.stdout
+    assert f"[1] {liburing.NAMED_BY} names no program: {liburing.BUILD_HINT}" in done.stdout
 
 
 def test_an_uncork_that_breaks_is_shown_with_its_reason(tmp_path):
@@ -113,11 +157,30 @@ def test_the_floor_moves_whole_messages(message, reply, chunk):
         assert told["elapsed_ns"] > 0 and told["congestion"] == "reno"
 
 
+def test_the_floor_takes_at_the_sink_what_its_source_sent():
+    """Through a proxy that cannot be simpler: the source's connection is the sink's."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        source = socket.create_connection(listener.getsockname())
+        sink, _ = listener.accept()
+    floor.prepare()
+    with source, sink:
+        ends = [source.fileno(), sink.fileno()]
+        done = subprocess.run(
+            [str(floor.PROGRAM), "stream", "1000", "1", "300", "0", CPU, CPU, "reno", "5", "20",
+             *map(str, ends)], capture_output=True, text=True, timeout=60, pass_fds=ends)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["messages"] == told["bytes"] // 1000 > 0
+    assert told["elapsed_ns"] >= 20_000_000 and told["congestion"] == "reno"
+
+
 @pytest.mark.parametrize("words", [
     (), ("other", "1", "1", "1", "0", "0", "0", "reno", "5", "20"),
     ("request", "0", "1", "1", "0", "0", "0", "reno", "5", "20"),
     ("request", "1", "1", "-1", "0", "0", "0", "reno", "5", "20"),
     ("stream", "1", "1", "1", "0", "0", "x", "reno", "5", "20"),
+    ("stream", "1", "1", "1", "0", "0", "0", "reno", "5", "20", "3"),
+    ("request", "1", "1", "1", "0", "0", "0", "reno", "5", "20", "3", "4"),
 ])
 def test_the_floor_refuses_words_that_make_no_sense(words):
     done = floor_run(*words)

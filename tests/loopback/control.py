@@ -67,6 +67,15 @@ def data_join(ready: dict[str, Any], index: int = 0, token: str | None = None) -
     return data
 
 
+def sink_accept(connection: socket.socket, token: bytes, number: int = 0) -> None:
+    """Plays the sink's part of the hello of a proxy: docs/architecture.md, "A proxy"."""
+    asked = connection.recv(36, socket.MSG_WAITALL)
+    mask, masked = asked[:16], asked[16:]
+    hello = bytes(byte ^ mask[i % 16] for i, byte in enumerate(masked))
+    assert hello == token + number.to_bytes(4, "big")
+    connection.sendall(bytes(255 - byte for byte in mask))
+
+
 def long_value_receive(channel: Channel, type_: str) -> dict[str, Any]:
     """A report or facts, put together from its pieces."""
     text = ""

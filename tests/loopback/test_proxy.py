@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from control import Channel, connect, data_join, long_value_receive, plan_send
+from control import Channel, connect, data_join, long_value_receive, plan_send, sink_accept
 from programs import (CLIENT, SERVER, Server, batch_run, client_json, client_run, client_start, cpu_seconds, open_files,
                       record_sum, server_started, settled, strace_trouble)
 
@@ -171,15 +171,6 @@ class Sink:
         self.listener.close()
 
 
-def accepted(connection: socket.socket, token: bytes, number: int = 0) -> None:
-    """Plays the sink's part of the hello: docs/architecture.md, "A proxy"."""
-    asked = connection.recv(36, socket.MSG_WAITALL)
-    mask, masked = asked[:16], asked[16:]
-    hello = bytes(byte ^ mask[i % 16] for i, byte in enumerate(masked))
-    assert hello == token + number.to_bytes(4, "big")
-    connection.sendall(bytes(255 - byte for byte in mask))
-
-
 def run_opened(proxy: Server, sink: str, token: str = "00" * 16) -> tuple[Channel, socket.socket]:
     """A run of one message as far as the source's data connection, which says already what it has to say."""
     channel = Channel(proxy.address)
@@ -208,7 +199,7 @@ def test_what_is_sent_on_is_what_came_and_its_end_comes_last() -> None:
         channel.send("sink", address=sink.address, token=token.hex(), host="a test")
         source = data_join(ready)
         taker = sink.accept()
-        accepted(taker, token)
+        sink_accept(taker, token)
         assert channel.receive()["type"] == "joined" and channel.receive()["type"] == "marked"
         source.sendall(message)
         source.shutdown(socket.SHUT_WR)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bench.contenders import floor, iperf3, neper, netperf, sockperf
+from bench.contenders import floor, iperf3, liburing, neper, netperf, sockperf
 
 CONTENDERS = {contender.name: contender for contender in (
     floor.CONTENDER,
@@ -11,4 +11,5 @@ CONTENDERS = {contender.name: contender for contender in (
     sockperf.CONTENDER,
     netperf.CONTENDER,
     neper.CONTENDER,
+    liburing.CONTENDER,
 )}

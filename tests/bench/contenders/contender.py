@@ -117,13 +117,14 @@ def server_started(command: Sequence[str], cpu: int, port: int) -> Iterator[None
         child.wait()
 
 
-def client_run(command: Sequence[str], job: Job, cpu: int | None) -> str:
+def client_run(command: Sequence[str], job: Job, cpu: int | None,
+               descriptors: Sequence[int] = ()) -> str:
     """The standard output of a client that ended well; cpu None: it pins itself."""
     seconds = 2 * (job.seconds + job.warmup) + SPARE_SECONDS
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors="replace", timeout=seconds, process_group=0,
-                              preexec_fn=pinned(cpu))
+                              pass_fds=descriptors, preexec_fn=pinned(cpu))
     except subprocess.TimeoutExpired:
         raise Broken(f"{command[0]} did not end within {seconds:.0f} s") from None
     except OSError as error:

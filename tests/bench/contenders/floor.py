@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""The floor: tests/bench/floor.c, compiled when it is needed."""
+"""The floor: tests/bench/floor.c, compiled when it is needed.
+
+Its stream is also the source and the sink of every proxy, ours included.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 from pathlib import Path
 
-from bench.contenders.contender import CONGESTION, Broken, Contender, Job
+from bench.contenders.contender import CONGESTION, Broken, Contender, Job, client_run
 from suite.client import ROOT
 from suite.errors import Failure
 
 SOURCE = Path(__file__).resolve().parents[1] / "floor.c"
 PROGRAM = ROOT / "build" / "bench" / "floor"
+THROUGH = "65536"  # bytes of a send of the source and of a receive of the sink of a proxy
 OPTIONS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow")
 
 
@@ -34,12 +39,30 @@ def prepare() -> None:
         raise Failure(f"{SOURCE} does not compile: {wrong}")
 
 
+def times(job: Job) -> list[str]:
+    """Warm-up and measured time in ms."""
+    return [f"{1000 * job.warmup:.0f}", f"{1000 * job.seconds:.0f}"]
+
+
 def command(job: Job) -> list[str]:
     """Both ends: it forks, and pins each itself."""
     return [str(PROGRAM), job.words["workload"], str(job.number("message", "64")),
             str(job.number("reply", "1")), str(job.number("chunk", "64K")),
             str(job.number("rcvbuf", "0")), str(job.client_cpu), str(job.server_cpu), CONGESTION,
-            f"{1000 * job.warmup:.0f}", f"{1000 * job.seconds:.0f}"]
+            *times(job)]
+
+
+def through_run(job: Job, source: socket.socket, sink: socket.socket) -> float:
+    """The rate of a stream through a proxy whose two connections are open.
+
+    Source and sink share the CPU that the proxy does not have.
+    """
+    for end in (source, sink):
+        end.setblocking(True)
+    descriptors = [source.fileno(), sink.fileno()]
+    told = [str(PROGRAM), "stream", THROUGH, "1", THROUGH, "0", str(job.client_cpu),
+            str(job.client_cpu), CONGESTION, *times(job), *map(str, descriptors)]
+    return rate(client_run(told, job, None, descriptors), job)
 
 
 def rate(output: str, job: Job) -> float:
