@@ -9,6 +9,7 @@ struct provided_request {
     struct request request; /* first */
     uint32_t added;         /* fragments at the head that are in the ring */
     uint32_t marks;         /* of the last of them */
+    size_t bytes;           /* of all of them, when they were added: a bundle takes all or begins anew */
 };
 
 size_t provided_state_size(size_t longest_group)
@@ -34,23 +35,16 @@ static void add_group(struct connection *connection, struct provided_request *pr
     struct ring_buffers *buffers = &connection->seat->outgoing;
 
     providing->marks = 0;
+    providing->bytes = 0;
     while (providing->added < buffers->count && !(providing->marks & FRAGMENT_ENDS_GROUP)) {
         struct fragment fragment = queue_fragment(&connection->queue, providing->added);
 
         ring_buffers_add(buffers, fragment.data, fragment.size, (uint16_t)providing->added);
         providing->marks = fragment.marks;
+        providing->bytes += fragment.size;
         providing->added++;
     }
     ring_buffers_publish(buffers);
-}
-
-static size_t bytes_added(const struct connection *connection, const struct provided_request *providing)
-{
-    size_t bytes = 0;
-
-    for (uint32_t i = 0; i < providing->added; i++)
-        bytes += queue_fragment(&connection->queue, i).size;
-    return bytes;
 }
 
 int provided_submit(struct connection *connection, bool bundle)
@@ -60,11 +54,11 @@ int provided_submit(struct connection *connection, bool bundle)
 
     if (!providing->added)
         add_group(connection, providing);
-    next = queue_fragment(&connection->queue, 0);
     if (bundle)
-        return ring_send_buffers(
-            connection->seat, true, MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE),
-            request_describe(connection, bytes_added(connection, providing), providing->marks), 0);
+        return ring_send_buffers(connection->seat, true,
+                                 MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE),
+                                 request_describe(connection, providing->bytes, providing->marks), 0);
+    next = queue_fragment(&connection->queue, 0);
     return ring_send_buffers(connection->seat, false, MSG_WAITALL,
                              request_describe(connection, next.size, next.marks), 0);
 }
