@@ -5,9 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static unsigned shift_of(size_t size)
+{
+    unsigned shift = 0;
+
+    while (shift < 31 && (size_t)1 << shift < size)
+        shift++;
+    return (size_t)1 << shift == size ? shift : 0;
+}
+
 int pool_open(struct pool *pool, size_t size, uint32_t count)
 {
-    *pool = (struct pool){.size = size, .count = count};
+    *pool = (struct pool){.size = size, .count = count, .shift = shift_of(size)};
     if (count && size > SIZE_MAX / count)
         return -ENOMEM;
     pool->memory = malloc(size * count);

@@ -15,6 +15,7 @@
 struct pool {
     uint8_t *memory; /* `count` buffers of `size` bytes, one after the other */
     size_t size;
+    unsigned shift; /* by which size is a power of two above 1; 0 where it is none */
     uint32_t count;
     uint32_t *spare; /* numbers of the buffers that nobody has; the last comes next */
     uint32_t spare_count;
@@ -38,10 +39,13 @@ static inline uint8_t *pool_buffer(const struct pool *pool, uint32_t number)
     return pool->memory + number * pool->size;
 }
 
-/* The number of the buffer in which `data` lies. */
+/* The number of the buffer in which `data` lies. A proxy asks twice for every chunk: a division is not made
+ * where a shift does. */
 static inline uint32_t pool_number(const struct pool *pool, const uint8_t *data)
 {
-    return (uint32_t)((size_t)(data - pool->memory) / pool->size);
+    size_t offset = (size_t)(data - pool->memory);
+
+    return (uint32_t)(pool->shift ? offset >> pool->shift : offset / pool->size);
 }
 
 /* The spare buffer that comes next, to receive into; NULL when all are taken. It stays spare. */

@@ -41,6 +41,22 @@ TEST(a_buffer_is_given_back_by_any_of_its_bytes)
     assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, 1));
 }
 
+TEST(a_buffer_has_its_number_whatever_its_size)
+{
+    const size_t sizes[] = {1, 2, 3, 32, 1000, 4096};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct pool other;
+
+        assert_int_equal(pool_open(&other, sizes[i], 5), 0);
+        for (uint32_t number = 0; number < 5; number++) {
+            assert_int_equal(pool_number(&other, pool_buffer(&other, number)), number);
+            assert_int_equal(pool_number(&other, pool_buffer(&other, number) + sizes[i] - 1), number);
+        }
+        pool_close(&other);
+    }
+}
+
 static uint32_t told;
 
 static void note(void *owner, uint32_t number)
@@ -66,6 +82,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_buffer_that_is_not_taken_comes_again, open_three, close_pool),
         cmocka_unit_test_setup_teardown(when_all_are_taken_none_comes, open_three, close_pool),
         cmocka_unit_test_setup_teardown(a_buffer_is_given_back_by_any_of_its_bytes, open_three, close_pool),
+        cmocka_unit_test(a_buffer_has_its_number_whatever_its_size),
         cmocka_unit_test_setup_teardown(who_has_the_buffers_is_told_what_comes_back, open_three, close_pool),
     };
 
