@@ -187,9 +187,12 @@ static void hang_up_if_ended(struct turn *turn)
 static bool is_to_receive(const struct turn *turn)
 {
     const struct connection *connection = turn->connection;
-    bool listens = reads_by_ring(connection) || (!turn->over && !connection->half->keeps);
+    const struct half *half = connection->half;
+    bool listens = reads_by_ring(connection) || (!turn->over && !half->keeps);
 
-    return !connection->ended && (listens || connection->half->wants(connection));
+    if (reads_by_ring(connection) && half->has_room && !half->has_room(connection))
+        return false;
+    return !connection->ended && (listens || half->wants(connection));
 }
 
 static void stepped(struct turn *turn)

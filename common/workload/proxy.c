@@ -7,9 +7,8 @@
  * What arrives on one is kept in the buffers that it came in, and sent on by the other from there: each chunk
  * is a fragment, and all that was kept when the other may send is a group, up to `window` chunks.
  */
+#include "reading/reading.h"
 #include "workload/one_way.h"
-
-#define WINDOWS_KEPT 2 /* of what arrives on one connection: one is filled while the other is sent */
 
 /* What arrived on a connection: kept, then in the queue of its twin, then its buffer is given back. A ring
  * brings what comes for as long as it has buffers: how much that is on one connection nobody knows. */
@@ -18,9 +17,12 @@ struct relay {
     uint32_t first, last;            /* numbers of the buffers of those that are not appended: struct kept */
 };
 
+/* Of what arrives on one connection: one window is filled while the other is sent. A reading of the ring that
+ * goes on has one, which is filled anew when all of it has been sent: a ring carries out one request after
+ * the other, and of two windows each would be sent when it is half full. */
 static uint64_t chunks_kept(const struct plan *plan)
 {
-    return WINDOWS_KEPT * plan_window(plan, END_PROXY);
+    return (plan->ends[END_PROXY].reading->buffers ? 1 : 2) * plan_window(plan, END_PROXY);
 }
 
 static size_t kept_by_pair(const struct plan *plan)
@@ -63,6 +65,15 @@ static size_t relay_wants(const struct connection *connection)
     if (connection->ended || connection_at_stop(connection))
         return 0;
     return relay->taken - relay->given < chunks_kept(connection->plan) ? size : 0;
+}
+
+/* For a window. Where there is less, a reading that goes on would end again after a few chunks. */
+static bool relay_has_room(const struct connection *connection)
+{
+    const struct relay *relay = connection->half_state;
+
+    return !connection->follows ||
+           relay->taken - relay->given + connection->window <= chunks_kept(connection->plan);
 }
 
 static void keep(struct relay *relay, const struct pool *pool, uint32_t number, uint32_t size)
@@ -122,6 +133,7 @@ const struct workload workload_proxy = {
                                .state_size = relay_size,
                                .fill = send_on,
                                .wants = relay_wants,
+                               .has_room = relay_has_room,
                                .arrived = relay_arrived,
                                .released = relay_released,
                                .over = sent_on}},

@@ -42,6 +42,10 @@ struct half {
     /* How many bytes it would take now. */
     size_t (*wants)(const struct connection *connection);
 
+    /* Whether there is room enough that a reading which then goes on by itself is worth its beginning. NULL:
+     * there always is. */
+    bool (*has_room)(const struct connection *connection);
+
     /* These bytes arrived (`data` is NULL where the reading delivers none). 0, or -EBADMSG with the problem
      * of the workbench. */
     int (*arrived)(struct connection *connection, const uint8_t *data, size_t size);

@@ -61,10 +61,10 @@ PROXIES = {
 
 
 def proxy_contest(name: str, chunk: str) -> Contest:
-    """256 chunks are kept: two windows. Nagle's algorithm is on, as it is where nobody asks."""
+    """256 buffers, a window. Nagle's algorithm is on, as it is where nobody asks."""
     write, read = PROXIES[name]
     return Contest(f"proxy/{name}/{chunk}", f"a proxy on a ring in chunks of {chunk}",
-                   f"workload=proxy engine=ring read={read} write={write} chunk={chunk} window=128 "
+                   f"workload=proxy engine=ring read={read} write={write} chunk={chunk} window=256 "
                    "nodelay=off", BANDWIDTH, (Against("liburing", 1.0),), places=(APART,))
 
 

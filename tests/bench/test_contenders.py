@@ -18,7 +18,7 @@ JOB = Job({"workload": "request", "message": "64K", "reply": "14", "connections"
 STREAM = Job({"workload": "stream", "message": "64", "chunk": "64K"}, "bandwidth", 0, 1, 0.3, 0.1,
              (7001, 7002))
 PROXY = Job({"workload": "proxy", "read": "uring-bundle", "write": "uring-bundle", "chunk": "4K",
-             "window": "128"}, "bandwidth", 0, 1, 1.0, 0.2, (7001, 7002))
+             "window": "256"}, "bandwidth", 0, 1, 1.0, 0.2, (7001, 7002))
 FLOOR = '{"messages": 500, "bytes": 32000, "elapsed_ns": 2000000000, "congestion": "cubic"}\n'
 
 
@@ -109,7 +109,7 @@ def test_the_proxy_of_liburing_does_what_the_contest_says_of_ours(monkeypatch):
     assert program == "/somewhere/proxy"
     assert {"-m1", "-c1", "-u1", "-C1", "-M0", "-d1", "-f1"} <= set(words)
     assert value_after(words, "-b") == "4096"
-    assert value_after(words, "-n") == "256"  # two windows of 128
+    assert value_after(words, "-n") == "256"
     assert [value_after(words, flag) for flag in ("-r", "-p")] == ["7001", "7002"]
 
 

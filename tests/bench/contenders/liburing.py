@@ -30,10 +30,10 @@ SETUP = ("-d1", "-f1", "-S0", "-B0")  # defer_taskrun, fixed files; no polling t
 
 
 def command(job: Job) -> list[str]:
-    """The words in its letters; as many chunks as uncork's proxy keeps, two windows."""
+    """The words in its letters; as many buffers as uncork's proxy has on a ring, a window."""
     return [os.environ.get(NAMED_BY, "proxy"), *SETUP, *READS[job.words["read"]],
             *WRITES[job.words["write"]], "-b", str(job.number("chunk", "64K")),
-            "-n", str(2 * job.number("window", "1")), "-H", ADDRESS,
+            "-n", str(job.number("window", "1")), "-H", ADDRESS,
             "-r", str(job.ports[0]), "-p", str(job.ports[1])]
 
 
