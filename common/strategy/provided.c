@@ -47,20 +47,32 @@ static void add_group(struct connection *connection, struct provided_request *pr
     ring_buffers_publish(buffers);
 }
 
+/* Of more buffers than it takes at once Linux 6.18 sends the first lot, and the rest only where it had not to
+ * wait for room: then it is done, well and without a word if it is silent. So such a bundle has to tell. */
+static int submit_bundle(struct connection *connection, const struct provided_request *providing)
+{
+    uint32_t marks = providing->added <= BUFFERS ? providing->marks : 0;
+    int flags = MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE);
+
+    return ring_send_buffers(connection->seat, true, flags,
+                             request_describe(connection, providing->bytes, marks), 0);
+}
+
+static int submit_next(struct connection *connection)
+{
+    struct fragment next = queue_fragment(&connection->queue, 0);
+
+    return ring_send_buffers(connection->seat, false, MSG_WAITALL,
+                             request_describe(connection, next.size, next.marks), 0);
+}
+
 int provided_submit(struct connection *connection, bool bundle)
 {
     struct provided_request *providing = connection->strategy_state;
-    struct fragment next;
 
     if (!providing->added)
         add_group(connection, providing);
-    if (bundle)
-        return ring_send_buffers(connection->seat, true,
-                                 MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE),
-                                 request_describe(connection, providing->bytes, providing->marks), 0);
-    next = queue_fragment(&connection->queue, 0);
-    return ring_send_buffers(connection->seat, false, MSG_WAITALL,
-                             request_describe(connection, next.size, next.marks), 0);
+    return bundle ? submit_bundle(connection, providing) : submit_next(connection);
 }
 
 /* Those that were sent are gone from the ring. */

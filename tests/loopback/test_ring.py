@@ -63,6 +63,17 @@ def test_a_ring_smaller_than_a_message_has_fragments_carries_it_whole(write: str
 
 
 @needs_ring
+@pytest.mark.parametrize("depth", [1, 2])  # of which the first asks for no completion
+@pytest.mark.parametrize("message", ["258x63", "256x63+2x5000", "600x63/300x100"])
+def test_a_bundle_of_more_buffers_than_the_kernel_takes_at_once_is_sent_whole_though_it_waits_for_room(
+    message: str, depth: int
+) -> None:
+    (record,) = batch_run([f"{ALONE} transport=unix client.sndbuf=4K message={message} write=uring-bundle:1024 "
+                           f"depth={depth} server.chunk=333 messages=20"])
+    assert record["status"] == "ok", record["reason"]
+
+
+@needs_ring
 @pytest.mark.parametrize("words", [
     "defer_taskrun=off", "defer_taskrun=off single_issuer=off", "registered_ring=off", "fixed_files=off",
     "defer_taskrun=off single_issuer=off registered_ring=off fixed_files=off"])
