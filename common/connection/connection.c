@@ -22,8 +22,6 @@ static int open_sending(struct connection *connection)
     const struct strategy_choice *choice = plan_strategy(plan, connection->end);
     const struct strategy *strategy = choice->strategy;
     size_t state = strategy->state_size ? strategy->state_size(plan_longest_group(plan, connection->end)) : 0;
-    size_t (*keeps)(const struct plan *) = connection->half->keeps;
-    size_t fragments = keeps ? keeps(plan) : connection->outgoing->count * connection->window;
 
     connection->strategy = strategy;
     connection->strategy_parameter = choice->parameter;
@@ -31,7 +29,7 @@ static int open_sending(struct connection *connection)
         source_start(&connection->bench->source, connection->number, plan->connections);
     if (state && !(connection->strategy_state = calloc(1, state)))
         return -ENOMEM;
-    return queue_open(&connection->queue, fragments * (strategy->lends ? strategy->lends : 1));
+    return queue_open(&connection->queue, plan_queue_fragments(plan, connection->end));
 }
 
 /* A proxy plays towards each of its peers what the other of them plays. */

@@ -2,31 +2,16 @@
 #include "connection/workbench.h"
 
 #include "base/clock.h"
-#include "reading/reading.h"
 #include "workload/workload.h"
 
 #include <errno.h>
-
-/* One, and those that are kept. A ring has a power of two, and needs none beside those that are kept. */
-static uint32_t count_buffers(const struct end_plan *own, size_t kept)
-{
-    uint32_t buffers = 1;
-
-    if (!own->reading->buffers)
-        return (uint32_t)kept + 1;
-    if (!kept)
-        return own->reading->buffers(own->chunk_bytes);
-    while (buffers < kept)
-        buffers *= 2;
-    return buffers;
-}
 
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections)
 {
     const struct end_plan *own = &plan->ends[end];
     const struct half *half = plan_half(plan, end);
     const struct shape *outgoing = half->keeps ? NULL : plan_outgoing(plan, end);
-    size_t kept = half->keeps ? half->keeps(plan) * (connections / 2) : 0;
+    uint64_t numbers = half->keeps ? connections / 2 : connections; /* of the plan's: a proxy has pairs */
 
     bench->plan = plan;
     bench->end = end;
@@ -37,7 +22,7 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;
-    return pool_open(&bench->pool, own->chunk_bytes, count_buffers(own, kept));
+    return pool_open(&bench->pool, own->chunk_bytes, (uint32_t)plan_receive_buffers(plan, end, numbers));
 }
 
 void workbench_close(struct workbench *bench)

@@ -554,7 +554,7 @@ static int open_watch(struct ringer *ringer, size_t index)
     if (!strategy || !strategy->buffers)
         return 0;
     return ring_buffers_open(ringer->ring, &watch->seat.outgoing, (uint16_t)(index + 1),
-                             strategy->buffers(connection));
+                             strategy->buffers(connection->strategy_parameter));
 }
 
 /* From here on all requests name the descriptors by their index. */

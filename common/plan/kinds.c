@@ -187,6 +187,8 @@ static int strategy_name_parse(const struct word *word, char *name, const char *
                                struct strategy_choice *choice, struct problem *problem)
 {
     const struct variant *found = NULL;
+    char text[UNITS_TEXT_MAX];
+    uint64_t most;
 
     if (variant_parse(word, name, &found, problem) < 0)
         return -1;
@@ -196,11 +198,13 @@ static int strategy_name_parse(const struct word *word, char *name, const char *
         return 0;
     if (!choice->strategy->parameter)
         return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, parameter, name);
-    if (units_parse_size(parameter, &choice->parameter) < 0 || choice->parameter > SHAPE_BYTES_MAX ||
-        !choice->parameter)
-        return problem_usage(problem, "%s=%s:%.40s: a size from 1 to 1G must follow the colon, like %s:64K",
-                             word->key, name, parameter, name);
-    return 0;
+    most = choice->strategy->parameter_max ? choice->strategy->parameter_max : SHAPE_BYTES_MAX;
+    if (units_parse_size(parameter, &choice->parameter) == 0 && choice->parameter &&
+        choice->parameter <= most)
+        return 0;
+    units_format_size(text, most);
+    return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s",
+                         word->key, name, parameter, text, name, most == SHAPE_BYTES_MAX ? "64K" : "512");
 }
 
 static int strategy_parse(const struct word *word, const char *text, void *field, struct problem *problem)

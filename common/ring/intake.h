@@ -22,7 +22,8 @@ struct ring_intake {
 };
 
 /* Gives all buffers of the pool to the kernel, and each that is given back to the pool later. The pool has a
- * power of two of them, at most 32768. 0 or a negative errno value; intake_close() it in both cases. */
+ * power of two of them, at most RING_BUFFERS_MAX. 0 or a negative errno value; intake_close() it in both
+ * cases. */
 int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool);
 void intake_close(struct ring_intake *intake);
 

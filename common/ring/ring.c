@@ -358,6 +358,8 @@ int ring_cancel(struct ring_seat *seat, enum ring_kind kind)
 
 /* ---- provided buffers ---- */
 
+_Static_assert(sizeof(struct io_uring_buf) == RING_BUFFER_BYTES, "what a ring of buffers takes");
+
 static int register_buffers(struct ring *ring, const struct ring_buffers *buffers)
 {
     struct io_uring_buf_reg registration = {.ring_addr = (uint64_t)(uintptr_t)buffers->ring,

@@ -75,6 +75,9 @@ bool ring_next(struct ring *ring, struct ring_event *event);
 
 /* ---- requests ---- */
 
+#define RING_BUFFERS_MAX 32768u /* in one ring of buffers */
+#define RING_BUFFER_BYTES 16u   /* that the ring itself takes for each */
+
 /* A ring of buffers in memory that is shared with the kernel, which takes from its head (Linux 5.19 for
  * receiving, 6.10 for sending). */
 struct ring_buffers {
@@ -138,7 +141,8 @@ int ring_cancel(struct ring_seat *seat, enum ring_kind kind);
 
 /* ---- provided buffers ---- */
 
-/* Makes a ring for `count` buffers (a power of two, at most 32768). 0 or a negative errno value. */
+/* Makes a ring for `count` buffers (a power of two, at most RING_BUFFERS_MAX). 0 or a negative errno value.
+ */
 int ring_buffers_open(struct ring *ring, struct ring_buffers *buffers, uint16_t group, uint32_t count);
 void ring_buffers_close(struct ring_buffers *buffers);
 

@@ -3,7 +3,6 @@
 
 /* What the kernel takes for one bundle (PEEK_MAX_IMPORT in io_uring/kbuf.c, Linux 6.10). */
 #define BUFFERS 256u
-#define BUFFERS_MAX 32768u
 
 struct provided_request {
     struct request request; /* first */
@@ -18,14 +17,13 @@ size_t provided_state_size(size_t longest_group)
     return sizeof(struct provided_request);
 }
 
-uint32_t provided_buffers(const struct connection *connection)
+uint32_t provided_buffers(uint64_t parameter)
 {
-    uint64_t asked = connection->strategy_parameter;
     uint32_t buffers = 1;
 
-    if (asked == PARAMETER_NONE)
+    if (parameter == PARAMETER_NONE)
         return BUFFERS;
-    while (buffers < asked && buffers < BUFFERS_MAX)
+    while (buffers < parameter)
         buffers *= 2;
     return buffers;
 }

@@ -12,7 +12,7 @@
 
 /* State of the two strategies. */
 size_t provided_state_size(size_t longest_group);
-uint32_t provided_buffers(const struct connection *connection);
+uint32_t provided_buffers(uint64_t parameter);
 int provided_completed(struct connection *connection, const struct completion *completion);
 void provided_answered(struct connection *connection);
 

@@ -18,8 +18,9 @@ struct strategy {
     struct variant variant;
     const char
         *parameter; /* what a size after the colon means, completes "write=cork:SIZE "; NULL: takes none */
-    unsigned needs; /* capabilities */
-    bool nodelay;   /* TCP_NODELAY that belongs to it */
+    uint64_t parameter_max; /* of that size, where it is a number; 0: bytes, as many as a message has */
+    unsigned needs;         /* capabilities */
+    bool nodelay;           /* TCP_NODELAY that belongs to it */
 
     /* Bytes of state for groups of at most `longest_group` bytes; NULL: none. */
     size_t (*state_size)(size_t longest_group);
@@ -43,8 +44,9 @@ struct strategy {
      * has been taken (see connection_is_answered()). NULL: it has no such requests. */
     void (*answered)(struct connection *connection);
 
-    /* How many buffers it provides to the ring of its connection: a power of two. NULL: none. */
-    uint32_t (*buffers)(const struct connection *connection);
+    /* How many buffers it provides to the ring of each connection, with this parameter: a power of two. NULL:
+     * none. */
+    uint32_t (*buffers)(uint64_t parameter);
 
     /* Windows whose memory may be lent at once. 0: what it has accepted it does not need any more. */
     uint32_t lends;

@@ -15,6 +15,7 @@ const struct strategy strategy_uring_bundle = {
     .variant = {"uring-bundle",
                 "fragments in a ring of provided buffers of an io_uring, one SEND for the group"},
     .parameter = PROVIDED_PARAMETER,
+    .parameter_max = RING_BUFFERS_MAX,
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_BUFFERS | CAPABLE_SEND_BUNDLE,
     .nodelay = true,
     .state_size = provided_state_size,

@@ -14,6 +14,7 @@ static int push(struct connection *connection)
 const struct strategy strategy_uring_ring = {
     .variant = {"uring-ring", "fragments in a ring of provided buffers of an io_uring, one SEND each"},
     .parameter = PROVIDED_PARAMETER,
+    .parameter_max = RING_BUFFERS_MAX,
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_BUFFERS,
     .nodelay = true,
     .state_size = provided_state_size,

@@ -57,7 +57,7 @@ def test_groups_that_must_not_be_joined_are_a_request_each() -> None:
 @pytest.mark.parametrize("write", ["uring-ring:4", "uring-bundle:4", "uring-bundle:1"])
 @pytest.mark.parametrize("window", [1, 256])
 def test_a_ring_smaller_than_a_message_has_fragments_carries_it_whole(write: str, window: int) -> None:
-    (record,) = batch_run([f"workload=stream message=15x2/300x3 write={write} window={window} messages=2000 "
+    (record,) = batch_run([f"workload=stream message=15x2/300x3 write={write} window={window} messages=300 "
                            "verify=on warmup=0s place=free sndbuf=4K"])
     assert record["status"] == "ok", record["reason"]
 
@@ -71,6 +71,19 @@ def test_a_bundle_of_more_buffers_than_the_kernel_takes_at_once_is_sent_whole_th
     (record,) = batch_run([f"{ALONE} transport=unix client.sndbuf=4K message={message} write=uring-bundle:1024 "
                            f"depth={depth} server.chunk=333 messages=20"])
     assert record["status"] == "ok", record["reason"]
+
+
+@needs_ring
+def test_a_proxy_that_may_keep_more_than_a_ring_has_buffers_carries_all() -> None:
+    (record,) = batch_run(["workload=proxy write=uring-bundle read=uring-bundle connections=300 window=64 chunk=32 "
+                           "messages=300 verify=on warmup=0s place=free"])
+    assert record["status"] == "ok", record["reason"]
+
+
+def test_more_buffers_than_a_ring_can_have_are_refused() -> None:
+    done = client_run("write=uring-bundle:32769")
+    assert done.returncode == 2
+    assert "a size from 1 to 32K must follow the colon" in done.stderr and done.stderr.count("\n") == 1
 
 
 @needs_ring
