@@ -17,9 +17,9 @@
 #include <string.h>
 
 static const char help[] =
-    "Usage: uncork-client [--server-in ADDRESS@FILE] [key=value ...]\n"
-    "       uncork-client [--server-in ADDRESS@FILE] --json [FILE] [key=value ...]\n"
-    "       uncork-client [--server-in ADDRESS@FILE] --batch FILE [--with-parent]\n"
+    "Usage: uncork-client [PLACES] [key=value ...]\n"
+    "       uncork-client [PLACES] --json [FILE] [key=value ...]\n"
+    "       uncork-client [PLACES] --batch FILE [--with-parent]\n"
     "       uncork-client --check FILE | --list[=json] | --expand key=value,value ... | --facts [key=value "
     "...]\n"
     "\n"
@@ -29,10 +29,12 @@ static const char help[] =
     "  uncork-client message=15x2 reply=2 write=cork\n"
     "  uncork-client workload=stream message=64K write=writev transport=unix duration=1s\n"
     "\n"
+    "PLACES, for lab=on: this process is in one network namespace of a lab\n"
     "  --server-in ADDRESS@FILE\n"
-    "                  for lab=on: this process is in one network namespace of a lab, its server shall be "
-    "in\n"
-    "                  that of FILE and listen on ADDRESS there\n"
+    "                  its server shall be in that of FILE and listen on ADDRESS there\n"
+    "  --proxy-in ADDRESS@FILE\n"
+    "                  the same of its proxy, for workload=proxy\n"
+    "\n"
     "  --json [FILE]   print the whole record, or write it to FILE\n"
     "  --batch FILE    run the words of each line and print a record for each, then {\"end\": N}\n"
     "  --with-parent   give up when standard input closes\n"
@@ -211,12 +213,10 @@ static int dispatch_in_lab(struct words words, struct problem *problem)
     struct where where[END_COUNT];
 
     where_here(where);
-    while (words.count && (!strcmp(words.list[0], "--server-in") || !strcmp(words.list[0], "--proxy-in"))) {
-        enum end end = words.list[0][2] == 'p' ? END_PROXY : END_SERVER;
-
+    for (enum end end; words.count && (end = where_option(words.list[0])) != END_COUNT;) {
         if (words.count < 2)
             return problem_usage(problem, "%s needs ADDRESS@FILE", words.list[0]);
-        if (where_parse(where, end, words.list[0], words.list[1], problem) < 0)
+        if (where_parse(where, end, words.list[1], problem) < 0)
             return -1;
         words = skip_words(words, 2);
     }

@@ -7,14 +7,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* How the place of each of our own processes is said. */
+static const char *const options[END_COUNT] = {
+    [END_SERVER] = "--server-in",
+    [END_PROXY] = "--proxy-in",
+};
+
 void where_here(struct where where[END_COUNT])
 {
     for (int end = 0; end < END_COUNT; end++)
         where[end] = (struct where){.listen = "127.0.0.1:0"};
 }
 
-int where_parse(struct where where[END_COUNT], enum end end, const char *option, const char *text,
-                struct problem *problem)
+enum end where_option(const char *argument)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (options[end] && !strcmp(argument, options[end]))
+            return (enum end)end;
+    return END_COUNT;
+}
+
+int where_parse(struct where where[END_COUNT], enum end end, const char *text, struct problem *problem)
 {
     struct where *own = &where[end];
     const char *at = strchr(text, '@');
@@ -27,8 +40,8 @@ int where_parse(struct where where[END_COUNT], enum end end, const char *option,
         if (address_check(own->listen) == 0)
             return 0;
     }
-    return problem_usage(problem, "%s %.80s: write ADDRESS@FILE like 198.18.2.3@/run/netns/uncork-c", option,
-                         text);
+    return problem_usage(problem, "%s %.80s: write ADDRESS@FILE like 198.18.2.3@/run/netns/uncork-c",
+                         options[end], text);
 }
 
 int where_enter(const struct where *where, struct problem *problem)
@@ -73,13 +86,22 @@ static int check_place(const struct where *where, const char *option, struct pro
     return 0;
 }
 
+static bool needs_place(const struct plan *plan, enum end end)
+{
+    return options[end] && plan_has_lab(plan) && (end != END_PROXY || plan_has_proxy(plan));
+}
+
 int where_check(const struct where where[END_COUNT], const struct plan *plan, struct problem *problem)
 {
-    if (!plan_has_lab(plan))
-        return where[END_SERVER].netns
-                   ? problem_usage(problem, "--server-in is for a run in a lab: add lab=on")
-                   : 0;
-    if (check_place(&where[END_SERVER], "--server-in", problem) < 0)
-        return -1;
-    return plan_has_proxy(plan) ? check_place(&where[END_PROXY], "--proxy-in", problem) : 0;
+    for (int end = 0; end < END_COUNT; end++) {
+        if (needs_place(plan, (enum end)end)) {
+            if (check_place(&where[end], options[end], problem) < 0)
+                return -1;
+        } else if (where[end].netns) {
+            return problem_usage(problem, "%s is for a run in a lab%s: add lab=on%s", options[end],
+                                 end == END_PROXY ? " with a proxy" : "",
+                                 end == END_PROXY ? " workload=proxy" : "");
+        }
+    }
+    return 0;
 }

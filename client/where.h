@@ -16,10 +16,11 @@ struct where {
 /* All beside this process, on loopback. */
 void where_here(struct where where[END_COUNT]);
 
-/* Reads "ADDRESS@NETNS" for `end`, as after `option`; the text must outlive `where`. 0, or -1 with a usage
- * problem. */
-int where_parse(struct where where[END_COUNT], enum end end, const char *option, const char *text,
-                struct problem *problem);
+/* The end whose place an option like --server-in says; END_COUNT if it is no such option. */
+enum end where_option(const char *argument);
+
+/* Reads "ADDRESS@NETNS" for `end`; the text must outlive `where`. 0, or -1 with a usage problem. */
+int where_parse(struct where where[END_COUNT], enum end end, const char *text, struct problem *problem);
 
 /* Moves the calling thread there, so that what it starts is there. A value for where_leave(), or -1 with a
  * failure: then the thread is where it was. */
@@ -28,8 +29,8 @@ int where_enter(const struct where *where, struct problem *problem);
 /* And back. 0, or -1 with a failure. */
 int where_leave(const struct where *where, int before, struct problem *problem);
 
-/* Refuses a plan that is not for this place: one with lab=on here, one without it in a lab, or in a lab that
- * is none. 0, or -1 with a usage problem. */
+/* Refuses a plan that is not for this place: one with lab=on here, one without it in a lab, in a lab that is
+ * none, or with a place for a proxy that it does not have. 0, or -1 with a usage problem. */
 int where_check(const struct where where[END_COUNT], const struct plan *plan, struct problem *problem);
 
 #endif

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import Failure, UsageError, nearest_hint
-from suite.lab.lab import Lab
+from suite.lab.labs import Held
 from suite.lab.network import CLIENT_HOST
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -233,7 +233,7 @@ def client_facts(client: Client, words: Iterable[str]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def client_batch(
-    client: Client, line: str, lab: Lab | None = None,
+    client: Client, line: str, held: Held | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """`--batch` with one line under way, in a process group of its own, perhaps inside a lab.
 
@@ -248,9 +248,9 @@ def client_batch(
         try:
             with open(words_writer, "wb") as file:
                 file.write(f"{line}\n".encode())
-            with lab.inside(CLIENT_HOST) if lab else contextlib.nullcontext():
+            with held.lab.inside(CLIENT_HOST) if held else contextlib.nullcontext():
                 child = subprocess.Popen(
-                    [client.program, *(lab.arguments if lab else ()),
+                    [client.program, *(held.arguments if held else ()),
                      "--batch", f"/dev/fd/{words}", "--with-parent"],
                     pass_fds=(words,), stdin=lifeline, stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE, process_group=0)

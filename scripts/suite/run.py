@@ -19,8 +19,7 @@ from typing import Any
 from suite.client import Client, client_batch, complaint_text, exit_text
 from suite.errors import Failure
 from suite.journal import Journal, record_append
-from suite.lab.lab import Lab
-from suite.lab.labs import Labs, labs_open
+from suite.lab.labs import Held, Labs, labs_open
 from suite.plan import Cell
 from suite.progress import Watch
 from suite.schedule import Run
@@ -63,10 +62,10 @@ def child_end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
         return child.communicate()
 
 
-def batch_run(client: Client, line: str, limit_s: float, lab: Lab | None) -> Output:
+def batch_run(client: Client, line: str, limit_s: float, held: Held | None) -> Output:
     """Runs one line; KeyboardInterrupt passes through after the child has ended."""
     overdue = False
-    with client_batch(client, line, lab) as child:
+    with client_batch(client, line, held) as child:
         try:
             stdout, stderr = child.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
@@ -111,11 +110,11 @@ def run_stamp(run: Run, session: str) -> dict[str, Any]:
 
 
 def cell_run(
-    client: Client, cell: Cell, limit_s: float | None = None, lab: Lab | None = None,
+    client: Client, cell: Cell, limit_s: float | None = None, held: Held | None = None,
 ) -> dict[str, Any]:
     """Runs a cell once and gives its record, without the runner's own part."""
     limit = run_limit(cell) if limit_s is None else limit_s
-    return record_read(batch_run(client, cell.name, limit, lab), limit)
+    return record_read(batch_run(client, cell.name, limit, held), limit)
 
 
 def surrounded_run(client: Client, cell: Cell, labs: Labs) -> dict[str, Any]:
@@ -125,9 +124,8 @@ def surrounded_run(client: Client, cell: Cell, labs: Labs) -> dict[str, Any]:
             held = holding.enter_context(labs.hold(cell.words))
         except Failure as error:
             return {"status": "failed", "reason": f"lab: {error}"}
-        if held is None:
-            return cell_run(client, cell)
-        return cell_run(client, cell, lab=held.lab) | {"lab": held.facts}
+        record = cell_run(client, cell, held=held)
+        return record | {"lab": held.facts} if held else record
 
 
 def matrix_run(client: Client, journal: Journal, runs: Sequence[Run], watch: Watch) -> None:

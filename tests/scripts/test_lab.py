@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Uncork, records_of
@@ -25,6 +26,7 @@ from suite.lab.settings import value_read
 SHORT = ("duration=20ms", "warmup=0s", "place=free")
 PLAIN = {"lab": "on", "link_rate": "none", "link_mtu": "1500", "link_delay": "0s",
          "link_loss": "0%", "sysctl": "none"}
+PROXIED = "workload=proxy"
 GONE_S = 10.0  # the client and its server notice within 5 s that nobody is there
 
 pytestmark = pytest.mark.skipif(namespaces_refusal() is not None, reason=str(namespaces_refusal()))
@@ -72,6 +74,12 @@ class Running:
     process: subprocess.Popen[str]
     client: int
     server: int
+    proxy: int | None
+
+    @property
+    def below(self) -> list[int]:
+        """All of its processes but itself."""
+        return [pid for pid in (self.client, self.server, self.proxy) if pid is not None]
 
     @property
     def lab(self) -> set[str]:
@@ -88,15 +96,34 @@ def children(pid: int) -> list[int]:
         return []
 
 
-def run_await(process: subprocess.Popen[str], but: int = 0) -> Running:
-    """Waits until a runner has a client, another than `but`, and the client a server, in a lab."""
-    own, deadline = namespaces_of(os.getpid()), time.monotonic() + 60
+def is_proxy(pid: int) -> bool:
+    """Whether a process was started as a proxy."""
+    try:
+        return b"--proxy" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except FileNotFoundError:
+        return False
+
+
+def ends_find(process: subprocess.Popen[str], client: int, proxied: bool) -> Running | None:
+    """The run of a client, if all of its ends are there and each is in a place of its own."""
+    started = children(client)
+    servers = [pid for pid in started if not is_proxy(pid)]
+    proxies = [pid for pid in started if is_proxy(pid)]
+    if len(servers) != 1 or len(proxies) != proxied:
+        return None
+    run = Running(process, client, servers[0], proxies[0] if proxied else None)
+    places = [frozenset(namespaces_of(pid) - namespaces_of(os.getpid())) for pid in run.below]
+    return run if all(places) and len(set(places)) == len(places) else None
+
+
+def run_await(process: subprocess.Popen[str], but: int = 0, proxied: bool = False) -> Running:
+    """Waits until a runner has a client, another than `but`, with its other ends, in a lab."""
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         for client in children(process.pid):
-            for server in children(client):
-                places = [namespaces_of(pid) - own for pid in (client, server)]
-                if client != but and all(places) and places[0] != places[1]:
-                    return Running(process, client, server)
+            run = ends_find(process, client, proxied) if client != but else None
+            if run is not None:
+                return run
         time.sleep(0.005)
     process.kill()
     raise AssertionError(f"no run in a lab: {process.communicate()}")
@@ -110,13 +137,19 @@ def running(uncork: Uncork) -> Iterator[Callable[..., Running]]:
     def start(*words: str) -> Running:
         process = uncork.start("run", "lab=on", "warmup=0s", "place=free", *words)
         started.append(process)
-        return run_await(process)
+        return run_await(process, proxied=PROXIED in words)
 
     yield start
     for process in started:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+def rate_of(record: dict[str, Any]) -> float:
+    """Gbit/s that the server received."""
+    (thread,) = record["server"]["threads"]
+    return 8 * (thread["bytes_received"] - thread["first_bytes"]) / thread["elapsed_ns"]
 
 
 def test_a_shaped_link_carries_its_rate_and_the_record_says_what_it_was(uncork: Uncork) -> None:
@@ -126,9 +159,7 @@ def test_a_shaped_link_carries_its_rate_and_the_record_says_what_it_was(uncork: 
     assert done.returncode == 0, done.stderr
     record = records_of(uncork.results / "x")[-1]
     assert record["status"] == "ok", record
-    (thread,) = record["server"]["threads"]
-    rate = 8 * (thread["bytes_received"] - thread["first_bytes"]) / thread["elapsed_ns"]
-    assert 0.05 < rate < 0.11  # Gbit/s; 0.0956 where nothing else runs
+    assert 0.05 < rate_of(record) < 0.11  # Gbit/s; 0.0956 where nothing else runs
     assert record["words"]["lab"] == "on" and record["words"]["link_rate"] == "100mbit"
     assert record["peer"].startswith("198.18.2.3:")
     lab = record["lab"]
@@ -160,20 +191,32 @@ def test_cells_in_a_lab_and_outside_stand_in_one_table(uncork: Uncork) -> None:
     assert host["device"]["name"] == "lo"
 
 
+def test_a_proxy_is_in_the_middle_and_sends_on_what_came(uncork: Uncork) -> None:
+    done = uncork.run("run", PROXIED, "chunk=1K", "lab=on", "link_rate=100mbit", "verify=on",
+                      "write=writev", "window=16", "rounds=1", "duration=200ms", "warmup=200ms",
+                      "place=free", "-o", str(uncork.results / "x"))
+    assert done.returncode == 0, done.stderr
+    record = records_of(uncork.results / "x")[-1]
+    assert record["status"] == "ok", record
+    assert record["via"].startswith("198.18.1.2:") and record["peer"].startswith("198.18.2.3:")
+    assert 0.05 < rate_of(record) < 0.11
+
+
+@pytest.mark.parametrize("workload", ["workload=request", PROXIED])
 def test_a_killed_runner_leaves_nothing_and_can_go_on(
-    uncork: Uncork, running: Callable[..., Running],
+    uncork: Uncork, running: Callable[..., Running], workload: str,
 ) -> None:
     folder = uncork.results / "x"
-    words = ("rounds=1", "duration=400ms", "-o", str(folder))
+    words = (workload, "rounds=1", "duration=400ms", "-o", str(folder))
     before = devices()
     run = running(*words)
     lab = run.lab
     assert len(lab) == 3
-    assert namespaces_of(run.client) & lab and namespaces_of(run.server) & lab
+    assert all(namespaces_of(pid) & lab for pid in run.below)
     run.process.kill()
     run.process.communicate()
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in (run.client, run.server)),
-          GONE_S, f"{run.client} or {run.server} still runs")
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in run.below), GONE_S,
+          f"one of {run.below} still runs")
     until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
     assert devices() == before
     done = uncork.run("run", "lab=on", "warmup=0s", "place=free", *words)
@@ -192,6 +235,24 @@ def test_a_killed_end_is_one_failed_run_and_the_others_go_on(
     _, stderr = run.process.communicate(timeout=60)
     assert run.process.returncode == 0, stderr
     assert [record["status"] for record in records_of(folder)] == ["failed"] * 2 + ["ok"] * 2
+    until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
+    assert devices() == before
+
+
+def test_a_killed_proxy_is_one_failed_run_and_so_is_a_killed_end_of_it(
+    uncork: Uncork, running: Callable[..., Running],
+) -> None:
+    folder, before = uncork.results / "x", devices()
+    run = running(PROXIED, "rounds=1", "duration=2s", "-o", str(folder))
+    lab, victims = run.lab, []
+    for victim in ("proxy", "server", "client"):
+        victims.append(run)
+        os.kill(getattr(run, victim), signal.SIGKILL)
+        run = run_await(run.process, but=run.client, proxied=True)
+    _, stderr = run.process.communicate(timeout=60)
+    assert run.process.returncode == 0, stderr
+    assert [record["status"] for record in records_of(folder)] == ["failed"] * 3 + ["ok"]
+    assert not any(Path(f"/proc/{pid}").exists() for run in victims for pid in run.below)
     until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
     assert devices() == before
 
@@ -350,9 +411,12 @@ def test_what_is_left_of_a_lab_can_be_taken_down(elsewhere: Elsewhere) -> None:
     assert elsewhere.run("ip", "netns") == ""
 
 
-def test_the_commands_of_n_run_a_cell_by_hand(elsewhere: Elsewhere) -> None:
+@pytest.mark.parametrize("words", [("message=15x2",), (PROXIED, "chunk=1K")])
+def test_the_commands_of_n_run_a_cell_by_hand(
+    elsewhere: Elsewhere, words: tuple[str, ...],
+) -> None:
     planned = elsewhere.run(*elsewhere.uncork.command(
-        "run", "-n", "lab=on", "link_rate=1gbit", "write=cork", "message=15x2", *SHORT))
+        "run", "-n", "lab=on", "link_rate=1gbit", "write=cork", *words, *SHORT))
     commands = [shlex.split(line, comments=True) for line in planned.splitlines()]
     up, run, down = [command[1:] for command in commands if command]
     assert elsewhere.run(*elsewhere.uncork.command(*up)).startswith("lab: link_rate=1gbit ")

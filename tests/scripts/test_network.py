@@ -105,3 +105,9 @@ def test_cells_of_one_lab_stand_together_between_its_up_and_its_down() -> None:
         "uncork lab up",
         f"{inside} write=uv lab=on",
         "uncork lab down"]
+
+
+def test_a_proxy_is_in_the_middle_and_has_a_place_of_its_own() -> None:
+    _, run, _ = by_hand_lines([{"workload": "proxy", "lab": "on"}])
+    assert run == ("uncork lab run uncork-client --server-in 198.18.2.3@/run/netns/uncork-c "
+                   "--proxy-in 198.18.1.2@/run/netns/uncork-b workload=proxy lab=on")

@@ -25,6 +25,7 @@ a run in it by hand, as uncork run -n prints it (uncork run lab=on needs none of
   uncork lab up link_rate=1gbit
   uncork lab run uncork-client --server-in 198.18.2.3@/run/netns/uncork-c lab=on link_rate=1gbit
   uncork lab down
+with workload=proxy the proxy is in B: --proxy-in 198.18.1.2@/run/netns/uncork-b as well
 """
 
 

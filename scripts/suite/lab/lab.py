@@ -8,7 +8,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from suite.lab.namespace import (
 )
 from suite.lab.network import (
     CLIENT_HOST, HOSTS, ROUTER_HOST, SERVER_ADDRESS, SERVER_HOST, Link, cable_lines, device_facts,
-    host_lines, host_queue_lines, server_arguments,
+    host_lines, host_queue_lines, place_arguments,
 )
 from suite.lab.settings import setting_write
 
@@ -34,10 +34,9 @@ class Lab:
     namespaces: dict[str, int]
     facts: dict[str, Any]
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """What the client is told, for its server to be in C."""
-        return server_arguments(descriptor_path(self.namespaces[SERVER_HOST]))
+    def arguments(self, words: Mapping[str, str]) -> tuple[str, ...]:
+        """What the client is told of a cell, for its own processes to be in the lab."""
+        return place_arguments(words, lambda host: descriptor_path(self.namespaces[host]))
 
     @contextlib.contextmanager
     def inside(self, host: str) -> Iterator[None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from suite.lab.lab import Lab, lab_close, lab_make
@@ -19,10 +19,11 @@ from suite.lab.settings import setting_hold
 
 @dataclass(frozen=True)
 class Held:
-    """A lab as one run has it; `facts` is what its record says of it."""
+    """A lab as one run has it; `facts` is what its record says of it, `arguments` the client's."""
 
     lab: Lab
     facts: dict[str, Any]
+    arguments: tuple[str, ...]
 
 
 class Labs:
@@ -44,12 +45,13 @@ class Labs:
             yield None
             return
         lab, setting = self.of(link_of(words)), setting_split(words[SETTING_WORD])
+        held = Held(lab, lab.facts, lab.arguments(words))
         if setting is None:
-            yield Held(lab, lab.facts)
+            yield held
             return
         name, value = setting
         with setting_hold(lab.namespaces, name, value) as values:
-            yield Held(lab, lab.facts | {SETTING_WORD: {"name": name} | values})
+            yield replace(held, facts=lab.facts | {SETTING_WORD: {"name": name} | values})
 
     def close(self) -> None:
         """Ends all of them."""

@@ -4,8 +4,9 @@
     A  to-b ───── to-a  B  to-c ───── to-b  C
     198.18.1.1  198.18.1.2 198.18.2.2  198.18.2.3
 
-The client is in A, its server in C, and B forwards. The addresses are those that RFC 2544 reserves
-for benchmarks: no network that a machine is part of has them.
+The client is in A, its server in C, and B forwards; a proxy is in B and listens on A's side. The
+addresses are those that RFC 2544 reserves for benchmarks: no network that a machine is part of has
+them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,7 @@ HOSTS = tuple(dict.fromkeys(device.host for device in DEVICES))
 CLIENT_HOST, ROUTER_HOST, SERVER_HOST = HOSTS
 GATEWAYS = {"a": "198.18.1.2", "c": "198.18.2.2"}
 SERVER_ADDRESS = "198.18.2.3"
+PROXY_ADDRESS = GATEWAYS[CLIENT_HOST]
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,12 @@ def host_file(host: str) -> str:
     return f"/run/netns/{host_name(host)}"
 
 
-def server_arguments(path: str) -> tuple[str, ...]:
-    """The client's option for a server in the namespace of a file."""
-    return "--server-in", f"{SERVER_ADDRESS}@{path}"
+def place_arguments(words: Mapping[str, str], file_of: Callable[[str], str]) -> tuple[str, ...]:
+    """The client's options for its own processes to be in a lab; file_of: of a host's namespace."""
+    arguments = ("--server-in", f"{SERVER_ADDRESS}@{file_of(SERVER_HOST)}")
+    if words.get("workload") == "proxy":
+        arguments += ("--proxy-in", f"{PROXY_ADDRESS}@{file_of(ROUTER_HOST)}")
+    return arguments
 
 
 def up_command(given: Mapping[str, str]) -> str:
@@ -112,8 +117,7 @@ def client_command(given: Mapping[str, str]) -> str:
     words = [shlex.quote(f"{key}={value}") for key, value in given.items()]
     if not lab_wanted(given):
         return " ".join(["uncork-client", *words])
-    return " ".join(["uncork lab run uncork-client",
-                     *server_arguments(host_file(SERVER_HOST)), *words])
+    return " ".join(["uncork lab run uncork-client", *place_arguments(given, host_file), *words])
 
 
 def by_hand_lines(cells: Sequence[Mapping[str, str]]) -> list[str]:
