@@ -9,7 +9,7 @@ import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from suite.claims import (Operation, Reference, claim_decide, claim_parse, claims_status,
-                          evaluate, exact_compare, outcome_of, tap_text)
+                          counts_compare, evaluate, outcome_of, tap_text)
 from suite.errors import UsageError
 from suite.scenario import Claim
 from suite.stats import Interval
@@ -118,6 +118,32 @@ def test_outcomes(nodelay, that, outcome):
     assert decide(nodelay, that).outcome == outcome
 
 
+@pytest.mark.parametrize("that, outcome, best", [
+    ("time_per_message(write=best place=together) < 5e-6", "ok", "place=together write=coalesce"),
+    ("time_per_message(write=best place=together) < 4e-6", "not ok", "write=coalesce"),
+    ("time_per_message(write=coalesce place=together) == time_per_message(write=best "
+     "place=together)", "undecided", "write=coalesce"),
+    ("time_per_message(write=cork place=together) > 1.05 * time_per_message(write=best "
+     "place=together)", "ok", "write=coalesce"),
+    ("messages_per_second(write=cork place=together) >= messages_per_second(write=best "
+     "place=together)", "not ok", "write=coalesce"),
+    ("sends_per_message(write=best place=best) == 1", "ok", "write=writev"),
+])
+def test_best_is_the_cell_with_the_best_median(nodelay, that, outcome, best):
+    verdict = decide(nodelay, that)
+    assert (verdict.outcome, best in verdict.remarks[-1]) == (outcome, True), verdict.remarks
+
+
+def test_the_best_is_not_known_while_one_that_could_be_has_no_value(transports):
+    verdict = decide(transports, "time_per_message(transport=unix write=best) < 1")
+    assert verdict.outcome == "undecided" and "hold nothing back" in verdict.remarks[0]
+
+
+def test_an_axis_that_varies_must_be_named_beside_best(nodelay):
+    with pytest.raises(UsageError, match="place varies and is not named"):
+        decide(nodelay, "time_per_message(write=best) < 1")
+
+
 def test_a_division_by_zero_is_undecided(nodelay):
     verdict = decide(nodelay, "1 / (segments_per_message(write=cork place=apart) - 1) > 1")
     assert verdict.outcome == "undecided" and "division by 0" in verdict.remarks[0]
@@ -144,8 +170,8 @@ def test_an_interval_that_touches_equality(sign, low, high):
 
 
 def test_exact_counts_forgive_the_rounding_of_arithmetic_only():
-    assert exact_compare("==", 0.1 + 0.2, 0.3) and exact_compare(">=", 0.3, 0.1 + 0.2)
-    assert not exact_compare("<", 0.3, 0.1 + 0.2) and exact_compare("<", 0.29, 0.3)
+    assert counts_compare("==", 0.1 + 0.2, 0.3) and counts_compare(">=", 0.3, 0.1 + 0.2)
+    assert not counts_compare("<", 0.3, 0.1 + 0.2) and counts_compare("<", 0.29, 0.3)
 
 
 def test_check_prints_tap_and_its_status(nodelay):

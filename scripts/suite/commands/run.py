@@ -10,7 +10,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suite.client import (
     ROOT, Client, build_digest, client_list, client_open, scenario_path,
@@ -29,6 +29,9 @@ from suite.progress import Pace, clock_text, round_text, watch_open
 from suite.run import matrix_run, runs_seconds, signals_unify
 from suite.scenario import Scenario, scenario_load
 from suite.schedule import Run, round_order, seed_draw
+
+if TYPE_CHECKING:
+    from suite.claims import Reference
 
 HELP = "measure: a scenario by name, words, or both; words override the scenario's"
 WORDS_NAME = "words"  # the name of a run without a scenario
@@ -68,16 +71,33 @@ def results_place() -> Path:
     return Path(chosen) if chosen else ROOT / "results"
 
 
-def selectors_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """(words, where they stand) of claims and published figures."""
+def claims_references(scenario: Scenario) -> Iterator[Reference]:
+    """Every metric that a claim names, with its words."""
     from suite.claims import claim_parse, references_of  # pandas is slow to import
-    for figure in scenario.published:
-        yield figure.words, f'[published] words "{figure.words}": '
     for claim in scenario.claims:
         comparison = claim_parse(claim.that)
         for side in (comparison.left, comparison.right):
-            for reference in references_of(side):
-                yield reference.words, f'[claim] that "{reference.text}": '
+            yield from references_of(side)
+
+
+def selectors_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """(words, where they stand) of claims and published figures."""
+    for figure in scenario.published:
+        yield figure.words, f'[published] words "{figure.words}": '
+    for reference in claims_references(scenario):
+        yield reference.selector, f'[claim] that "{reference.text}": '
+
+
+def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """(axis, where it stands) of the table, pictures and claims."""
+    for row in scenario.table.rows if scenario.table else ():
+        yield row, "[table] rows"
+    for picture in scenario.pictures:
+        if picture.x:
+            yield picture.x, "[picture] x"
+    for reference in claims_references(scenario):
+        for key in reference.searched:
+            yield key, f'[claim] that "{reference.text}"'
 
 
 def answers_check(client: Client, scenario: Scenario, path: Path) -> None:
@@ -86,19 +106,17 @@ def answers_check(client: Client, scenario: Scenario, path: Path) -> None:
         metric_find(figure.metric, f"{path}: [published] metric")
     for column in scenario.table.columns if scenario.table else ():
         metric_find(column, f"{path}: [table] columns")
-    words = client_list(client).words
-    axes = [("[table] rows", row) for row in (scenario.table.rows if scenario.table else ())]
     for picture in scenario.pictures:
         if picture.metric:
             metric_find(picture.metric, f"{path}: [picture] metric")
-        axes += [("[picture] x", picture.x)] if picture.x else []
-    for where, axis in axes:
-        if axis.split(".")[-1] not in words:
-            raise UsageError(f"{path}: {where}: unknown word {axis}{nearest_hint(axis, words)}")
+    words = client_list(client).words
     try:
-        selectors = dict(selectors_of(scenario))
+        selectors, axes = dict(selectors_of(scenario)), tuple(axes_of(scenario))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+    for axis, where in axes:
+        if axis.split(".")[-1] not in words:
+            raise UsageError(f"{path}: {where}: unknown word {axis}{nearest_hint(axis, words)}")
     for text, where in selectors.items():
         if text:
             selector_expand(client, text, f"{path}: {where}")
