@@ -2,9 +2,9 @@
 # Curve: a metric by size with intervals, and under it its ratio to the baseline.
 # Set before this: name, headline, headline_text (the same in lines), note, label_x, label_y, series
 # (their number), names, colours, points, dashes (arrays), base (number of the baseline, 0: none),
-# empty (1: no value at all), left, right, logarithmic_x, logarithmic_y, ratio_low, ratio_high,
-# logarithmic_ratio, and as macros tics_x, tics_blank (the same without labels), tics_text (as many
-# as have room in text), tics_ratio, tics_ratio_text.
+# empty (1: no value at all), left, right, logarithmic_x, logarithmic_y (1: with bottom and top),
+# ratio_low, ratio_high, logarithmic_ratio, and as macros tics_x, tics_blank (the same without
+# labels), tics_text (as many as have room in text), tics_ratio, tics_ratio_text.
 # Columns of name.dat: x, value, low, high, ratio, its low, its high. One block for each series.
 
 data = name.".dat"
@@ -25,7 +25,7 @@ do for [format in "png svg txt"] {
     if (logarithmic_x) { set logscale x 2 }
     if (logarithmic_y) { set logscale y 10 }
     set xrange [left:right]
-    if (!logarithmic_y) { set yrange [0:*] }
+    if (logarithmic_y) { set yrange [bottom:top] } else { set yrange [0:*] }
     if (empty) { set yrange [0:1] }
     if (!text) {
         if (base) { @tics_blank } else { @tics_x }

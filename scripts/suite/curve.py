@@ -18,6 +18,10 @@ from suite.table import axis_values
 from suite.units import Scale, size_parse
 
 
+COLUMNS, TEXT_COLUMNS = 80, 40  # of text that have room along an axis, drawn and in text
+SIZES = ("message", "chunk")  # words that are numbers of bytes
+
+
 def positions_make(matrix: Matrix, x: str) -> tuple[dict[str, float], bool]:
     """Where each value of the axis stands, and whether on a logarithmic axis.
 
@@ -141,17 +145,45 @@ def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure
 def axes_settings(x: str, positions: Mapping[str, float], logarithmic: bool, scale: Scale,
                   metric: Metric, figures: Sequence[Figure]) -> list[str]:
     """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot."""
-    ordered = sorted(positions.values())
-    low, high = (ordered[0] / 1.3, ordered[-1] * 1.3) if logarithmic else \
-        (ordered[0] - 0.4, ordered[-1] + 0.4)
     labels = sorted(positions.items(), key=lambda item: item[1])
-    values = [figure.median for figure in figures if figure.median > 0]
-    steep = bool(values) and max(values) > 300 * min(values)
+    first, last = labels[0][1], labels[-1][1]
+    low, high = (first / 1.3, last * 1.3) if logarithmic else (first - 0.4, last + 0.4)
+    steps = [math.log(at / low) / math.log(high / low) if logarithmic else
+             (at - low) / (high - low) for _, at in labels]
     return [
         f"left = {number_data(low)}", f"right = {number_data(high)}",
-        f"logarithmic_x = {int(logarithmic)}", f"logarithmic_y = {int(steep)}",
-        *tics_settings("x", tics_x=labels, tics_blank=[("", at) for _, at in labels],
-                       tics_text=labels[::math.ceil(len(labels) / 8)]),
-        f"label_x = {gnuplot_string(x + (', bytes' if x == 'message' else ''))}",
+        f"logarithmic_x = {int(logarithmic)}", *height_settings(figures, scale),
+        *tics_settings("x", tics_x=labels_thin(labels, steps, COLUMNS),
+                       tics_blank=[("", at) for _, at in labels],
+                       tics_text=labels_thin(labels, steps, TEXT_COLUMNS)),
+        f"label_x = {gnuplot_string(x + (', bytes' if x in SIZES else ''))}",
         f"label_y = {gnuplot_string(scale.unit or metric.name.replace('_', ' '))}",
     ]
+
+
+def height_settings(figures: Sequence[Figure], scale: Scale) -> list[str]:
+    """Whether y is logarithmic, and from where to where then: all intervals fit, and little more."""
+    values = [figure.median for figure in figures if figure.median > 0]
+    steep = bool(values) and max(values) > 300 * min(values)
+    if not steep:
+        return ["logarithmic_y = 0"]
+    ends = [end for figure in figures if figure.interval
+            for end in (figure.interval.low, figure.interval.high) if end > 0]
+    low, high = scale.apply(min(values + ends)), scale.apply(max(values + ends))
+    return ["logarithmic_y = 1", f"bottom = {number_data(low / 1.2)}",
+            f"top = {number_data(high * 1.2)}"]
+
+
+def labels_thin(labels: Sequence[tuple[str, float]], steps: Sequence[float],
+                columns: int) -> list[tuple[str, float]]:
+    """The same tics; a label that would run into the one before it is left out.
+
+    steps: where each stands, from 0 to 1 along an axis that has room for so many columns of text.
+    """
+    thin, free = [], -math.inf
+    for (label, at), step in zip(labels, steps, strict=True):
+        begins = step * columns - len(label) / 2
+        shown = begins >= free
+        thin.append((label if shown else "", at))
+        free = begins + len(label) + 1 if shown else free
+    return thin

@@ -12,7 +12,7 @@ import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from suite.commands.plot import drawing_write
-from suite.curve import ratio_tics
+from suite.curve import height_settings, labels_thin, ratio_tics
 from suite.distribution import unsent_text
 from suite.metrics import HISTOGRAMS, Run
 from suite.percentiles import nines_text
@@ -20,6 +20,9 @@ from suite.picture import (gnuplot_string, name_safe, place_name, place_text, ro
                            title_settings)
 from suite.plot import drawings_make, pictures_default
 from suite.scenario import HISTOGRAM_PICTURES
+from suite.stats import Interval
+from suite.summary import Figure
+from suite.units import scale_choose
 
 needs_gnuplot = pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is missing")
 
@@ -307,6 +310,27 @@ def test_names_become_file_names_and_strings_are_quoted():
 
 def test_nines_are_labelled_as_percentiles():
     assert [nines_text(nines) for nines in range(5)] == ["0", "90 %", "99 %", "99.9 %", "99.99 %"]
+
+
+def test_a_label_that_would_run_into_the_one_before_it_is_left_out_and_its_tic_stays():
+    labels = [("256", 256), ("320", 320), ("512", 512), ("1K", 1024)]
+    steps = [0.0, 0.04, 0.5, 1.0]
+    assert labels_thin(labels, steps, 80) == [("256", 256), ("", 320), ("512", 512), ("1K", 1024)]
+    assert labels_thin(labels, steps, 200) == labels
+    assert [label for label, _ in labels_thin(labels, steps, 4)] == ["256", "", "", "1K"]
+
+
+def figure(median, low, high):
+    """A figure of a curve."""
+    return Figure(median, Interval(low, high, 0.95), 10, False, None, None, None)
+
+
+def test_a_logarithmic_height_holds_every_interval_and_little_more():
+    figures = [figure(2, 1.2, 3), figure(1000, 900, 1200)]
+    assert height_settings(figures, scale_choose([1.0], "1")) == [
+        "logarithmic_y = 1", "bottom = 1", "top = 1440"]
+    assert height_settings(figures[:1], scale_choose([1.0], "1")) == ["logarithmic_y = 0"]
+    assert height_settings([], scale_choose([], "1")) == ["logarithmic_y = 0"]
 
 
 @pytest.mark.parametrize("low, high", [(0.36, 1), (0.001, 1), (1, 1300), (0.1, 12), (0.9, 2.1)])
