@@ -42,7 +42,7 @@ def test_what_is_typed_wrong_is_answered_in_one_line(
     ("[fixed]\nwrite = 'cork'\n[table]\ncolumns = ['time_per_mesage']", "time_per_message"),
     ("[fixed]\nwrite = 'cork'\n[table]\nrows = ['wirte']", "did you mean write?"),
     ("[fixed]\nwrite = 'cork'\n[[claim]]\nsays='x'\nthat='time(write=crok) > 1'", "crok"),
-    ("[fixed]\nwrite = 'cork'\n[[claim]]\nsays='x'\nthat='time(wirte=best) > 1'",
+    ("[fixed]\nwrite = 'cork'\n[[claim]]\nsays='x'\nthat='time > time(wirte=best)'",
      "unknown word wirte: did you mean write?"),
     ("[fixed]\nwrite = 'cork'\n[[claim]]\nsays='x'\nthat='time >'", "claim"),
     ("[fixed]\nwrite = 'cork'\n[[published]]\nwords='wirte=cork'\nmetric='time'\nvalue=1\n"
