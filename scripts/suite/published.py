@@ -30,6 +30,10 @@ RULES = {
     "tcp_nodelay.csv": Rule(("mode",), {
         "time_per_message": lambda row: float(row["total_ms"]) / float(row["packets"]) / 1000,
     }),
+    # All of the data through one connection.
+    "uring_bundles.csv": Rule(("method",), {
+        "bandwidth": lambda row: 8e6 * float(row["total_mb"]) / (float(row["time_ms"]) / 1000),
+    }),
 }
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 
 from answers import ROOT
@@ -26,6 +28,14 @@ def test_published_values_of_a_scenario_are_those_of_their_files(path):
 def test_the_tcp_nodelay_guide_gives_seconds_per_message(row, seconds):
     value = published_recompute(f"tcp_nodelay.csv:{row}", "time_per_message", FOLDER)
     assert value == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("row", ["uring-ring", "uring-bundle"])
+def test_the_series_on_bundles_gives_the_bits_per_second_that_it_tells_itself(row):
+    with (FOLDER / "uring_bundles.csv").open(newline="") as file:
+        told = {line["method"]: float(line["mbit_per_s"]) for line in csv.DictReader(file)}
+    value = published_recompute(f"uring_bundles.csv:{row}", "bandwidth", FOLDER)
+    assert value / 1e6 == pytest.approx(told[row], rel=1e-3)
 
 
 def test_every_rule_is_of_a_file_that_is_there():
