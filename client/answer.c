@@ -315,6 +315,16 @@ static bool knows(const json_t *end, const char *key)
     return json_object_get(json_array_get(json_object_get(end, "threads"), 0), key) != NULL;
 }
 
+/* What was lent to the kernel to be sent without a copy, and was copied all the same. */
+static void print_copied(FILE *out, const json_t *end, const char *name)
+{
+    uint64_t lent = record_sum(end, "lent"), copied = record_sum(end, "copied");
+
+    if (copied)
+        fprintf(out, "  the kernel copied %.0f %% of what was to be sent without a copy (the %s)\n",
+                100 * (double)copied / (double)lent, name);
+}
+
 /* Counts of one end per `unit` that it sends; per message that it takes where it sends none. */
 static void print_counts(FILE *out, const char *unit, const json_t *end, const char *name)
 {
@@ -328,6 +338,8 @@ static void print_counts(FILE *out, const char *unit, const json_t *end, const c
         {"read calls", record_sum(end, "read_calls"), knows(end, "read_calls")},
         {"to connect and close", record_sum(end, "connect_calls"), false},
         {"waits", record_sum(end, "wait_calls"), false},
+        {"requests", record_sum(end, "requests"), false},
+        {"completions of its ring", record_sum(end, "completions"), false},
     };
     uint64_t sent = record_sum(end, "messages_sent"), messages = sent;
     const char *between = "";
@@ -346,6 +358,7 @@ static void print_counts(FILE *out, const char *unit, const json_t *end, const c
     if (!knows(end, "write_calls"))
         fprintf(out, "%suncounted calls of libuv", between);
     fprintf(out, " (the %s)\n", name);
+    print_copied(out, end, name);
 }
 
 /* The figures of a proxy, per message that the source sends. */
@@ -365,8 +378,13 @@ static void print_proxy(FILE *out, const json_t *proxy, uint64_t messages)
         fprintf(out, "uncounted calls of libuv, ");
     if (record_sum(proxy, "wait_calls"))
         fprintf(out, "%.2f waits, ", (double)record_sum(proxy, "wait_calls") / (double)messages);
+    if (record_sum(proxy, "requests"))
+        fprintf(out, "%.2f requests, %.2f completions, ",
+                (double)record_sum(proxy, "requests") / (double)messages,
+                (double)record_sum(proxy, "completions") / (double)messages);
     fprintf(out, "%.2f chunks in %.2f groups (the proxy)\n", (double)chunks / (double)messages,
             (double)groups / (double)messages);
+    print_copied(out, proxy, "proxy");
 }
 
 static void print_cpu(FILE *out, const struct ends *ends, uint64_t messages)

@@ -37,6 +37,7 @@ class Cell:
     reasons: tuple[str, ...]
     runs_ok: int
     runs_failed: int
+    copied: float = 0.0  # share of the sends without a copy that the kernel copied all the same
 
     @property
     def open_loop(self) -> bool:
@@ -127,20 +128,27 @@ def status_of(runs: pd.DataFrame) -> tuple[str, tuple[str, ...], int, int]:
     return "missing", ("not run yet",), good, failed
 
 
+def copied_of(runs: pd.DataFrame) -> float:
+    """The median share of lent memory that was copied, over the good counted runs; 0 where none was lent."""
+    shares = runs.loc[(runs["round"] > 0) & (runs["status"] == "ok"), "copied_share"].dropna()
+    return float(shares.median()) if len(shares) else 0.0
+
+
 def cells_build(result: Result, frame: pd.DataFrame) -> dict[str, Cell]:
     """The cells of the plan in order, by name."""
     groups = dict(tuple(frame.groupby("cell")))
     cells = {}
     for entry in result.plan["cells"]:
         words = {**entry["words"], **entry.get("given", {})}
-        status, reasons, good, failed = status_of(groups.get(entry["cell"], frame.iloc[:0]))
+        runs = groups.get(entry["cell"], frame.iloc[:0])
+        status, reasons, good, failed = status_of(runs)
         if status == "missing" and entry.get("unsupported"):
             status, reasons = "unsupported", (entry["unsupported"],)
         cells[entry["cell"]] = Cell(
             name=entry["cell"], words=words, given=entry.get("given", {}),
             axes={axis: words.get(axis, "") for axis in result.plan["axes"]},
             baseline=bool(entry.get("baseline")), status=status, reasons=reasons,
-            runs_ok=good, runs_failed=failed)
+            runs_ok=good, runs_failed=failed, copied=copied_of(runs))
     return cells
 
 

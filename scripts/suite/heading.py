@@ -109,3 +109,10 @@ def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[s
     source = summary.matrix.result.scenario.source
     return ([("source", source)] if source else []) + metric_pairs(summary, scales) + \
         machine_pairs(summary.matrix) + [("A/A", bands_text(summary))]
+
+
+def copied_note(cell: Cell) -> str:
+    """That a strategy which lends its memory was not taken at its word; empty if it was."""
+    if not cell.copied:
+        return ""
+    return f"the kernel copied {percent_text(cell.copied)} of what was to be sent without a copy"

@@ -294,6 +294,13 @@ def syscalls(run: Run, end: dict[str, Any] | None) -> float | None:
     return quotient(total(*(threads_sum(end, path) for path in paths)), run.messages)
 
 
+def copied_share(run: Run) -> float | None:
+    """Of the sends that lent their memory the share that the kernel copied all the same."""
+    lending = [end for end in run.ends if threads_sum(end, "lent") is not None]
+    lent = total(*(threads_sum(end, "lent") for end in lending))
+    return quotient(total(*(threads_sum(end, "copied") for end in lending)), lent or None)
+
+
 def memory_per_connection(end: dict[str, Any] | None) -> float | None:
     """Bytes that an end's process grew by from before the connections to after the run."""
     if end is None or "resident_bytes" not in end:
@@ -377,6 +384,20 @@ METRICS = {metric.name: metric for metric in (
            lambda run: quotient(threads_sum(run.proxy, "chunks_sent"),
                                 threads_sum(run.proxy, "groups_sent")),
            "what the proxy received in one chunk each and sent on together"),
+    Metric("ring_requests_per_message", "1", "lower",
+           lambda run: per_message_sent(run.senders, "requests"),
+           "requests that the end that sends messages gave its io_uring"),
+    Metric("ring_completions_per_message", "1", "lower",
+           lambda run: per_message_sent(run.senders, "completions"),
+           "completions that the end that sends messages took from its io_uring"),
+    Metric("proxy_ring_requests_per_message", "1", "lower",
+           lambda run: quotient(threads_sum(run.proxy, "requests"), run.messages),
+           "requests that the proxy gave its io_uring"),
+    Metric("proxy_ring_completions_per_message", "1", "lower",
+           lambda run: quotient(threads_sum(run.proxy, "completions"), run.messages),
+           "completions that the proxy took from its io_uring"),
+    Metric("copied_share", "1", "lower", copied_share,
+           "of the sends that lent their memory those that the kernel copied all the same, 0 to 1"),
     Metric("cpu_per_message", "s", "lower", lambda run: quotient(run.cpu_all(), run.messages),
            "CPU of the data threads of all ends"),
     Metric("client_cpu_per_message", "s", "lower",

@@ -13,7 +13,7 @@ from typing import Any
 from suite import stats
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_match, words_parse
-from suite.heading import machines_text
+from suite.heading import copied_note, machines_text
 from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
 from suite.metrics import ENDS, METRICS, Run, quotient, threads_sum
@@ -300,7 +300,7 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     """Reasons of runs that are not good, and remarks on the result."""
     counted = metrics_default(matrix)[0]
     values = matrix.rounds_of(cell.name, "segments_per_message").tolist()
-    notes = list(cell.reasons) + list(matrix.result.notes)
+    notes = [*cell.reasons, *filter(None, [copied_note(cell)]), *matrix.result.notes]
     if len(values) > 1 and not counts_exactly(METRICS["segments_per_message"], values):
         notes.append("segments_per_message differs between rounds: a measurement, not exact")
     if cell.words.get("place") == "free":

@@ -14,7 +14,7 @@ from typing import Any
 from suite import stats
 from suite.errors import UsageError, nearest_hint
 from suite.frame import Cell, Matrix
-from suite.heading import heading_pairs
+from suite.heading import copied_note, heading_pairs
 from suite.layout import Column, Group, Item, labelled_lines, markdown_lines, table_lines
 from suite.metrics import METRICS, Metric
 from suite.summary import Figure, Summary, metrics_default
@@ -71,11 +71,11 @@ class Footnotes:
 
 
 def cell_note(cell: Cell) -> str:
-    """What a footnote says about a cell; empty if all of its runs are good."""
+    """What a footnote says about a cell; empty if all of its runs are good and did what it says."""
     reasons = "; ".join(cell.reasons)
     if cell.status == "ok" and cell.runs_failed:
         return f"{cell.runs_failed} of {cell.runs_ok + cell.runs_failed} runs failed: {reasons}"
-    return "" if cell.status == "ok" else f"{cell.status}: {reasons}"
+    return copied_note(cell) if cell.status == "ok" else f"{cell.status}: {reasons}"
 
 
 def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: Scale,

@@ -16,12 +16,15 @@ from suite.metrics import (
 
 NAMES = """time_per_message messages_per_second bandwidth segments_per_message segments_per_reply
 sends_per_message sends_per_reply syscalls_per_message server_syscalls_per_message
-proxy_sends_per_message proxy_syscalls_per_message proxy_chunks_per_group cpu_per_message
+proxy_sends_per_message proxy_syscalls_per_message proxy_chunks_per_group ring_requests_per_message
+ring_completions_per_message proxy_ring_requests_per_message proxy_ring_completions_per_message
+copied_share cpu_per_message
 client_cpu_per_message server_cpu_per_message proxy_cpu_per_message cpu_per_byte
 proxy_cpu_per_byte latency_p50 latency_p90 latency_p99 latency_p999 latency_max service_p50 service_p90 service_p99 service_p999 service_max
 late_start_p50 late_start_p99 late_start_max requests_late memory_per_connection
 server_memory_per_connection time user system""".split()
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
+OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share"]
 OPEN_LOOP = [name for name in NAMES
              if name.startswith(("service_", "late_start_")) or name == "requests_late"]
 
@@ -108,7 +111,7 @@ def test_metrics_of_a_request_run(request_record):
         "latency_p50": 500e-9, "latency_p90": 500e-9, "latency_p99": 500e-9,
         "latency_p999": 500e-9, "latency_max": 500e-9,
         "time": 5e-3, "user": 800 * 30e-9, "system": 800 * 70e-9,
-    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, "memory_per_connection",
+    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, "memory_per_connection",
                        "server_memory_per_connection"])
     assert list(values) == NAMES
     assert values == pytest.approx(expected)
@@ -355,3 +358,22 @@ def test_computing_leaves_the_record_as_it_was():
     before = copy.deepcopy(record)
     metrics_compute(record)
     assert record == before
+
+
+def test_a_ring_is_counted_by_its_requests_and_completions(request_record):
+    for number, worker in enumerate(request_record["client"]["threads"]):
+        worker |= {"enters": 100, "requests": 200 + number * 200, "completions": 50}
+    values = metrics_compute(request_record)
+    assert values["ring_requests_per_message"] == 600 / 400
+    assert values["ring_completions_per_message"] == 100 / 400
+    assert values["proxy_ring_requests_per_message"] is None
+
+
+def test_what_the_kernel_copied_is_a_share_of_what_was_lent_by_every_end_that_lent(request_record):
+    assert metrics_compute(request_record)["copied_share"] is None
+    for worker in request_record["client"]["threads"]:
+        worker |= {"lent": 10, "copied": 10}
+    assert metrics_compute(request_record)["copied_share"] == 1
+    for worker in request_record["server"]["threads"]:
+        worker |= {"lent": 30, "copied": 0}
+    assert metrics_compute(request_record)["copied_share"] == 0.25

@@ -6,6 +6,7 @@
 #include "connection/capability.h"
 #include "connection/legality.h"
 #include "reading/reading.h"
+#include "ring/ring.h"
 #include "strategy/strategy.h"
 #include "transport/probe.h"
 
@@ -16,7 +17,7 @@
 /* ---- the system as this test wants it: the linker leads its calls here ---- */
 
 static struct {
-    bool ignores_cork, ignores_more, ignores_nodelay, ignores_truncate;
+    bool ignores_cork, ignores_more, ignores_nodelay, ignores_truncate, ignores_bundle;
     int slow_sends; /* after so many more the process is not let run for longer than a cork holds */
 } lies;
 
@@ -52,6 +53,23 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t 
     return __real_setsockopt(fd, level, name, value, size);
 }
 
+int __real_ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options,
+                             uint32_t token);
+int __wrap_ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options,
+                             uint32_t token);
+int __real_ring_receive(struct ring_seat *seat, uint16_t group, bool bundle);
+int __wrap_ring_receive(struct ring_seat *seat, uint16_t group, bool bundle);
+
+int __wrap_ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options, uint32_t token)
+{
+    return __real_ring_send_buffers(seat, bundle && !lies.ignores_bundle, flags, options, token);
+}
+
+int __wrap_ring_receive(struct ring_seat *seat, uint16_t group, bool bundle)
+{
+    return __real_ring_receive(seat, group, bundle && !lies.ignores_bundle);
+}
+
 static int be_honest(void **state)
 {
     (void)state;
@@ -59,15 +77,20 @@ static int be_honest(void **state)
     return 0;
 }
 
+static const struct transport *the(const char *name)
+{
+    struct problem problem = {0};
+
+    return (const struct transport *)axis_find(&transport_axis, name, &problem);
+}
+
 /* A transport of this kind that was never asked before: answers are kept by transport. */
 static const struct transport *fresh(const char *name)
 {
-    static struct transport transports[15];
+    static struct transport transports[14];
     static size_t used;
-    struct problem problem = {0};
-
     assert_true(used < COUNT_OF(transports));
-    transports[used] = *(const struct transport *)axis_find(&transport_axis, name, &problem);
+    transports[used] = *the(name);
     return &transports[used++];
 }
 
@@ -110,13 +133,38 @@ TEST(tcp_on_linux_can_do_everything)
 {
     unsigned all = (1u << CAPABILITY_COUNT) - 1;
 
-    assert_int_equal(found(fresh("tcp"), all), all & ~CAPABILITIES_OF_ENGINES);
+    assert_int_equal(found(fresh("tcp"), all) & ~CAPABILITIES_OF_RINGS,
+                     all & ~CAPABILITIES_OF_ENGINES & ~CAPABILITIES_OF_RINGS);
 }
 
-TEST(a_unix_socket_on_linux_is_a_descriptor_for_calls_and_copying_rings)
+TEST(a_unix_socket_on_linux_is_a_descriptor_and_nothing_more)
 {
-    assert_int_equal(found(fresh("unix"), (1u << CAPABILITY_COUNT) - 1),
-                     CAPABLE_DESCRIPTOR | (CAPABILITIES_OF_RINGS & ~(unsigned)CAPABLE_SEND_ZC));
+    unsigned copying = CAPABILITIES_OF_RINGS & ~(unsigned)CAPABLE_SEND_ZC; /* as far as the kernel has them */
+
+    assert_int_equal(found(fresh("unix"), (1u << CAPABILITY_COUNT) - 1) & ~copying, CAPABLE_DESCRIPTOR);
+}
+
+/* Whether this kernel bundles, for what is to be seen when it says so and does not. */
+static void need_bundles(void)
+{
+    unsigned bundles = CAPABLE_SEND_BUNDLE | CAPABLE_RECEIVE_BUNDLE;
+
+    if (found(the("tcp"), bundles) == bundles)
+        return;
+    print_message("skipped: this kernel has no bundles (Linux 6.10), or no io_uring can be had here\n");
+    skip();
+}
+
+TEST(a_bundle_that_takes_one_buffer_is_found_out)
+{
+    const struct transport *tcp = fresh("tcp");
+
+    need_bundles();
+    lies.ignores_bundle = true;
+    forbids(tcp, "uring-bundle", "takes only one provided buffer at a time");
+    allows(tcp, "uring-ring");
+    allows(tcp, "uring-sendmsg");
+    assert_int_equal(found(tcp, CAPABLE_RECEIVE_BUNDLE | CAPABLE_RECEIVE_AGAIN), CAPABLE_RECEIVE_AGAIN);
 }
 #endif
 
@@ -294,7 +342,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
 #ifdef __linux__
         cmocka_unit_test_setup(tcp_on_linux_can_do_everything, be_honest),
-        cmocka_unit_test_setup(a_unix_socket_on_linux_is_a_descriptor_for_calls_and_copying_rings, be_honest),
+        cmocka_unit_test_setup(a_unix_socket_on_linux_is_a_descriptor_and_nothing_more, be_honest),
+        cmocka_unit_test_setup(a_bundle_that_takes_one_buffer_is_found_out, be_honest),
 #endif
         cmocka_unit_test_setup(only_what_is_wanted_is_answered, be_honest),
         cmocka_unit_test_setup(nothing_is_missing_where_nothing_happens, be_honest),
