@@ -74,6 +74,13 @@ CONTESTS = {contest.name: contest for contest in (
             (Against("floor", 0.97), Against("netperf", 1.0))),
     Contest("request-14", "the same with 14 bytes, the least that sockperf sends",
             "workload=request message=14 reply=14", RATE, (Against("sockperf"),)),
+    Contest("request-poll", "request and reply of 1 byte in the poll engine: three calls a side",
+            "workload=request message=1 reply=1 engine=poll", RATE, (Against("floor"),)),
+    Contest("request-ring", "request and reply of 1 byte by a ring: one enter a side",
+            "workload=request message=1 reply=1 engine=ring read=uring-multishot write=uring-send "
+            "reply_write=uring-send", RATE, (Against("floor"),),
+            figures=(Figure("syscalls_per_message", 1.05),
+                     Figure("server_syscalls_per_message", 1.05))),
     Contest("stream-64", "stream of 64-byte messages, received in 64 KiB",
             "workload=stream message=64 chunk=64K", BANDWIDTH, (Against("floor", 0.95),)),
     Contest("stream-64-64", "stream of 64-byte messages, received in 64 bytes, as iperf3 does",
