@@ -54,6 +54,16 @@ def test_groups_that_must_not_be_joined_are_a_request_each() -> None:
 
 
 @needs_ring
+def test_a_proxy_begins_its_receive_again_for_a_window_of_buffers_and_not_for_each() -> None:
+    window = 64
+    (record,) = batch_run([f"workload=proxy engine=ring read=uring-multishot write=uring-ring chunk=32 window={window} "
+                           "messages=20 warmup=0s place=free verify=on"])
+    (thread,) = record["proxy"]["threads"]
+    receives = thread["requests"] - thread["chunks_sent"]  # those of both connections
+    assert 0 < receives <= thread["chunks_sent"] / window + 8
+
+
+@needs_ring
 @pytest.mark.parametrize("write", ["uring-ring:4", "uring-bundle:4", "uring-bundle:1"])
 @pytest.mark.parametrize("window", [1, 256])
 def test_a_ring_smaller_than_a_message_has_fragments_carries_it_whole(write: str, window: int) -> None:
