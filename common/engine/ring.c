@@ -26,6 +26,7 @@ struct watch {
     struct turn turn; /* first */
     struct ring_seat seat;
     bool receiving; /* a request is to tell what arrives */
+    bool listening; /* a request is to tell the end, or has */
     bool full;      /* the descriptor was */
     bool watching;  /* a request is to tell when it is not any more */
     bool starved;   /* on the list of those that found no buffer to receive into */
@@ -136,13 +137,25 @@ static void await_buffers(struct watch *watch)
     ringer->starved = watch;
 }
 
+/* Where a receive that goes on may miss the end, that is asked for by itself. */
+static int listen_for_end(struct watch *watch)
+{
+    if (watch->listening || !watch->turn.connection->plan->transport->hides_end)
+        return 0;
+    watch->listening = true;
+    return ring_watch(&watch->seat, RING_HALF_CLOSED);
+}
+
 static int begin_receiving(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
     const uint8_t *ignored;
+    int result;
 
     if (!reads_by_ring(connection))
         return ring_watch(&watch->seat, RING_READABLE);
+    if ((result = listen_for_end(watch)) < 0)
+        return result;
     if (!intake_has_buffers(&ringer_of(watch)->intake)) {
         await_buffers(watch);
         return -EAGAIN;
@@ -250,6 +263,16 @@ static int received(struct watch *watch, const struct completion *completion)
                                           watch->closing ? discard
                                           : finishing    ? engine_end_arrived
                                                          : engine_arrived);
+}
+
+/* The receive that goes on is over, and begun again takes one by one what is left, and the end. */
+static void half_closed(struct watch *watch)
+{
+    int result = watch->receiving ? ring_cancel(&watch->seat, RING_RECEIVE) : 0;
+
+    watch->seat.ending = true;
+    if (result < 0)
+        turn_stop(&watch->turn, engine_broken(watch->turn.connection, "watch its connection to", result));
 }
 
 /* What has arrived may prove that everything that was sent has been taken. */
@@ -447,6 +470,9 @@ static void dispatch(struct ringer *ringer, const struct ring_event *event)
     case RING_RECEIVE:
     case RING_READABLE:
         told_of_arrival(watch, event);
+        break;
+    case RING_HALF_CLOSED:
+        half_closed(watch);
         break;
     case RING_WRITABLE:
         told_of_room(watch);

@@ -26,8 +26,8 @@ int multishot_completed(struct connection *connection, const struct completion *
     size_t left = completion->result > 0 ? (size_t)completion->result : 0;
     int result = 0;
 
-    if (completion->result == -ENOBUFS)
-        return -EAGAIN; /* begun again when there are some */
+    if (completion->result == -ENOBUFS || completion->result == -ECANCELED)
+        return -EAGAIN; /* begun again when there are some; as one that cannot miss the end */
     if (!left)
         return arrived(connection, NULL, completion->result);
     while (left && result == 0) {

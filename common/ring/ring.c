@@ -312,12 +312,22 @@ int ring_receive(struct ring_seat *seat, uint16_t group, bool bundle)
 
     if (!entry)
         return result;
-    io_uring_prep_recv_multishot(entry, seat->file, NULL, 0, 0);
+    if (seat->ending)
+        io_uring_prep_recv(entry, seat->file, NULL, 0, 0);
+    else
+        io_uring_prep_recv_multishot(entry, seat->file, NULL, 0, 0);
     entry->ioprio |= bundle ? BUNDLE : 0;
     entry->flags |= IOSQE_BUFFER_SELECT;
     entry->buf_group = group;
     finish_entry(entry, seat, RING_RECEIVE, 0, 0);
     return 0;
+}
+
+static unsigned events_of(enum ring_kind kind)
+{
+    if (kind == RING_HALF_CLOSED)
+        return POLLRDHUP;
+    return kind == RING_WRITABLE ? POLLOUT : POLLIN;
 }
 
 int ring_watch(struct ring_seat *seat, enum ring_kind kind)
@@ -327,7 +337,7 @@ int ring_watch(struct ring_seat *seat, enum ring_kind kind)
 
     if (!entry)
         return result;
-    io_uring_prep_poll_add(entry, seat->file, kind == RING_WRITABLE ? POLLOUT : POLLIN);
+    io_uring_prep_poll_add(entry, seat->file, events_of(kind));
     finish_entry(entry, seat, kind, 0, 0);
     return 0;
 }

@@ -58,6 +58,7 @@ enum ring_kind {
     RING_RECEIVE,
     RING_READABLE,
     RING_WRITABLE,
+    RING_HALF_CLOSED,
     RING_CONNECT,
     RING_CANCEL,
     RING_WAKE
@@ -93,6 +94,7 @@ struct ring_seat {
     uint32_t number;
     int file;                     /* descriptor, or index among the registered */
     bool registered;              /* which of the two */
+    bool ending;                  /* the peer has half-closed: what is left is received one by one */
     struct ring_intake *intake;   /* buffers of the thread, to receive into */
     struct ring_buffers outgoing; /* from which it sends, where its strategy does */
 };
@@ -127,10 +129,10 @@ int ring_send_zc(struct ring_seat *seat, const struct msghdr *message, int flags
 int ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options, uint32_t token);
 
 /* Receives again and again (Linux 6.0), into one buffer of the group for each completion or into as many as
- * it takes (`bundle`, Linux 6.10), until a completion has no `more`. */
+ * it takes (`bundle`, Linux 6.10), until a completion has no `more`: on a seat that is `ending` the first. */
 int ring_receive(struct ring_seat *seat, uint16_t group, bool bundle);
 
-/* One completion when the descriptor is readable or writable. */
+/* One completion when the descriptor is readable or writable, or when its peer has half-closed. */
 int ring_watch(struct ring_seat *seat, enum ring_kind kind);
 
 /* connect(2) (Linux 5.5); `address` is lent until the completion. */

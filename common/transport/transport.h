@@ -14,6 +14,10 @@ struct transport {
     bool has_other_end;   /* false: null */
     bool counts_segments; /* TCP: TCP_INFO, TCP_NODELAY, TCP_CONGESTION */
 
+    /* An io_uring that receives again and again may take all that is there and never tell the end: of a Unix
+     * socket Linux 6.18 looks at the bytes that are left, and the end is none of them. */
+    bool hides_end;
+
     /* A connected pair on this machine, on which effects are probed. 0 or a negative errno value. NULL: has
      * no sockets. */
     int (*pair)(int fds[2]);

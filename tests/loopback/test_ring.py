@@ -30,10 +30,12 @@ def figures(record: dict, end: str) -> tuple[int, int, int]:
 def test_a_request_is_one_enter_one_request_and_one_completion_on_each_side(transport: str, write: str) -> None:
     (record,) = batch_run([f"{LONE} transport={transport} write={write} reply_write={write} read=uring-multishot "
                            f"messages={MESSAGES}"])
-    begun = 1  # the receive that goes on
+    twice = transport == "unix"  # where the end is asked for by itself, and the receive then begun again
+    begun = 1 + twice  # the receive that goes on
     assert figures(record, "client") == (MESSAGES, MESSAGES + begun, MESSAGES)
     end = 1  # the half-close is waited for, and completes
-    assert figures(record, "server") == (MESSAGES + end, MESSAGES + begun, MESSAGES + end)
+    least = MESSAGES + end, MESSAGES + begun, MESSAGES + end
+    assert all(low <= count <= low + 3 * twice for count, low in zip(figures(record, "server"), least, strict=True))
 
 
 @needs_ring
@@ -88,6 +90,18 @@ def test_a_proxy_that_may_keep_more_than_a_ring_has_buffers_carries_all() -> Non
     (record,) = batch_run(["workload=proxy write=uring-bundle read=uring-bundle connections=300 window=64 chunk=32 "
                            "messages=300 verify=on warmup=0s place=free"])
     assert record["status"] == "ok", record["reason"]
+
+
+@needs_ring
+@pytest.mark.parametrize("read", ["uring-multishot", "uring-bundle"])
+@pytest.mark.parametrize("switches", ["", "defer_taskrun=off"])
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_an_end_that_came_before_the_receive_was_begun_again_is_seen(transport: str, switches: str, read: str) -> None:
+    """More arrives than there are buffers for, and then the end; the receive is begun again when both are there."""
+    for record in batch_run([f"workload=stream direction=receive transport={transport} message=64K messages={messages} "
+                             f"read={read} chunk=333 verify=on warmup=0s place=free {switches}"
+                             for messages in (1, 2, 60, 60, 60, 60)]):
+        assert record["status"] == "ok", record["reason"]
 
 
 def test_more_buffers_than_a_ring_can_have_are_refused() -> None:
