@@ -3,5 +3,6 @@
 #include "engine/engine.h"
 
 const struct engine engine_auto = {
-    .variant = {"auto", "block where a thread can carry its one connection in blocking calls, else poll"},
+    .variant = {"auto",
+                "block where a thread can carry its one connection, else poll; ring where it is needed"},
 };

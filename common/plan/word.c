@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "connection/capability.h"
-#include "connection/capability.h"
 #include "engine/engine.h"
 #include "plan/kinds.h"
 #include "reading/reading.h"
