@@ -13,7 +13,7 @@ static void on_shut(void *owner)
 
     for (struct session *session = server->sessions; session; session = next) {
         next = session_next(session);
-        session_end(session, "the server was told to end");
+        session_end(session, server->sinks ? "the proxy was told to end" : "the server was told to end");
     }
 }
 

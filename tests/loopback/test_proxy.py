@@ -347,6 +347,17 @@ def test_a_proxy_or_a_server_that_goes_away_is_told_within_5_s(victim: str, numb
         assert client_run(*ONE, other).returncode == 0
 
 
+@pytest.mark.parametrize("victim", ["proxy", "server"])
+def test_a_proxy_or_a_server_that_is_told_to_end_names_itself(victim: str) -> None:
+    with proxy_and_server() as (proxy, server):
+        client = client_start("--json", *places(proxy, server), *LONG)
+        busy(proxy, server)
+        (proxy if victim == "proxy" else server).process.terminate()
+        out, _ = client.communicate(timeout=20)
+        assert client.returncode == 1
+        assert f"the {victim} was told to end" in json.loads(out)["reason"]
+
+
 @pytest.mark.parametrize("words", RUNS)
 def test_a_client_that_is_killed_leaves_nothing_in_proxy_and_server(words: list[str]) -> None:
     with proxy_and_server() as (proxy, server):
