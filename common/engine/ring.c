@@ -26,7 +26,7 @@ struct watch {
     struct turn turn; /* first */
     struct ring_seat seat;
     bool receiving; /* a request is to tell what arrives */
-    bool listening; /* a request is to tell the end, or has */
+    bool listening; /* a request is to tell the end */
     bool full;      /* the descriptor was */
     bool watching;  /* a request is to tell when it is not any more */
     bool starved;   /* on the list of those that found no buffer to receive into */
@@ -103,6 +103,7 @@ static int redial(struct watch *watch)
     if (result < 0)
         return result;
     watch->seat.file = connection->calls.fd;
+    watch->seat.ending = false;
     result = ring_connect(&watch->seat, (const struct sockaddr *)&dial->target->storage, dial->target->size);
     watch->connecting = result == 0;
     return result < 0 ? result : -EINPROGRESS;
@@ -140,7 +141,7 @@ static void await_buffers(struct watch *watch)
 /* Where a receive that goes on may miss the end, that is asked for by itself. */
 static int listen_for_end(struct watch *watch)
 {
-    if (watch->listening || !watch->turn.connection->plan->transport->hides_end)
+    if (watch->listening || watch->seat.ending || !watch->turn.connection->plan->transport->hides_end)
         return 0;
     watch->listening = true;
     return ring_watch(&watch->seat, RING_HALF_CLOSED);
@@ -170,13 +171,20 @@ static int take_next(struct watch *watch)
     int result = dial_take(watch->turn.turns->duty->dial, connection, watch->next_fd);
 
     watch->seat.file = watch->next_fd;
+    watch->seat.ending = false;
     watch->next_fd = -1;
     if (result < 0)
         turn_stop(&watch->turn, engine_broken(connection, "take a connection of", result));
     return result;
 }
 
-/* The requests on it hold the socket open: it ends when they do. */
+/* Requests of the engine are under way on the descriptor. */
+static bool is_asked(const struct watch *watch)
+{
+    return watch->receiving || watch->watching || watch->listening;
+}
+
+/* They hold the socket open: it ends when they do. */
 static void hang_up(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
@@ -185,7 +193,9 @@ static void hang_up(struct watch *watch)
         ring_cancel(&watch->seat, reads_by_ring(connection) ? RING_RECEIVE : RING_READABLE);
     if (watch->watching)
         ring_cancel(&watch->seat, RING_WRITABLE);
-    watch->closing = watch->turn.blocked = watch->receiving || watch->watching;
+    if (watch->listening)
+        ring_cancel(&watch->seat, RING_HALF_CLOSED);
+    watch->closing = watch->turn.blocked = is_asked(watch);
     dial_hang_up(watch->turn.turns->duty->dial, connection);
 }
 
@@ -265,12 +275,27 @@ static int received(struct watch *watch, const struct completion *completion)
                                                          : engine_arrived);
 }
 
+/* One of the requests on a descriptor that is gone is over. */
+static void let_go(struct watch *watch)
+{
+    if (is_asked(watch))
+        return;
+    watch->closing = watch->turn.blocked = false;
+    if (!watch->turn.over)
+        turn_step(&watch->turn);
+    else
+        stepped(&watch->turn);
+}
+
 /* The receive that goes on is over, and begun again takes one by one what is left, and the end. */
 static void half_closed(struct watch *watch)
 {
     int result = watch->receiving ? ring_cancel(&watch->seat, RING_RECEIVE) : 0;
 
+    watch->listening = false;
     watch->seat.ending = true;
+    if (watch->closing)
+        let_go(watch);
     if (result < 0)
         turn_stop(&watch->turn, engine_broken(watch->turn.connection, "watch its connection to", result));
 }
@@ -314,18 +339,6 @@ static void arrived(struct watch *watch, int result)
         note_answer(watch);
     turn_relay(&watch->turn);
     go_on(watch, result);
-}
-
-/* One of the requests on a descriptor that is gone is over. */
-static void let_go(struct watch *watch)
-{
-    if (watch->receiving || watch->watching)
-        return;
-    watch->closing = watch->turn.blocked = false;
-    if (!watch->turn.over)
-        turn_step(&watch->turn);
-    else
-        stepped(&watch->turn);
 }
 
 static void connected(struct watch *watch, int result)
