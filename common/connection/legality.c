@@ -57,12 +57,13 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
 
 /* Nobody else may take bytes out of the descriptor of a libuv stream, and the stream does it as a reading
  * that needs nothing. */
-static int check_stream(const struct plan *plan, enum end end, const struct reading *reading,
-                        struct problem *problem)
+static int check_stream(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
+    const struct reading *reading = plan->ends[end].reading;
 
-    if (!plan_outgoing(plan, end) || !(choice->strategy->needs & CAPABLE_LOOP) || !reading->needs)
+    if (!plan_outgoing(plan, end) || !plan_incoming(plan, end) || !(choice->strategy->needs & CAPABLE_LOOP) ||
+        !reading->needs)
         return 0;
     return problem_unsupported(problem,
                                "read=%s does not work with %s=%s: what is written through a libuv stream is "
@@ -75,8 +76,6 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 {
     const struct reading *reading = plan->ends[end].reading;
 
-    if (check_stream(plan, end, reading, problem) < 0)
-        return -1;
     return check_needs("read", &reading->variant, reading->needs, plan->transport, plan->security,
                        engine->gives, problem);
 }
@@ -128,6 +127,8 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
                                    plan->transport->variant.name);
     if (engine->suits(plan, end, problem) < 0 || check_pace(plan, problem) < 0 ||
         check_limits(plan, end, problem) < 0)
+        return -1;
+    if (check_stream(plan, end, problem) < 0)
         return -1;
     if (plan_outgoing(plan, end) && check_sending(plan, end, engine, problem) < 0)
         return -1;

@@ -333,6 +333,8 @@ TEST(an_end_that_writes_through_a_stream_reads_through_it)
                "place=free");
     CHECK_PLAN(END_SERVER, "read=msgtrunc does not work with reply_write=uv", "reply_write=uv",
                "read=msgtrunc", "place=free");
+    CHECK_PLAN(END_CLIENT, "read=uring-bundle does not work with write=uv", "write=uv", "read=uring-bundle",
+               "place=free");
     CHECK_PLAN(END_SERVER, NULL, "workload=stream", "write=uv", "read=msgtrunc", "place=free");
     CHECK_PLAN(END_CLIENT, NULL, "workload=stream", "write=uv", "read=msgtrunc", "place=free");
 }
