@@ -3,9 +3,17 @@
 
 #include <stdlib.h>
 
+/* The order goes back twice as far as the kernel has buffers. Nothing promises that completions of several
+ * connections come in the order in which their buffers were used: the later may be told first, and give back
+ * what it used while the older is still to be read. */
+static uint32_t place_of(const struct ring_intake *intake, uint32_t index)
+{
+    return index & (2 * intake->pool->count - 1);
+}
+
 static void add(struct ring_intake *intake, uint32_t number)
 {
-    uint32_t place = intake->added++ & (intake->buffers.count - 1);
+    uint32_t place = place_of(intake, intake->added++);
 
     intake->order[place] = (uint16_t)number;
     intake->places[number] = (uint16_t)place;
@@ -26,7 +34,7 @@ int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool
     int result;
 
     *intake = (struct ring_intake){.pool = pool};
-    intake->order = calloc(pool->count, sizeof *intake->order);
+    intake->order = calloc(2 * (size_t)pool->count, sizeof *intake->order);
     intake->places = calloc(pool->count, sizeof *intake->places);
     if (!intake->order || !intake->places)
         return -ENOMEM;
@@ -53,7 +61,7 @@ void intake_close(struct ring_intake *intake)
 
 size_t intake_take(struct ring_intake *intake, uint16_t *number, size_t size, const uint8_t **data)
 {
-    uint32_t next = (intake->places[*number] + 1u) & (intake->buffers.count - 1);
+    uint32_t next = place_of(intake, intake->places[*number] + 1u);
 
     *data = pool_buffer(intake->pool, *number);
     *number = intake->order[next];

@@ -16,8 +16,8 @@
 struct ring_intake {
     struct ring_buffers buffers;
     struct pool *pool;
-    uint16_t *order;       /* numbers of the buffers by their place in the ring */
-    uint16_t *places;      /* the place of each buffer */
+    uint16_t *order;       /* numbers of the buffers in the order in which they were added */
+    uint16_t *places;      /* the place of each buffer therein */
     uint32_t added, taken; /* buffers so far; the difference is with the kernel */
 };
 

@@ -341,6 +341,25 @@ TEST(what_is_received_in_bundles_is_whole_while_buffers_come_back_in_any_order)
     receive_all(true, 20000);
 }
 
+/* The first used buffers 0 to 3, the second 4 to 7, and the second is told first. */
+TEST(completions_may_come_in_another_order_than_their_buffers_were_used)
+{
+    const uint8_t *data;
+    uint16_t number;
+
+    open_intake(16, 8);
+    number = 4;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(intake_take(&intake, &number, 16, &data), 16);
+        pool_give(&pool, data);
+    }
+    number = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(intake_take(&intake, &number, 16, &data), 16);
+        assert_int_equal(pool_number(&pool, data), i);
+    }
+}
+
 TEST(the_end_of_a_peer_is_a_completion_of_nothing)
 {
     struct ring_event event;
@@ -409,6 +428,7 @@ int main(void)
         WITH_RING(a_ring_of_buffers_that_was_emptied_has_none_left),
         WITH_RING(what_is_received_again_and_again_is_whole_while_buffers_come_back_in_any_order),
         WITH_RING(what_is_received_in_bundles_is_whole_while_buffers_come_back_in_any_order),
+        WITH_RING(completions_may_come_in_another_order_than_their_buffers_were_used),
         WITH_RING(the_end_of_a_peer_is_a_completion_of_nothing),
         WITH_RING(the_end_of_a_peer_is_told_by_itself_and_received_after_all_that_is_left),
         WITH_RING(a_receive_that_is_cancelled_ends),
