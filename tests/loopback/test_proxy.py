@@ -352,8 +352,10 @@ def test_a_proxy_or_a_server_that_is_told_to_end_names_itself(victim: str) -> No
     with proxy_and_server() as (proxy, server):
         client = client_start("--json", *places(proxy, server), *LONG)
         busy(proxy, server)
-        (proxy if victim == "proxy" else server).process.terminate()
+        told = (proxy if victim == "proxy" else server).process
+        told.terminate()
         out, _ = client.communicate(timeout=20)
+        told.wait(20)  # a second signal would find it on its way out
         assert client.returncode == 1
         assert f"the {victim} was told to end" in json.loads(out)["reason"]
 
