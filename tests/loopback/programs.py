@@ -15,6 +15,7 @@ from typing import Any, Iterator
 
 TOP = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("UNCORK_BIN", TOP / "build/release/bin")).absolute()
+SANITIZED = bool({"asan", "tsan"} & {*BIN.parts})  # slower by far: tests that repeat do so less often
 CLIENT = BIN / "uncork-client"
 SERVER = BIN / "uncork-server"
 

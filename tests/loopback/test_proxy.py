@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from control import Channel, connect, data_join, long_value_receive, plan_send, sink_accept
 from programs import (CLIENT, SERVER, Server, batch_run, client_json, client_run, client_start, cpu_seconds, open_files,
-                      record_sum, server_started, settled, strace_trouble)
+                      record_sum, ring_trouble, server_started, settled, strace_trouble)
 
 WITHIN_S = 5.5  # 5 s, and the time to start and end a process under a sanitizer
 VERSION = client_json("--list=json")[0]["uncork"]
@@ -314,6 +314,9 @@ def test_a_proxy_started_wrongly_says_so_in_one_line(arguments: list[str]) -> No
 # ---- whatever dies ----
 
 RUNS = [["direction=send"], ["direction=receive", "transport=unix"], ["direction=both", "connections=3", "write=uv"]]
+if ring_trouble() is None:
+    RUNS.append(["direction=both", "connections=3", "write=uring-bundle", "read=uring-multishot", "engine=ring", "chunk=512",
+                 "window=64"])
 LONG = ["workload=proxy", "duration=60s", "warmup=0s", "place=free"]
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from programs import batch_run, client_json, client_run, ring_trouble
+from programs import CLIENT, batch_run, client_json, client_run, ring_trouble
 
 MESSAGES = 200
 ALONE = "warmup=0s place=free verify=on reply=2"
@@ -182,3 +184,16 @@ def test_the_client_says_in_one_line_why_it_cannot() -> None:
     done = client_run("write=uring-zc", preexec_fn=without_ring(1))
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and "io_uring cannot be used here" in done.stderr
+
+
+def test_where_the_sysctl_forbids_it_the_reason_names_the_sysctl(tmp_path: Path) -> None:
+    """In a mount namespace of its own, where another file stands for the system's: that one stays as it is."""
+    forbidden = tmp_path / "io_uring_disabled"
+    forbidden.write_text("2\n")
+    inside = f"mount --bind {forbidden} /proc/sys/kernel/io_uring_disabled && exec {CLIENT} write=uring-send duration=10ms"
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", inside], capture_output=True, text=True, timeout=60,
+                          preexec_fn=without_ring(1))
+    if "kernel.io_uring_disabled" not in done.stderr and "uncork-client" not in done.stderr:
+        pytest.skip(f"no mount namespace can be made here: {done.stderr.strip()}")
+    assert done.returncode == 1
+    assert "kernel.io_uring_disabled is 2; sysctl -w kernel.io_uring_disabled=0 allows it" in done.stderr
