@@ -17,8 +17,8 @@ from bench.contenders.contender import (
 )
 
 NAMED_BY = "UNCORK_LIBURING_PROXY"
-BUILD_HINT = ("unpack the source of liburing (2.8 or later), run ./configure && make there, "
-              "and give the path of examples/proxy")
+BUILD_HINT = ("unpack the source of liburing, run ./configure && make there, and give "
+              "the path of examples/proxy")
 WRITES = {
     "uring-send": ("-u0", "-C0", "-M0"),
     "uring-sendmsg": ("-u0", "-C0", "-M1"),
