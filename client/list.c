@@ -140,10 +140,10 @@ static void print_word(FILE *out, const json_t *word)
     const json_t *choices = json_object_get(word, "choices"), *choice;
     size_t i;
 
-    fprintf(out, "  %-12s %-9s %s\n", text(word, "key"), text(word, "default"), text(word, "help"));
+    fprintf(out, "  %-15s %-9s %s\n", text(word, "key"), text(word, "default"), text(word, "help"));
     if (!choices)
         return;
-    fprintf(out, "  %-12s %-9s  ", "", "");
+    fprintf(out, "  %-15s %-9s  ", "", "");
     json_array_foreach(choices, i, choice)
     {
         fprintf(out, "%s%s", i ? ", " : "", json_string_value(choice));
@@ -156,14 +156,14 @@ static void print_variant(FILE *out, const json_t *variant)
     const char *transport;
     json_t *why;
 
-    fprintf(out, "  %-10s %s\n", text(variant, "name"), text(variant, "help"));
+    fprintf(out, "  %-15s %s\n", text(variant, "name"), text(variant, "help"));
     if (json_is_string(json_object_get(variant, "parameter")))
-        fprintf(out, "  %-10s %s:SIZE %s\n", "", text(variant, "name"), text(variant, "parameter"));
+        fprintf(out, "  %-15s %s:SIZE %s\n", "", text(variant, "name"), text(variant, "parameter"));
     json_object_foreach(json_object_get(variant, "unsupported"), transport, why)
     {
         const char *reason = strstr(json_string_value(why), "here: ");
 
-        fprintf(out, "  %-10s not on %s: %s\n", "", transport,
+        fprintf(out, "  %-15s not on %s: %s\n", "", transport,
                 reason ? reason + strlen("here: ") : json_string_value(why));
     }
 }
