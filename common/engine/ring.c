@@ -6,44 +6,16 @@
  * completion. A strategy or a reading of the ring makes its requests itself; of any other the descriptor is
  * watched by the ring and the calls are made here, told not to wait.
  */
-#include "engine/engine.h"
+#include "engine/ringer.h"
 
 #include "connection/capability.h"
-#include "engine/reception.h"
-#include "engine/turns.h"
-#include "reading/reading.h"
-#include "ring/intake.h"
 #include "ring/check.h"
-#include "ring/ring.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 
 #include <stdlib.h>
 #include <unistd.h>
-
-struct watch {
-    struct turn turn; /* first */
-    struct ring_seat seat;
-    bool receiving; /* a request is to tell what arrives */
-    bool listening; /* a request is to tell the end */
-    bool full;      /* the descriptor was */
-    bool watching;  /* a request is to tell when it is not any more */
-    bool starved;   /* on the list of those that found no buffer to receive into */
-    bool connecting;
-    bool closing; /* its descriptor is gone, but not the requests that were to tell of it */
-    int next_fd;  /* that came meanwhile; -1 */
-    struct watch *next_starved;
-};
-
-struct ringer {
-    struct turns turns; /* first */
-    struct ring *ring;
-    struct ring_intake intake;
-    struct watch *watches, *starved;
-    struct reception reception; /* of a follower whose connections come and go */
-    struct ring_seat listener, *guests;
-};
 
 static struct ring_setup setup_of(const struct end_plan *own)
 {
@@ -76,38 +48,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
     return check_setup(&plan->ends[end], problem);
 }
 
-static struct watch *watch_of(struct turn *turn)
-{
-    return (struct watch *)turn;
-}
-
-static struct ringer *ringer_of(const struct watch *watch)
-{
-    return (struct ringer *)watch->turn.turns;
-}
-
-static bool reads_by_ring(const struct connection *connection)
-{
-    return connection->reading && connection->reading->completed;
-}
-
 /* ---- one connection ---- */
-
-/* A driver's next descriptor. */
-static int redial(struct watch *watch)
-{
-    struct connection *connection = watch->turn.connection;
-    struct dial *dial = watch->turn.turns->duty->dial;
-    int result = dial_open(dial, connection, false);
-
-    if (result < 0)
-        return result;
-    watch->seat.file = connection->calls.fd;
-    watch->seat.ending = false;
-    result = ring_connect(&watch->seat, (const struct sockaddr *)&dial->target->storage, dial->target->size);
-    watch->connecting = result == 0;
-    return result < 0 ? result : -EINPROGRESS;
-}
 
 /* Of a strategy that makes its calls itself, when it is full, or of one that makes requests. */
 static int push(struct turn *turn)
@@ -118,7 +59,7 @@ static int push(struct turn *turn)
     if (watch_of(turn)->connecting || watch_of(turn)->closing)
         return -EINPROGRESS;
     if (connection->half->renews && connection->drives && connection->calls.fd < 0)
-        return redial(watch_of(turn));
+        return ring_redial(watch_of(turn));
     if (connection->greeting_left)
         result = dial_greet(turn->turns->duty->dial, connection);
     if (result == 0)
@@ -164,47 +105,6 @@ static int begin_receiving(struct watch *watch)
     return (int)connection->reading->read(connection, 0, &ignored);
 }
 
-/* A follower's next descriptor. */
-static int take_next(struct watch *watch)
-{
-    struct connection *connection = watch->turn.connection;
-    int result = dial_take(watch->turn.turns->duty->dial, connection, watch->next_fd);
-
-    watch->seat.file = watch->next_fd;
-    watch->seat.ending = false;
-    watch->next_fd = -1;
-    if (result < 0)
-        turn_stop(&watch->turn, engine_broken(connection, "take a connection of", result));
-    return result;
-}
-
-/* Requests of the engine are under way on the descriptor. */
-static bool is_asked(const struct watch *watch)
-{
-    return watch->receiving || watch->watching || watch->listening;
-}
-
-/* They hold the socket open: it ends when they do. */
-static void hang_up(struct watch *watch)
-{
-    struct connection *connection = watch->turn.connection;
-
-    if (watch->receiving)
-        ring_cancel(&watch->seat, reads_by_ring(connection) ? RING_RECEIVE : RING_READABLE);
-    if (watch->watching)
-        ring_cancel(&watch->seat, RING_WRITABLE);
-    if (watch->listening)
-        ring_cancel(&watch->seat, RING_HALF_CLOSED);
-    watch->closing = watch->turn.blocked = is_asked(watch);
-    dial_hang_up(watch->turn.turns->duty->dial, connection);
-}
-
-static void hang_up_if_ended(struct turn *turn)
-{
-    if (turn->connection->half->renews && turn->connection->ended)
-        hang_up(watch_of(turn));
-}
-
 /* As the poll engine: one that is out of the phase is watched for what it would take, and who keeps what
  * arrives for as long as there is room. A reading of the ring goes on as long as there are buffers. */
 static bool is_to_receive(const struct turn *turn)
@@ -218,14 +118,14 @@ static bool is_to_receive(const struct turn *turn)
     return !connection->ended && (listens || half->wants(connection));
 }
 
-static void stepped(struct turn *turn)
+void ring_ask(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);
     int result = 0;
 
     if (watch->closing || watch->connecting)
         return;
-    if (turn->connection->calls.fd < 0 && (watch->next_fd < 0 || take_next(watch) < 0))
+    if (turn->connection->calls.fd < 0 && (watch->next_fd < 0 || ring_take_next(watch) < 0))
         return;
     if (!watch->receiving && is_to_receive(turn)) {
         result = begin_receiving(watch);
@@ -275,18 +175,6 @@ static int received(struct watch *watch, const struct completion *completion)
                                                          : engine_arrived);
 }
 
-/* One of the requests on a descriptor that is gone is over. */
-static void let_go(struct watch *watch)
-{
-    if (is_asked(watch))
-        return;
-    watch->closing = watch->turn.blocked = false;
-    if (!watch->turn.over)
-        turn_step(&watch->turn);
-    else
-        stepped(&watch->turn);
-}
-
 /* The receive that goes on is over, and begun again takes one by one what is left, and the end. */
 static void half_closed(struct watch *watch)
 {
@@ -295,13 +183,12 @@ static void half_closed(struct watch *watch)
     watch->listening = false;
     watch->seat.ending = true;
     if (watch->closing)
-        let_go(watch);
+        ring_let_go(watch);
     if (result < 0)
         turn_stop(&watch->turn, engine_broken(watch->turn.connection, "watch its connection to", result));
 }
 
-/* What has arrived may prove that everything that was sent has been taken. */
-static void note_answer(struct watch *watch)
+void ring_note_answer(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
     const struct half *half = connection->half;
@@ -325,7 +212,7 @@ static bool is_done_with(const struct watch *watch)
 static void go_on(struct watch *watch, int result)
 {
     if ((result == 0 || result == -EAGAIN) && is_done_with(watch))
-        hang_up(watch);
+        ring_hang_up(watch);
     turn_go_on(&watch->turn, result);
 }
 
@@ -336,17 +223,9 @@ static void arrived(struct watch *watch, int result)
         return;
     }
     if (result == 0)
-        note_answer(watch);
+        ring_note_answer(watch);
     turn_relay(&watch->turn);
     go_on(watch, result);
-}
-
-static void connected(struct watch *watch, int result)
-{
-    struct connection *connection = watch->turn.connection;
-
-    watch->connecting = watch->turn.blocked = false;
-    turn_go_on(&watch->turn, result < 0 ? dial_broken(watch->turn.turns->duty->dial, connection, result) : 0);
 }
 
 static void sent(struct watch *watch, const struct completion *completion)
@@ -368,75 +247,6 @@ static void sent(struct watch *watch, const struct completion *completion)
     go_on(watch, result < 0 ? engine_broken(connection, "send to", result) : 0);
 }
 
-/* ---- who comes: the connections of a follower that renews them ---- */
-
-/* The slot may still have its last descriptor, which the other end has closed. */
-static void seat(void *owner, size_t number, int fd)
-{
-    struct ringer *ringer = owner;
-    struct watch *watch = &ringer->watches[number];
-
-    if (ringer->turns.result < 0 || watch->next_fd >= 0) {
-        reception_see_off(&ringer->reception, fd);
-        return;
-    }
-    watch->next_fd = fd;
-    note_answer(watch); /* or the other end would not have come again */
-    if (!watch->closing && watch->turn.connection->calls.fd >= 0)
-        hang_up(watch);
-    stepped(&watch->turn);
-}
-
-static int listen_to_guest(void *owner, size_t number, int fd)
-{
-    struct ringer *ringer = owner;
-
-    ringer->guests[number] = (struct ring_seat){
-        .ring = ringer->ring, .number = ringer->listener.number + 1 + (uint32_t)number, .file = fd};
-    return ring_watch(&ringer->guests[number], RING_READABLE);
-}
-
-static void forget_guest(void *owner, size_t number)
-{
-    struct ringer *ringer = owner;
-
-    ring_cancel(&ringer->guests[number], RING_READABLE); /* finds nothing where it is told of right now */
-}
-
-static const struct reception_events reception_events = {
-    .seated = seat, .listen = listen_to_guest, .forget = forget_guest};
-
-static void told_of_guest(struct ringer *ringer, const struct ring_event *event)
-{
-    size_t guest = event->number - ringer->listener.number - 1;
-
-    if (event->kind != RING_READABLE)
-        return;
-    if (event->number == ringer->listener.number) {
-        reception_ready(&ringer->reception);
-        ring_watch(&ringer->listener, RING_READABLE);
-    } else if (reception_heard(&ringer->reception, guest)) {
-        ring_watch(&ringer->guests[guest], RING_READABLE);
-    } else {
-        reception_gone(&ringer->reception, guest);
-    }
-}
-
-static int open_reception(struct ringer *ringer)
-{
-    struct duty *duty = ringer->turns.duty;
-    int result = reception_open(&ringer->reception, duty, false, &reception_events, ringer);
-
-    if (result < 0)
-        return result;
-    ringer->guests = calloc(ringer->reception.capacity, sizeof *ringer->guests);
-    if (!ringer->guests)
-        return -ENOMEM;
-    ringer->listener = (struct ring_seat){
-        .ring = ringer->ring, .number = (uint32_t)duty->count, .file = duty->dial->listener};
-    return ring_watch(&ringer->listener, RING_READABLE);
-}
-
 /* ---- what a completion is of ---- */
 
 static void told_of_arrival(struct watch *watch, const struct ring_event *event)
@@ -448,7 +258,7 @@ static void told_of_arrival(struct watch *watch, const struct ring_event *event)
     if (by_ring)
         result = received(watch, &event->completion);
     if (watch->closing)
-        let_go(watch);
+        ring_let_go(watch);
     else
         arrived(watch, by_ring ? result : readable(watch, &event->completion));
 }
@@ -457,7 +267,7 @@ static void told_of_room(struct watch *watch)
 {
     watch->watching = false;
     if (watch->closing) {
-        let_go(watch);
+        ring_let_go(watch);
         return;
     }
     watch->turn.blocked = false;
@@ -473,7 +283,7 @@ static void dispatch(struct ringer *ringer, const struct ring_event *event)
         return;
     }
     if (event->number >= ringer->turns.duty->count) {
-        told_of_guest(ringer, event);
+        ring_told_of_guest(ringer, event);
         return;
     }
     switch (event->kind) {
@@ -491,7 +301,7 @@ static void dispatch(struct ringer *ringer, const struct ring_event *event)
         told_of_room(watch);
         break;
     case RING_CONNECT:
-        connected(watch, event->completion.result);
+        ring_connected(watch, event->completion.result);
         break;
     default:
         break;
@@ -512,7 +322,7 @@ static void feed(struct ringer *ringer)
         struct watch *next = watch->next_starved;
 
         watch->starved = false;
-        stepped(&watch->turn);
+        ring_ask(&watch->turn);
         watch = next;
     }
 }
@@ -537,7 +347,7 @@ static void wait_in_ring(struct turns *turns)
 }
 
 static const struct turns_events turns_events = {
-    .push = push, .rests = hang_up_if_ended, .stepped = stepped, .wait = wait_in_ring};
+    .push = push, .rests = ring_hang_up_if_ended, .stepped = ring_ask, .wait = wait_in_ring};
 
 static int run_ring(struct duty *duty)
 {
@@ -631,7 +441,7 @@ static int open_parts(struct ringer *ringer)
     if (result == 0)
         turns_pair(&ringer->turns);
     if (result == 0 && duty->dial && duty->dial->listener >= 0)
-        result = open_reception(ringer);
+        result = ring_open_reception(ringer);
     return result == 0 && own->fixed_files && !duty->dial ? register_files(ringer) : result;
 }
 
@@ -661,8 +471,7 @@ static void close_ring(struct duty *duty)
         if (ringer->watches[i].next_fd >= 0)
             close(ringer->watches[i].next_fd);
     }
-    reception_close(&ringer->reception);
-    free(ringer->guests);
+    ring_close_reception(ringer);
     turns_close(&ringer->turns);
     free(ringer->watches);
     free(ringer);

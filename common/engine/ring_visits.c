@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* On a ring: descriptors that come and go, and who comes. */
+#include "engine/ringer.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- a driver's ---- */
+
+int ring_redial(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+    struct dial *dial = watch->turn.turns->duty->dial;
+    int result = dial_open(dial, connection, false);
+
+    if (result < 0)
+        return result;
+    watch->seat.file = connection->calls.fd;
+    watch->seat.ending = false;
+    result = ring_connect(&watch->seat, (const struct sockaddr *)&dial->target->storage, dial->target->size);
+    watch->connecting = result == 0;
+    return result < 0 ? result : -EINPROGRESS;
+}
+
+void ring_connected(struct watch *watch, int result)
+{
+    struct connection *connection = watch->turn.connection;
+
+    watch->connecting = watch->turn.blocked = false;
+    turn_go_on(&watch->turn, result < 0 ? dial_broken(watch->turn.turns->duty->dial, connection, result) : 0);
+}
+
+/* ---- a follower's ---- */
+
+int ring_take_next(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+    int result = dial_take(watch->turn.turns->duty->dial, connection, watch->next_fd);
+
+    watch->seat.file = watch->next_fd;
+    watch->seat.ending = false;
+    watch->next_fd = -1;
+    if (result < 0)
+        turn_stop(&watch->turn, engine_broken(connection, "take a connection of", result));
+    return result;
+}
+
+/* ---- the end of one ---- */
+
+/* Requests of the engine are under way on the descriptor. */
+static bool is_asked(const struct watch *watch)
+{
+    return watch->receiving || watch->watching || watch->listening;
+}
+
+void ring_hang_up(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+
+    if (watch->receiving)
+        ring_cancel(&watch->seat, reads_by_ring(connection) ? RING_RECEIVE : RING_READABLE);
+    if (watch->watching)
+        ring_cancel(&watch->seat, RING_WRITABLE);
+    if (watch->listening)
+        ring_cancel(&watch->seat, RING_HALF_CLOSED);
+    watch->closing = watch->turn.blocked = is_asked(watch);
+    dial_hang_up(watch->turn.turns->duty->dial, connection);
+}
+
+void ring_hang_up_if_ended(struct turn *turn)
+{
+    if (turn->connection->half->renews && turn->connection->ended)
+        ring_hang_up(watch_of(turn));
+}
+
+void ring_let_go(struct watch *watch)
+{
+    if (is_asked(watch))
+        return;
+    watch->closing = watch->turn.blocked = false;
+    if (!watch->turn.over)
+        turn_step(&watch->turn);
+    else
+        ring_ask(&watch->turn);
+}
+
+/* ---- who comes: the connections of a follower that renews them ---- */
+
+/* The slot may still have its last descriptor, which the other end has closed. */
+static void seat(void *owner, size_t number, int fd)
+{
+    struct ringer *ringer = owner;
+    struct watch *watch = &ringer->watches[number];
+
+    if (ringer->turns.result < 0 || watch->next_fd >= 0) {
+        reception_see_off(&ringer->reception, fd);
+        return;
+    }
+    watch->next_fd = fd;
+    ring_note_answer(watch); /* or the other end would not have come again */
+    if (!watch->closing && watch->turn.connection->calls.fd >= 0)
+        ring_hang_up(watch);
+    ring_ask(&watch->turn);
+}
+
+static int listen_to_guest(void *owner, size_t number, int fd)
+{
+    struct ringer *ringer = owner;
+
+    ringer->guests[number] = (struct ring_seat){
+        .ring = ringer->ring, .number = ringer->listener.number + 1 + (uint32_t)number, .file = fd};
+    return ring_watch(&ringer->guests[number], RING_READABLE);
+}
+
+static void forget_guest(void *owner, size_t number)
+{
+    struct ringer *ringer = owner;
+
+    ring_cancel(&ringer->guests[number], RING_READABLE); /* finds nothing where it is told of right now */
+}
+
+static const struct reception_events reception_events = {
+    .seated = seat, .listen = listen_to_guest, .forget = forget_guest};
+
+void ring_told_of_guest(struct ringer *ringer, const struct ring_event *event)
+{
+    size_t guest = event->number - ringer->listener.number - 1;
+
+    if (event->kind != RING_READABLE)
+        return;
+    if (event->number == ringer->listener.number) {
+        reception_ready(&ringer->reception);
+        ring_watch(&ringer->listener, RING_READABLE);
+    } else if (reception_heard(&ringer->reception, guest)) {
+        ring_watch(&ringer->guests[guest], RING_READABLE);
+    } else {
+        reception_gone(&ringer->reception, guest);
+    }
+}
+
+int ring_open_reception(struct ringer *ringer)
+{
+    struct duty *duty = ringer->turns.duty;
+    int result = reception_open(&ringer->reception, duty, false, &reception_events, ringer);
+
+    if (result < 0)
+        return result;
+    ringer->guests = calloc(ringer->reception.capacity, sizeof *ringer->guests);
+    if (!ringer->guests)
+        return -ENOMEM;
+    ringer->listener = (struct ring_seat){
+        .ring = ringer->ring, .number = (uint32_t)duty->count, .file = duty->dial->listener};
+    return ring_watch(&ringer->listener, RING_READABLE);
+}
+
+void ring_close_reception(struct ringer *ringer)
+{
+    reception_close(&ringer->reception);
+    free(ringer->guests);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the ring engine has of each connection, for its two files: ring.c waits and says what came, and
+ * ring_visits.c has the descriptors that come and go.
+ */
+#ifndef UNCORK_ENGINE_RINGER_H
+#define UNCORK_ENGINE_RINGER_H
+
+#include "engine/reception.h"
+#include "engine/turns.h"
+#include "reading/reading.h"
+#include "ring/intake.h"
+
+struct watch {
+    struct turn turn; /* first */
+    struct ring_seat seat;
+    bool receiving; /* a request is to tell what arrives */
+    bool listening; /* a request is to tell the end */
+    bool full;      /* the descriptor was */
+    bool watching;  /* a request is to tell when it is not any more */
+    bool starved;   /* on the list of those that found no buffer to receive into */
+    bool connecting;
+    bool closing; /* its descriptor is gone, but not the requests that were to tell of it */
+    int next_fd;  /* that came meanwhile; -1 */
+    struct watch *next_starved;
+};
+
+struct ringer {
+    struct turns turns; /* first */
+    struct ring *ring;
+    struct ring_intake intake;
+    struct watch *watches, *starved;
+    struct reception reception; /* of a follower whose connections come and go */
+    struct ring_seat listener, *guests;
+};
+
+static inline struct watch *watch_of(struct turn *turn)
+{
+    return (struct watch *)turn;
+}
+
+static inline struct ringer *ringer_of(const struct watch *watch)
+{
+    return (struct ringer *)watch->turn.turns;
+}
+
+static inline bool reads_by_ring(const struct connection *connection)
+{
+    return connection->reading && connection->reading->completed;
+}
+
+/* ---- ring.c ---- */
+
+/* Asks for what the connection is to be told of, as far as that is not asked. */
+void ring_ask(struct turn *turn);
+
+/* What has arrived may prove that everything that was sent has been taken. */
+void ring_note_answer(struct watch *watch);
+
+/* ---- ring_visits.c ---- */
+
+/* Begins to connect a driver's next descriptor: -EINPROGRESS, or another negative errno value. */
+int ring_redial(struct watch *watch);
+void ring_connected(struct watch *watch, int result);
+
+/* Gives a follower its next descriptor. 0, or a negative errno value, which ends the phase. */
+int ring_take_next(struct watch *watch);
+
+/* Closes the descriptor. The requests on it hold the socket open: it ends when they do. */
+void ring_hang_up(struct watch *watch);
+void ring_hang_up_if_ended(struct turn *turn);
+
+/* One of the requests on a descriptor that is gone is over. */
+void ring_let_go(struct watch *watch);
+
+/* Begins to take connections at the listener. 0 or a negative errno value; ring_close_reception() it in both
+ * cases, and where it was never opened. */
+int ring_open_reception(struct ringer *ringer);
+void ring_close_reception(struct ringer *ringer);
+
+/* A completion of the listener, or of somebody whose hello is on the way. */
+void ring_told_of_guest(struct ringer *ringer, const struct ring_event *event);
+
+#endif
