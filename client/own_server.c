@@ -11,6 +11,7 @@
 
 #define READY_WITHIN_MS 5000
 #define ENDS_WITHIN_MS 2000
+#define DYING_MS 50 /* its connections are seen to close before it is seen to have ended */
 
 static void on_exit_of_server(uv_process_t *process, int64_t status, int signal)
 {
@@ -185,7 +186,7 @@ void own_server_stop(struct own_server *server)
 const char *own_server_fate(struct own_server *server, char text[64])
 {
     if (server->spawned)
-        uv_run(server->loop, UV_RUN_NOWAIT);
+        run_until(server, has_ended, DYING_MS);
     if (!server->spawned || !server->ended)
         return NULL;
     if (server->exit_signal)
