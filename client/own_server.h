@@ -30,8 +30,8 @@ int own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, con
 /* Ends it and waits for it. Harmless where it does not run. */
 void own_server_stop(struct own_server *server);
 
-/* Describes how it ended by itself, for which it is given a moment: its connections close first. NULL if it
- * runs. */
+/* How it ended by itself, to stand after its name; NULL if it runs. It is given a moment: its connections are
+ * seen to close first. */
 const char *own_server_fate(struct own_server *server, char text[64]);
 
 #endif
