@@ -276,7 +276,7 @@ static void told_of_room(struct watch *watch)
 
 static void dispatch(struct ringer *ringer, const struct ring_event *event)
 {
-    struct watch *watch = &ringer->watches[event->number];
+    struct watch *watch;
 
     if (event->kind == RING_WAKE) {
         turns_wake(&ringer->turns);
@@ -286,6 +286,7 @@ static void dispatch(struct ringer *ringer, const struct ring_event *event)
         ring_told_of_guest(ringer, event);
         return;
     }
+    watch = &ringer->watches[event->number];
     switch (event->kind) {
     case RING_SEND:
         sent(watch, &event->completion);

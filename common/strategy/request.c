@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "strategy/request.h"
 
+#include <limits.h>
+
 int request_push(struct connection *connection, int (*submit)(struct connection *connection))
 {
     const struct request *request = connection->strategy_state;
@@ -45,6 +47,11 @@ int request_completed(struct connection *connection, const struct completion *co
     queue_accept(&connection->queue, (size_t)sent);
     queue_release(&connection->queue);
     return 0;
+}
+
+size_t request_vectors_most(size_t longest_group)
+{
+    return longest_group < IOV_MAX ? longest_group : IOV_MAX;
 }
 
 void request_answered(struct connection *connection)

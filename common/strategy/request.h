@@ -34,6 +34,9 @@ int request_sent(const struct completion *completion);
 /* completed() of the strategies whose memory is free again when a request is done. */
 int request_completed(struct connection *connection, const struct completion *completion);
 
+/* How many vectors a request of a group of so many bytes may have: sendmsg(2) takes IOV_MAX. */
+size_t request_vectors_most(size_t longest_group);
+
 /* answered() of all. */
 void request_answered(struct connection *connection);
 

@@ -2,28 +2,21 @@
 /* MSG_WAITALL: the kernel goes on by itself until all of the group is sent. */
 #include "strategy/request.h"
 
-#include <limits.h>
-
 struct vector_request {
     struct request request; /* first */
     struct msghdr message;
     struct iovec vectors[]; /* lent with the request */
 };
 
-static size_t most_vectors(size_t longest_group)
-{
-    return longest_group < IOV_MAX ? longest_group : IOV_MAX;
-}
-
 static size_t state_size(size_t longest_group)
 {
-    return sizeof(struct vector_request) + most_vectors(longest_group) * sizeof(struct iovec);
+    return sizeof(struct vector_request) + request_vectors_most(longest_group) * sizeof(struct iovec);
 }
 
 static int submit(struct connection *connection)
 {
     struct vector_request *sending = connection->strategy_state;
-    int limit = (int)most_vectors(plan_longest_group(connection->plan, connection->end));
+    int limit = (int)request_vectors_most(plan_longest_group(connection->plan, connection->end));
     struct queue_group group = queue_gather(&connection->queue, sending->vectors, limit);
     unsigned options = request_describe(connection, group.bytes, group.marks);
 

@@ -6,8 +6,6 @@
  */
 #include "strategy/request.h"
 
-#include <limits.h>
-
 #define LENT_MAX 16u /* windows */
 
 struct lending_request {
@@ -23,14 +21,9 @@ struct lending_request {
 
 #define LENT_SLOTS (sizeof((struct lending_request *)0)->lent / sizeof(struct lent))
 
-static size_t most_vectors(size_t longest_group)
-{
-    return longest_group < IOV_MAX ? longest_group : IOV_MAX;
-}
-
 static size_t state_size(size_t longest_group)
 {
-    return sizeof(struct lending_request) + most_vectors(longest_group) * sizeof(struct iovec);
+    return sizeof(struct lending_request) + request_vectors_most(longest_group) * sizeof(struct iovec);
 }
 
 static struct lent *lent_of(struct lending_request *lending, uint32_t number)
@@ -41,7 +34,7 @@ static struct lent *lent_of(struct lending_request *lending, uint32_t number)
 static int submit(struct connection *connection)
 {
     struct lending_request *lending = connection->strategy_state;
-    int limit = (int)most_vectors(plan_longest_group(connection->plan, connection->end));
+    int limit = (int)request_vectors_most(plan_longest_group(connection->plan, connection->end));
     struct queue_group group;
 
     if (lending->submitted - lending->returned == LENT_SLOTS)
