@@ -351,7 +351,7 @@ class Elsewhere:
 
     def run(self, *command: str, status: int = 0) -> str:
         """Runs a command to its end; gives what it printed."""
-        done = subprocess.run(["nsenter", "-t", str(self.pid), "--mount", "--", *command],
+        done = subprocess.run(["nsenter", "-t", str(self.pid), "--mount", "--root", "--", *command],
                               env=self.uncork.environment, capture_output=True, text=True,
                               timeout=60)
         assert done.returncode == status, done.stdout + done.stderr
