@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "engine/engine.h"
+#include "plan/sizes.h"
 
 #include <inttypes.h>
 

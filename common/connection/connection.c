@@ -2,6 +2,7 @@
 #include "connection/connection.h"
 
 #include "base/clock.h"
+#include "plan/sizes.h"
 #include "reading/reading.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"

@@ -2,6 +2,7 @@
 #include "connection/workbench.h"
 
 #include "base/clock.h"
+#include "plan/sizes.h"
 #include "workload/workload.h"
 
 #include <errno.h>

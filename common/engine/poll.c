@@ -298,20 +298,6 @@ static void wait_in_loop(struct turns *turns)
 static const struct turns_events turns_events = {
     .push = push, .rests = hang_up_if_ended, .stepped = watch_again, .wait = wait_in_loop};
 
-static int poll_run(struct duty *duty)
-{
-    struct poller *poller = duty->state;
-
-    return turns_run(&poller->turns);
-}
-
-static int poll_finish(struct duty *duty)
-{
-    struct poller *poller = duty->state;
-
-    return turns_finish(&poller->turns);
-}
-
 /* ---- from another thread ---- */
 
 static void poll_wake(struct duty *duty)
@@ -375,10 +361,11 @@ static void on_guest_gone(uv_handle_t *handle)
     reception_gone(&poller->reception, (size_t)(guest - poller->guests));
 }
 
-static void forget_guest(void *owner, size_t number)
+static void forget_guest(void *owner, size_t number, bool heard)
 {
     struct poller *poller = owner;
 
+    (void)heard;
     uv_close((uv_handle_t *)&poller->guests[number], on_guest_gone);
 }
 
@@ -517,6 +504,6 @@ const struct engine engine_poll = {
     .open = poll_open,
     .close = poll_close,
     .wake = poll_wake,
-    .run = poll_run,
-    .finish = poll_finish,
+    .run = turns_run,
+    .finish = turns_finish,
 };

@@ -93,14 +93,14 @@ static void admit(struct reception *reception, const uint8_t hello[HELLO_SIZE], 
 }
 
 /* It does not wait any more, and its descriptor is the caller's. */
-static int dismiss(struct reception *reception, struct guest *guest)
+static int dismiss(struct reception *reception, struct guest *guest, bool heard)
 {
     int fd = guest->fd;
 
     guest->here = false;
     guest->fd = -1;
     reception->waiting--;
-    reception->on->forget(reception->owner, (size_t)(guest - reception->guests));
+    reception->on->forget(reception->owner, (size_t)(guest - reception->guests), heard);
     return fd;
 }
 
@@ -119,7 +119,7 @@ bool reception_heard(struct reception *reception, size_t number)
     came = read_hello(reception, guest);
     if (came == 0)
         return true;
-    fd = dismiss(reception, guest); /* before the descriptor is watched as somebody else's */
+    fd = dismiss(reception, guest, true); /* before the descriptor is watched as somebody else's */
     if (came > 0)
         admit(reception, guest->hello, fd);
     else
@@ -144,7 +144,7 @@ static struct guest *longest_here(struct reception *reception)
 static void make_room(struct reception *reception)
 {
     if (reception->waiting >= reception->capacity / 2)
-        reception_see_off(reception, dismiss(reception, longest_here(reception)));
+        reception_see_off(reception, dismiss(reception, longest_here(reception), false));
 }
 
 /* Its hello is on the way. */

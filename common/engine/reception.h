@@ -20,8 +20,8 @@ struct reception_events {
     int (*listen)(void *owner, size_t guest, int fd);
 
     /* And not any more: reception_gone() follows, not before this has returned. The descriptor may be closed
-     * or another's by then. */
-    void (*forget)(void *owner, size_t guest);
+     * or another's by then. `heard`: in reception_heard(), when nothing is asked of it. */
+    void (*forget)(void *owner, size_t guest, bool heard);
 };
 
 struct reception {

@@ -21,8 +21,7 @@ static struct ring_setup setup_of(const struct end_plan *own)
 {
     return (struct ring_setup){.defer_taskrun = own->defer_taskrun,
                                .single_issuer = own->single_issuer,
-                               .registered_ring = own->registered_ring,
-                               .fixed_files = own->fixed_files};
+                               .registered_ring = own->registered_ring};
 }
 
 static int check_setup(const struct end_plan *own, struct problem *problem)
@@ -350,20 +349,6 @@ static void wait_in_ring(struct turns *turns)
 static const struct turns_events turns_events = {
     .push = push, .rests = ring_hang_up_if_ended, .stepped = ring_ask, .wait = wait_in_ring};
 
-static int run_ring(struct duty *duty)
-{
-    struct ringer *ringer = duty->state;
-
-    return turns_run(&ringer->turns);
-}
-
-static int finish_ring(struct duty *duty)
-{
-    struct ringer *ringer = duty->state;
-
-    return turns_finish(&ringer->turns);
-}
-
 /* ---- from another thread ---- */
 
 static void wake_ring(struct duty *duty)
@@ -487,6 +472,6 @@ const struct engine engine_ring = {
     .open = open_ring,
     .close = close_ring,
     .wake = wake_ring,
-    .run = run_ring,
-    .finish = finish_ring,
+    .run = turns_run,
+    .finish = turns_finish,
 };

@@ -112,11 +112,12 @@ static int listen_to_guest(void *owner, size_t number, int fd)
     return ring_watch(&ringer->guests[number], RING_READABLE);
 }
 
-static void forget_guest(void *owner, size_t number)
+static void forget_guest(void *owner, size_t number, bool heard)
 {
     struct ringer *ringer = owner;
 
-    ring_cancel(&ringer->guests[number], RING_READABLE); /* finds nothing where it is told of right now */
+    if (!heard)
+        ring_cancel(&ringer->guests[number], RING_READABLE);
 }
 
 static const struct reception_events reception_events = {

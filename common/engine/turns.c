@@ -214,9 +214,11 @@ static void begin(struct turns *turns)
     }
 }
 
-int turns_run(struct turns *turns)
+int turns_run(struct duty *duty)
 {
-    if (workbench_is_cancelled(turns->duty->bench))
+    struct turns *turns = duty->state;
+
+    if (workbench_is_cancelled(duty->bench))
         return -ECANCELED;
     begin(turns);
     while (turns->open && turns->result == 0) {
@@ -254,8 +256,9 @@ static int finish_those(struct turns *turns, bool drive)
     return result < 0 ? result : turns->result;
 }
 
-int turns_finish(struct turns *turns)
+int turns_finish(struct duty *duty)
 {
+    struct turns *turns = duty->state;
     int result;
 
     turns->finishing = true;

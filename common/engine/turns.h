@@ -59,9 +59,9 @@ void turns_close(struct turns *turns);
 void turns_join(struct turns *turns, size_t index, struct turn *turn);
 void turns_pair(struct turns *turns);
 
-/* engine->run() and engine->finish(). */
-int turns_run(struct turns *turns);
-int turns_finish(struct turns *turns);
+/* engine->run() and engine->finish() of an engine whose state begins with its turns. */
+int turns_run(struct duty *duty);
+int turns_finish(struct duty *duty);
 
 /* The thread was woken: looks at everybody again, unless it was cancelled. It may have been for a phase that
  * is over; after the half-close nothing is begun. */

@@ -2,11 +2,8 @@
 #include "plan/plan.h"
 
 #include "base/cleanup.h"
-#include "connection/send_queue.h"
-#include "engine/engine.h"
 #include "plan/word.h"
 #include "reading/reading.h"
-#include "ring/ring.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
@@ -213,10 +210,12 @@ static int check_ring(const struct end_plan *own, struct problem *problem)
 /* Nobody else could have started one in namespaces that were made a moment ago. */
 static int check_lab(const struct plan *plan, struct problem *problem)
 {
-    if (!plan_has_lab(plan) || !strcmp(plan->server, "own"))
-        return 0;
-    return problem_usage(problem, "lab=on and server=%s contradict each other: a lab has a server of its own",
-                         plan->server);
+    for (int end = 0; plan_has_lab(plan) && end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end) && !plan_is_own(plan, (enum end)end))
+            return problem_usage(problem, "lab=on and %s=%s contradict each other: a lab has a %s of its own",
+                                 end == END_PROXY ? "via" : "server", plan_address(plan, (enum end)end),
+                                 end_names[end]);
+    return 0;
 }
 
 static int check_plan(const struct plan *plan, struct problem *problem)
@@ -426,83 +425,6 @@ const struct strategy_choice *plan_strategy(const struct plan *plan, enum end en
 uint64_t plan_window(const struct plan *plan, enum end end)
 {
     return plan_relays(plan) && end != END_PROXY ? 1 : plan->window;
-}
-
-size_t plan_longest_group(const struct plan *plan, enum end end)
-{
-    const struct shape *shape = plan_outgoing(plan, end);
-    uint64_t window = plan_window(plan, end);
-
-    if (plan_half(plan, end)->keeps)
-        return plan->ends[end].chunk_bytes * window;
-    if (shape->groups == 1)
-        return shape->bytes * window;
-    return window == 1 ? shape->longest_group : 2 * shape->longest_group;
-}
-
-uint64_t plan_queue_fragments(const struct plan *plan, enum end end)
-{
-    const struct half *half = plan_half(plan, end);
-    uint64_t windows = plan_strategy(plan, end)->strategy->lends,
-             fragments =
-                 half->keeps ? half->keeps(plan) : plan_outgoing(plan, end)->count * plan_window(plan, end);
-
-    return windows ? fragments * windows : fragments;
-}
-
-/* One, and those that are kept. A ring has a power of two, and needs none beside those that are kept; of more
- * than it can have the connections take turns. */
-uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
-{
-    const struct half *half = plan_half(plan, end);
-    const struct end_plan *own = &plan->ends[end];
-    uint64_t kept = half->keeps ? half->keeps(plan) * connections : 0, buffers = 1;
-
-    if (!half->receives)
-        return 0;
-    if (!own->reading->buffers)
-        return kept + 1;
-    if (!kept)
-        return own->reading->buffers(own->chunk_bytes);
-    while (buffers < kept && buffers < RING_BUFFERS_MAX)
-        buffers *= 2;
-    return buffers;
-}
-
-/* Those of all threads together: so many at most. */
-static uint64_t receive_bytes(const struct plan *plan, enum end end)
-{
-    uint64_t threads = engine_threads(plan, end), each = (plan->connections + threads - 1) / threads;
-
-    return threads * plan_receive_buffers(plan, end, each) * plan->ends[end].chunk_bytes;
-}
-
-/* Of a connection that sends: its queue, and what its strategy has. */
-static uint64_t sending_bytes(const struct plan *plan, enum end end)
-{
-    const struct strategy_choice *choice = plan_strategy(plan, end);
-    const struct strategy *strategy = choice->strategy;
-    uint64_t bytes = sizeof(struct fragment) * plan_queue_fragments(plan, end);
-
-    if (strategy->state_size)
-        bytes += strategy->state_size(plan_longest_group(plan, end));
-    if (strategy->buffers)
-        bytes += (uint64_t)RING_BUFFER_BYTES * strategy->buffers(choice->parameter);
-    return bytes;
-}
-
-/* A proxy has two connections of each number, and sends what it received from where it lies. */
-uint64_t plan_memory_bytes(const struct plan *plan, enum end end)
-{
-    const struct shape *outgoing = plan_outgoing(plan, end);
-    bool keeps = plan_half(plan, end)->keeps;
-    uint64_t bytes = receive_bytes(plan, end);
-
-    if (outgoing)
-        bytes += plan->connections * (keeps ? 2 : 1) * sending_bytes(plan, end);
-    if (outgoing && !keeps)
-        bytes += engine_threads(plan, end) * (plan->ends[end].source_bytes + outgoing->longest_fragment);
-    return bytes;
 }
 
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index)

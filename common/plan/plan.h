@@ -59,7 +59,7 @@ struct end_plan {
     char congestion[CONGESTION_NAME_MAX]; /* "default": cubic where there is one; "system": what the machine
                                              has */
     uint64_t source_bytes;                /* memory to walk through; 0: hot */
-    int defer_taskrun, single_issuer, registered_ring, fixed_files; /* bool: see struct ring_setup */
+    int defer_taskrun, single_issuer, registered_ring, fixed_files; /* bool: see ring/ring.h */
 };
 
 #define PLAN_WORDS_MAX 64
@@ -118,18 +118,6 @@ const struct strategy_choice *plan_strategy(const struct plan *plan, enum end en
 /* How many messages that are due together `end` may join; at a proxy how many chunks are one group at most.
  */
 uint64_t plan_window(const struct plan *plan, enum end end);
-
-/* Bytes of the longest group that `end` may have to send, joined by `window`. */
-size_t plan_longest_group(const struct plan *plan, enum end end);
-
-/* Fragments that the send queue of one of its connections has to hold. */
-uint64_t plan_queue_fragments(const struct plan *plan, enum end end);
-
-/* Receive buffers of a thread of `end` that has so many connections of the plan; 0 where nothing comes. */
-uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections);
-
-/* Memory of `end` for what it sends and receives, in bytes, that of all its threads together. */
-uint64_t plan_memory_bytes(const struct plan *plan, enum end end);
 
 /* What `end` does: sends `message` and decides when work begins and ends; takes what the other end drives.
  * Both ends do both in direction=both. A proxy decides nothing: it follows. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 const struct ring_setup ring_setup_recommended = {
-    .defer_taskrun = true, .single_issuer = true, .registered_ring = true, .fixed_files = true};
+    .defer_taskrun = true, .single_issuer = true, .registered_ring = true};
 
 /* ---- can it be had? ---- */
 
@@ -93,7 +93,7 @@ static bool begin_receiving(struct trial *trial, bool bundle)
            ring_receive(&trial->to, INTAKE_GROUP, bundle) == 0 && ring_enter(trial->ring, false, 0) == 0;
 }
 
-/* Sends from buffers of the ring, all but the last with MSG_MORE unless as a bundle. */
+/* Provides all pieces, and sends the first or all of them. */
 static bool begin_sending(struct trial *trial, bool bundle)
 {
     static const uint8_t bytes[PIECES][PIECE] = {"abc", "def", "ghi", "jkl"};

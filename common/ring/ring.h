@@ -25,7 +25,6 @@ struct ring_setup {
     bool defer_taskrun;   /* IORING_SETUP_DEFER_TASKRUN, Linux 6.1: completions are posted inside enter(2) */
     bool single_issuer;   /* IORING_SETUP_SINGLE_ISSUER, Linux 6.0; what defer_taskrun needs */
     bool registered_ring; /* io_uring_register_ring_fd(3), Linux 5.18: enter(2) need not look the ring up */
-    bool fixed_files;     /* ring_register_files(): requests need not look the descriptor up */
     uint32_t completions; /* that may wait at once without being kept aside by the kernel */
 };
 

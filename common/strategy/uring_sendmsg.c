@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* MSG_WAITALL: the kernel goes on by itself until all of the group is sent. */
 #include "strategy/request.h"
+#include "plan/sizes.h"
 
 struct vector_request {
     struct request request; /* first */

@@ -5,6 +5,7 @@
  * next request is under way.
  */
 #include "strategy/request.h"
+#include "plan/sizes.h"
 
 #define LENT_MAX 16u /* windows */
 

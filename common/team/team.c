@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "measure/memory.h"
+#include "plan/sizes.h"
 #include "transport/sockets.h"
 #include "transport/transport.h"
 #include "workload/workload.h"

@@ -210,6 +210,8 @@ TEST(only_tcp_to_a_server_of_our_own_has_a_lab)
     assert_flat(plan_words_unused(&plan), "lab link_rate");
     plan_free(&plan);
     refuse(WORDS("lab=on", "server=192.0.2.1:7"), "lab=on and server=192.0.2.1:7 contradict each other");
+    refuse(WORDS("lab=on", "workload=proxy", "via=192.0.2.1:7"),
+           "lab=on and via=192.0.2.1:7 contradict each other");
 }
 
 TEST(contradictory_words_are_refused)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/sizes.h"
+
+#include "connection/send_queue.h"
+#include "engine/engine.h"
+#include "reading/reading.h"
+#include "ring/ring.h"
+#include "strategy/strategy.h"
+#include "workload/workload.h"
+
+size_t plan_longest_group(const struct plan *plan, enum end end)
+{
+    const struct shape *shape = plan_outgoing(plan, end);
+    uint64_t window = plan_window(plan, end);
+
+    if (plan_half(plan, end)->keeps)
+        return plan->ends[end].chunk_bytes * window;
+    if (shape->groups == 1)
+        return shape->bytes * window;
+    return window == 1 ? shape->longest_group : 2 * shape->longest_group;
+}
+
+uint64_t plan_queue_fragments(const struct plan *plan, enum end end)
+{
+    const struct half *half = plan_half(plan, end);
+    uint64_t windows = plan_strategy(plan, end)->strategy->lends,
+             fragments =
+                 half->keeps ? half->keeps(plan) : plan_outgoing(plan, end)->count * plan_window(plan, end);
+
+    return windows ? fragments * windows : fragments;
+}
+
+/* One, and those that are kept. A ring has a power of two, and needs none beside those that are kept; of more
+ * than it can have the connections take turns. */
+uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
+{
+    const struct half *half = plan_half(plan, end);
+    const struct end_plan *own = &plan->ends[end];
+    uint64_t kept = half->keeps ? half->keeps(plan) * connections : 0, buffers = 1;
+
+    if (!half->receives)
+        return 0;
+    if (!own->reading->buffers)
+        return kept + 1;
+    if (!kept)
+        return own->reading->buffers(own->chunk_bytes);
+    while (buffers < kept && buffers < RING_BUFFERS_MAX)
+        buffers *= 2;
+    return buffers;
+}
+
+/* Those of all threads together: so many at most. */
+static uint64_t receive_bytes(const struct plan *plan, enum end end)
+{
+    uint64_t threads = engine_threads(plan, end), each = (plan->connections + threads - 1) / threads;
+
+    return threads * plan_receive_buffers(plan, end, each) * plan->ends[end].chunk_bytes;
+}
+
+/* Of a connection that sends: its queue, and what its strategy has. */
+static uint64_t sending_bytes(const struct plan *plan, enum end end)
+{
+    const struct strategy_choice *choice = plan_strategy(plan, end);
+    const struct strategy *strategy = choice->strategy;
+    uint64_t bytes = sizeof(struct fragment) * plan_queue_fragments(plan, end);
+
+    if (strategy->state_size)
+        bytes += strategy->state_size(plan_longest_group(plan, end));
+    if (strategy->buffers)
+        bytes += (uint64_t)RING_BUFFER_BYTES * strategy->buffers(choice->parameter);
+    return bytes;
+}
+
+/* A proxy has two connections of each number, and sends what it received from where it lies. */
+uint64_t plan_memory_bytes(const struct plan *plan, enum end end)
+{
+    const struct shape *outgoing = plan_outgoing(plan, end);
+    bool keeps = plan_half(plan, end)->keeps;
+    uint64_t bytes = receive_bytes(plan, end);
+
+    if (outgoing)
+        bytes += plan->connections * (keeps ? 2 : 1) * sending_bytes(plan, end);
+    if (outgoing && !keeps)
+        bytes += engine_threads(plan, end) * (plan->ends[end].source_bytes + outgoing->longest_fragment);
+    return bytes;
+}
