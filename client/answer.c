@@ -328,12 +328,15 @@ static void print_copied(FILE *out, const json_t *end, const char *name)
 /* Counts of one end per `unit` that it sends; per message that it takes where it sends none. */
 static void print_counts(FILE *out, const char *unit, const json_t *end, const char *name)
 {
+    uint64_t sent = record_sum(end, "messages_sent"), messages = sent;
     const struct {
         const char *what;
         uint64_t count;
         bool shown;
     } counts[] = {
         {"segments", sum_nested(end, "tcp_info", "data_segs_out", "sum"), false},
+        {"TLS records", record_sum(end, sent ? "records_sent" : "records_received"), false},
+        {"handshakes", record_sum(end, "handshakes"), false},
         {"write calls", record_sum(end, "write_calls"), knows(end, "write_calls")},
         {"read calls", record_sum(end, "read_calls"), knows(end, "read_calls")},
         {"to connect and close", record_sum(end, "connect_calls"), false},
@@ -341,7 +344,6 @@ static void print_counts(FILE *out, const char *unit, const json_t *end, const c
         {"requests", record_sum(end, "requests"), false},
         {"completions of its ring", record_sum(end, "completions"), false},
     };
-    uint64_t sent = record_sum(end, "messages_sent"), messages = sent;
     const char *between = "";
 
     if (!sent)
@@ -370,6 +372,8 @@ static void print_proxy(FILE *out, const json_t *proxy, uint64_t messages)
     fprintf(out, "  per message: ");
     if (segments)
         fprintf(out, "%.2f segments, ", (double)segments / (double)messages);
+    if (knows(proxy, "records_sent"))
+        fprintf(out, "%.2f TLS records, ", (double)record_sum(proxy, "records_sent") / (double)messages);
     if (knows(proxy, "write_calls"))
         fprintf(out, "%.2f write calls, %.2f read calls, ",
                 (double)record_sum(proxy, "write_calls") / (double)messages,

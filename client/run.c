@@ -3,6 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hex.h"
+#include "base/secret.h"
 #include "base/version.h"
 #include "connection/legality.h"
 #include "control/channel.h"
@@ -36,7 +38,7 @@ struct run {
     const struct plan *plan;
     struct link links[END_COUNT]; /* by end; the client has none with itself */
     struct address target;        /* of the data connections, as whoever takes them said it */
-    uint8_t token[TOKEN_SIZE];
+    uint8_t token[TOKEN_SIZE], key[SECURITY_KEY_SIZE]; /* of these connections */
     char host[256]; /* id of the machine on which the end is that takes the data connections */
     struct team team;
     struct conduct conduct;
@@ -215,6 +217,7 @@ static int start_team(struct run *run, struct problem *problem)
     if (open_team(run, strcmp(run->host, facts_host_id()) != 0, problem) == 0) {
         run->team.target = run->target;
         memcpy(run->team.token, run->token, TOKEN_SIZE);
+        memcpy(run->team.keys[plan_neighbour(run->plan, END_CLIENT)], run->key, SECURITY_KEY_SIZE);
         if (team_start(&run->team, problem) == 0)
             return 0;
     }
@@ -231,10 +234,23 @@ static int learn_target(struct run *run, const struct link *link, const json_t *
     const char *address = json_string_value(json_object_get(body, "address"));
 
     if (address_parse_numeric(&run->target, address, problem) < 0 ||
-        token_parse(run->token, json_string_value(json_object_get(body, "token"))) < 0)
+        hex_parse(run->token, TOKEN_SIZE, json_string_value(json_object_get(body, "token"))) < 0 ||
+        (plan_encrypts(run->plan) &&
+         hex_parse(run->key, SECURITY_KEY_SIZE, json_string_value(json_object_get(body, "key"))) < 0))
         return problem_failure(problem, "the %s's ready message makes no sense", end_names[link->end]);
     address_take_scope(&run->target, &link->address);
     snprintf(run->host, sizeof run->host, "%s", json_string_value(json_object_get(body, "host")));
+    return 0;
+}
+
+static int tell_sink(const struct run *run, struct channel *proxy, const json_t *ready,
+                     struct problem *problem)
+{
+    if (plan_encrypts(run->plan) && !channel_is_private(proxy))
+        return problem_usage(problem,
+                             "the server's key may not cross the control channel of the proxy, which "
+                             "others can read; give --psk FILE to all ends");
+    channel_send(proxy, CONTROL_SINK, json_deep_copy(ready));
     return 0;
 }
 
@@ -249,8 +265,8 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
         return -1;
     if (link->end == END_PROXY)
         return ask(run, END_SERVER, problem);
-    if (run->links[END_PROXY].is_open)
-        channel_send(&run->links[END_PROXY].channel, CONTROL_SINK, json_deep_copy(body));
+    if (run->links[END_PROXY].is_open && tell_sink(run, &run->links[END_PROXY].channel, body, problem) < 0)
+        return -1;
     return start_team(run, problem);
 }
 
@@ -474,6 +490,7 @@ static void clear(struct run *run)
         free(run->links[end].received.text);
         json_decref(run->links[end].answer);
     }
+    secret_wipe(run->key, sizeof run->key);
 }
 
 /* A failed run never leaves an end of ours to the next, which might find it dying. */

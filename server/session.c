@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session.h"
 
+#include "base/hex.h"
+#include "base/secret.h"
 #include "base/version.h"
 #include "connection/legality.h"
 #include "control/channel.h"
@@ -26,7 +28,8 @@ struct session {
     struct plan plan;
     struct address data; /* where data connections come to */
     int listener;
-    uint8_t token[TOKEN_SIZE]; /* that they show */
+    uint8_t token[TOKEN_SIZE];      /* that they show */
+    uint8_t key[SECURITY_KEY_SIZE]; /* of their TLS */
     struct lobby lobby;
     struct team team;
     struct conduct conduct;
@@ -45,6 +48,7 @@ static void part_closed(void *owner)
         return;
     if (session->has_plan)
         plan_free(&session->plan);
+    secret_wipe(session->key, sizeof session->key);
     server_forget(session->server, session);
     free(session);
 }
@@ -186,9 +190,20 @@ static int open_listener(struct session *session, struct problem *problem)
         address_unlink(data, true);
         return -1;
     }
-    if (uv_random(NULL, NULL, session->token, sizeof session->token, 0, NULL) < 0)
-        return problem_failure(problem, "no random numbers for a token");
+    if (uv_random(NULL, NULL, session->token, sizeof session->token, 0, NULL) < 0 ||
+        uv_random(NULL, NULL, session->key, sizeof session->key, 0, NULL) < 0)
+        return problem_failure(problem, "no random numbers for a token and a key");
     return 0;
+}
+
+static int check_privacy(const struct session *session, struct problem *problem)
+{
+    if (!plan_encrypts(&session->plan) || channel_is_private(&session->channel))
+        return 0;
+    return problem_usage(problem,
+                         "security=%s: its key may not cross this control channel, which others can "
+                         "read; give --psk FILE to both ends",
+                         session->plan.ends[session->end].security->variant.name);
 }
 
 static int open_lobby(struct session *session, struct problem *problem)
@@ -214,6 +229,12 @@ static int open_gate(struct session *session)
     return 0;
 }
 
+/* The end whose connections come here. */
+static enum end taken_from(const struct session *session)
+{
+    return session->end == END_PROXY ? END_CLIENT : plan_neighbour(&session->plan, END_SERVER);
+}
+
 static int open_team(struct session *session, struct problem *problem)
 {
     session->has_team = true;
@@ -223,6 +244,7 @@ static int open_team(struct session *session, struct problem *problem)
     if (team_open(&session->team, &session->server->loop, &session->plan, session->end, session->remote,
                   &team_events, session, problem) < 0)
         return -1;
+    memcpy(session->team.keys[taken_from(session)], session->key, sizeof session->key);
     return plan_half(&session->plan, session->end)->renews ? open_gate(session)
                                                            : open_lobby(session, problem);
 }
@@ -235,12 +257,16 @@ static void await_guests(struct session *session)
 
 static void send_ready(struct session *session)
 {
-    char address[ADDRESS_MAX], token[2 * TOKEN_SIZE + 1];
+    char address[ADDRESS_MAX], token[2 * TOKEN_SIZE + 1], key[2 * SECURITY_KEY_SIZE + 1] = "";
 
     address_format(address, &session->data);
-    token_format(token, session->token);
+    hex_format(token, session->token, sizeof session->token);
+    if (plan_encrypts(&session->plan))
+        hex_format(key, session->key, sizeof session->key);
     channel_send(&session->channel, CONTROL_READY,
-                 json_pack("{s:s, s:s, s:s}", "address", address, "token", token, "host", facts_host_id()));
+                 json_pack("{s:s, s:s, s:s, s:s}", "address", address, "token", token, "key", key, "host",
+                           facts_host_id()));
+    secret_wipe(key, sizeof key);
 }
 
 bool session_waits(const struct session *session)
@@ -274,11 +300,21 @@ static bool is_here(const char *host)
     return !strcmp(host, facts_host_id());
 }
 
+static void take_secrets(struct session *session, const json_t *body, struct problem *problem)
+{
+    struct team *team = &session->team;
+
+    if (hex_parse(team->token, TOKEN_SIZE, json_string_value(json_object_get(body, "token"))) < 0)
+        problem_failure(problem, "the token of the server is none");
+    if (plan_encrypts(&session->plan) && hex_parse(team->keys[END_SERVER], SECURITY_KEY_SIZE,
+                                                   json_string_value(json_object_get(body, "key"))) < 0)
+        problem_failure(problem, "the key of the server is none");
+}
+
 /* Nothing is said to the sink before the source has come too. */
 static void take_sink(struct session *session, const json_t *body)
 {
     const char *text = json_string_value(json_object_get(body, "address"));
-    const char *token = json_string_value(json_object_get(body, "token"));
     struct problem problem = {0};
     struct address sink;
 
@@ -286,8 +322,8 @@ static void take_sink(struct session *session, const json_t *body)
         problem_failure(&problem, "a message that does not belong here");
     else if (sinks_check(session->server->sinks, text, &sink, &problem) == 0) {
         session->remote = session->remote && !is_here(json_string_value(json_object_get(body, "host")));
-        if (open_team(session, &problem) == 0 && token_parse(session->team.token, token) < 0)
-            problem_failure(&problem, "the token of the server is none");
+        if (open_team(session, &problem) == 0)
+            take_secrets(session, body, &problem);
     }
     if (problem.kind != PROBLEM_NONE) {
         fail(session, "connect", &problem);
@@ -360,6 +396,7 @@ static void take_plan(struct session *session, const json_t *body)
         problem_failure(&problem, "a session has one plan");
     else if (check_version(body, &problem) == 0 && choose_end(session, body, &problem) == 0 &&
              parse_plan(session, body, &problem) == 0 && check_end(session, &problem) == 0 &&
+             check_privacy(session, &problem) == 0 &&
              limits_check(&session->plan, session->end, &problem) == 0)
         legality_check(&session->plan, session->end, session->remote, &problem);
 

@@ -58,26 +58,24 @@ uint64_t calls_count_path(const struct call_counts *counts, enum call_path path)
 
 struct call_counts calls_difference(const struct call_counts *after, const struct call_counts *before)
 {
-    struct call_counts difference = {.would_block = after->would_block - before->would_block,
-                                     .requests = after->requests - before->requests,
-                                     .completions = after->completions - before->completions,
-                                     .lent = after->lent - before->lent,
-                                     .copied = after->copied - before->copied};
+    struct call_counts difference;
 
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         difference.made[kind] = after->made[kind] - before->made[kind];
+#define SUBTRACT(name) difference.name = after->name - before->name;
+    CALL_NOTES(SUBTRACT)
+#undef SUBTRACT
     return difference;
 }
 
 struct call_counts calls_sum(const struct call_counts *a, const struct call_counts *b)
 {
-    struct call_counts sum = {.would_block = a->would_block + b->would_block,
-                              .requests = a->requests + b->requests,
-                              .completions = a->completions + b->completions,
-                              .lent = a->lent + b->lent,
-                              .copied = a->copied + b->copied};
+    struct call_counts sum;
 
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         sum.made[kind] = a->made[kind] + b->made[kind];
+#define ADD(name) sum.name = a->name + b->name;
+    CALL_NOTES(ADD)
+#undef ADD
     return sum;
 }

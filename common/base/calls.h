@@ -59,12 +59,26 @@ struct call_table {
 extern const struct call_table calls_of_sockets; /* the system's own */
 extern const struct call_table calls_of_nothing; /* return at once, move everything, touch no memory */
 
+/* What is counted beside the calls themselves: name, what of. */
+#define CALL_NOTES(X)                                                                                        \
+    X(would_block)        /* calls that moved nothing because the socket was full or empty */                \
+    X(requests)           /* of an io_uring */                                                               \
+    X(completions)        /* of an io_uring */                                                               \
+    X(lent)               /* sends without a copy whose memory came back */                                  \
+    X(copied)             /* of these, those that the kernel copied */                                       \
+    X(records_sent)       /* TLS records */                                                                  \
+    X(records_received)   /* TLS records */                                                                  \
+    X(tls_bytes_sent)     /* of records, with their headers */                                               \
+    X(tls_bytes_received) /* of records, with their headers */                                               \
+    X(handshakes)         /* that came to their end */                                                       \
+    X(resumed)            /* of these, those by a ticket of an earlier one */
+
+#define CALL_NOTE_FIELD(name) uint64_t name;
 struct call_counts {
     uint64_t made[CALL_KIND_COUNT];
-    uint64_t would_block; /* of these, how many moved nothing because the socket was full or empty */
-    uint64_t requests, completions; /* of an io_uring */
-    uint64_t lent, copied; /* sends without a copy whose memory came back; those that the kernel copied */
+    CALL_NOTES(CALL_NOTE_FIELD)
 };
+#undef CALL_NOTE_FIELD
 
 struct calls {
     const struct call_table *table;
@@ -144,10 +158,10 @@ static inline int calls_set_option(struct calls *calls, int level, int name, int
 /* Sum over the kinds of one path. */
 uint64_t calls_count_path(const struct call_counts *counts, enum call_path path);
 
-/* `after` less `before`, kind by kind. */
+/* `after` less `before`, each by itself. */
 struct call_counts calls_difference(const struct call_counts *after, const struct call_counts *before);
 
-/* Kind by kind. */
+/* Each by itself. */
 struct call_counts calls_sum(const struct call_counts *a, const struct call_counts *b);
 
 #endif

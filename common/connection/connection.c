@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "plan/sizes.h"
 #include "reading/reading.h"
+#include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
@@ -26,6 +27,7 @@ static int open_sending(struct connection *connection)
 
     connection->strategy = strategy;
     connection->strategy_parameter = choice->parameter;
+    connection->cork_layer = strategy_cork_layer(choice, connection->security);
     connection->source_position =
         source_start(&connection->bench->source, connection->number, plan->connections);
     if (state && !(connection->strategy_state = calloc(1, state)))
@@ -61,7 +63,7 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     connection->calls.table = plan->transport->calls;
     if (fd >= 0)
         connection->calls.fd = fd;
-    connection->security = plan->security;
+    connection->security = plan->ends[end].security;
     connection->half = plan_half(plan, end);
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
@@ -78,6 +80,7 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
 
 void connection_close(struct connection *connection)
 {
+    security_end(connection);
     queue_close(&connection->queue);
     free(connection->strategy_state);
     free(connection->half_state);

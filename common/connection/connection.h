@@ -31,6 +31,9 @@ struct arrivals {
     uint64_t checksum;    /* of touch=checksum */
 };
 
+/* Whether its handshake is done, or what that waits for. */
+enum shakes { SHAKES_NOT, AWAITS_PEER, AWAITS_ROOM };
+
 struct connection {
     const struct plan *plan;
     struct workbench *bench; /* what it shares with the others of its thread */
@@ -42,6 +45,9 @@ struct connection {
 
     struct calls calls;
     const struct security *security;
+    void *session; /* of TLS on its descriptor; NULL: none */
+    enum shakes shakes;
+    uint64_t shaking_ns;             /* since when */
     const struct strategy *strategy; /* NULL on an end that only receives */
     const struct reading *reading;   /* NULL on an end that only sends */
     const struct half *half;
@@ -49,6 +55,7 @@ struct connection {
     struct ring_seat *seat; /* its place at the ring of its engine, NULL where that has none */
     void *strategy_state, *half_state;
     uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
+    int cork_layer;              /* CORK_RECORD or CORK_SEGMENT */
     uint64_t window;             /* plan_window() of its end */
 
     struct send_queue queue;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/legality.h"
 
+#include "base/cleanup.h"
 #include "base/descriptors.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
 #include "plan/cores.h"
+#include "plan/kinds.h"
 #include "reading/reading.h"
+#include "security/rehearsal.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/ports.h"
@@ -22,22 +25,22 @@ static const char *const lacks[CAPABILITY_COUNT] = {
 #undef CAPABILITY_LACKS
 };
 
-static int check_needs(const char *word, const struct variant *variant, unsigned needs,
-                       const struct transport *transport, const struct security *security,
-                       unsigned engine_gives, struct problem *problem)
+static int check_needs(const char *word, const char *value, unsigned needs, const struct transport *transport,
+                       const struct security *security, unsigned engine_gives, struct problem *problem)
 {
-    unsigned gives;
-    int result = probe_capabilities(transport, needs, &gives);
+    unsigned gives, withheld;
+    int result = probe_capabilities(transport, needs & ~CAPABILITIES_OF_LAYERS, &gives);
 
     if (result < 0)
-        return problem_failure(problem, "%s=%s with transport=%s could not be probed: %s", word,
-                               variant->name, transport->variant.name, strerror(-result));
-    gives = (gives & security->gives) | engine_gives;
+        return problem_failure(problem, "%s=%s with transport=%s could not be probed: %s", word, value,
+                               transport->variant.name, strerror(-result));
+    withheld = gives & ~security->gives & ~CAPABILITIES_OF_ENGINES;
+    gives = (gives & security->gives) | engine_gives | (security->gives & CAPABILITIES_OF_LAYERS);
     for (int bit = 0; bit < CAPABILITY_COUNT; bit++)
         if (needs & ~gives & 1u << bit)
             return problem_unsupported(problem, "%s=%s does not work with transport=%s security=%s here: %s",
-                                       word, variant->name, transport->variant.name, security->variant.name,
-                                       lacks[bit]);
+                                       word, value, transport->variant.name, security->variant.name,
+                                       withheld & 1u << bit ? security->withholds : lacks[bit]);
     return 0;
 }
 
@@ -50,9 +53,10 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
                          struct problem *problem)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
+    CLEANUP_FREE char *value = kind_strategy.format(NULL, choice);
 
-    return check_needs(word_of(plan, choice), &choice->strategy->variant, choice->strategy->needs,
-                       plan->transport, plan->security, engine->gives, problem);
+    return check_needs(word_of(plan, choice), value, strategy_needs(choice, plan->ends[end].security),
+                       plan->transport, plan->ends[end].security, engine->gives, problem);
 }
 
 /* Nobody else may take bytes out of the descriptor of a libuv stream, and the stream does it as a reading
@@ -76,13 +80,28 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 {
     const struct reading *reading = plan->ends[end].reading;
 
-    return check_needs("read", &reading->variant, reading->needs, plan->transport, plan->security,
-                       engine->gives, problem);
+    return check_needs("read", reading->variant.name, reading->needs, plan->transport,
+                       plan->ends[end].security, engine->gives, problem);
 }
 
 #define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, the control channel, files of /proc */
 #define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
 #define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
+
+static int check_security(const struct plan *plan, enum end end, struct problem *problem)
+{
+    if (!plan_encrypts(plan))
+        return 0;
+    if (!plan->transport->has_other_end)
+        return problem_unsupported(problem,
+                                   "security=%s does not work with transport=%s: nobody is there to "
+                                   "shake hands with",
+                                   plan->ends[end].security->variant.name, plan->transport->variant.name);
+    if (plan->handshake == HANDSHAKE_TICKET && !plan_half(plan, end)->renews)
+        return problem_unsupported(problem, "handshake=ticket needs workload=connect: only there does a "
+                                            "connection follow another, whose ticket it has");
+    return rehearsal_check(plan, end, problem);
+}
 
 /* What the process and the system must be able to hold. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
@@ -128,7 +147,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     if (engine->suits(plan, end, problem) < 0 || check_pace(plan, problem) < 0 ||
         check_limits(plan, end, problem) < 0)
         return -1;
-    if (check_stream(plan, end, problem) < 0)
+    if (check_security(plan, end, problem) < 0 || check_stream(plan, end, problem) < 0)
         return -1;
     if (plan_outgoing(plan, end) && check_sending(plan, end, engine, problem) < 0)
         return -1;
@@ -146,10 +165,13 @@ static unsigned engines_give(const struct transport *transport)
 int legality_of_strategy(const struct strategy *strategy, const struct transport *transport,
                          struct problem *problem)
 {
+    const struct security *plain = (const struct security *)security_axis.variants[0];
+    struct strategy_choice choice = {.strategy = strategy, .parameter = PARAMETER_NONE};
+
     if (engine_check(strategy->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
         return -1;
-    return check_needs("write", &strategy->variant, strategy->needs, transport,
-                       (const struct security *)security_axis.variants[0], engines_give(transport), problem);
+    return check_needs("write", strategy->variant.name, strategy_needs(&choice, plain), transport, plain,
+                       engines_give(transport), problem);
 }
 
 int legality_of_reading(const struct reading *reading, const struct transport *transport,
@@ -157,6 +179,6 @@ int legality_of_reading(const struct reading *reading, const struct transport *t
 {
     if (engine_check(reading->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
         return -1;
-    return check_needs("read", &reading->variant, reading->needs, transport,
+    return check_needs("read", reading->variant.name, reading->needs, transport,
                        (const struct security *)security_axis.variants[0], engines_give(transport), problem);
 }

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "plan/sizes.h"
+#include "security/security.h"
 #include "workload/workload.h"
 
 #include <errno.h>
@@ -28,6 +29,9 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
 
 void workbench_close(struct workbench *bench)
 {
+    for (int peer = 0; peer < END_COUNT; peer++)
+        if (bench->contexts[peer])
+            bench->plan->ends[bench->end].security->context_close(bench->contexts[peer]);
     source_close(&bench->source);
     pool_close(&bench->pool);
 }
@@ -45,6 +49,7 @@ void workbench_begin_phase(struct workbench *bench, uint64_t start_ns, uint64_t 
 void workbench_restart(struct workbench *bench)
 {
     histogram_reset(&bench->latency);
+    histogram_reset(&bench->handshake);
     histogram_reset(&bench->service);
     histogram_reset(&bench->late_start);
     bench->due = 0;

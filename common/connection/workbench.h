@@ -18,6 +18,12 @@
 
 #include <stdatomic.h>
 
+/* What came of a handshake, in the words of the plan. */
+struct security_agreed {
+    const char *version, *cipher, *key_exchange; /* "1.3", "aes-128-gcm", "psk-ecdhe"; NULL: there was none */
+    bool resumed;                                /* by a ticket */
+};
+
 struct workbench {
     const struct plan *plan;
     enum end end;
@@ -26,6 +32,9 @@ struct workbench {
     struct source source;
     struct pool pool; /* receive buffers of `chunk` bytes: one, and those that a proxy keeps; none on an end
                          that only sends */
+
+    void *contexts[END_COUNT];     /* of its security layer, by the peer; NULL: plain, or no such peer */
+    struct security_agreed agreed; /* by the last handshake */
 
     uint64_t now_ns;      /* the thread's last look at the clock */
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */
@@ -36,6 +45,7 @@ struct workbench {
     uint32_t stride;      /* messages to begin between two comparisons */
 
     struct histogram latency;             /* closed loop: from the send; open loop: from the intended start */
+    struct histogram handshake;           /* of connections that a driver makes */
     struct histogram service, late_start; /* open loop: from the send; from the intended start to the send */
     uint64_t due;                         /* open loop: intended starts that have come */
     struct samples samples;

@@ -2,6 +2,7 @@
 #include "control/channel.h"
 
 #include "base/cleanup.h"
+#include "transport/address.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,15 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     if (result == 0)
         result = uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
     return result;
+}
+
+bool channel_is_private(const struct channel *channel)
+{
+    struct address peer = {.size = sizeof peer.storage};
+    uv_os_fd_t fd;
+
+    return uv_fileno(&channel->handle, &fd) == 0 &&
+           getpeername(fd, (struct sockaddr *)&peer.storage, &peer.size) == 0 && address_is_local(&peer);
 }
 
 struct outgoing {

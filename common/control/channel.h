@@ -44,6 +44,9 @@ struct channel {
 int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct channel_events *events,
                  void *owner);
 
+/* Whether a key may cross it: nobody but the two ends can listen. */
+bool channel_is_private(const struct channel *channel);
+
 /* Sends a message; `body` is stolen (NULL: none). What cannot be sent ends the channel. */
 void channel_send(struct channel *channel, enum control_type type, json_t *body);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/hello.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <uv.h>
 
@@ -66,26 +65,4 @@ bool sink_has_accepted(const uint8_t answer[SINK_ANSWER_SIZE], const uint8_t req
 
     turn_round(expected, request);
     return !memcmp(answer, expected, sizeof expected);
-}
-
-/* ---- tokens as text ---- */
-
-void token_format(char text[2 * TOKEN_SIZE + 1], const uint8_t token[TOKEN_SIZE])
-{
-    for (size_t i = 0; i < TOKEN_SIZE; i++)
-        snprintf(text + 2 * i, 3, "%02x", token[i]);
-}
-
-int token_parse(uint8_t token[TOKEN_SIZE], const char *text)
-{
-    if (strlen(text) != 2 * TOKEN_SIZE || strspn(text, "0123456789abcdef") != 2 * TOKEN_SIZE)
-        return -1;
-    for (size_t i = 0; i < TOKEN_SIZE; i++) {
-        unsigned byte;
-
-        if (sscanf(text + 2 * i, "%2x", &byte) != 1)
-            return -1;
-        token[i] = (uint8_t)byte;
-    }
-    return 0;
 }

@@ -41,8 +41,4 @@ int64_t sink_hello_read(const uint8_t request[SINK_HELLO_SIZE], const uint8_t to
 /* Whether this is the answer that accepts this request. */
 bool sink_has_accepted(const uint8_t answer[SINK_ANSWER_SIZE], const uint8_t request[SINK_HELLO_SIZE]);
 
-/* A token as the control channel spells it, in hexadecimal digits; and back: 0, or -1 where it is none. */
-void token_format(char text[2 * TOKEN_SIZE + 1], const uint8_t token[TOKEN_SIZE]);
-int token_parse(uint8_t token[TOKEN_SIZE], const char *text);
-
 #endif

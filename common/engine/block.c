@@ -61,6 +61,8 @@ static int send_due(struct duty *duty, struct connection *connection)
     if (connection->greeting_left)
         result = dial_greet(duty->dial, connection);
     if (result == 0)
+        result = engine_shake_hands(connection);
+    if (result == 0)
         result = connection->strategy->push(connection);
     return result < 0 ? engine_broken(connection, "send to", result) : 0;
 }
@@ -137,7 +139,7 @@ static int block_run(struct duty *duty)
 
 static int finish_one(struct connection *connection)
 {
-    int result = connection->security->finish(connection);
+    int result = security_half_close(connection);
 
     if (result < 0)
         return engine_broken(connection, "half-close towards", result);

@@ -2,6 +2,7 @@
 #include "engine/dial.h"
 
 #include "engine/engine.h"
+#include "security/security.h"
 #include "transport/congestion.h"
 #include "transport/ports.h"
 #include "transport/sockets.h"
@@ -60,7 +61,7 @@ static int open_socket(struct dial *dial, struct connection *connection, bool no
         result =
             transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
     connection->greeting_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
-    return result;
+    return result < 0 ? result : security_begin(connection);
 }
 
 int dial_open(struct dial *dial, struct connection *connection, bool nonblocking)
@@ -113,15 +114,20 @@ int dial_take(struct dial *dial, struct connection *connection, int fd)
 {
     int result = dial->adopt(dial->owner, connection, fd);
 
-    return result < 0 ? result
-                      : transport_prepare_again(dial->plan->transport, dial->plan, connection->end,
-                                                &connection->calls);
+    if (result == 0)
+        result =
+            transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
+    return result < 0 ? result : security_begin(connection);
 }
 
 /* ---- both ---- */
 
+/* The driver says that it has had all; there is room for it, because everything was answered. */
 void dial_hang_up(struct dial *dial, struct connection *connection)
 {
+    if (connection->drives && connection->session && !connection->shakes)
+        connection->security->part(connection);
+    security_end(connection);
     connection->calls.counts.made[CALL_CLOSE]++;
     dial->drop(dial->owner, connection);
     connection->ended = false;

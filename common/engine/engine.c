@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/engine.h"
 
+#include "base/clock.h"
 #include "reading/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
@@ -101,6 +102,28 @@ int engine_broken(struct connection *connection, const char *doing, int result)
     return result;
 }
 
+int engine_shake_hands(struct connection *connection)
+{
+    struct workbench *bench = connection->bench;
+    int result;
+
+    if (!connection->shakes)
+        return 0;
+    if (!connection->shaking_ns)
+        connection->shaking_ns = clock_now_ns();
+    result = connection->security->handshake(connection);
+    if (result == -EAGAIN || result == -EINPROGRESS) {
+        connection->shakes = result == -EAGAIN ? AWAITS_ROOM : AWAITS_PEER;
+        return result;
+    }
+    if (result < 0)
+        return engine_broken(connection, "shake hands with", result);
+    histogram_record(&bench->handshake, clock_now_ns() - connection->shaking_ns);
+    connection->shakes = SHAKES_NOT;
+    connection->shaking_ns = 0;
+    return 0;
+}
+
 int engine_peer_ended(struct connection *connection)
 {
     bool follows = connection->follows;
@@ -144,9 +167,12 @@ static int take(struct connection *connection, size_t wanted,
 {
     uint8_t byte;
     const uint8_t *data = &byte;
-    ssize_t size = connection->reading ? connection->reading->read(connection, wanted, &data)
-                                       : connection->security->recv(connection, &byte, 1, 0);
+    ssize_t size = engine_shake_hands(connection);
 
+    if (size < 0)
+        return size == -EINPROGRESS ? -EAGAIN : (int)size;
+    size = connection->reading ? connection->reading->read(connection, wanted, &data)
+                               : connection->security->recv(connection, &byte, 1, 0);
     engine_keep(connection, size);
     return arrived(connection, data, size);
 }
@@ -172,9 +198,28 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
     return result;
 }
 
+int engine_receive_ready(struct connection *connection)
+{
+    size_t wanted;
+    int result;
+
+    if (connection->half->keeps)
+        return engine_receive_chunks(connection, connection->window);
+    do {
+        wanted = connection->half->wants(connection);
+        result = engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
+    } while (result == 0 && engine_has_unseen(connection));
+    return result;
+}
+
 int engine_take_end(struct connection *connection)
 {
+    bool (*has_more)(const struct connection *) = connection->security->has_more;
     size_t wanted = connection->follows ? connection->bench->pool.size : 1;
+    int result;
 
-    return connection->ended ? 1 : take(connection, wanted, engine_end_arrived);
+    do
+        result = connection->ended ? 1 : take(connection, wanted, engine_end_arrived);
+    while (result == 0 && has_more && connection->session && has_more(connection));
+    return result;
 }

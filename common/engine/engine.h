@@ -11,6 +11,7 @@
 #include "base/axis.h"
 #include "connection/connection.h"
 #include "engine/dial.h"
+#include "security/security.h"
 #include "workload/workload.h"
 
 /* What an engine is given: one thread's connections. */
@@ -75,12 +76,30 @@ int engine_check(unsigned needs, struct problem *problem);
  * of the workbench, unless it is set, and returns `result`. */
 int engine_broken(struct connection *connection, const char *doing, int result);
 
+/* Goes on with the handshake of a connection that shakes hands. 0 when it is done; -EAGAIN and -EINPROGRESS
+ * as the layer says; or what run() returns. */
+int engine_shake_hands(struct connection *connection);
+
+/* Whether the layer has bytes that the descriptor does not show any more, and the half would take them. */
+static inline bool engine_has_unseen(const struct connection *connection)
+{
+    bool (*has_more)(const struct connection *) = connection->security->has_more;
+
+    return has_more && connection->session && !connection->shakes && has_more(connection) &&
+           connection->half->wants(connection);
+}
+
 /* What came of taking bytes out: so many of them, which go to the workload; 0: the peer has half-closed; or a
  * negative errno value. 0, -EAGAIN, or what run() returns. */
 int engine_arrived(struct connection *connection, const uint8_t *data, ssize_t size);
 
-/* Takes at most `wanted` bytes out (one byte on an end that only sends). As engine_arrived(). */
+/* Takes at most `wanted` bytes out (one byte on an end that only sends), after the handshake if that is not
+ * done. As engine_arrived(). */
 int engine_receive(struct connection *connection, size_t wanted);
+
+/* The descriptor shows something: takes what the half wants, or the end, or what was not due. As
+ * engine_arrived(). */
+int engine_receive_ready(struct connection *connection);
 
 /* For who keeps what arrives: takes what is there, up to `chunks` times what it wants. As engine_arrived().
  */

@@ -99,10 +99,11 @@ static void watch_again(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
     bool listens = !turn->over && !connection->half->keeps; /* who keeps may have no room for more */
-    bool reads = !connection->ended && (listens || connection->half->wants(connection));
+    bool reads = !connection->ended && (listens || connection->shakes || connection->half->wants(connection));
+    bool writes = connection->shakes ? connection->shakes == AWAITS_ROOM : turn->blocked;
 
     if (connection->calls.fd >= 0 && !watch_of(turn)->closing)
-        watch_for(watch_of(turn), (reads ? UV_READABLE : 0) | (turn->blocked ? UV_WRITABLE : 0));
+        watch_for(watch_of(turn), (reads ? UV_READABLE : 0) | (writes ? UV_WRITABLE : 0));
 }
 
 /* ---- descriptors that come and go ---- */
@@ -168,6 +169,8 @@ static int push(struct turn *turn)
     if (result == 0 && connection->greeting_left)
         result = dial_greet(turn->turns->duty->dial, connection);
     if (result == 0)
+        result = engine_shake_hands(connection);
+    if (result == 0)
         result = connection->strategy->push(connection);
     poller_of(watch)->unregistered |= result == -EINPROGRESS;
     return result == -EAGAIN && connection->calls.fd < 0 ? -EBUSY : result;
@@ -189,13 +192,30 @@ static void arrived(struct watch *watch, int result)
     go_on(watch, result);
 }
 
-static int receive(struct connection *connection)
+/* After a handshake what waited for it can be sent. */
+static void receive(struct watch *watch)
 {
-    size_t wanted = connection->half->wants(connection);
+    struct turn *turn = &watch->turn;
+    bool shook = turn->connection->shakes;
+    int result = engine_receive_ready(turn->connection);
 
-    if (connection->half->keeps)
-        return engine_receive_chunks(connection, connection->window);
-    return engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
+    if (shook && !turn->connection->shakes)
+        turn->blocked = false;
+    arrived(watch, result);
+}
+
+static void take(struct turn *turn)
+{
+    receive(watch_of(turn));
+}
+
+/* Of the half-close. */
+static void on_event_of_end(struct watch *watch, int events)
+{
+    if (watch->turn.parting && events & UV_WRITABLE)
+        turn_part(&watch->turn);
+    if (events & UV_READABLE)
+        turn_go_on_to_end(&watch->turn, engine_take_end(watch->turn.connection));
 }
 
 static void on_event(uv_poll_t *poll, int status, int events)
@@ -211,13 +231,13 @@ static void on_event(uv_poll_t *poll, int status, int events)
     if (turns->result < 0)
         return;
     if (turns->finishing) {
-        turn_go_on_to_end(&watch->turn, engine_take_end(watch->turn.connection));
+        on_event_of_end(watch, events);
         return;
     }
-    if (events & UV_WRITABLE)
+    if (events & UV_WRITABLE && !watch->turn.connection->shakes)
         watch->turn.blocked = false;
-    if (events & UV_READABLE)
-        arrived(watch, receive(watch->turn.connection));
+    if (events & UV_READABLE || watch->turn.connection->shakes)
+        receive(watch);
     else
         go_on(watch, 0);
 }
@@ -257,7 +277,7 @@ static void open_next(struct watch *watch)
     else
         result = watch_descriptor(watch);
     if (result == 0)
-        go_on(watch, receive(connection));
+        receive(watch);
     else
         turn_stop(&watch->turn, result);
 }
@@ -296,7 +316,7 @@ static void wait_in_loop(struct turns *turns)
 }
 
 static const struct turns_events turns_events = {
-    .push = push, .rests = hang_up_if_ended, .stepped = watch_again, .wait = wait_in_loop};
+    .push = push, .take = take, .rests = hang_up_if_ended, .stepped = watch_again, .wait = wait_in_loop};
 
 /* ---- from another thread ---- */
 

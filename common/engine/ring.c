@@ -62,6 +62,8 @@ static int push(struct turn *turn)
     if (connection->greeting_left)
         result = dial_greet(turn->turns->duty->dial, connection);
     if (result == 0)
+        result = engine_shake_hands(connection);
+    if (result == 0)
         result = connection->strategy->push(connection);
     watch_of(turn)->full = result == -EAGAIN;
     return result;
@@ -114,7 +116,7 @@ static bool is_to_receive(const struct turn *turn)
 
     if (reads_by_ring(connection) && half->has_room && !half->has_room(connection))
         return false;
-    return !connection->ended && (listens || half->wants(connection));
+    return !connection->ended && (listens || connection->shakes || half->wants(connection));
 }
 
 void ring_ask(struct turn *turn)
@@ -130,7 +132,8 @@ void ring_ask(struct turn *turn)
         result = begin_receiving(watch);
         watch->receiving = result == 0 || result == -EINPROGRESS;
     }
-    if (!watch->watching && turn->blocked && watch->full) {
+    if (!watch->watching &&
+        ((turn->blocked && watch->full) || turn->parting || turn->connection->shakes == AWAITS_ROOM)) {
         result = ring_watch(&watch->seat, RING_WRITABLE);
         watch->watching = result == 0;
     }
@@ -140,18 +143,24 @@ void ring_ask(struct turn *turn)
 
 /* ---- completions ---- */
 
+/* After a handshake what waited for it can be sent. */
+static int receive(struct watch *watch)
+{
+    struct turn *turn = &watch->turn;
+    bool shook = turn->connection->shakes;
+    int result =
+        turn->turns->finishing ? engine_take_end(turn->connection) : engine_receive_ready(turn->connection);
+
+    if (shook && !turn->connection->shakes)
+        turn->blocked = false;
+    return result;
+}
+
 static int readable(struct watch *watch, const struct completion *completion)
 {
-    struct connection *connection = watch->turn.connection;
-    size_t wanted = connection->half->wants(connection);
-
     if (completion->result < 0)
-        return engine_broken(connection, "watch its connection to", completion->result);
-    if (watch->turn.turns->finishing)
-        return engine_take_end(connection);
-    if (connection->half->keeps)
-        return engine_receive_chunks(connection, connection->window);
-    return engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
+        return engine_broken(watch->turn.connection, "watch its connection to", completion->result);
+    return receive(watch);
 }
 
 /* What comes of a descriptor that is gone. */
@@ -227,6 +236,11 @@ static void arrived(struct watch *watch, int result)
     go_on(watch, result);
 }
 
+static void take(struct turn *turn)
+{
+    arrived(watch_of(turn), receive(watch_of(turn)));
+}
+
 static void sent(struct watch *watch, const struct completion *completion)
 {
     struct connection *connection = watch->turn.connection;
@@ -269,8 +283,14 @@ static void told_of_room(struct watch *watch)
         ring_let_go(watch);
         return;
     }
-    watch->turn.blocked = false;
-    turn_go_on(&watch->turn, 0);
+    if (watch->turn.parting) {
+        turn_part(&watch->turn);
+    } else if (watch->turn.connection->shakes) {
+        take(&watch->turn);
+    } else if (!watch->turn.turns->finishing) {
+        watch->turn.blocked = false;
+        turn_go_on(&watch->turn, 0);
+    }
 }
 
 static void dispatch(struct ringer *ringer, const struct ring_event *event)
@@ -347,7 +367,7 @@ static void wait_in_ring(struct turns *turns)
 }
 
 static const struct turns_events turns_events = {
-    .push = push, .rests = ring_hang_up_if_ended, .stepped = ring_ask, .wait = wait_in_ring};
+    .push = push, .take = take, .rests = ring_hang_up_if_ended, .stepped = ring_ask, .wait = wait_in_ring};
 
 /* ---- from another thread ---- */
 

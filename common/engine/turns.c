@@ -117,12 +117,19 @@ static void push(struct turn *turn)
     await_turn(turn);
 }
 
+static void tell(struct turn *turn)
+{
+    turn->turns->on->stepped(turn);
+    if (engine_has_unseen(turn->connection))
+        await_turn(turn);
+}
+
 /* What was sent on makes room for more at the twin. */
 static void tell_stepped(struct turn *turn)
 {
-    turn->turns->on->stepped(turn);
+    tell(turn);
     if (turn->twin)
-        turn->turns->on->stepped(turn->twin);
+        tell(turn->twin);
 }
 
 void turn_step(struct turn *turn)
@@ -130,6 +137,15 @@ void turn_step(struct turn *turn)
     if (!turn->blocked)
         push(turn);
     tell_stepped(turn);
+}
+
+/* Nothing will tell of what the layer has: it is taken in the connection's turn. */
+static void take_turn(struct turn *turn)
+{
+    if (engine_has_unseen(turn->connection))
+        turn->turns->on->take(turn);
+    else if (!turn->over && !turn->blocked)
+        turn_step(turn);
 }
 
 void turn_go_on(struct turn *turn, int result)
@@ -145,7 +161,7 @@ void turn_go_on_to_end(struct turn *turn, int result)
 {
     if (result < 0 && result != -EAGAIN)
         turn_stop(turn, result);
-    if (result > 0 && !turn->over)
+    if (result > 0 && !turn->over && !turn->parting)
         leave(turn);
     turn->turns->on->stepped(turn);
 }
@@ -170,8 +186,7 @@ static void run_busy(struct turns *turns)
         struct turn *next = turn->next_busy;
 
         turn->busy = false;
-        if (!turn->over && !turn->blocked)
-            turn_step(turn);
+        take_turn(turn);
         turn = next;
     }
 }
@@ -230,30 +245,34 @@ int turns_run(struct duty *duty)
     return turns->result;
 }
 
-static int half_close(struct turn *turn)
+void turn_part(struct turn *turn)
 {
     struct connection *connection = turn->connection;
-    int result = connection->security->finish(connection);
+    int result = security_half_close(connection);
 
-    if (result < 0)
-        return engine_broken(connection, "half-close towards", result);
-    turn->over = turn->blocked = false;
+    turn->parting = turn->blocked = result == -EAGAIN;
+    if (result < 0 && result != -EAGAIN)
+        turn_stop(turn, engine_broken(connection, "half-close towards", result));
+    else
+        turn_go_on_to_end(turn, !turn->parting && (!connection->drives || connection->ended));
+}
+
+static void half_close(struct turn *turn)
+{
+    turn->over = false;
     turn->turns->open++;
-    turn_go_on_to_end(turn, !connection->drives || connection->ended);
-    return 0;
+    turn_part(turn);
 }
 
 /* Those that drive, or those that only follow. */
 static int finish_those(struct turns *turns, bool drive)
 {
-    int result = 0;
-
-    for (size_t i = 0; i < turns->duty->count && result == 0; i++)
+    for (size_t i = 0; i < turns->duty->count && turns->result == 0; i++)
         if (turns->list[i]->connection->drives == drive)
-            result = half_close(turns->list[i]);
-    while (turns->open && turns->result == 0 && result == 0)
+            half_close(turns->list[i]);
+    while (turns->open && turns->result == 0)
         turns->on->wait(turns);
-    return result < 0 ? result : turns->result;
+    return turns->result;
 }
 
 int turns_finish(struct duty *duty)

@@ -18,6 +18,7 @@ struct turn {
     struct turns *turns;
     struct connection *connection;
     struct turn *twin; /* of a proxy: sends on what arrives here; NULL elsewhere */
+    bool parting;      /* its half-close has been begun and waits for room */
     bool blocked;      /* it can send nothing: it waits for room, for a completion, for its next descriptor */
     bool over;         /* out of the phase */
     bool busy;         /* on the list of those that have more to send */
@@ -29,6 +30,9 @@ struct turns_events {
     /* One call of the strategy, on a descriptor that may first have to be had. As strategy->push(), or
      * -EBUSY: to be tried again in the next turn. */
     int (*push)(struct turn *turn);
+
+    /* Takes what its layer has and its descriptor does not show, as when that shows something. */
+    void (*take)(struct turn *turn);
 
     /* Nothing is left to send now. NULL: nothing to do. */
     void (*rests)(struct turn *turn);
@@ -78,6 +82,9 @@ void turn_go_on(struct turn *turn, int result);
 
 /* The same after the half-close: 1 for the other end's. */
 void turn_go_on_to_end(struct turn *turn, int result);
+
+/* After the half-close was begun there is room for what is left of it. */
+void turn_part(struct turn *turn);
 
 /* Something arrived: the twin sends it on when all that has come together was taken. */
 void turn_relay(struct turn *turn);

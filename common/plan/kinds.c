@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/kinds.h"
 
+#include "base/cleanup.h"
 #include "base/nearest.h"
 #include "base/units.h"
 #include "strategy/strategy.h"
@@ -181,54 +182,75 @@ static char *percent_format(const struct word *word, const void *field)
 const struct word_kind kind_percent = {
     .name = "percent", .parse = percent_parse, .format = percent_format, .lists = true};
 
-/* ---- a name with a size after the colon ---- */
+/* ---- a name with a layer and a size after colons ---- */
 
-static int strategy_name_parse(const struct word *word, char *name, const char *parameter,
-                               struct strategy_choice *choice, struct problem *problem)
+static int bad_parameter(const struct word *word, const struct strategy_choice *choice, const char *text,
+                         struct problem *problem)
 {
-    const struct variant *found = NULL;
-    char text[UNITS_TEXT_MAX];
-    uint64_t most;
+    const struct strategy *strategy = choice->strategy;
+    uint64_t most = strategy->parameter_max ? strategy->parameter_max : SHAPE_BYTES_MAX;
+    const char *name = strategy->variant.name;
+    char limit[UNITS_TEXT_MAX];
 
-    if (variant_parse(word, name, &found, problem) < 0)
-        return -1;
-    choice->strategy = (const struct strategy *)found;
-    choice->parameter = PARAMETER_NONE;
-    if (!parameter)
-        return 0;
-    if (!choice->strategy->parameter)
-        return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, parameter, name);
-    most = choice->strategy->parameter_max ? choice->strategy->parameter_max : SHAPE_BYTES_MAX;
-    if (units_parse_size(parameter, &choice->parameter) == 0 && choice->parameter &&
-        choice->parameter <= most)
-        return 0;
-    units_format_size(text, most);
-    return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s",
-                         word->key, name, parameter, text, name, most == SHAPE_BYTES_MAX ? "64K" : "512");
+    units_format_size(limit, most);
+    if (!strategy->parameter)
+        return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, text, name);
+    return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s%s",
+                         word->key, name, text, limit, name, most == SHAPE_BYTES_MAX ? "64K" : "512",
+                         strategy->corks ? ", or a layer: record, segment" : "");
 }
 
+static bool take_layer(struct strategy_choice *choice, const char *text)
+{
+    for (int layer = 1; choice->strategy->corks && cork_layer_names[layer]; layer++) {
+        if (strcmp(cork_layer_names[layer], text) != 0)
+            continue;
+        choice->layer = layer;
+        return true;
+    }
+    return false;
+}
+
+static bool take_size(struct strategy_choice *choice, const char *text)
+{
+    const struct strategy *strategy = choice->strategy;
+    uint64_t most = strategy->parameter_max ? strategy->parameter_max : SHAPE_BYTES_MAX;
+
+    return strategy->parameter && choice->parameter == PARAMETER_NONE &&
+           units_parse_size(text, &choice->parameter) == 0 && choice->parameter && choice->parameter <= most;
+}
+
+/* NAME, NAME:SIZE, NAME:LAYER or NAME:LAYER:SIZE. */
 static int strategy_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
-    char name[64];
-    size_t length = strcspn(text, ":");
+    struct strategy_choice *choice = field;
+    CLEANUP_FREE char *copy = strdup(text);
+    char *rest = copy, *part = copy ? strsep(&rest, ":") : NULL;
+    const struct variant *found = NULL;
+    bool is_first = true;
 
-    if (length >= sizeof name)
-        length = sizeof name - 1;
-    memcpy(name, text, length);
-    name[length] = '\0';
-    return strategy_name_parse(word, name, strchr(text, ':') ? strchr(text, ':') + 1 : NULL, field, problem);
+    if (!copy)
+        return problem_failure(problem, "out of memory");
+    if (variant_parse(word, part, &found, problem) < 0)
+        return -1;
+    *choice =
+        (struct strategy_choice){.strategy = (const struct strategy *)found, .parameter = PARAMETER_NONE};
+    for (; (part = strsep(&rest, ":")); is_first = false)
+        if (!(is_first && take_layer(choice, part)) && !take_size(choice, part))
+            return bad_parameter(word, choice, strchr(text, ':') + 1, problem);
+    return 0;
 }
 
 static char *strategy_format(const struct word *word, const void *field)
 {
     const struct strategy_choice *choice = field;
-    char size[UNITS_TEXT_MAX], text[128];
+    char size[UNITS_TEXT_MAX] = "", text[128];
 
     (void)word;
-    if (choice->parameter == PARAMETER_NONE)
-        return strdup(choice->strategy->variant.name);
-    units_format_size(size, choice->parameter);
-    snprintf(text, sizeof text, "%s:%s", choice->strategy->variant.name, size);
+    if (choice->parameter != PARAMETER_NONE)
+        units_format_size(size, choice->parameter);
+    snprintf(text, sizeof text, "%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
+             cork_layer_names[choice->layer], *size ? ":" : "", size);
     return strdup(text);
 }
 

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "plan/word.h"
 #include "reading/reading.h"
+#include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
@@ -14,6 +15,9 @@
 extern const struct strategy strategy_coalesce; /* of source and sink of a proxy */
 
 const char *const end_names[END_COUNT] = {"client", "server", "proxy"};
+
+const char *const cork_layer_names[] = {
+    [CORK_BY_SECURITY] = "", [CORK_RECORD] = "record", [CORK_SEGMENT] = "segment", NULL};
 
 enum end end_parse(const char *name)
 {
@@ -218,9 +222,28 @@ static int check_lab(const struct plan *plan, struct problem *problem)
     return 0;
 }
 
+/* Both sides of a connection talk TLS, or neither does. */
+static int check_security(const struct plan *plan, struct problem *problem)
+{
+    const struct security *client = plan->ends[END_CLIENT].security;
+
+    for (int end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end) && plan->ends[end].security->encrypts != client->encrypts)
+            return problem_usage(problem,
+                                 "client.security=%s and %s.security=%s contradict each other: all ends are "
+                                 "plain, or none is",
+                                 client->variant.name, end_names[end],
+                                 plan->ends[end].security->variant.name);
+    if (plan_has_peer(plan) && client->encrypts)
+        return problem_usage(problem, "security=%s needs a server of uncork: peer=%s does not know the key",
+                             client->variant.name, plan->peer);
+    return 0;
+}
+
 static int check_plan(const struct plan *plan, struct problem *problem)
 {
-    if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0 || check_lab(plan, problem) < 0)
+    if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0 || check_lab(plan, problem) < 0 ||
+        check_security(plan, problem) < 0)
         return -1;
     for (int end = 0; end < END_COUNT; end++)
         if (check_ring(&plan->ends[end], problem) < 0)
@@ -414,7 +437,7 @@ const struct shape *plan_incoming(const struct plan *plan, enum end end)
 
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end)
 {
-    static const struct strategy_choice fixed = {&strategy_coalesce, PARAMETER_NONE};
+    static const struct strategy_choice fixed = {.strategy = &strategy_coalesce, .parameter = PARAMETER_NONE};
     bool second = plan_drives(plan, END_CLIENT) ? end == END_SERVER : end == END_CLIENT;
 
     if (plan_relays(plan))
@@ -498,4 +521,9 @@ enum end plan_neighbour(const struct plan *plan, enum end end)
     if (plan_has_proxy(plan))
         return END_PROXY;
     return end == END_CLIENT ? END_SERVER : END_CLIENT;
+}
+
+bool plan_encrypts(const struct plan *plan)
+{
+    return plan->ends[END_CLIENT].security->encrypts;
 }

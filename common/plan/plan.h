@@ -37,6 +37,13 @@ enum peer_service {
 enum touch { TOUCH_NONE, TOUCH_CHECKSUM };
 enum nodelay { NODELAY_BY_STRATEGY, NODELAY_ON, NODELAY_OFF };
 
+/* What holds a group back under write=cork. */
+enum cork_layer { CORK_BY_SECURITY, CORK_RECORD, CORK_SEGMENT };
+extern const char *const cork_layer_names[]; /* by value, NULL at the end; the first is spelled by nothing */
+
+enum cipher { CIPHER_AES_128_GCM, CIPHER_CHACHA20_POLY1305, CIPHER_AES_256_GCM };
+enum handshake { HANDSHAKE_PSK_ECDHE, HANDSHAKE_PSK, HANDSHAKE_TICKET };
+
 #define CONGESTION_NAME_MAX 16 /* TCP_CA_NAME_MAX */
 #define ADDRESS_TEXT_MAX 128
 #define SYSCTL_TEXT_MAX 160
@@ -44,10 +51,12 @@ enum nodelay { NODELAY_BY_STRATEGY, NODELAY_ON, NODELAY_OFF };
 struct strategy_choice {
     const struct strategy *strategy;
     uint64_t parameter; /* bytes after the colon, UINT64_MAX: none */
+    int layer;          /* enum cork_layer, after a colon */
 };
 
 /* What may differ between the ends: the words that take a prefix. */
 struct end_plan {
+    const struct security *security;
     const struct engine *engine; /* as asked for; engine_of() says which one runs */
     uint64_t threads;
     const struct reading *reading;
@@ -66,9 +75,9 @@ struct end_plan {
 
 struct plan {
     const struct transport *transport;
-    const struct security *security;
     const struct workload *workload;
-    int direction; /* enum direction */
+    int cipher, handshake; /* enum cipher, enum handshake */
+    int direction;         /* enum direction */
     struct shape message, reply;
     struct strategy_choice write, reply_write;
     uint64_t window; /* whole messages that may be joined in one go */
@@ -145,6 +154,9 @@ bool plan_has_lab(const struct plan *plan);
 /* The CPUs of this end's threads: place_cpus(). `apart` parts client and server, or a proxy from both. */
 int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,
               struct problem *problem);
+
+/* Whether the connections are encrypted: by all ends, each in its own way, or by none. */
+bool plan_encrypts(const struct plan *plan);
 
 /* Whether this end takes part; whether a proxy does. */
 bool plan_has_end(const struct plan *plan, enum end end);

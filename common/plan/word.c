@@ -42,6 +42,11 @@ static bool with_sockets(const struct plan *plan, enum end end)
     return present(plan, end) && plan->transport->has_other_end;
 }
 
+static bool if_encrypted(const struct plan *plan, enum end end)
+{
+    return present(plan, end) && plan_encrypts(plan);
+}
+
 static bool by_runner(const struct plan *plan, enum end end)
 {
     return end == END_CLIENT && plan_may_have_lab(plan);
@@ -183,6 +188,12 @@ static bool if_bytes(const struct plan *plan, enum end end)
 
 /* ---- the list ---- */
 
+static const char *const cipher_names[] = {[CIPHER_AES_128_GCM] = "aes-128-gcm",
+                                           [CIPHER_CHACHA20_POLY1305] = "chacha20-poly1305",
+                                           [CIPHER_AES_256_GCM] = "aes-256-gcm",
+                                           NULL};
+static const char *const handshake_names[] = {
+    [HANDSHAKE_PSK_ECDHE] = "psk-ecdhe", [HANDSHAKE_PSK] = "psk", [HANDSHAKE_TICKET] = "ticket", NULL};
 static const char *const direction_names[] = {
     [DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", [DIRECTION_BOTH] = "both", NULL};
 static const char *const arrival_names[] = {[ARRIVAL_EVEN] = "even", [ARRIVAL_POISSON] = "poisson", NULL};
@@ -206,7 +217,9 @@ static const char *const nodelay_names[] = {
 /* clang-format off */
 const struct word word_list[] = {
     {"transport",   &kind_variant,    "tcp",      OF_PLAN(transport),   .used = always,        .axis = &transport_axis, .help = "what carries the bytes"},
-    {"security",    &kind_variant,    "plain",    OF_PLAN(security),    .used = always,        .axis = &security_axis, .help = "what encrypts them"},
+    {"security",    &kind_variant,    "plain",    OF_END(security),     .used = always,        .axis = &security_axis, .help = "what encrypts them: TLS 1.3 with a key made for the run, by the library of this name; the ends may have different ones"},
+    {"cipher",      &kind_choice,     "aes-128-gcm", OF_PLAN(cipher),   .used = if_encrypted,  .choices = cipher_names, .help = "cipher suite of TLS"},
+    {"handshake",   &kind_choice,     "psk-ecdhe", OF_PLAN(handshake),  .used = if_encrypted,  .choices = handshake_names, .help = "how keys are agreed upon: from the pre-shared key and a Diffie-Hellman exchange, from that key alone, or by a ticket of the connection before (workload=connect)"},
     {"workload",    &kind_variant,    "request",  OF_PLAN(workload),    .used = always,        .axis = &workload_axis, .help = "who sends what, and when"},
     {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     .choices = direction_names, .help = "who sends in a stream, seen from the client; both: at the same time"},
     {"message",     &kind_message,    "64",       OF_PLAN(message),     .used = with_free_message,        .unit = "bytes", .help = "fragments and groups of a message, like 64, 15x2, 16+4K, 32/2x4K"},

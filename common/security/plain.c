@@ -19,11 +19,6 @@ static ssize_t plain_recv(struct connection *connection, void *data, size_t size
     return calls_recv(&connection->calls, data, size, flags);
 }
 
-static int plain_finish(struct connection *connection)
-{
-    return shutdown(connection->calls.fd, SHUT_WR) < 0 ? -errno : 0;
-}
-
 const struct security security_plain = {
     .variant = {"plain", "no encryption: the descriptor itself"},
     .gives = CAPABLE_DESCRIPTOR | CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_MORE | CAPABLE_TRUNCATE |
@@ -31,5 +26,4 @@ const struct security security_plain = {
     .send = plain_send,
     .sendv = plain_sendv,
     .recv = plain_recv,
-    .finish = plain_finish,
 };

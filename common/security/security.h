@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layer between a strategy and the descriptor: nothing (plain), or records.
+ * The layer between a strategy and the descriptor: nothing (plain), or the records of TLS.
  *
  * It says what it gives: a raw descriptor, on which every socket flag works, or records that can be held
- * back. Each verb returns bytes taken or delivered, or a negative errno value; -EAGAIN never loses what was
- * taken.
+ * back. Each verb returns bytes taken or delivered, or a negative errno value; after -EAGAIN the same bytes
+ * are to be offered again, because some of them may be on their way. What went wrong in TLS itself it says in
+ * the problem of the workbench.
  */
 #ifndef UNCORK_SECURITY_SECURITY_H
 #define UNCORK_SECURITY_SECURITY_H
@@ -12,22 +13,79 @@
 #include "base/axis.h"
 #include "connection/connection.h"
 
+#define SECURITY_KEY_SIZE 32u
+
+/* What the two sides of a connection have agreed on before they shake hands, and which of them this is. */
+struct security_terms {
+    bool serves;           /* it was connected to */
+    int cipher, handshake; /* enum cipher, enum handshake */
+    uint8_t key[SECURITY_KEY_SIZE];
+};
+
 struct security {
     struct variant variant;
-    unsigned gives; /* capabilities that it lets through from the transport, or adds */
+    unsigned gives;        /* capabilities that it lets through from the transport, or adds */
+    const char *withholds; /* why it does not let the others through, a clause; NULL: it lets all through */
+    bool encrypts;         /* it has keys and a handshake, and all that follows up to close() */
+
+    /* Whether this build can do it. 0, or -1 with an unsupported problem. NULL: always. */
+    int (*check)(struct problem *problem);
+
+    const char *(*library)(void); /* and its version, for the record */
+
+    /* What the connections of one thread with one peer share: credentials, the last ticket. 0 or a negative
+     * errno value; NULL stands in `context` where it fails. */
+    int (*context_open)(void **context, const struct security_terms *terms);
+    void (*context_close)(void *context);
+
+    /* A session on a new descriptor: makes connection->session, from the context of its peer. 0 or a negative
+     * errno value. */
+    int (*open)(struct connection *connection);
+
+    /* Goes on with the handshake. 0: it is done; -EAGAIN: again when the descriptor is writable;
+     * -EINPROGRESS: when something has come; another negative errno value. */
+    int (*handshake)(struct connection *connection);
+
+    /* Frees the session. */
+    void (*close)(struct connection *connection);
 
     ssize_t (*send)(struct connection *connection, const void *data, size_t size, int flags);
-    ssize_t (*sendv)(struct connection *connection, struct iovec *vectors, int count, int flags);
     ssize_t (*recv)(struct connection *connection, void *data, size_t size, int flags);
 
+    /* Several pieces at once. Only where it gives the descriptor. */
+    ssize_t (*sendv)(struct connection *connection, struct iovec *vectors, int count, int flags);
+
+    /* It has taken bytes off the descriptor which recv() has not delivered. NULL: never. */
+    bool (*has_more)(const struct connection *connection);
+
+    /* Where it gives CAPABLE_HOLD: holds back what is sent from now on; or lets go of all of it: 0 when it
+     * has left, -EAGAIN: again when the descriptor is writable. */
+    int (*hold)(struct connection *connection, bool on);
+
     /* Lets go of what was taken and is held back. 0 when nothing is any more; -EAGAIN: again when the
-     * descriptor is writable. NULL: it never holds anything. */
+     * descriptor is writable. NULL: it never holds anything unless hold() says so. */
     int (*flush)(struct connection *connection);
 
-    /* Ends the outgoing direction: shutdown(2), under TLS after close_notify. */
-    int (*finish)(struct connection *connection);
+    /* Says that nothing more will be sent (close_notify). 0, -EAGAIN: again when the descriptor is writable,
+     * or another negative errno value. NULL: the end of the stream says it. */
+    int (*part)(struct connection *connection);
 };
 
 extern const struct axis security_axis;
+
+/* A connection has got its descriptor: makes its session, whose handshake is to follow. 0 or a negative errno
+ * value. */
+int security_begin(struct connection *connection);
+
+/* The descriptor is going, or has gone. */
+void security_end(struct connection *connection);
+
+/* Ends the outgoing direction: close_notify, then shutdown(2). 0, -EAGAIN: again when the descriptor is
+ * writable, or another negative errno value. */
+int security_half_close(struct connection *connection);
+
+/* The contexts of a thread whose connections have these terms with their `peer`. 0 or a negative errno value.
+ */
+int security_agree(struct workbench *bench, enum end peer, const struct security_terms *terms);
 
 #endif

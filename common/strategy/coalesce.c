@@ -51,9 +51,11 @@ static void begin_group(struct connection *connection, struct copy *copy)
         copy_group(&connection->queue, copy);
 }
 
+/* Where the layer takes one piece at a time, piece by piece. */
 static int send_direct(struct connection *connection, struct copy *copy)
 {
-    int result = strategy_send_vector(connection);
+    int result =
+        connection->security->sendv ? strategy_send_vector(connection) : strategy_send_group(connection, 0);
 
     queue_release(&connection->queue);
     copy->direct = result < 0;
@@ -81,7 +83,8 @@ static int push(struct connection *connection)
 
 const struct strategy strategy_coalesce = {
     .variant = {"coalesce", "the group copied into one buffer, one send()"},
-    .parameter = "copies only groups up to that size; longer ones go by one sendmsg()",
+    .parameter =
+        "copies only groups up to that size; longer ones go by one sendmsg(), under TLS fragment by fragment",
     .nodelay = true,
     .state_size = state_size,
     .push = push,

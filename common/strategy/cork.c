@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/cork.h"
 
@@ -19,7 +20,8 @@ static size_t state_size(size_t longest_group)
 
 static int hold(struct connection *connection, struct cork *cork, bool on)
 {
-    int result = cork_set(&connection->calls, on);
+    int result = connection->cork_layer == CORK_RECORD ? connection->security->hold(connection, on)
+                                                       : cork_set(&connection->calls, on);
 
     if (result == 0)
         cork->held = on;
@@ -73,7 +75,7 @@ static int push(struct connection *connection)
 const struct strategy strategy_cork = {
     .variant = {"cork", "the cork on, a send() for each fragment, the cork off"},
     .parameter = "corks only groups up to that size",
-    .needs = CAPABLE_CORK,
+    .corks = true,
     .nodelay = true,
     .state_size = state_size,
     .push = push,

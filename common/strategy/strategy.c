@@ -16,6 +16,23 @@ static const struct variant *const variants[] = {
 
 const struct axis strategy_axis = {"write strategy", variants, sizeof variants / sizeof *variants};
 
+enum cork_layer strategy_cork_layer(const struct strategy_choice *choice, const struct security *security)
+{
+    if (choice->layer != CORK_BY_SECURITY)
+        return choice->layer;
+    return security->gives & CAPABLE_HOLD ? CORK_RECORD : CORK_SEGMENT;
+}
+
+unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security)
+{
+    const struct strategy *strategy = choice->strategy;
+
+    if (!strategy->corks)
+        return strategy->needs;
+    return strategy->needs |
+           (strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_HOLD : CAPABLE_CORK);
+}
+
 int strategy_send_group(struct connection *connection, int more)
 {
     struct send_queue *queue = &connection->queue;

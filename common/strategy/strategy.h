@@ -21,6 +21,7 @@ struct strategy {
     uint64_t parameter_max; /* of that size, where it is a number; 0: bytes, as many as a message has */
     unsigned needs;         /* capabilities */
     bool nodelay;           /* TCP_NODELAY that belongs to it */
+    bool corks;             /* holds a group back: in the layer that its choice names, which it needs too */
 
     /* Bytes of state for groups of at most `longest_group` bytes; NULL: none. */
     size_t (*state_size)(size_t longest_group);
@@ -55,6 +56,10 @@ struct strategy {
 extern const struct axis strategy_axis;
 
 #define PARAMETER_NONE UINT64_MAX
+
+/* What this choice needs under this layer; where it holds a group back there: the segment is TCP's. */
+unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security);
+enum cork_layer strategy_cork_layer(const struct strategy_choice *choice, const struct security *security);
 
 /* For the variants: sends the fragments of the group at the head with one send() each, with `more` as flags
  * on all but the last. 0 when the end of the group was accepted (or the queue is empty), else as push(). */

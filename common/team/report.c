@@ -49,6 +49,21 @@ static void put_ring(json_t *thread, const struct call_counts *calls)
     }
 }
 
+/* Of connections that stay all handshakes came before the interval. */
+static void put_records(json_t *thread, const struct worker *worker, const struct call_counts *calls)
+{
+    put_number(thread, "records_sent", calls->records_sent);
+    put_number(thread, "records_received", calls->records_received);
+    put_number(thread, "tls_bytes_sent", calls->tls_bytes_sent);
+    put_number(thread, "tls_bytes_received", calls->tls_bytes_received);
+    if (!worker->connections->half->renews)
+        return;
+    put_number(thread, "handshakes", calls->handshakes);
+    put_number(thread, "resumed", calls->resumed);
+    if (worker->connections->drives)
+        put(thread, "handshake", histogram_to_json(&worker->bench.handshake));
+}
+
 /* Absent where libuv makes them and nobody can count them. */
 static void put_calls(json_t *thread, const struct worker *worker)
 {
@@ -57,6 +72,8 @@ static void put_calls(json_t *thread, const struct worker *worker)
     struct call_counts calls = calls_difference(&worker->after.calls, &worker->before.calls);
 
     put(thread, "calls", report_calls(worker, &calls));
+    if (plan_encrypts(worker->team->plan))
+        put_records(thread, worker, &calls);
     for (enum call_path path = CALL_WRITES; path <= CALL_WAITS; path++)
         if (is_counted(worker, path))
             put_number(thread, sums[path], calls_count_path(&calls, path));
@@ -131,6 +148,18 @@ static void put_latency(json_t *thread, const struct worker *worker)
     put_number(thread, "late", worker->missed);
 }
 
+static json_t *report_options(const struct worker *worker)
+{
+    const struct security_agreed *agreed = &worker->bench.agreed;
+
+    if (worker->options && agreed->version) {
+        put(worker->options, "tls_version", json_string(agreed->version));
+        put(worker->options, "cipher", json_string(agreed->cipher));
+        put(worker->options, "key_exchange", json_string(agreed->key_exchange));
+    }
+    return json_incref(worker->options);
+}
+
 static json_t *report_thread(const struct worker *worker)
 {
     json_t *thread = json_object();
@@ -143,7 +172,7 @@ static json_t *report_thread(const struct worker *worker)
     put(thread, "cpu", cpu_to_json(&worker->before.cpu, &worker->after.cpu));
     if (worker->team->plan->transport->counts_segments)
         put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->told));
-    put(thread, "options", json_incref(worker->options));
+    put(thread, "options", report_options(worker));
     put(thread, "cpus", report_cpus(worker));
     put(thread, "samples", samples_to_json(&worker->bench.samples));
     return thread;
@@ -171,6 +200,9 @@ json_t *team_report(const struct team *team)
     put(report, "host", json_string(facts_host_id()));
     put(report, "drives", json_boolean(team->drives));
     put(report, "engine", json_string(team->engine->variant.name));
+    put(report, "security", json_string(own->security->variant.name));
+    if (own->security->library)
+        put(report, "library", json_string(own->security->library()));
     put_outgoing(report, team->plan, team->end);
     if (plan_incoming(team->plan, team->end))
         put(report, "read", json_string(own->reading->variant.name));

@@ -2,6 +2,7 @@
 #include "team/team.h"
 
 #include "base/clock.h"
+#include "base/secret.h"
 #include "measure/memory.h"
 #include "plan/sizes.h"
 #include "transport/sockets.h"
@@ -434,6 +435,21 @@ static void close_connections(struct team *team)
     team->connections = NULL;
 }
 
+/* After their connections, which use what they share. */
+static void close_workers(struct team *team)
+{
+    for (size_t i = 0; team->workers && i < team->worker_count; i++) {
+        struct worker *worker = &team->workers[i];
+
+        free(worker->before.tcp);
+        free(worker->after.tcp);
+        json_decref(worker->options);
+        workbench_close(&worker->bench);
+    }
+    free(team->workers);
+    team->workers = NULL;
+}
+
 void team_close(struct team *team)
 {
     static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
@@ -444,19 +460,12 @@ void team_close(struct team *team)
     for (size_t i = 0; team->workers && i < team->worker_count; i++)
         if (team->workers[i].started)
             uv_thread_join(&team->workers[i].thread);
-    for (size_t i = 0; team->workers && i < team->worker_count; i++) { /* nobody wakes another any more */
-        struct worker *worker = &team->workers[i];
-
+    for (size_t i = 0; team->workers && i < team->worker_count; i++) /* nobody wakes another any more */
         if (team->engine->close)
-            team->engine->close(&worker->duty);
-        free(worker->before.tcp);
-        free(worker->after.tcp);
-        json_decref(worker->options);
-        workbench_close(&worker->bench);
-    }
+            team->engine->close(&team->workers[i].duty);
     close_connections(team);
-    free(team->workers);
-    team->workers = NULL;
+    close_workers(team);
+    secret_wipe(team->keys, sizeof team->keys);
     uv_close((uv_handle_t *)&team->wake, on_closed);
     uv_close((uv_handle_t *)&team->watch, on_closed);
 }

@@ -20,6 +20,7 @@
 #include "engine/engine.h"
 #include "measure/cpu.h"
 #include "measure/tcp_info.h"
+#include "security/security.h"
 #include "transport/address.h"
 
 #include <uv.h>
@@ -75,7 +76,9 @@ struct team {
     const struct engine *engine;
     struct address target;     /* client: where to connect, size 0 for no socket at all; proxy: the sink */
     uint8_t token[TOKEN_SIZE]; /* shown there; or that comers have to show to a data thread */
-    int listener;              /* of the server of a workload that renews its descriptors; -1 */
+    uint8_t keys[END_COUNT]
+                [SECURITY_KEY_SIZE]; /* of the connections with this peer, where they are encrypted */
+    int listener;                    /* of the server of a workload that renews its descriptors; -1 */
     struct place_list cpus;
 
     uint64_t origin_ns; /* when the threads were started: the zero of all times in the report */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "engine/pause.h"
 #include "plan/cores.h"
+#include "team/handshakes.h"
 #include "transport/sockets.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
@@ -423,6 +424,12 @@ static int end_interval(struct worker *worker, struct problem *problem)
     return 0;
 }
 
+static int unready(const struct worker *worker, int result, struct problem *problem)
+{
+    return problem_failure(problem, "a thread cannot be made ready for %zu connections: %s", worker->count,
+                           strerror(-result));
+}
+
 /* By the thread itself, where it runs: its memory is to be near. */
 static int open_connections(struct worker *worker, struct problem *problem)
 {
@@ -436,14 +443,18 @@ static int open_connections(struct worker *worker, struct problem *problem)
 
         result = connection_open(connection, &worker->bench, number_of(team, connection), -1);
     }
-    if (result == 0 && team->engine->open)
-        result = team->engine->open(&worker->duty);
-    if (result == 0) {
-        team_engine_opened(worker);
-        return 0;
-    }
-    return problem_failure(problem, "a thread cannot be made ready for %zu connections: %s", worker->count,
-                           strerror(-result));
+    return result == 0 ? 0 : unready(worker, result, problem);
+}
+
+static int open_engine(struct worker *worker, struct problem *problem)
+{
+    struct team *team = worker->team;
+    int result = team->engine->open ? team->engine->open(&worker->duty) : 0;
+
+    if (result < 0)
+        return unready(worker, result, problem);
+    team_engine_opened(worker);
+    return 0;
 }
 
 static int live(struct worker *worker, struct problem *problem)
@@ -451,7 +462,8 @@ static int live(struct worker *worker, struct problem *problem)
     struct team *team = worker->team;
 
     worker->phase = "start";
-    if (pin(worker, problem) < 0 || join(worker, problem) < 0 || open_connections(worker, problem) < 0)
+    if (pin(worker, problem) < 0 || join(worker, problem) < 0 || open_connections(worker, problem) < 0 ||
+        handshakes_make(worker, problem) < 0 || open_engine(worker, problem) < 0)
         return -1;
     team_reach(team, STAGE_CONNECTED);
     if (await(worker, RELEASE_START, problem) < 0)

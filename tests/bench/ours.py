@@ -102,7 +102,7 @@ def proxy_run(client: Client, job: Job) -> float:
         stack.callback(channel.close)
         ready = expect(plan_send(channel, version_of(client), *words(job, "free"), "warmup=0s",
                                  end="proxy"), "ready")
-        channel.send("sink", address=there, token=TOKEN.hex(), host="bench")
+        channel.send("sink", address=there, token=TOKEN.hex(), key="", host="bench")
         source = stack.enter_context(data_join(ready))
         listener.settimeout(READY_SECONDS)
         sink = stack.enter_context(listener.accept()[0])

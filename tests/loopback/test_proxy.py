@@ -176,7 +176,7 @@ def run_opened(proxy: Server, sink: str, token: str = "00" * 16) -> tuple[Channe
     channel = Channel(proxy.address)
     ready = plan_send(channel, VERSION, *ONE, end="proxy")
     assert ready["type"] == "ready", ready
-    channel.send("sink", address=sink, token=token, host="a test")
+    channel.send("sink", address=sink, token=token, key="", host="a test")
     source = data_join(ready)
     source.sendall(b"GET / HTTP/1.0\r\n\r\n")
     return channel, source
@@ -196,7 +196,7 @@ def test_what_is_sent_on_is_what_came_and_its_end_comes_last() -> None:
     with server_started("127.0.0.1:0", "--proxy") as proxy:
         channel = Channel(proxy.address)
         ready = plan_send(channel, VERSION, *ONE, "chunk=999", "window=4", end="proxy")
-        channel.send("sink", address=sink.address, token=token.hex(), host="a test")
+        channel.send("sink", address=sink.address, token=token.hex(), key="", host="a test")
         source = data_join(ready)
         taker = sink.accept()
         sink_accept(taker, token)
@@ -269,7 +269,7 @@ def test_a_proxy_connects_only_where_it_may(flags: list[str], allowed: bool) -> 
     with server_started("127.0.0.1:0", "--proxy", *flags) as proxy:
         channel = Channel(proxy.address)
         ready = plan_send(channel, VERSION, *ONE, end="proxy")
-        channel.send("sink", address=sink.address, token="00" * 16, host="a test")
+        channel.send("sink", address=sink.address, token="00" * 16, key="", host="a test")
         if allowed:
             data_join(ready)
             sink.accept()
@@ -287,7 +287,7 @@ def test_a_sink_is_named_in_numbers(address: str) -> None:
     with server_started("127.0.0.1:0", "--proxy") as proxy:
         channel = Channel(proxy.address)
         plan_send(channel, VERSION, *ONE, end="proxy")
-        channel.send("sink", address=address, token="00" * 16, host="a test")
+        channel.send("sink", address=address, token="00" * 16, key="", host="a test")
         assert channel.receive()["type"] == "failed"
         assert client_run(*ONE, f"via={proxy.address}").returncode == 0
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
+#include "base/hex.h"
 #include "control/hello.h"
 
 static const uint8_t token[TOKEN_SIZE] = "0123456789abcde";
@@ -55,12 +56,12 @@ TEST(a_token_is_read_back_from_its_digits)
     uint8_t parsed[TOKEN_SIZE];
     char text[2 * TOKEN_SIZE + 1];
 
-    token_format(text, token);
+    hex_format(text, token, TOKEN_SIZE);
     assert_int_equal(strlen(text), 2 * TOKEN_SIZE);
-    assert_int_equal(token_parse(parsed, text), 0);
+    assert_int_equal(hex_parse(parsed, TOKEN_SIZE, text), 0);
     assert_memory_equal(parsed, token, TOKEN_SIZE);
     for (size_t i = 0; i < COUNT_OF(refused); i++)
-        assert_int_equal(token_parse(parsed, refused[i]), -1);
+        assert_int_equal(hex_parse(parsed, TOKEN_SIZE, refused[i]), -1);
 }
 
 int main(void)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef UNCORK_BASE_SECRET_H
+#define UNCORK_BASE_SECRET_H
+
+#include <stddef.h>
+
+/* Zeroes memory that is not read any more, which a compiler would leave out of memset(3). */
+static inline void secret_wipe(void *memory, size_t size)
+{
+    volatile unsigned char *bytes = memory;
+
+    while (size--)
+        *bytes++ = 0;
+}
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* TLS by GnuTLS: a record for each send, unless it is told to cork. */
+#include "base/secret.h"
+#include "connection/capability.h"
+#include "security/tls.h"
+
+#include <gnutls/gnutls.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of one thread with one peer. */
+struct context {
+    struct security_terms terms;
+    gnutls_priority_t priorities;
+    gnutls_psk_client_credentials_t client;
+    gnutls_psk_server_credentials_t server;
+    gnutls_datum_t ticket_key; /* the server's */
+    gnutls_datum_t ticket;     /* the client's last */
+};
+
+struct session {
+    gnutls_session_t gnutls;
+    struct tls_wire wire;
+    struct context *context;
+};
+
+/* ---- what was agreed on ---- */
+
+static const struct {
+    const char *name, *priority;
+    gnutls_cipher_algorithm_t algorithm;
+} ciphers[] = {
+    [CIPHER_AES_128_GCM] = {"aes-128-gcm", "AES-128-GCM", GNUTLS_CIPHER_AES_128_GCM},
+    [CIPHER_CHACHA20_POLY1305] = {"chacha20-poly1305", "CHACHA20-POLY1305", GNUTLS_CIPHER_CHACHA20_POLY1305},
+    [CIPHER_AES_256_GCM] = {"aes-256-gcm", "AES-256-GCM", GNUTLS_CIPHER_AES_256_GCM},
+};
+
+static const char *cipher_of(gnutls_session_t session)
+{
+    gnutls_cipher_algorithm_t algorithm = gnutls_cipher_get(session);
+
+    for (size_t i = 0; i < sizeof ciphers / sizeof *ciphers; i++)
+        if (ciphers[i].algorithm == algorithm)
+            return ciphers[i].name;
+    return gnutls_cipher_get_name(algorithm);
+}
+
+static const char *exchange_of(gnutls_session_t session)
+{
+    if (gnutls_session_is_resumed(session))
+        return "ticket";
+    return gnutls_kx_get(session) == GNUTLS_KX_PSK ? "psk" : "psk-ecdhe";
+}
+
+static void note_agreed(struct connection *connection, gnutls_session_t session)
+{
+    struct security_agreed agreed = {.version = "1.3", /* the priorities have no other */
+                                     .cipher = cipher_of(session),
+                                     .key_exchange = exchange_of(session),
+                                     .resumed = gnutls_session_is_resumed(session)};
+
+    tls_agreed(connection, &agreed);
+}
+
+/* ---- context ---- */
+
+static int make_priorities(struct context *context)
+{
+    const char *exchange = context->terms.handshake == HANDSHAKE_PSK ? "PSK" : "ECDHE-PSK";
+    char text[160];
+
+    snprintf(text, sizeof text,
+             "NONE:+VERS-TLS1.3:+AEAD:+COMP-NULL:+SIGN-ALL:+GROUP-X25519:+GROUP-SECP256R1:+%s:+%s",
+             ciphers[context->terms.cipher].priority, exchange);
+    return gnutls_priority_init(&context->priorities, text, NULL) < 0 ? -EINVAL : 0;
+}
+
+static int find_key(gnutls_session_t session, const char *identity, gnutls_datum_t *key)
+{
+    const struct session *own = gnutls_session_get_ptr(session);
+
+    if (strcmp(identity, TLS_IDENTITY) != 0 || !(key->data = gnutls_malloc(SECURITY_KEY_SIZE)))
+        return -1;
+    memcpy(key->data, own->context->terms.key, SECURITY_KEY_SIZE);
+    key->size = SECURITY_KEY_SIZE;
+    return 0;
+}
+
+static int make_client(struct context *context)
+{
+    gnutls_datum_t key = {context->terms.key, SECURITY_KEY_SIZE};
+
+    if (gnutls_psk_allocate_client_credentials(&context->client) < 0 ||
+        gnutls_psk_set_client_credentials(context->client, TLS_IDENTITY, &key, GNUTLS_PSK_KEY_RAW) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+static int make_server(struct context *context)
+{
+    if (gnutls_psk_allocate_server_credentials(&context->server) < 0)
+        return -ENOMEM;
+    gnutls_psk_set_server_credentials_function(context->server, find_key);
+    if (context->terms.handshake != HANDSHAKE_TICKET)
+        return 0;
+    return gnutls_session_ticket_key_generate(&context->ticket_key) < 0 ? -ENOMEM : 0;
+}
+
+static void wipe(gnutls_datum_t *datum)
+{
+    if (datum->data)
+        gnutls_memset(datum->data, 0, datum->size);
+    gnutls_free(datum->data);
+    *datum = (gnutls_datum_t){0};
+}
+
+static void close_context(void *opaque)
+{
+    struct context *context = opaque;
+
+    if (context->client)
+        gnutls_psk_free_client_credentials(context->client);
+    if (context->server)
+        gnutls_psk_free_server_credentials(context->server);
+    if (context->priorities)
+        gnutls_priority_deinit(context->priorities);
+    wipe(&context->ticket_key);
+    wipe(&context->ticket);
+    secret_wipe(context, sizeof *context);
+    free(context);
+}
+
+static int open_context(void **opaque, const struct security_terms *terms)
+{
+    struct context *context = calloc(1, sizeof *context);
+    int result = context ? 0 : -ENOMEM;
+
+    if (!context)
+        return result;
+    context->terms = *terms;
+    result = make_priorities(context);
+    if (result == 0)
+        result = terms->serves ? make_server(context) : make_client(context);
+    if (result < 0)
+        close_context(context);
+    else
+        *opaque = context;
+    return result;
+}
+
+/* ---- session ---- */
+
+static ssize_t told(struct session *session, ssize_t result)
+{
+    if (result < 0)
+        gnutls_transport_set_errno(session->gnutls, (int)-result);
+    return result < 0 ? -1 : result;
+}
+
+static ssize_t push(gnutls_transport_ptr_t opaque, const giovec_t *vectors, int count)
+{
+    struct session *session = opaque;
+
+    return told(session, tls_write(&session->wire, vectors, count));
+}
+
+static ssize_t pull(gnutls_transport_ptr_t opaque, void *data, size_t size)
+{
+    struct session *session = opaque;
+
+    return told(session, tls_read(&session->wire, data, size));
+}
+
+static int set_up(struct session *session)
+{
+    const struct context *context = session->context;
+    gnutls_session_t gnutls = session->gnutls;
+    bool serves = context->terms.serves;
+
+    gnutls_session_set_ptr(gnutls, session);
+    gnutls_transport_set_ptr(gnutls, session);
+    gnutls_transport_set_vec_push_function(gnutls, push);
+    gnutls_transport_set_pull_function(gnutls, pull);
+    if (gnutls_priority_set(gnutls, context->priorities) < 0 ||
+        gnutls_credentials_set(gnutls, GNUTLS_CRD_PSK,
+                               serves ? (void *)context->server : (void *)context->client) < 0)
+        return -EINVAL;
+    if (context->ticket_key.data && gnutls_session_ticket_enable_server(gnutls, &context->ticket_key) < 0)
+        return -EINVAL;
+    if (context->ticket.data)
+        gnutls_session_set_data(gnutls, context->ticket.data, context->ticket.size);
+    return 0;
+}
+
+static int open_session(struct connection *connection)
+{
+    struct context *context = connection->bench->contexts[connection->peer];
+    unsigned flags = context->terms.serves ? GNUTLS_SERVER : GNUTLS_CLIENT;
+    struct session *session = calloc(1, sizeof *session);
+
+    if (!session)
+        return -ENOMEM;
+    if (context->terms.handshake != HANDSHAKE_TICKET)
+        flags |= GNUTLS_NO_TICKETS;
+    session->context = context;
+    session->wire.connection = connection;
+    if (gnutls_init(&session->gnutls, flags | GNUTLS_NONBLOCK) < 0) {
+        free(session);
+        return -ENOMEM;
+    }
+    connection->session = session;
+    return set_up(session);
+}
+
+/* A ticket comes some time after the handshake. */
+static void keep_ticket(struct session *session)
+{
+    struct context *context = session->context;
+
+    if (context->terms.serves || context->terms.handshake != HANDSHAKE_TICKET ||
+        !(gnutls_session_get_flags(session->gnutls) & GNUTLS_SFLAGS_SESSION_TICKET))
+        return;
+    wipe(&context->ticket);
+    gnutls_session_get_data2(session->gnutls, &context->ticket);
+}
+
+static void close_session(struct connection *connection)
+{
+    struct session *session = connection->session;
+
+    keep_ticket(session);
+    gnutls_deinit(session->gnutls);
+    free(session);
+}
+
+static int broken(const struct session *session, const char *doing, int result)
+{
+    const char *why = gnutls_strerror(result);
+
+    if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
+        why = gnutls_alert_get_name(gnutls_alert_get(session->gnutls));
+    return tls_broken(&session->wire, doing, why);
+}
+
+/* The other side is told why, which it may not take any more. */
+static int fail_handshake(struct session *session, int result)
+{
+    gnutls_alert_send_appropriate(session->gnutls, result);
+    return broken(session, "shake hands with", result);
+}
+
+static int shake(struct connection *connection)
+{
+    struct session *session = connection->session;
+    int result;
+
+    do
+        result = gnutls_handshake(session->gnutls);
+    while (result < 0 && result != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(result));
+    if (result == GNUTLS_E_AGAIN)
+        return gnutls_record_get_direction(session->gnutls) ? -EAGAIN : -EINPROGRESS;
+    if (result < 0)
+        return fail_handshake(session, result);
+    note_agreed(connection, session->gnutls);
+    return 0;
+}
+
+/* ---- records ---- */
+
+static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
+{
+    struct session *session = connection->session;
+    ssize_t sent;
+
+    (void)flags;
+    do
+        sent = gnutls_record_send(session->gnutls, data, size);
+    while (sent == GNUTLS_E_INTERRUPTED);
+    if (sent >= 0)
+        return sent;
+    return sent == GNUTLS_E_AGAIN ? -EAGAIN : broken(session, "send to", (int)sent);
+}
+
+static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
+{
+    struct session *session = connection->session;
+    ssize_t came;
+
+    (void)flags;
+    tls_seek(&session->wire);
+    do
+        came = gnutls_record_recv(session->gnutls, data, size);
+    while (came == GNUTLS_E_INTERRUPTED);
+    if (came == 0)
+        tls_found_end(&session->wire);
+    if (came >= 0)
+        return came;
+    return came == GNUTLS_E_AGAIN ? -EAGAIN : broken(session, "receive from", (int)came);
+}
+
+static bool has_more(const struct connection *connection)
+{
+    const struct session *session = connection->session;
+
+    return gnutls_record_check_pending(session->gnutls) > 0;
+}
+
+static int hold(struct connection *connection, bool on)
+{
+    struct session *session = connection->session;
+    int result = 0;
+
+    if (on)
+        gnutls_record_cork(session->gnutls);
+    else
+        result = gnutls_record_uncork(session->gnutls, 0);
+    if (result >= 0)
+        return 0;
+    return result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED ? -EAGAIN
+                                                                      : broken(session, "send to", result);
+}
+
+static int part(struct connection *connection)
+{
+    struct session *session = connection->session;
+    int result = gnutls_bye(session->gnutls, GNUTLS_SHUT_WR);
+
+    if (result == 0)
+        return 0;
+    return result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED ? -EAGAIN
+                                                                      : broken(session, "send to", result);
+}
+
+static const char *library(void)
+{
+    static char text[32];
+
+    snprintf(text, sizeof text, "GnuTLS %s", gnutls_check_version(NULL));
+    return text;
+}
+
+const struct security security_gnutls = {
+    .variant = {"gnutls", "TLS 1.3 by GnuTLS"},
+    .gives = CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_HOLD,
+    .withholds = "GnuTLS writes to the descriptor itself, and takes no flags and no vectors",
+    .encrypts = true,
+    .library = library,
+    .context_open = open_context,
+    .context_close = close_context,
+    .open = open_session,
+    .handshake = shake,
+    .close = close_session,
+    .send = send_record,
+    .recv = receive,
+    .has_more = has_more,
+    .hold = hold,
+    .part = part,
+};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "security/rehearsal.h"
+
+#include "connection/connection.h"
+#include "security/security.h"
+#include "transport/transport.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WITHIN_MS 2000 /* something moves, on a busy machine too */
+#define STEPS_MAX 1000
+
+/* Both sides, in one thread. */
+struct side {
+    struct workbench bench;
+    struct connection connection;
+};
+
+static const struct {
+    enum end end, peer;
+} roles[2] = {{END_CLIENT, END_SERVER}, {END_SERVER, END_CLIENT}};
+
+struct rehearsal {
+    struct plan plan; /* what the layers see: both ends have this one */
+    struct side sides[2];
+};
+
+static int open_side(struct rehearsal *rehearsal, size_t number, int fd)
+{
+    struct side *side = &rehearsal->sides[number];
+    struct security_terms terms = {
+        .serves = number == 1, .cipher = rehearsal->plan.cipher, .handshake = rehearsal->plan.handshake};
+    struct connection *connection = &side->connection;
+    int result;
+
+    side->bench.plan = &rehearsal->plan;
+    side->bench.end = roles[number].end;
+    connection->plan = &rehearsal->plan;
+    connection->bench = &side->bench;
+    connection->end = roles[number].end;
+    connection->peer = roles[number].peer;
+    connection->security = rehearsal->plan.ends[END_CLIENT].security;
+    connection->calls.table = &calls_of_sockets;
+    connection->calls.fd = fd;
+    connection->calls.flags = MSG_DONTWAIT;
+    result = security_agree(&side->bench, connection->peer, &terms);
+    return result < 0 ? result : security_begin(connection);
+}
+
+static void close_side(struct side *side)
+{
+    security_end(&side->connection);
+    for (int peer = 0; peer < END_COUNT; peer++)
+        if (side->bench.contexts[peer])
+            side->connection.security->context_close(side->bench.contexts[peer]);
+}
+
+/* ---- what is rehearsed ---- */
+
+typedef int step_function(struct connection *connection);
+
+static int shake(struct connection *connection)
+{
+    return connection->security->handshake(connection);
+}
+
+static int say(struct connection *connection)
+{
+    return (int)connection->security->send(connection, "uncork", 6, 0);
+}
+
+static int hear(struct connection *connection)
+{
+    char text[6];
+    ssize_t size = connection->security->recv(connection, text, sizeof text, 0);
+
+    return size < 0 ? (int)size : size == 6 && !memcmp(text, "uncork", 6) ? 0 : -EBADMSG;
+}
+
+static bool waits(int result)
+{
+    return result == -EAGAIN || result == -EINPROGRESS;
+}
+
+static void await_anything(const struct rehearsal *rehearsal)
+{
+    struct pollfd both[2] = {{rehearsal->sides[0].connection.calls.fd, POLLIN, 0},
+                             {rehearsal->sides[1].connection.calls.fd, POLLIN, 0}};
+
+    poll(both, 2, WITHIN_MS);
+}
+
+/* Client and server take these steps, each until it is done. 0, or the negative errno value of one that
+ * cannot be. */
+static int act(struct rehearsal *rehearsal, step_function *client, step_function *server)
+{
+    step_function *steps[2] = {client, server};
+    int results[2] = {-EAGAIN, -EAGAIN};
+
+    for (int i = 0; i < STEPS_MAX; i++) {
+        for (int side = 0; side < 2; side++) {
+            if (waits(results[side]))
+                results[side] = steps[side](&rehearsal->sides[side].connection);
+            if (results[side] < 0 && !waits(results[side]))
+                return results[side];
+        }
+        if (!waits(results[0]) && !waits(results[1]))
+            return 0;
+        await_anything(rehearsal);
+    }
+    return -ETIMEDOUT;
+}
+
+static int play(struct rehearsal *rehearsal, const int fds[2])
+{
+    int result = open_side(rehearsal, 0, fds[0]);
+
+    if (result == 0)
+        result = open_side(rehearsal, 1, fds[1]);
+    if (result == 0)
+        result = act(rehearsal, shake, shake);
+    if (result == 0)
+        result = act(rehearsal, say, hear);
+    return result == 0 ? act(rehearsal, hear, say) : result;
+}
+
+/* ---- answers ---- */
+
+static const char *why(const struct rehearsal *rehearsal, int result)
+{
+    for (int side = 0; side < 2; side++)
+        if (rehearsal->sides[side].bench.problem.kind != PROBLEM_NONE)
+            return rehearsal->sides[side].bench.problem.text;
+    return strerror(-result);
+}
+
+static int rehearse(const struct plan *plan, const struct security *security, struct problem *problem)
+{
+    struct rehearsal *rehearsal = calloc(1, sizeof *rehearsal);
+    int fds[2], result = rehearsal ? plan->transport->pair(fds) : -ENOMEM;
+
+    if (result < 0) {
+        free(rehearsal);
+        return problem_failure(problem, "security=%s could not be tried: %s", security->variant.name,
+                               strerror(-result));
+    }
+    rehearsal->plan = *plan;
+    for (int end = 0; end < END_COUNT; end++)
+        rehearsal->plan.ends[end].security = security;
+    result = play(rehearsal, fds);
+    if (result < 0)
+        problem_unsupported(problem, "security=%s does not work with transport=%s here: %s%s",
+                            security->variant.name, plan->transport->variant.name, why(rehearsal, result),
+                            plan->cipher == CIPHER_AES_256_GCM
+                                ? "; cipher=aes-256-gcm needs a key that is bound to SHA-384"
+                                : "");
+    close_side(&rehearsal->sides[0]);
+    close_side(&rehearsal->sides[1]);
+    close(fds[0]);
+    close(fds[1]);
+    free(rehearsal);
+    return result < 0 ? -1 : 0;
+}
+
+#define ANSWERS_MAX 64 /* that are kept; beyond, the last place is used again */
+
+int rehearsal_check(const struct plan *plan, enum end end, struct problem *problem)
+{
+    static struct answer {
+        const struct security *security;
+        const struct transport *transport;
+        int cipher, handshake;
+        struct problem problem;
+    } answers[ANSWERS_MAX];
+    static size_t known;
+    struct answer asked = {.security = plan->ends[end].security,
+                           .transport = plan->transport,
+                           .cipher = plan->cipher,
+                           .handshake = plan->handshake};
+    size_t at = 0;
+
+    if (asked.security->check && asked.security->check(problem) < 0)
+        return -1;
+    while (at < known &&
+           !(answers[at].security == asked.security && answers[at].cipher == asked.cipher &&
+             answers[at].transport == asked.transport && answers[at].handshake == asked.handshake))
+        at++;
+    if (at == known) {
+        rehearse(plan, asked.security, &asked.problem);
+        at = known < ANSWERS_MAX ? known++ : ANSWERS_MAX - 1;
+        answers[at] = asked;
+    }
+    if (answers[at].problem.kind == PROBLEM_NONE)
+        return 0;
+    *problem = answers[at].problem;
+    return -1;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "security/tls.h"
+
+#include <string.h>
+
+uint64_t tls_scan(struct tls_scan *scan, const uint8_t *data, size_t size)
+{
+    uint64_t records = 0;
+
+    while (size) {
+        size_t part = scan->left;
+
+        if (!part) {
+            scan->header[scan->known++] = *data;
+            part = 1;
+            if (scan->known == TLS_HEADER_SIZE) {
+                scan->left = (uint32_t)scan->header[3] << 8 | scan->header[4];
+                scan->known = 0;
+                records++;
+            }
+        } else {
+            part = part < size ? part : size;
+            scan->left -= (uint32_t)part;
+        }
+        data += part;
+        size -= part;
+    }
+    return records;
+}
+
+ssize_t tls_write(struct tls_wire *wire, const struct iovec *vectors, int count)
+{
+    struct calls *calls = &wire->connection->calls;
+    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)vectors, .msg_iovlen = (size_t)count};
+    ssize_t sent = count == 1 ? calls_send(calls, vectors->iov_base, vectors->iov_len, 0)
+                              : calls_sendmsg(calls, &message, 0);
+
+    if (sent < 0 && sent != -EAGAIN)
+        wire->error = (int)-sent;
+    for (size_t left = sent > 0 ? (size_t)sent : 0, part; left; left -= part, vectors++) {
+        part = vectors->iov_len < left ? vectors->iov_len : left;
+        calls->counts.records_sent += tls_scan(&wire->out, vectors->iov_base, part);
+        calls->counts.tls_bytes_sent += part;
+    }
+    return sent;
+}
+
+ssize_t tls_read(struct tls_wire *wire, void *data, size_t size)
+{
+    struct calls *calls = &wire->connection->calls;
+    ssize_t came = calls_recv(calls, data, size, 0);
+
+    if (came < 0 && came != -EAGAIN)
+        wire->error = (int)-came;
+    wire->ended |= came == 0;
+    if (came > 0) {
+        calls->counts.records_received += tls_scan(&wire->in, data, (size_t)came);
+        calls->counts.tls_bytes_received += (uint64_t)came;
+    }
+    return came;
+}
+
+void tls_seek(struct tls_wire *wire)
+{
+    const struct call_counts *counts = &wire->connection->calls.counts;
+
+    wire->reads = counts->made[CALL_RECVFROM];
+    wire->records = counts->records_received;
+    wire->bytes = counts->tls_bytes_received;
+}
+
+void tls_found_end(struct tls_wire *wire)
+{
+    struct call_counts *counts = &wire->connection->calls.counts;
+
+    counts->made[CALL_RECVFROM] = wire->reads;
+    counts->records_received = wire->records;
+    counts->tls_bytes_received = wire->bytes;
+}
+
+void tls_agreed(struct connection *connection, const struct security_agreed *agreed)
+{
+    connection->calls.counts.handshakes++;
+    connection->calls.counts.resumed += agreed->resumed;
+    connection->bench->agreed = *agreed;
+}
+
+static const char *peer_of(const struct connection *connection)
+{
+    return end_names[connection->peer];
+}
+
+int tls_broken(const struct tls_wire *wire, const char *doing, const char *why)
+{
+    const struct connection *connection = wire->connection;
+
+    if (wire->error)
+        return -wire->error;
+    problem_failure(&connection->bench->problem, "the %s could not %s the %s: %s: %s",
+                    end_names[connection->end], doing, peer_of(connection),
+                    connection->security->variant.name,
+                    wire->ended ? "the connection was closed without a close_notify" : why);
+    return -EPROTO;
+}
