@@ -17,3 +17,6 @@
 #ifndef UNCORK_HAS_GNUTLS
 ABSENT(gnutls, "GnuTLS", "libgnutls28-dev (gnutls-devel)")
 #endif
+#ifndef UNCORK_HAS_OPENSSL
+ABSENT(openssl, "OpenSSL", "libssl-dev (openssl-devel)")
+#endif

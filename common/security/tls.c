@@ -85,20 +85,16 @@ void tls_agreed(struct connection *connection, const struct security_agreed *agr
     connection->bench->agreed = *agreed;
 }
 
-static const char *peer_of(const struct connection *connection)
-{
-    return end_names[connection->peer];
-}
-
 int tls_broken(const struct tls_wire *wire, const char *doing, const char *why)
 {
     const struct connection *connection = wire->connection;
 
     if (wire->error)
         return -wire->error;
-    problem_failure(&connection->bench->problem, "the %s could not %s the %s: %s: %s",
-                    end_names[connection->end], doing, peer_of(connection),
-                    connection->security->variant.name,
-                    wire->ended ? "the connection was closed without a close_notify" : why);
+    if (wire->ended)
+        why = "the connection was closed without a close_notify";
+    problem_failure(&connection->bench->problem, "the %s could not %s the %s: %s: %.*s",
+                    end_names[connection->end], doing, end_names[connection->peer],
+                    connection->security->variant.name, (int)strcspn(why, "."), why);
     return -EPROTO;
 }

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/* TLS by OpenSSL: a record for each SSL_write(), and for a cork a buffering BIO above it. */
+#include "base/secret.h"
+#include "connection/capability.h"
+#include "security/tls.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of one thread with one peer. */
+struct context {
+    struct security_terms terms;
+    SSL_CTX *openssl;
+    BIO_METHOD *calls;
+    SSL_SESSION *ticket; /* the client's last */
+};
+
+struct session {
+    SSL *openssl;
+    BIO *buffer; /* above it, made when something is first held back */
+    struct tls_wire wire;
+    struct context *context;
+    bool holds;
+    bool by_key; /* the server found the pre-shared key, not a ticket */
+};
+
+static struct session *session_of(const SSL *openssl)
+{
+    return SSL_get_app_data(openssl);
+}
+
+/* ---- what was agreed on ---- */
+
+static const struct {
+    const char *name, *suite;
+    unsigned char id[2];
+} ciphers[] = {
+    [CIPHER_AES_128_GCM] = {"aes-128-gcm", "TLS_AES_128_GCM_SHA256", {0x13, 0x01}},
+    [CIPHER_CHACHA20_POLY1305] = {"chacha20-poly1305", "TLS_CHACHA20_POLY1305_SHA256", {0x13, 0x03}},
+    [CIPHER_AES_256_GCM] = {"aes-256-gcm", "TLS_AES_256_GCM_SHA384", {0x13, 0x02}},
+};
+
+static const char *cipher_of(const SSL *openssl)
+{
+    const char *suite = SSL_CIPHER_get_name(SSL_get_current_cipher(openssl));
+
+    for (size_t i = 0; i < sizeof ciphers / sizeof *ciphers; i++)
+        if (!strcmp(ciphers[i].suite, suite))
+            return ciphers[i].name;
+    return suite;
+}
+
+/* A pre-shared key counts as a session that is used again, too. */
+static bool is_resumed(const struct session *session)
+{
+    if (!SSL_session_reused(session->openssl))
+        return false;
+    return session->context->terms.serves ? !session->by_key
+                                          : SSL_SESSION_has_ticket(SSL_get0_session(session->openssl));
+}
+
+/* Without an exchange there is no group, or one that has no name. */
+static bool has_exchanged(SSL *openssl)
+{
+    return SSL_get_negotiated_group(openssl) & ~TLSEXT_nid_unknown;
+}
+
+static void note_agreed(struct connection *connection, const struct session *session)
+{
+    struct security_agreed agreed = {.version = "1.3", /* the context has no other */
+                                     .cipher = cipher_of(session->openssl),
+                                     .resumed = is_resumed(session)};
+
+    agreed.key_exchange = agreed.resumed ? "ticket" : has_exchanged(session->openssl) ? "psk-ecdhe" : "psk";
+    tls_agreed(connection, &agreed);
+}
+
+/* ---- the pre-shared key, as the session that it stands for ---- */
+
+static SSL_SESSION *make_key_session(SSL *openssl)
+{
+    const struct security_terms *terms = &session_of(openssl)->context->terms;
+    const SSL_CIPHER *cipher = SSL_CIPHER_find(openssl, ciphers[terms->cipher].id);
+    SSL_SESSION *made = SSL_SESSION_new();
+
+    if (made && cipher && SSL_SESSION_set1_master_key(made, terms->key, sizeof terms->key) &&
+        SSL_SESSION_set_cipher(made, cipher) && SSL_SESSION_set_protocol_version(made, TLS1_3_VERSION))
+        return made;
+    SSL_SESSION_free(made);
+    return NULL;
+}
+
+static int use_key(SSL *openssl, const EVP_MD *digest, const unsigned char **identity, size_t *size,
+                   SSL_SESSION **made)
+{
+    (void)digest; /* there is one cipher, so its digest is that of the key */
+    *made = make_key_session(openssl);
+    *identity = (const unsigned char *)TLS_IDENTITY;
+    *size = strlen(TLS_IDENTITY);
+    return *made != NULL;
+}
+
+/* Asked for every identity that is offered, tickets too. */
+static int find_key(SSL *openssl, const unsigned char *identity, size_t size, SSL_SESSION **made)
+{
+    *made = NULL;
+    if (size != strlen(TLS_IDENTITY) || memcmp(identity, TLS_IDENTITY, size) != 0)
+        return 1;
+    *made = make_key_session(openssl);
+    session_of(openssl)->by_key = true;
+    return *made != NULL;
+}
+
+static int keep_ticket(SSL *openssl, SSL_SESSION *ticket)
+{
+    struct context *context = session_of(openssl)->context;
+
+    SSL_SESSION_free(context->ticket);
+    context->ticket = ticket;
+    return 1;
+}
+
+/* ---- the way to the counted calls ---- */
+
+static int tell(BIO *bio, ssize_t result, int retry)
+{
+    BIO_clear_retry_flags(bio);
+    if (result == -EAGAIN)
+        BIO_set_flags(bio, retry | BIO_FLAGS_SHOULD_RETRY);
+    return result < 0 ? -1 : (int)result;
+}
+
+static int write_calls(BIO *bio, const char *data, int size)
+{
+    struct session *session = BIO_get_data(bio);
+    struct iovec vector = {.iov_base = (char *)(uintptr_t)data, .iov_len = (size_t)size};
+
+    return tell(bio, tls_write(&session->wire, &vector, 1), BIO_FLAGS_WRITE);
+}
+
+static int read_calls(BIO *bio, char *data, int size)
+{
+    struct session *session = BIO_get_data(bio);
+
+    return tell(bio, tls_read(&session->wire, data, (size_t)size), BIO_FLAGS_READ);
+}
+
+static long control(BIO *bio, int what, long number, void *pointer)
+{
+    const struct session *session = BIO_get_data(bio);
+
+    (void)number, (void)pointer;
+    if (what == BIO_CTRL_EOF)
+        return session->wire.ended;
+    return what == BIO_CTRL_FLUSH; /* nothing is kept here */
+}
+
+/* ---- context ---- */
+
+/* OpenSSL prefers an exchange of keys whenever it finds a group that both sides have. So that the key alone
+ * is used, they have none in common; the client sends its share for nothing (SSL_OP_PREFER_NO_DHE_KEX came
+ * with 3.3 and changes only the server's mind). */
+static int choose_exchange(const struct context *context)
+{
+    const struct security_terms *terms = &context->terms;
+
+    if (terms->handshake != HANDSHAKE_PSK)
+        return SSL_CTX_set1_groups_list(context->openssl, "X25519:P-256");
+    SSL_CTX_set_options(context->openssl, SSL_OP_ALLOW_NO_DHE_KEX);
+    return SSL_CTX_set1_groups_list(context->openssl, terms->serves ? "P-521" : "X25519");
+}
+
+static void choose_tickets(const struct context *context)
+{
+    static const unsigned char name[] = TLS_IDENTITY;
+    SSL_CTX *openssl = context->openssl;
+
+    SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_OFF);
+    if (context->terms.handshake != HANDSHAKE_TICKET) {
+        SSL_CTX_set_num_tickets(openssl, 0);
+    } else if (context->terms.serves) {
+        SSL_CTX_set_session_id_context(openssl, name, sizeof name);
+    } else {
+        SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+        SSL_CTX_sess_set_new_cb(openssl, keep_ticket);
+    }
+}
+
+static int set_up_context(const struct context *context)
+{
+    SSL_CTX *openssl = context->openssl;
+
+    SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_psk_use_session_callback(openssl, use_key);
+    SSL_CTX_set_psk_find_session_callback(openssl, find_key);
+    choose_tickets(context);
+    return SSL_CTX_set_min_proto_version(openssl, TLS1_3_VERSION) &&
+           SSL_CTX_set_max_proto_version(openssl, TLS1_3_VERSION) &&
+           SSL_CTX_set_ciphersuites(openssl, ciphers[context->terms.cipher].suite) &&
+           choose_exchange(context);
+}
+
+static bool make_calls(struct context *context)
+{
+    BIO_METHOD *calls = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "counted calls");
+
+    context->calls = calls;
+    return calls && BIO_meth_set_write(calls, write_calls) && BIO_meth_set_read(calls, read_calls) &&
+           BIO_meth_set_ctrl(calls, control);
+}
+
+static void close_context(void *opaque)
+{
+    struct context *context = opaque;
+
+    SSL_SESSION_free(context->ticket);
+    SSL_CTX_free(context->openssl);
+    BIO_meth_free(context->calls);
+    secret_wipe(context, sizeof *context);
+    free(context);
+}
+
+static int open_context(void **opaque, const struct security_terms *terms)
+{
+    struct context *context = calloc(1, sizeof *context);
+
+    if (!context)
+        return -ENOMEM;
+    context->terms = *terms;
+    context->openssl = SSL_CTX_new(TLS_method());
+    if (!context->openssl || !make_calls(context) || !set_up_context(context)) {
+        ERR_clear_error();
+        close_context(context);
+        return -EINVAL;
+    }
+    *opaque = context;
+    return 0;
+}
+
+/* ---- session ---- */
+
+static int set_up(struct session *session)
+{
+    const struct context *context = session->context;
+    BIO *bio = BIO_new(context->calls);
+
+    if (!bio)
+        return -ENOMEM;
+    BIO_set_data(bio, session);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(session->openssl, bio, bio);
+    SSL_set_app_data(session->openssl, session);
+    if (context->terms.serves)
+        SSL_set_accept_state(session->openssl);
+    else
+        SSL_set_connect_state(session->openssl);
+    return context->ticket && !SSL_set_session(session->openssl, context->ticket) ? -EINVAL : 0;
+}
+
+static int open_session(struct connection *connection)
+{
+    struct context *context = connection->bench->contexts[connection->peer];
+    struct session *session = calloc(1, sizeof *session);
+
+    if (!session)
+        return -ENOMEM;
+    session->context = context;
+    session->wire.connection = connection;
+    session->openssl = SSL_new(context->openssl);
+    if (!session->openssl) {
+        free(session);
+        return -ENOMEM;
+    }
+    connection->session = session;
+    return set_up(session);
+}
+
+/* A session that was not parted from would not be used again, nor would its ticket. */
+static void close_session(struct connection *connection)
+{
+    struct session *session = connection->session;
+
+    BIO_free_all(session->buffer);
+    SSL_set_shutdown(session->openssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_free(session->openssl);
+    free(session);
+}
+
+static int broken(const struct session *session, const char *doing)
+{
+    const char *why = ERR_reason_error_string(ERR_peek_error());
+    int result = tls_broken(&session->wire, doing, why ? why : "it failed and does not say why");
+
+    ERR_clear_error();
+    return result;
+}
+
+static int shake(struct connection *connection)
+{
+    struct session *session = connection->session;
+    int result = SSL_do_handshake(session->openssl);
+
+    if (result == 1) {
+        note_agreed(connection, session);
+        return 0;
+    }
+    switch (SSL_get_error(session->openssl, result)) {
+    case SSL_ERROR_WANT_READ:
+        return -EINPROGRESS;
+    case SSL_ERROR_WANT_WRITE:
+        return -EAGAIN;
+    default:
+        return broken(session, "shake hands with");
+    }
+}
+
+/* ---- records ---- */
+
+static ssize_t send_held(struct session *session, const void *data, size_t size)
+{
+    int sent = BIO_write(session->buffer, data, (int)size);
+
+    if (sent > 0)
+        return sent;
+    return BIO_should_retry(session->buffer) ? -EAGAIN : broken(session, "send to");
+}
+
+#define PIECE_MAX (1u << 30) /* sizes are int here */
+
+static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
+{
+    struct session *session = connection->session;
+    int sent;
+
+    (void)flags;
+    size = size < PIECE_MAX ? size : PIECE_MAX;
+    if (session->holds)
+        return send_held(session, data, size);
+    sent = SSL_write(session->openssl, data, (int)size);
+    if (sent > 0)
+        return sent;
+    return SSL_get_error(session->openssl, sent) == SSL_ERROR_WANT_WRITE ? -EAGAIN
+                                                                         : broken(session, "send to");
+}
+
+static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
+{
+    struct session *session = connection->session;
+    int came;
+
+    (void)flags;
+    tls_seek(&session->wire);
+    came = SSL_read(session->openssl, data, (int)(size < PIECE_MAX ? size : PIECE_MAX));
+    if (came > 0)
+        return came;
+    switch (SSL_get_error(session->openssl, came)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE: /* an answer to a change of keys, which goes with what is sent next */
+        return -EAGAIN;
+    case SSL_ERROR_ZERO_RETURN:
+        tls_found_end(&session->wire);
+        return 0;
+    default:
+        return broken(session, "receive from");
+    }
+}
+
+static bool has_more(const struct connection *connection)
+{
+    const struct session *session = connection->session;
+
+    return SSL_pending(session->openssl) > 0;
+}
+
+/* As large as a record: its own size of 4096 would cut a header and a page in two. */
+static int make_buffer(struct session *session)
+{
+    BIO *records = BIO_new(BIO_f_ssl()), *buffer = BIO_new(BIO_f_buffer());
+
+    if (!records || !buffer || BIO_set_write_buffer_size(buffer, (long)TLS_RECORD_MAX) <= 0) {
+        BIO_free(records);
+        BIO_free(buffer);
+        return -ENOMEM;
+    }
+    BIO_set_ssl(records, session->openssl, BIO_NOCLOSE);
+    session->buffer = BIO_push(buffer, records);
+    return 0;
+}
+
+static int let_go(struct session *session)
+{
+    if (BIO_flush(session->buffer) > 0) {
+        session->holds = false;
+        return 0;
+    }
+    return BIO_should_retry(session->buffer) ? -EAGAIN : broken(session, "send to");
+}
+
+static int hold(struct connection *connection, bool on)
+{
+    struct session *session = connection->session;
+    int result = 0;
+
+    if (!on)
+        return let_go(session);
+    if (!session->buffer)
+        result = make_buffer(session);
+    session->holds = result == 0;
+    return result;
+}
+
+static int part(struct connection *connection)
+{
+    struct session *session = connection->session;
+    int result = SSL_shutdown(session->openssl);
+
+    if (result >= 0)
+        return 0;
+    return SSL_get_error(session->openssl, result) == SSL_ERROR_WANT_WRITE ? -EAGAIN
+                                                                           : broken(session, "send to");
+}
+
+static const char *library(void)
+{
+    static char text[32];
+
+    snprintf(text, sizeof text, "OpenSSL %s", OpenSSL_version(OPENSSL_VERSION_STRING));
+    return text;
+}
+
+const struct security security_openssl = {
+    .variant = {"openssl", "TLS 1.3 by OpenSSL"},
+    .gives = CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_HOLD,
+    .withholds = "OpenSSL writes to the descriptor itself, and takes no flags and no vectors",
+    .encrypts = true,
+    .library = library,
+    .context_open = open_context,
+    .context_close = close_context,
+    .open = open_session,
+    .handshake = shake,
+    .close = close_session,
+    .send = send_record,
+    .recv = receive,
+    .has_more = has_more,
+    .hold = hold,
+    .part = part,
+};
