@@ -85,6 +85,12 @@ static int check_reading(const struct variant *variant, const struct transport *
     return legality_of_reading((const struct reading *)variant, transport, problem);
 }
 
+static int check_layer(const struct variant *variant, const struct transport *transport,
+                       struct problem *problem)
+{
+    return legality_of_security((const struct security *)variant, transport, problem);
+}
+
 static json_t *list_axis(const struct axis *axis)
 {
     json_t *entries = json_array();
@@ -102,6 +108,8 @@ static json_t *list_axis(const struct axis *axis)
             json_object_set_new(entry, "delivers", json_boolean(((const struct reading *)variant)->delivers));
             json_object_set_new(entry, "unsupported", list_unsupported(variant, check_reading));
         }
+        if (axis == &security_axis)
+            json_object_set_new(entry, "unsupported", list_unsupported(variant, check_layer));
         json_array_append_new(entries, entry);
     }
     return entries;

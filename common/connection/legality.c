@@ -88,19 +88,23 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 #define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
 #define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
 
-static int check_security(const struct plan *plan, enum end end, struct problem *problem)
+static int check_layer(const struct plan *plan, enum end end, struct problem *problem)
 {
     if (!plan_encrypts(plan))
         return 0;
     if (!plan->transport->has_other_end)
-        return problem_unsupported(problem,
-                                   "security=%s does not work with transport=%s: nobody is there to "
-                                   "shake hands with",
-                                   plan->ends[end].security->variant.name, plan->transport->variant.name);
-    if (plan->handshake == HANDSHAKE_TICKET && !plan_half(plan, end)->renews)
+        return problem_unsupported(
+            problem, "security=%s does not work with transport=%s here: nobody is there to shake hands with",
+            plan->ends[end].security->variant.name, plan->transport->variant.name);
+    return rehearsal_check(plan, end, problem);
+}
+
+static int check_security(const struct plan *plan, enum end end, struct problem *problem)
+{
+    if (plan_encrypts(plan) && plan->handshake == HANDSHAKE_TICKET && !plan_half(plan, end)->renews)
         return problem_unsupported(problem, "handshake=ticket needs workload=connect: only there does a "
                                             "connection follow another, whose ticket it has");
-    return rehearsal_check(plan, end, problem);
+    return check_layer(plan, end, problem);
 }
 
 /* What the process and the system must be able to hold. */
@@ -181,4 +185,14 @@ int legality_of_reading(const struct reading *reading, const struct transport *t
         return -1;
     return check_needs("read", reading->variant.name, reading->needs, transport,
                        (const struct security *)security_axis.variants[0], engines_give(transport), problem);
+}
+
+int legality_of_security(const struct security *security, const struct transport *transport,
+                         struct problem *problem)
+{
+    struct plan plan = {.transport = transport};
+
+    for (int end = 0; end < END_COUNT; end++)
+        plan.ends[end].security = security;
+    return check_layer(&plan, END_CLIENT, problem);
 }

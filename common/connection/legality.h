@@ -16,4 +16,8 @@ int legality_of_strategy(const struct strategy *strategy, const struct transport
 int legality_of_reading(const struct reading *reading, const struct transport *transport,
                         struct problem *problem);
 
+/* The same for one security layer, with the cipher and the handshake that a plan has by default. */
+int legality_of_security(const struct security *security, const struct transport *transport,
+                         struct problem *problem);
+
 #endif

@@ -282,6 +282,8 @@ static ssize_t send_record(struct connection *connection, const void *data, size
     return sent == GNUTLS_E_AGAIN ? -EAGAIN : broken(session, "send to", (int)sent);
 }
 
+/* GNUTLS_E_AGAIN also comes after a record that was not data, a ticket: then nobody knows whether there is
+ * more. */
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
     struct session *session = connection->session;
@@ -291,7 +293,7 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     tls_seek(&session->wire);
     do
         came = gnutls_record_recv(session->gnutls, data, size);
-    while (came == GNUTLS_E_INTERRUPTED);
+    while (came == GNUTLS_E_INTERRUPTED || (came == GNUTLS_E_AGAIN && !session->wire.blocked));
     if (came == 0)
         tls_found_end(&session->wire);
     if (came >= 0)

@@ -35,7 +35,8 @@ ssize_t tls_write(struct tls_wire *wire, const struct iovec *vectors, int count)
     ssize_t sent = count == 1 ? calls_send(calls, vectors->iov_base, vectors->iov_len, 0)
                               : calls_sendmsg(calls, &message, 0);
 
-    if (sent < 0 && sent != -EAGAIN)
+    wire->blocked = sent == -EAGAIN;
+    if (sent < 0 && !wire->blocked)
         wire->error = (int)-sent;
     for (size_t left = sent > 0 ? (size_t)sent : 0, part; left; left -= part, vectors++) {
         part = vectors->iov_len < left ? vectors->iov_len : left;
@@ -50,7 +51,8 @@ ssize_t tls_read(struct tls_wire *wire, void *data, size_t size)
     struct calls *calls = &wire->connection->calls;
     ssize_t came = calls_recv(calls, data, size, 0);
 
-    if (came < 0 && came != -EAGAIN)
+    wire->blocked = came == -EAGAIN;
+    if (came < 0 && !wire->blocked)
         wire->error = (int)-came;
     wire->ended |= came == 0;
     if (came > 0) {

@@ -27,6 +27,7 @@ struct tls_wire {
     struct tls_scan in, out;
     uint64_t reads, records, bytes; /* received when the library was asked for more */
     int error;                      /* errno of the call that broke the connection; 0: none did */
+    bool blocked;                   /* the last call found no room, or nothing */
     bool ended;                     /* the descriptor is at its end */
 };
 

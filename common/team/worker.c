@@ -196,6 +196,17 @@ static void read_tcp(struct worker *worker, struct figures *figures)
         tcp_info_read(connection->calls.fd, &figures->tcp[worker->told++]);
 }
 
+/* A close_notify is a segment with data each way, and nobody's message. */
+static void leave_out_partings(struct worker *worker)
+{
+    static const enum tcp_figure figures[] = {TCP_DATA_SEGS_OUT, TCP_DATA_SEGS_IN};
+
+    for (size_t i = 0; i < worker->told; i++)
+        for (size_t j = 0; j < sizeof figures / sizeof *figures; j++)
+            if (worker->after.tcp[i].figures[figures[j]] > worker->before.tcp[i].figures[figures[j]])
+                worker->after.tcp[i].figures[figures[j]]--;
+}
+
 #define WATCHED_MAX 64 /* connections whose window is looked at between the ends of the interval */
 
 static void watch_windows(void *context)
@@ -421,6 +432,8 @@ static int end_interval(struct worker *worker, struct problem *problem)
         read_figures(worker, &worker->after);
     settle_interval(worker, clock_now_ns());
     read_tcp(worker, &worker->after);
+    if (plan_encrypts(worker->team->plan))
+        leave_out_partings(worker);
     return 0;
 }
 
