@@ -7,6 +7,7 @@
 #include "ring.h"
 #include "unit.h"
 
+#include "connection/capability.h"
 #include "engine/engine.h"
 #include "reading/reading.h"
 #include "strategy/strategy.h"
@@ -68,6 +69,30 @@ static void open_side(enum end end, int fd, uint64_t messages)
         side->connection.half->begin(&side->connection);
 }
 
+static void begin_session(struct side *side)
+{
+    struct security_terms terms = {.serves = side->bench.end == END_SERVER,
+                                   .cipher = CIPHER_AES_128_GCM,
+                                   .handshake = HANDSHAKE_PSK_ECDHE,
+                                   .key = "the same at both ends"};
+
+    assert_int_equal(security_agree(&side->bench, side->connection.peer, &terms), 0);
+    assert_int_equal(security_begin(&side->connection), 0);
+}
+
+static void shake_hands(void)
+{
+    begin_session(&sides[END_CLIENT]);
+    begin_session(&sides[END_SERVER]);
+    while (sides[END_CLIENT].connection.shakes || sides[END_SERVER].connection.shakes)
+        for (int end = END_CLIENT; end <= END_SERVER; end++) {
+            int result = engine_shake_hands(&sides[end].connection);
+
+            if (result < 0 && result != -EAGAIN && result != -EINPROGRESS)
+                fail_msg("%s", sides[end].bench.problem.text);
+        }
+}
+
 struct setup {
     const char *words[6]; /* more of them, NULL at the end */
     struct strategy_choice choice;
@@ -92,6 +117,8 @@ static void open_sides(const struct setup *setup)
     assert_int_equal(plan.transport->pair(fds), 0);
     open_side(END_CLIENT, fds[0], setup->messages);
     open_side(END_SERVER, fds[1], setup->messages);
+    if (plan_encrypts(&plan))
+        shake_hands();
 }
 
 static void close_sides(void)
@@ -305,6 +332,27 @@ TEST(a_layer_that_holds_back_is_flushed_over_several_calls)
     }
 }
 
+/* Through the smallest buffers of a socket, so that a record is cut again and again. */
+TEST(every_library_carries_every_workload_to_every_other)
+{
+    static const char *const writes[] = {"nodelay", "cork", "cork:30", "coalesce", "coalesce:30"};
+    struct problem problem = {0};
+
+    for (size_t i = 0; i < security_axis.count; i++) {
+        const struct security *library = (const struct security *)security_axis.variants[i];
+        bool is_absent = library->check && library->check(&problem) < 0;
+
+        if (!library->encrypts || is_absent || !(library->gives & CAPABLE_HOLD))
+            continue;
+        for (size_t j = 0; j < COUNT_OF(writes); j++) {
+            struct strategy_choice choice = *choose(writes[j]);
+
+            run_setup(&(struct setup){{"message=15x2", "reply=16+4K"}, choice, library, 100});
+            run_setup(&(struct setup){{"workload=stream", "message=32/2x20000/200K+5"}, choice, library, 20});
+        }
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -314,6 +362,7 @@ int main(void)
         cmocka_unit_test(a_request_waits_until_there_is_room_for_it),
         cmocka_unit_test(a_layer_that_takes_a_record_when_it_is_out_carries_every_workload),
         cmocka_unit_test(a_layer_that_holds_back_is_flushed_over_several_calls),
+        cmocka_unit_test(every_library_carries_every_workload_to_every_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,6 +235,38 @@ TEST(an_end_that_does_not_read_contradicts_nothing)
     plan_free(&plan);
 }
 
+TEST(a_cork_has_a_layer_and_a_size)
+{
+    struct plan plan;
+    CLEANUP_JSON json_t *words = NULL;
+
+    parse(&plan, WORDS("write=cork:segment:65536", "reply_write=cork:record"));
+    assert_int_equal(plan.write.layer, CORK_SEGMENT);
+    assert_int_equal(plan.write.parameter, 65536);
+    assert_int_equal(plan.reply_write.layer, CORK_RECORD);
+    words = plan_words(&plan);
+    assert_string_equal(json_string_value(json_object_get(words, "write")), "cork:segment:64K");
+    assert_string_equal(json_string_value(json_object_get(words, "reply_write")), "cork:record");
+    plan_free(&plan);
+}
+
+TEST(either_all_ends_are_encrypted_or_none)
+{
+    struct plan plan;
+    CLEANUP_JSON json_t *words = NULL;
+
+    parse(&plan, WORDS("client.security=gnutls", "server.security=openssl", "cipher=chacha20-poly1305"));
+    words = plan_words(&plan);
+    assert_string_equal(json_string_value(json_object_get(words, "client.security")), "gnutls");
+    assert_string_equal(json_string_value(json_object_get(words, "server.security")), "openssl");
+    assert_string_equal(json_string_value(json_object_get(words, "handshake")), "psk-ecdhe");
+    plan_free(&plan);
+    refuse(WORDS("client.security=gnutls"), "server.security=plain contradict each other");
+    refuse(WORDS("workload=proxy", "security=gnutls", "proxy.security=plain"), "proxy.security=plain");
+    refuse(WORDS("security=openssl", "peer=127.0.0.1:7", "control=none"), "does not know the key");
+    refuse(WORDS("cipher=aes-128"), "the nearest is 'aes-128-gcm'");
+}
+
 TEST(a_strategy_takes_its_parameter_after_a_colon)
 {
     struct plan plan;
@@ -249,6 +281,9 @@ TEST(a_strategy_takes_its_parameter_after_a_colon)
     assert_string_equal(json_string_value(json_object_get(words, "reply_write")), "coalesce");
     plan_free(&plan);
     refuse(WORDS("write=nodelay:4K"), "nodelay takes no parameter");
+    refuse(WORDS("write=cork:segment:record"), "a size from 1 to 1G must follow the colon");
+    refuse(WORDS("write=cork:64K:record"), "or a layer: record, segment");
+    refuse(WORDS("write=coalesce:record"), "must follow the colon");
     refuse(WORDS("write=cork:"), "a size from 1 to 1G must follow the colon");
     refuse(WORDS("write=cork:0"), "must follow the colon");
     refuse(WORDS("write=cork:2G"), "must follow the colon");
@@ -462,6 +497,8 @@ int main(void)
         cmocka_unit_test(only_tcp_to_a_server_of_our_own_has_a_lab),
         cmocka_unit_test(contradictory_words_are_refused),
         cmocka_unit_test(an_end_that_does_not_read_contradicts_nothing),
+        cmocka_unit_test(a_cork_has_a_layer_and_a_size),
+        cmocka_unit_test(either_all_ends_are_encrypted_or_none),
         cmocka_unit_test(a_strategy_takes_its_parameter_after_a_colon),
         cmocka_unit_test(values_with_a_grammar_of_their_own_are_strict),
         cmocka_unit_test(a_word_that_the_run_does_not_use_is_told_and_left_out),

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "security/tls.h"
+#include "connection/capability.h"
+
+#include <unistd.h>
+
+/* ---- records ---- */
+
+/* Three: 3 bytes, none, 300. */
+static size_t make_records(uint8_t bytes[512])
+{
+    static const size_t sizes[] = {3, 0, 300};
+    size_t length = 0;
+
+    memset(bytes, 0x17, 512); /* payload that looks like headers */
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        uint8_t *header = bytes + length;
+
+        header[0] = 0x17;
+        header[1] = header[2] = 3;
+        header[3] = (uint8_t)(sizes[i] >> 8);
+        header[4] = (uint8_t)sizes[i];
+        length += TLS_HEADER_SIZE + sizes[i];
+    }
+    return length;
+}
+
+TEST(records_are_counted_wherever_their_bytes_are_cut)
+{
+    uint8_t bytes[512];
+    size_t length = make_records(bytes);
+
+    for (size_t part = 1; part <= length; part++) {
+        struct tls_scan scan = {.known = 0};
+        uint64_t records = 0;
+
+        for (size_t done = 0; done < length; done += part)
+            records += tls_scan(&scan, bytes + done, length - done < part ? length - done : part);
+        assert_int_equal(records, 3);
+        assert_int_equal(scan.left, 0);
+        assert_int_equal(scan.known, 0);
+    }
+}
+
+TEST(a_record_is_counted_when_its_header_is_whole)
+{
+    static const uint8_t header[] = {0x17, 3, 3, 0, 9};
+    struct tls_scan scan = {.known = 0};
+
+    assert_int_equal(tls_scan(&scan, header, 4), 0);
+    assert_int_equal(tls_scan(&scan, header + 4, 1), 1);
+    assert_int_equal(scan.left, 9);
+}
+
+/* ---- layers ---- */
+
+TEST(a_layer_that_encrypts_has_all_that_this_takes)
+{
+    for (size_t i = 0; i < security_axis.count; i++) {
+        const struct security *layer = (const struct security *)security_axis.variants[i];
+        struct problem problem = {0};
+
+        if (!layer->encrypts)
+            continue;
+        if (layer->check && layer->check(&problem) < 0) {
+            assert_problem(&problem, PROBLEM_UNSUPPORTED, "install");
+            continue;
+        }
+        assert_true(layer->library && layer->context_open && layer->context_close && layer->open);
+        assert_true(layer->handshake && layer->close && layer->send && layer->recv && layer->part);
+        assert_true(layer->withholds);
+        assert_int_equal(layer->hold != NULL, (layer->gives & CAPABLE_HOLD) != 0);
+        assert_int_equal(layer->sendv != NULL, (layer->gives & CAPABLE_DESCRIPTOR) != 0);
+    }
+}
+
+/* ---- errors ---- */
+
+static struct plan plan;
+static struct workbench bench = {.plan = &plan, .end = END_CLIENT};
+
+static struct connection broken_at(int fd)
+{
+    static const struct security named = {.variant = {"named", ""}};
+    struct connection connection = {
+        .bench = &bench, .end = END_CLIENT, .peer = END_SERVER, .security = &named};
+
+    bench.problem.kind = PROBLEM_NONE;
+    connection.calls.table = &calls_of_sockets;
+    connection.calls.fd = fd;
+    return connection;
+}
+
+TEST(a_call_that_failed_is_the_reason_and_not_what_the_library_makes_of_it)
+{
+    struct connection connection = broken_at(-1);
+    struct tls_wire wire = {.connection = &connection};
+    struct iovec vector = {.iov_base = "x", .iov_len = 1};
+
+    assert_int_equal(tls_write(&wire, &vector, 1), -EBADF);
+    assert_int_equal(tls_broken(&wire, "send to", "the push function failed."), -EBADF);
+    assert_int_equal(bench.problem.kind, PROBLEM_NONE);
+}
+
+TEST(an_end_without_a_close_notify_is_called_that)
+{
+    struct connection connection;
+    struct tls_wire wire = {.connection = &connection};
+    char byte;
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    connection = broken_at(fds[0]);
+    close(fds[1]);
+    assert_int_equal(tls_read(&wire, &byte, 1), 0);
+    assert_int_equal(tls_broken(&wire, "receive from", "eof."), -EPROTO);
+    assert_problem(
+        &bench.problem, PROBLEM_FAILURE,
+        "could not receive from the server: named: the connection was closed without a close_notify");
+    close(fds[0]);
+}
+
+TEST(what_a_library_says_stands_without_its_full_stop)
+{
+    struct connection connection = broken_at(-1);
+    struct tls_wire wire = {.connection = &connection};
+
+    assert_int_equal(tls_broken(&wire, "shake hands with", "No cipher. Really."), -EPROTO);
+    assert_string_equal(bench.problem.text,
+                        "the client could not shake hands with the server: named: No cipher");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_are_counted_wherever_their_bytes_are_cut),
+        cmocka_unit_test(a_record_is_counted_when_its_header_is_whole),
+        cmocka_unit_test(a_layer_that_encrypts_has_all_that_this_takes),
+        cmocka_unit_test(a_call_that_failed_is_the_reason_and_not_what_the_library_makes_of_it),
+        cmocka_unit_test(an_end_without_a_close_notify_is_called_that),
+        cmocka_unit_test(what_a_library_says_stands_without_its_full_stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
