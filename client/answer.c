@@ -4,6 +4,7 @@
 #include "measure/histogram.h"
 #include "plan/plan.h"
 #include "record.h"
+#include "setting.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -50,18 +51,6 @@ struct ends {
     bool both;                    /* the other drives too */
     bool takes;                   /* the driver receives from a foreign peer and sends nothing */
 };
-
-static const char *word(const json_t *record, const char *key)
-{
-    const char *value = json_string_value(json_object_get(json_object_get(record, "words"), key));
-
-    return value ? value : "";
-}
-
-static bool is_word(const json_t *record, const char *key, const char *value)
-{
-    return !strcmp(word(record, key), value);
-}
 
 static bool did_nothing(const json_t *thread)
 {
@@ -138,7 +127,7 @@ static void merge_histograms(struct histogram *all, const json_t *end, const cha
 /* A word that says how much of something there is, where that is more than one. */
 static void print_more_than_one(FILE *out, const json_t *record, const char *key)
 {
-    const char *value = word(record, key);
+    const char *value = record_word(record, key);
 
     if (*value && strcmp(value, "1") != 0)
         fprintf(out, ", %s %s", key, value);
@@ -153,30 +142,31 @@ static void print_words(FILE *out, const json_t *record)
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (*word(record, parts[i][1]))
-            fprintf(out, "%s%s%s", parts[i][0], word(record, parts[i][1]), parts[i][2]);
-    if (is_word(record, "workload", "proxy"))
-        fprintf(out, " in chunks of %s", word(record, "chunk"));
+        if (*record_word(record, parts[i][1]))
+            fprintf(out, "%s%s%s", parts[i][0], record_word(record, parts[i][1]), parts[i][2]);
+    if (record_says(record, "workload", "proxy"))
+        fprintf(out, " in chunks of %s", record_word(record, "chunk"));
 }
 
 static void print_head(FILE *out, const json_t *record)
 {
-    const char *connections = word(record, "connections");
+    const char *connections = record_word(record, "connections");
 
-    fprintf(out, "%s", word(record, "workload"));
+    fprintf(out, "%s", record_word(record, "workload"));
     print_words(out, record);
-    fprintf(out, ", %s %s, %s connection%s%s", word(record, "transport"), word(record, "security"),
-            connections, strcmp(connections, "1") != 0 ? "s" : "",
-            is_word(record, "workload", "connect") ? " at a time" : "");
+    fprintf(out, ", %s ", record_word(record, "transport"));
+    setting_print_security(out, record);
+    fprintf(out, ", %s connection%s%s", connections, strcmp(connections, "1") != 0 ? "s" : "",
+            record_says(record, "workload", "connect") ? " at a time" : "");
     print_more_than_one(out, record, "depth");
     print_more_than_one(out, record, "window");
-    if (is_word(record, "verify", "on"))
+    if (record_says(record, "verify", "on"))
         fprintf(out, ", verified");
-    if (*word(record, "peer"))
-        fprintf(out, ", peer %s (%s)", word(record, "peer"), word(record, "peer_does"));
-    if (*word(record, "pace"))
-        fprintf(out, "\n  open loop: %s requests/s are due, arrival=%s pace=%s", word(record, "rate"),
-                word(record, "arrival"), word(record, "pace"));
+    if (*record_word(record, "peer"))
+        fprintf(out, ", peer %s (%s)", record_word(record, "peer"), record_word(record, "peer_does"));
+    if (*record_word(record, "pace"))
+        fprintf(out, "\n  open loop: %s requests/s are due, arrival=%s pace=%s", record_word(record, "rate"),
+                record_word(record, "arrival"), record_word(record, "pace"));
     fputc('\n', out);
 }
 
@@ -239,18 +229,20 @@ static void print_open_loop(FILE *out, const struct ends *ends, uint64_t message
 
 static void print_closed_loop(FILE *out, const json_t *record, const struct ends *ends, uint64_t messages)
 {
-    const char *unit = is_word(record, "workload", "connect") ? "connection" : "message";
+    const char *unit = record_says(record, "workload", "connect") ? "connection" : "message";
     double seconds = (double)measure_together(ends->driver) / 1e9;
 
     fprintf(out, "  ");
     if (messages >= record_sum(ends->driver, "connections")) {
         print_time(out, spent_on_connections(ends->driver) / 1e9 / (double)messages);
         fprintf(out, " per %s%s, ", unit,
-                is_word(record, "connections", "1") || *unit == 'c' ? "" : " on its connection");
+                record_says(record, "connections", "1") || *unit == 'c' ? "" : " on its connection");
     }
     print_scaled(out, (double)messages / seconds, count_scales);
     fprintf(out, " %ss/s, %" PRIu64 " %s%s\n", unit, messages, unit, plural(messages));
     print_histogram(out, "latency", ends->driver, "latency");
+    if (record_knows(ends->driver, "handshake"))
+        print_histogram(out, "handshake", ends->driver, "handshake");
 }
 
 static void print_request(FILE *out, const json_t *record, const struct ends *ends)
@@ -259,7 +251,7 @@ static void print_request(FILE *out, const json_t *record, const struct ends *en
 
     if (!messages || !measure_together(ends->driver))
         return;
-    if (is_word(record, "rate", "closed"))
+    if (record_says(record, "rate", "closed"))
         print_closed_loop(out, record, ends, messages);
     else
         print_open_loop(out, ends, messages);
@@ -310,11 +302,6 @@ static void print_stream(FILE *out, const struct ends *ends)
     }
 }
 
-static bool knows(const json_t *end, const char *key)
-{
-    return json_object_get(json_array_get(json_object_get(end, "threads"), 0), key) != NULL;
-}
-
 /* What was lent to the kernel to be sent without a copy, and was copied all the same. */
 static void print_copied(FILE *out, const json_t *end, const char *name)
 {
@@ -337,8 +324,8 @@ static void print_counts(FILE *out, const char *unit, const json_t *end, const c
         {"segments", sum_nested(end, "tcp_info", "data_segs_out", "sum"), false},
         {"TLS records", record_sum(end, sent ? "records_sent" : "records_received"), false},
         {"handshakes", record_sum(end, "handshakes"), false},
-        {"write calls", record_sum(end, "write_calls"), knows(end, "write_calls")},
-        {"read calls", record_sum(end, "read_calls"), knows(end, "read_calls")},
+        {"write calls", record_sum(end, "write_calls"), record_knows(end, "write_calls")},
+        {"read calls", record_sum(end, "read_calls"), record_knows(end, "read_calls")},
         {"to connect and close", record_sum(end, "connect_calls"), false},
         {"waits", record_sum(end, "wait_calls"), false},
         {"requests", record_sum(end, "requests"), false},
@@ -357,7 +344,7 @@ static void print_counts(FILE *out, const char *unit, const json_t *end, const c
         fprintf(out, "%s%.2f %s", between, (double)counts[i].count / (double)messages, counts[i].what);
         between = ", ";
     }
-    if (!knows(end, "write_calls"))
+    if (!record_knows(end, "write_calls"))
         fprintf(out, "%suncounted calls of libuv", between);
     fprintf(out, " (the %s)\n", name);
     print_copied(out, end, name);
@@ -372,9 +359,9 @@ static void print_proxy(FILE *out, const json_t *proxy, uint64_t messages)
     fprintf(out, "  per message: ");
     if (segments)
         fprintf(out, "%.2f segments, ", (double)segments / (double)messages);
-    if (knows(proxy, "records_sent"))
+    if (record_knows(proxy, "records_sent"))
         fprintf(out, "%.2f TLS records, ", (double)record_sum(proxy, "records_sent") / (double)messages);
-    if (knows(proxy, "write_calls"))
+    if (record_knows(proxy, "write_calls"))
         fprintf(out, "%.2f write calls, %.2f read calls, ",
                 (double)record_sum(proxy, "write_calls") / (double)messages,
                 (double)record_sum(proxy, "read_calls") / (double)messages);
@@ -430,76 +417,6 @@ static void print_memory(FILE *out, const struct ends *ends)
         fputc('\n', out);
 }
 
-#define CPUS_SHOWN 4
-
-/* The CPUs on which the threads of an end were when it ended, each once, the first few of them. */
-static void print_cpus(FILE *out, const char *name, const json_t *end)
-{
-    const json_t *threads = json_object_get(end, "threads"), *thread;
-    int seen[CPUS_SHOWN];
-    size_t i, j, count = 0;
-
-    fprintf(out, "%s on CPU ", name);
-    json_array_foreach(threads, i, thread)
-    {
-        int cpu = (int)json_integer_value(json_object_get(json_object_get(thread, "cpus"), "end"));
-
-        for (j = 0; j < count && seen[j] != cpu; j++)
-            ;
-        if (j < count)
-            continue;
-        if (count == CPUS_SHOWN) {
-            fprintf(out, "...");
-            break;
-        }
-        seen[count++] = cpu;
-        fprintf(out, "%s%d", count > 1 ? "," : "", cpu);
-    }
-    if (json_array_size(threads) > 1)
-        fprintf(out, " (%zu threads)", json_array_size(threads));
-}
-
-static const char *engine(const json_t *end)
-{
-    const char *name = json_string_value(json_object_get(end, "engine"));
-
-    return name ? name : "";
-}
-
-/* The lab, as the words asked for it. */
-static void print_lab(FILE *out, const json_t *record)
-{
-    static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
-
-    if (!is_word(record, "lab", "on"))
-        return;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        fprintf(out, "%s%s=%s", i ? " " : "  ", keys[i], word(record, keys[i]));
-    fputc('\n', out);
-}
-
-static void print_setting(FILE *out, const json_t *record, const struct ends *ends)
-{
-    const json_t *client = ends->all[END_CLIENT];
-    const json_t *options = json_object_get(json_array_get(json_object_get(client, "threads"), 0), "options");
-    const char *congestion = json_string_value(json_object_get(options, "congestion"));
-
-    fprintf(out, "  place=%s: ", word(record, "place"));
-    for (int end = 0; end < END_COUNT; end++) {
-        if (!ends->all[end])
-            continue;
-        fprintf(out, "%s", end ? ", " : "");
-        print_cpus(out, end_names[end], ends->all[end]);
-    }
-    fprintf(out, "; engine %s", engine(client));
-    for (int end = 0; end < END_COUNT; end++)
-        if (ends->all[end] && strcmp(engine(client), engine(ends->all[end])) != 0)
-            fprintf(out, ", %s's %s", end_names[end], engine(ends->all[end]));
-    if (congestion)
-        fprintf(out, "; congestion %s", congestion);
-    fputc('\n', out);
-}
-
 static bool drives(const json_t *end)
 {
     return json_boolean_value(json_object_get(end, "drives"));
@@ -515,7 +432,7 @@ static void find_ends(struct ends *ends, const json_t *record)
     ends->driver = ends->all[driver];
     ends->other = ends->all[driver == END_CLIENT ? END_SERVER : END_CLIENT];
     ends->both = drives(ends->driver) && drives(ends->other);
-    ends->takes = is_word(record, "peer_does", "chargen");
+    ends->takes = record_says(record, "peer_does", "chargen");
 }
 
 void answer_print(FILE *out, const json_t *record)
@@ -532,7 +449,7 @@ void answer_print(FILE *out, const json_t *record)
         fprintf(out, "  no message was finished in the time\n");
         return;
     }
-    if (*word(record, "direction"))
+    if (*record_word(record, "direction"))
         print_stream(out, &ends);
     else
         print_request(out, record, &ends);
@@ -543,6 +460,5 @@ void answer_print(FILE *out, const json_t *record)
     print_counts(out, ends.both ? "message" : "reply", ends.other, client_drives ? "server" : "client");
     print_cpu(out, &ends, messages + (ends.both ? record_sum(ends.other, "messages_sent") : 0));
     print_memory(out, &ends);
-    print_lab(out, record);
-    print_setting(out, record, &ends);
+    setting_print(out, record, ends.all);
 }

@@ -4,6 +4,7 @@
 #include "base/version.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 uint64_t record_sum(const json_t *end, const char *key)
 {
@@ -72,4 +73,21 @@ json_t *record_make(const struct plan *plan, const struct run_result *result)
         if (result->reports[end])
             json_object_set(record, end_names[end], result->reports[end]);
     return record;
+}
+
+bool record_knows(const json_t *end, const char *key)
+{
+    return json_object_get(json_array_get(json_object_get(end, "threads"), 0), key) != NULL;
+}
+
+const char *record_word(const json_t *record, const char *key)
+{
+    const char *value = json_string_value(json_object_get(json_object_get(record, "words"), key));
+
+    return value ? value : "";
+}
+
+bool record_says(const json_t *record, const char *key, const char *value)
+{
+    return !strcmp(record_word(record, key), value);
 }

@@ -28,4 +28,11 @@ int record_check(const struct run_result *result, struct problem *problem);
 /* The sum of an integer key over the threads of an end, 0 where it is absent. */
 uint64_t record_sum(const json_t *end, const char *key);
 
+/* Whether the threads of an end have the key. */
+bool record_knows(const json_t *end, const char *key);
+
+/* The value of a word, "" where it was not used; whether it is this one. */
+const char *record_word(const json_t *record, const char *key);
+bool record_says(const json_t *record, const char *key, const char *value);
+
 #endif
