@@ -68,6 +68,13 @@ def proxy_contest(name: str, chunk: str) -> Contest:
                    "nodelay=off", BANDWIDTH, (Against("liburing", 1.0),), places=(APART,))
 
 
+def tls_contest(security: str, cipher: str) -> Contest:
+    """How much of a cipher's own speed reaches the wire. The tools have no socket between."""
+    return Contest(f"tls/{security}/{cipher}", f"a stream of 64 KiB under {security} by {cipher}",
+                   f"workload=stream message=64K chunk=64K security={security} cipher={cipher}",
+                   BANDWIDTH, (Against("openssl-speed"), Against("gnutls-cli")))
+
+
 CONTESTS = {contest.name: contest for contest in (
     Contest("request", "request and reply of 1 byte, 1 connection",
             "workload=request message=1 reply=1", RATE,
@@ -106,6 +113,8 @@ CONTESTS = {contest.name: contest for contest in (
             "transport=null workload=stream message=64", TIME,
             figures=(Figure(TIME),), places=(TOGETHER,)),
     *(proxy_contest(name, chunk) for name in PROXIES for chunk in ("32", "4K")),
+    *(tls_contest(security, cipher) for security in ("gnutls", "openssl")
+      for cipher in ("aes-128-gcm", "chacha20-poly1305")),
 )}
 
 

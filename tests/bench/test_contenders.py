@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ STREAM = Job({"workload": "stream", "message": "64", "chunk": "64K"}, "bandwidth
              (7001, 7002))
 PROXY = Job({"workload": "proxy", "read": "uring-bundle", "write": "uring-bundle", "chunk": "4K",
              "window": "256"}, "bandwidth", 0, 1, 1.0, 0.2, (7001, 7002))
+WITHOUT_NETWORK = ("openssl-speed", "gnutls-cli")
+CIPHER = Job({"workload": "stream", "message": "64K", "cipher": "chacha20-poly1305"}, "bandwidth", 0, 1,
+             1.0, 0.2, (7001, 7002))
 FLOOR = '{"messages": 500, "bytes": 32000, "elapsed_ns": 2000000000, "congestion": "cubic"}\n'
 
 
@@ -53,6 +57,12 @@ def test_neper_is_read_from_the_throughput_of_its_own_end():
     assert rate("neper", answer("neper")) == 64582.53
 
 
+def test_ciphers_are_read_in_records_of_16_kib_and_in_tls_13():
+    assert rate("openssl-speed", answer("openssl-speed"), CIPHER) == 8 * 3791950769.23
+    assert rate("gnutls-cli", answer("gnutls-cli"), CIPHER) == 8 * 243.57e6
+    assert rate("gnutls-cli", answer("gnutls-cli"), replace(CIPHER, words={"cipher": "aes-128-gcm"})) == 8 * 1.80e9
+
+
 def test_the_floor_gives_messages_or_bits_as_the_contest_asks():
     assert rate("floor", FLOOR) == 250
     assert rate("floor", FLOOR, STREAM) == 128_000
@@ -72,11 +82,11 @@ def test_a_run_with_another_congestion_control_gives_no_figure(name, text):
         rate(name, text)
 
 
-@pytest.mark.parametrize("name", ["iperf3", "sockperf", "netperf", "neper"])
+@pytest.mark.parametrize("name", ["iperf3", "sockperf", "netperf", "neper", *WITHOUT_NETWORK])
 @pytest.mark.parametrize("text", ["", "{}", "nonsense\n", '{"error": "unable to connect"}'])
 def test_an_answer_without_a_figure_is_a_failed_run_and_not_a_zero(name, text):
     with pytest.raises(Broken):
-        rate(name, text)
+        rate(name, text, CIPHER if name in WITHOUT_NETWORK else JOB)
 
 
 def test_netperf_in_another_unit_gives_no_figure():
@@ -86,9 +96,9 @@ def test_netperf_in_another_unit_gives_no_figure():
 
 @pytest.mark.parametrize("contender", CONTENDERS.values(), ids=lambda contender: contender.name)
 def test_every_contender_stays_on_loopback(contender: Contender):
-    job = PROXY if contender is liburing.CONTENDER else JOB
+    job = PROXY if contender is liburing.CONTENDER else CIPHER if contender.name in WITHOUT_NETWORK else JOB
     commands = [contender.client(job)] + ([contender.server(job)] if contender.server else [])
-    if contender is not floor.CONTENDER:  # it has its address built in
+    if contender is not floor.CONTENDER and contender.name not in WITHOUT_NETWORK:  # it has its address built in
         assert ADDRESS in commands[0]
     assert all(isinstance(word, str) for command in commands for word in command)
     assert all(str(port) in commands[0] for port in JOB.ports[:1] if contender.server)

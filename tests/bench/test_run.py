@@ -16,6 +16,7 @@ from bench.contenders import CONTENDERS, floor, liburing
 from bench.contests import CONTESTS
 
 RUN = Path(__file__).parent / "run"
+DATA = Path(__file__).parent / "data"
 CPU = str(min(os.sched_getaffinity(0)))
 SHORT = ("rounds=1", "duration=20ms", "warmup=10ms")
 
@@ -39,9 +40,19 @@ def floor_run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(floor.PROGRAM), *words], capture_output=True, text=True, timeout=60)
 
 
+def ciphers_stand_in(folder: Path) -> str:
+    """A PATH on which the benchmarks of ciphers, which take a minute, say what they once said."""
+    said = {"gnutls-cli": "cat {}/gnutls-cli.txt",
+            "openssl": "sed s/ChaCha20-Poly1305/$5/ {}/openssl-speed.txt"}
+    for name, command in said.items():
+        (folder / name).write_text(f"#!/bin/sh\n{command.format(DATA)}\n")
+        (folder / name).chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
 def test_a_run_of_all_contests_prints_each_of_them_in_each_place(tmp_path):
     keep = tmp_path / "figures.jsonl"
-    done = bench(*SHORT, "--json", str(keep))
+    done = bench(*SHORT, "--json", str(keep), PATH=ciphers_stand_in(tmp_path))
     assert done.returncode == 0, done.stderr
     rows = {(row[0], row[1]) for row in table_of(done.stdout)}
     assert rows == {(c.name, place) for c in CONTESTS.values() for place in c.places}
@@ -53,7 +64,7 @@ def test_a_run_of_all_contests_prints_each_of_them_in_each_place(tmp_path):
     rings = {"proxy/bundle-bundle/32", "proxy/ring/4K"}
     broken = {sample["contest"]: sample["failed"] for sample in samples if "failed" in sample}
     assert all((name, "uncork") in ran or "io_uring" in broken[name] for name in rings), broken
-    installed = {c.name for c in CONTENDERS.values() if c.missing() is None}
+    installed = {c.name for c in CONTENDERS.values() if c.missing() is None} | {"gnutls-cli", "openssl-speed"}
     assert {sample["who"] for sample in samples} == installed | {"uncork", "floor again"}
 
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from bench.contenders import floor, iperf3, liburing, neper, netperf, sockperf
+from bench.contenders import (
+    floor, gnutls, iperf3, liburing, neper, netperf, openssl, sockperf,
+)
 
 CONTENDERS = {contender.name: contender for contender in (
     floor.CONTENDER,
@@ -12,4 +14,6 @@ CONTENDERS = {contender.name: contender for contender in (
     netperf.CONTENDER,
     neper.CONTENDER,
     liburing.CONTENDER,
+    openssl.CONTENDER,
+    gnutls.CONTENDER,
 )}

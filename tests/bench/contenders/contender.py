@@ -60,6 +60,7 @@ class Contender:
     rate: Callable[[str, Job], float]
     server: Callable[[Job], list[str]] | None = None
     prepare: Callable[[], None] = lambda: None
+    takes_seconds: float = 0.0  # however long the job is
 
     def missing(self) -> str | None:
         """Which program is not on PATH; None if all are."""
@@ -72,7 +73,8 @@ class Contender:
             if self.server is not None:
                 server = self.server(job)
                 stack.enter_context(server_started(server, job.server_cpu, job.ports[0]))
-            return self.rate(client_run(self.client(job), job, job.client_cpu), job)
+            output = client_run(self.client(job), job, job.client_cpu, takes=self.takes_seconds)
+            return self.rate(output, job)
 
 
 def ports_free() -> tuple[int, int]:
@@ -118,9 +120,9 @@ def server_started(command: Sequence[str], cpu: int, port: int) -> Iterator[None
 
 
 def client_run(command: Sequence[str], job: Job, cpu: int | None,
-               descriptors: Sequence[int] = ()) -> str:
+               descriptors: Sequence[int] = (), takes: float = 0.0) -> str:
     """The standard output of a client that ended well; cpu None: it pins itself."""
-    seconds = 2 * (job.seconds + job.warmup) + SPARE_SECONDS
+    seconds = 2 * (job.seconds + job.warmup + takes) + SPARE_SECONDS
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors="replace", timeout=seconds, process_group=0,
