@@ -31,6 +31,15 @@ static void put(struct tcp_reading *reading, enum tcp_figure figure, uint64_t va
 #define REACHES(size, field)                                                                                 \
     ((size) >= offsetof(struct tcp_info, field) + sizeof((struct tcp_info *)0)->field)
 
+/* Segments with data that were sent again. tcpi_total_retrans has those of a lone SYN or FIN too, which
+ * tcpi_data_segs_out has not. */
+static uint32_t retransmitted(const struct tcp_info *info, socklen_t size)
+{
+    bool had_data = !REACHES(size, tcpi_bytes_retrans) || info->tcpi_bytes_retrans;
+
+    return had_data ? info->tcpi_total_retrans : 0;
+}
+
 static void read_figures(int fd, struct tcp_reading *reading)
 {
     struct tcp_info info;
@@ -39,7 +48,7 @@ static void read_figures(int fd, struct tcp_reading *reading)
     memset(&info, 0, sizeof info);
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 || !REACHES(size, tcpi_data_segs_out))
         return;
-    put(reading, TCP_DATA_SEGS_OUT, info.tcpi_data_segs_out - info.tcpi_total_retrans);
+    put(reading, TCP_DATA_SEGS_OUT, info.tcpi_data_segs_out - retransmitted(&info, size));
     put(reading, TCP_SEGS_OUT, info.tcpi_segs_out);
     put(reading, TCP_SEGS_IN, info.tcpi_segs_in);
     put(reading, TCP_DATA_SEGS_IN, info.tcpi_data_segs_in);
