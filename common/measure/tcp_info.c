@@ -31,15 +31,6 @@ static void put(struct tcp_reading *reading, enum tcp_figure figure, uint64_t va
 #define REACHES(size, field)                                                                                 \
     ((size) >= offsetof(struct tcp_info, field) + sizeof((struct tcp_info *)0)->field)
 
-/* Segments with data that were sent again. tcpi_total_retrans has those of a lone SYN or FIN too, which
- * tcpi_data_segs_out has not. */
-static uint32_t retransmitted(const struct tcp_info *info, socklen_t size)
-{
-    bool had_data = !REACHES(size, tcpi_bytes_retrans) || info->tcpi_bytes_retrans;
-
-    return had_data ? info->tcpi_total_retrans : 0;
-}
-
 static void read_figures(int fd, struct tcp_reading *reading)
 {
     struct tcp_info info;
@@ -48,7 +39,7 @@ static void read_figures(int fd, struct tcp_reading *reading)
     memset(&info, 0, sizeof info);
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 || !REACHES(size, tcpi_data_segs_out))
         return;
-    put(reading, TCP_DATA_SEGS_OUT, info.tcpi_data_segs_out - retransmitted(&info, size));
+    put(reading, TCP_DATA_SEGS_OUT, info.tcpi_data_segs_out);
     put(reading, TCP_SEGS_OUT, info.tcpi_segs_out);
     put(reading, TCP_SEGS_IN, info.tcpi_segs_in);
     put(reading, TCP_DATA_SEGS_IN, info.tcpi_data_segs_in);
@@ -248,6 +239,25 @@ static uint64_t difference(uint64_t after, uint64_t before)
     return after >= before ? after - before : after + (UINT64_C(1) << 32) - before;
 }
 
+static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading *after,
+                      enum tcp_figure figure)
+{
+    return difference(after->figures[figure], before->figures[figure]);
+}
+
+/* Of segments with data each once. Among the retransmissions is a FIN by itself too, which is none: they are
+ * taken out where data was retransmitted. */
+static uint64_t value_of(const struct tcp_reading *before, const struct tcp_reading *after,
+                         enum tcp_figure figure)
+{
+    bool data_again = !(after->known & 1u << TCP_BYTES_RETRANS) || moved(before, after, TCP_BYTES_RETRANS);
+
+    if (!infos[figure].counts)
+        return after->figures[figure];
+    return moved(before, after, figure) -
+           (figure == TCP_DATA_SEGS_OUT && data_again ? moved(before, after, TCP_RETRANS_SEGS) : 0);
+}
+
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count)
 {
     uint32_t known = moving;
@@ -260,8 +270,7 @@ json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_read
         if (!(known & 1u << figure))
             continue;
         for (size_t i = 0; i < count; i++)
-            values[i] = infos[figure].counts ? difference(after[i].figures[figure], before[i].figures[figure])
-                                             : after[i].figures[figure];
+            values[i] = value_of(&before[i], &after[i], (enum tcp_figure)figure);
         json_object_set_new(info, infos[figure].key, summarise(values, count));
     }
     free(values);

@@ -79,6 +79,16 @@ def test_what_left_by_one_cork_of_segments_left_in_one_segment(security: str) ->
     assert thread["records_sent"] == 2 * thread["messages_sent"]
 
 
+SEGMENTS_PER_REPLY = {"nodelay": 2, "cork": 1, "more": 1, "writev": 1, "coalesce": 1}
+
+
+def test_a_plain_header_and_page_are_one_segment_unless_they_are_sent_apart() -> None:
+    common = "message=28 reply=16+4K messages=200 warmup=10ms"
+    records = records_ok([f"{common} reply_write={write}" for write in SEGMENTS_PER_REPLY])
+    for record, (write, count) in zip(records, SEGMENTS_PER_REPLY.items(), strict=True):
+        assert record["server"]["threads"][0]["tcp_info"]["data_segs_out"]["sum"] == 200 * count, write
+
+
 @pytest.mark.parametrize("security", LIBRARIES)
 def test_a_record_carries_sixteen_kibibytes_and_twenty_two_bytes_of_its_own(security: str) -> None:
     """Header 5, type of the content 1, tag 16: RFC 8446, 5.2."""

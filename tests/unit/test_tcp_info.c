@@ -46,6 +46,25 @@ TEST(a_level_is_taken_as_it_stands_at_the_end)
     assert_int_equal(value_of(info, "cwnd_segments", "sum"), 25);
 }
 
+static struct tcp_reading sent(uint64_t segments, uint64_t again, uint64_t bytes_again)
+{
+    return (struct tcp_reading){
+        .known = BIT(TCP_DATA_SEGS_OUT) | BIT(TCP_RETRANS_SEGS) | BIT(TCP_BYTES_RETRANS),
+        .figures = {
+            [TCP_DATA_SEGS_OUT] = segments, [TCP_RETRANS_SEGS] = again, [TCP_BYTES_RETRANS] = bytes_again}};
+}
+
+TEST(a_segment_that_was_sent_again_is_one_and_a_fin_is_none)
+{
+    struct tcp_reading before = sent(10, 1, 50), lost_data = sent(15, 3, 90), lost_fin = sent(15, 3, 50);
+    CLEANUP_JSON json_t *data = tcp_info_to_json(&before, &lost_data, 1);
+    CLEANUP_JSON json_t *fin = tcp_info_to_json(&before, &lost_fin, 1);
+
+    assert_int_equal(value_of(data, "data_segs_out", "sum"), 3);
+    assert_int_equal(value_of(fin, "data_segs_out", "sum"), 5);
+    assert_int_equal(value_of(fin, "retrans_segs", "sum"), 2);
+}
+
 TEST(a_counter_of_32_bits_may_wrap_once)
 {
     struct tcp_reading before = {.known = BIT(TCP_SEGS_IN), .figures[TCP_SEGS_IN] = UINT32_MAX - 4};
@@ -172,6 +191,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_counter_is_summed_up_as_differences_over_the_connections),
         cmocka_unit_test(a_level_is_taken_as_it_stands_at_the_end),
+        cmocka_unit_test(a_segment_that_was_sent_again_is_one_and_a_fin_is_none),
         cmocka_unit_test(a_counter_of_32_bits_may_wrap_once),
         cmocka_unit_test(single_connections_are_listed_up_to_sixteen),
         cmocka_unit_test(what_one_connection_does_not_know_is_absent),
