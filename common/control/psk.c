@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/psk.h"
+
+#include "base/cleanup.h"
+#include "base/hex.h"
+#include "base/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define TEXT_MAX (PSK_IDENTITIES_MAX * PSK_LINE_MAX)
+#define DRAWN_IDENTITY "uncork"
+#define DRAWN_KEY_SIZE 32u
+
+/* ---- one line ---- */
+
+/* As many bytes as the digits make, -1: they are not pairs of digits, or more than `room` bytes. */
+static int parse_digits(uint8_t *bytes, size_t room, const char *text, size_t size)
+{
+    if (size % 2 || size / 2 > room || hex_read(bytes, size / 2, text) < 0)
+        return -1;
+    return (int)(size / 2);
+}
+
+static bool is_name(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            return false;
+    return true;
+}
+
+/* What is wrong with the identity, or NULL. */
+static const char *parse_identity(struct psk *psk, const char *text, size_t size)
+{
+    bool is_hex = size && *text == '#';
+    int length = (int)size;
+
+    if (is_hex)
+        length = parse_digits(psk->identity, sizeof psk->identity, text + 1, size - 1);
+    else if (size > sizeof psk->identity || !is_name(text, size))
+        length = -1;
+    else
+        memcpy(psk->identity, text, size);
+    if (length < 0)
+        return is_hex ? "behind # an identity has pairs of hexadecimal digits, for at most 128 bytes"
+                      : "an identity has at most 128 bytes, and no control character";
+    psk->identity_size = (size_t)length;
+    return length ? NULL : "there is no identity before the colon";
+}
+
+static const char *parse_key(struct psk *psk, const char *text, size_t size)
+{
+    int length = parse_digits(psk->key, sizeof psk->key, text, size);
+
+    if (length < (int)PSK_KEY_MIN)
+        return "a key has 32 to 128 hexadecimal digits, which are 16 to 64 bytes, and nothing behind them";
+    psk->key_size = (size_t)length;
+    return NULL;
+}
+
+static const char *parse_line(struct psk *psk, const char *line, size_t size)
+{
+    const char *colon = memchr(line, ':', size), *wrong;
+    size_t before = colon ? (size_t)(colon - line) : size;
+
+    if (!colon)
+        return "there is no colon; write IDENTITY:KEY, the key in hexadecimal digits";
+    wrong = parse_identity(psk, line, before);
+    return wrong ? wrong : parse_key(psk, colon + 1, size - before - 1);
+}
+
+/* ---- many ---- */
+
+/* Puts the entry of a line behind the others; what is wrong with it, or NULL. */
+static const char *add_line(struct psk_list *list, const char *line, size_t size)
+{
+    struct psk *psk = &list->entries[list->count];
+    const char *wrong;
+
+    if (list->count == PSK_IDENTITIES_MAX)
+        return "a file has at most 256 identities";
+    wrong = parse_line(psk, line, size);
+    if (!wrong && psk_find(list, psk->identity, psk->identity_size))
+        wrong = "a line before has the same identity";
+    if (wrong)
+        secret_wipe(psk, sizeof *psk);
+    else
+        list->count++;
+    return wrong;
+}
+
+int psk_parse(struct psk_list *list, const char *text, size_t size, const char *name, struct problem *problem)
+{
+    const char *end = text + size, *wrong;
+
+    for (size_t number = 1; text < end; number++) {
+        const char *line = text, *line_end = memchr(line, '\n', (size_t)(end - line));
+
+        line_end = line_end ? line_end : end;
+        text = line_end + 1;
+        if ((wrong = add_line(list, line, (size_t)(line_end - line))))
+            return problem_usage(problem, "%.200s:%zu: %s", name, number, wrong);
+    }
+    return 0;
+}
+
+const struct psk *psk_find(const struct psk_list *list, const uint8_t *identity, size_t size)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->entries[i].identity_size == size && !memcmp(list->entries[i].identity, identity, size))
+            return &list->entries[i];
+    return NULL;
+}
+
+void psk_free(struct psk_list *list)
+{
+    if (list)
+        secret_wipe(list, sizeof *list);
+    free(list);
+}
+
+/* ---- a file ---- */
+
+/* A file without a name (a descriptor of whoever started this) can be opened by nobody else. */
+static int check_rights(int fd, const char *path, struct problem *problem)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        return problem_usage(problem, "%.200s: %s", path, strerror(errno));
+    if (!S_ISREG(status.st_mode) || status.st_nlink == 0 || !(status.st_mode & (S_IROTH | S_IWOTH)))
+        return 0;
+    return problem_usage(problem, "%.200s: every user of this machine may %s these keys; chmod 600 %.200s",
+                         path, status.st_mode & S_IROTH ? "read" : "change", path);
+}
+
+/* Reads to the end; the size, or -1. Not by stdio, whose buffers keep what went through them. */
+static ssize_t read_all(int fd, char *text, size_t room, const char *path, struct problem *problem)
+{
+    size_t size = 0;
+    ssize_t part;
+
+    do {
+        part = read(fd, text + size, room - size);
+        if (part < 0 && errno != EINTR)
+            return problem_usage(problem, "%.200s: %s", path, strerror(errno));
+        size += part > 0 ? (size_t)part : 0;
+    } while (part != 0 && size < room);
+    if (size == room)
+        return problem_usage(problem, "%.200s: larger than any file of keys", path);
+    return (ssize_t)size;
+}
+
+static int read_keys(struct psk_list *list, int fd, const char *path, struct problem *problem)
+{
+    CLEANUP_FREE char *text = malloc(TEXT_MAX + 1);
+    ssize_t size;
+    int result = -1;
+
+    if (!text)
+        return problem_failure(problem, "out of memory for keys");
+    size = read_all(fd, text, TEXT_MAX + 1, path, problem);
+    if (size >= 0)
+        result = psk_parse(list, text, (size_t)size, path, problem);
+    if (result == 0 && list->count == 0)
+        result =
+            problem_usage(problem, "%.200s: there is no key in it; psktool -u NAME -p FILE makes one", path);
+    secret_wipe(text, TEXT_MAX + 1);
+    return result;
+}
+
+struct psk_list *psk_read(const char *path, struct problem *problem)
+{
+    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct psk_list *list;
+
+    if (fd < 0) {
+        problem_usage(problem, "%.200s: %s", path, strerror(errno));
+        return NULL;
+    }
+    list = calloc(1, sizeof *list);
+    if (!list)
+        problem_failure(problem, "out of memory for keys");
+    if (list && check_rights(fd, path, problem) == 0 && read_keys(list, fd, path, problem) == 0)
+        return list;
+    psk_free(list);
+    return NULL;
+}
+
+/* ---- a key of our own ---- */
+
+struct psk_list *psk_draw(struct problem *problem)
+{
+    struct psk_list *list = calloc(1, sizeof *list);
+    struct psk *psk = list ? &list->entries[0] : NULL;
+
+    if (!list || uv_random(NULL, NULL, psk->key, DRAWN_KEY_SIZE, 0, NULL) < 0) {
+        problem_failure(problem, list ? "no random numbers for a key" : "out of memory for a key");
+        free(list);
+        return NULL;
+    }
+    psk->key_size = DRAWN_KEY_SIZE;
+    psk->identity_size = strlen(DRAWN_IDENTITY);
+    memcpy(psk->identity, DRAWN_IDENTITY, psk->identity_size);
+    list->count = 1;
+    return list;
+}
+
+static bool needs_digits(const struct psk *psk)
+{
+    const char *text = (const char *)psk->identity;
+
+    return *text == '#' || memchr(text, ':', psk->identity_size) || !is_name(text, psk->identity_size);
+}
+
+size_t psk_format(char line[PSK_LINE_MAX], const struct psk *psk)
+{
+    size_t size = psk->identity_size;
+
+    if (needs_digits(psk)) {
+        *line = '#';
+        hex_format(line + 1, psk->identity, size);
+        size = 1 + 2 * size;
+    } else {
+        memcpy(line, psk->identity, size);
+    }
+    line[size++] = ':';
+    hex_format(line + size, psk->key, psk->key_size);
+    size += 2 * psk->key_size;
+    line[size++] = '\n';
+    return size;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "control/psk.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEY "00112233445566778899aabbccddeeff"
+#define KEY_64 KEY KEY KEY KEY
+
+static struct psk_list list;
+
+static int parse(const char *text, struct problem *problem)
+{
+    memset(&list, 0, sizeof list);
+    return psk_parse(&list, text, strlen(text), "keys", problem);
+}
+
+static void assert_key(const char *identity, size_t size, uint8_t first, size_t key_size)
+{
+    const struct psk *psk = psk_find(&list, (const uint8_t *)identity, size);
+
+    assert_non_null(psk);
+    assert_int_equal(psk->key[0], first);
+    assert_int_equal(psk->key_size, key_size);
+}
+
+TEST(a_file_of_psktool_gives_the_key_of_each_identity)
+{
+    struct problem problem = {0};
+
+    assert_int_equal(parse("alice:aa" KEY "\nbob:BB" KEY_64 "\n", &problem), -1); /* bob's is 65 bytes */
+    assert_int_equal(parse("alice:aa" KEY "\n#623a2362:" KEY_64 "\nc d#e:Ff" KEY, &(struct problem){0}), 0);
+    assert_int_equal(list.count, 3);
+    assert_key("alice", 5, 0xaa, 17);
+    assert_key("b:#b", 4, 0, 64);
+    assert_key("c d#e", 5, 0xff, 17);
+    assert_null(psk_find(&list, (const uint8_t *)"alic", 4));
+    assert_null(psk_find(&list, (const uint8_t *)"", 0));
+}
+
+TEST(an_entry_is_formatted_as_it_is_parsed)
+{
+    static const char *const lines[] = {"alice:" KEY "\n", "#3a:" KEY_64 "\n", "#23:" KEY "\n",
+                                        "#0a00:" KEY "\n"};
+
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        struct problem problem = {0};
+        char line[PSK_LINE_MAX];
+
+        assert_int_equal(parse(lines[i], &problem), 0);
+        assert_int_equal(psk_format(line, &list.entries[0]), strlen(lines[i]));
+        assert_memory_equal(line, lines[i], strlen(lines[i]));
+    }
+}
+
+TEST(what_is_wrong_is_said_with_its_line_and_without_what_stands_there)
+{
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {
+        {"alice\n", "keys:1: there is no colon"},
+        {"a:" KEY "\n\n", "keys:2: there is no colon"},
+        {":" KEY "\n", "keys:1: there is no identity"},
+        {"#:" KEY "\n", "keys:1: there is no identity"},
+        {"# comment\n", "keys:1: there is no colon"},
+        {"#abc:" KEY "\n", "keys:1: behind #"},
+        {"#zz:" KEY "\n", "keys:1: behind #"},
+        {"a\tb:" KEY "\n", "keys:1: an identity has"},
+        {KEY_64 KEY_64 ":" KEY "\n", "keys:1: an identity has"},
+        {"a:\n", "keys:1: a key has 32 to 128"},
+        {"a:" KEY " \n", "keys:1: a key has 32 to 128"},
+        {"a:" KEY "\r\n", "keys:1: a key has 32 to 128"},
+        {"a:" KEY "a\n", "keys:1: a key has 32 to 128"},
+        {"a:0x" KEY "\n", "keys:1: a key has 32 to 128"},
+        {"a:00112233445566778899aabbccddee\n", "keys:1: a key has 32 to 128"},
+        {"a:" KEY_64 "aa\n", "keys:1: a key has 32 to 128"},
+        {"a:" KEY ":" KEY "\n", "keys:1: a key has 32 to 128"},
+        {"a:" KEY "\nb:" KEY "\n#61:" KEY_64 "\n", "keys:3: a line before has the same identity"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        struct problem problem = {0};
+
+        assert_int_equal(parse(wrong[i].text, &problem), -1);
+        assert_problem(&problem, PROBLEM_USAGE, wrong[i].says);
+        assert_null(strstr(problem.text, "0011"));
+    }
+}
+
+TEST(a_file_has_so_many_identities_and_no_more)
+{
+    struct problem problem = {0};
+    char *text = malloc((PSK_IDENTITIES_MAX + 1) * PSK_LINE_MAX), *end = text;
+
+    for (int i = 0; i < PSK_IDENTITIES_MAX; i++)
+        end += sprintf(end, "%d:" KEY "\n", i);
+    assert_int_equal(parse(text, &problem), 0);
+    strcpy(end, "one more:" KEY "\n");
+    assert_int_equal(parse(text, &problem), -1);
+    assert_problem(&problem, PROBLEM_USAGE, "keys:257: a file has at most 256 identities");
+    free(text);
+}
+
+/* ---- files ---- */
+
+static char path[] = "/tmp/uncork-psk-XXXXXX";
+
+static void file_write(const char *text, mode_t mode)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_int_equal(fchmod(fileno(file), mode), 0);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void assert_refused(const char *says)
+{
+    struct problem problem = {0};
+
+    assert_null(psk_read(path, &problem));
+    assert_problem(&problem, PROBLEM_USAGE, says);
+    assert_non_null(strstr(problem.text, path));
+}
+
+static int file_make(void **state)
+{
+    int fd = mkstemp(path);
+
+    (void)state;
+    return fd < 0 || close(fd) < 0;
+}
+
+static int file_remove(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+TEST(a_file_that_others_may_read_or_change_is_refused)
+{
+    struct problem problem = {0};
+    struct psk_list *read;
+
+    file_write("a:" KEY "\n", 0644);
+    assert_refused("may read these keys; chmod 600");
+    file_write("a:" KEY "\n", 0602);
+    assert_refused("may change these keys; chmod 600");
+    file_write("a:" KEY "\n", 0640);
+    read = psk_read(path, &problem);
+    assert_non_null(read);
+    assert_int_equal(read->count, 1);
+    psk_free(read);
+}
+
+TEST(a_file_without_a_key_is_refused)
+{
+    char *text = calloc(1, PSK_IDENTITIES_MAX * PSK_LINE_MAX + 2);
+
+    file_write("", 0600);
+    assert_refused("there is no key in it");
+    memset(text, 'a', PSK_IDENTITIES_MAX * PSK_LINE_MAX + 1);
+    file_write(text, 0600);
+    assert_refused("larger than any file of keys");
+    free(text);
+}
+
+TEST(what_cannot_be_read_is_named)
+{
+    struct problem problem = {0}, again = {0};
+
+    assert_null(psk_read("/nonexistent/keys", &problem));
+    assert_problem(&problem, PROBLEM_USAGE, "/nonexistent/keys: No such file");
+    assert_null(psk_read("/tmp", &again));
+    assert_problem(&again, PROBLEM_USAGE, "/tmp: ");
+}
+
+TEST(a_key_comes_through_a_descriptor_of_whoever_started_this)
+{
+    struct problem problem = {0};
+    struct psk_list *drawn = psk_draw(&problem), *read;
+    char line[PSK_LINE_MAX], name[32];
+    size_t size = psk_format(line, &drawn->entries[0]);
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], line, size), size);
+    close(ends[1]);
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
+    read = psk_read(name, &problem);
+    assert_non_null(read);
+    assert_memory_equal(read, drawn, sizeof *read);
+    close(ends[0]);
+    psk_free(read);
+    psk_free(drawn);
+}
+
+TEST(no_two_keys_that_are_drawn_are_alike)
+{
+    struct problem problem = {0};
+    struct psk_list *one = psk_draw(&problem), *another = psk_draw(&problem);
+
+    assert_int_equal(one->entries[0].key_size, 32);
+    assert_memory_not_equal(one->entries[0].key, another->entries[0].key, 32);
+    psk_free(one);
+    psk_free(another);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_of_psktool_gives_the_key_of_each_identity),
+        cmocka_unit_test(an_entry_is_formatted_as_it_is_parsed),
+        cmocka_unit_test(what_is_wrong_is_said_with_its_line_and_without_what_stands_there),
+        cmocka_unit_test(a_file_has_so_many_identities_and_no_more),
+        cmocka_unit_test(a_file_that_others_may_read_or_change_is_refused),
+        cmocka_unit_test(a_file_without_a_key_is_refused),
+        cmocka_unit_test(what_cannot_be_read_is_named),
+        cmocka_unit_test(a_key_comes_through_a_descriptor_of_whoever_started_this),
+        cmocka_unit_test(no_two_keys_that_are_drawn_are_alike),
+    };
+
+    return cmocka_run_group_tests(tests, file_make, file_remove);
+}
