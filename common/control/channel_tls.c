@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/channel_tls.h"
+
+#include "control/codec.h"
+
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORD_HANDSHAKE 22 /* the first byte of a TLS connection: RFC 8446, B.1 */
+#define RECORD_ALERT 21
+#define RECORD_MAX 16384 /* bytes of plain text in a record */
+#define IDENTITY_SHOWN 40
+
+/* Nothing older than 1.3 and no key exchange but this one, so that no certificate and no anonymous end is
+ * ever taken. GnuTLS wants a signature in every list, although nothing is signed here. */
+#define PRIORITY                                                                                             \
+    "NONE:+VERS-TLS1.3:+ECDHE-PSK:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+GROUP-X25519:+GROUP-SECP256R1"      \
+    ":+SIGN-EDDSA-ED25519"
+
+struct bytes {
+    uint8_t *data;
+    size_t size;
+};
+
+struct channel_tls {
+    gnutls_session_t session;
+    gnutls_psk_server_credentials_t server; /* one of the two */
+    gnutls_psk_client_credentials_t client;
+    const struct psk_list *keys;
+    char identity[IDENTITY_SHOWN + 1]; /* that is shown, by us or to us; empty: none yet */
+    bool is_server, is_up, has_heard, is_unknown;
+    struct bytes arrived; /* borrowed: what GnuTLS has not pulled yet */
+    struct bytes output;  /* to be written */
+    struct bytes waiting; /* to be sealed when the handshake is over */
+};
+
+static int append(struct bytes *bytes, const uint8_t *data, size_t size)
+{
+    uint8_t *grown = realloc(bytes->data, bytes->size + size);
+
+    if (!grown)
+        return -1;
+    memcpy(grown + bytes->size, data, size);
+    bytes->data = grown;
+    bytes->size += size;
+    return 0;
+}
+
+/* ---- what GnuTLS asks for ---- */
+
+static ssize_t push(gnutls_transport_ptr_t pointer, const void *data, size_t size)
+{
+    struct channel_tls *tls = pointer;
+
+    if (append(&tls->output, data, size) == 0)
+        return (ssize_t)size;
+    gnutls_transport_set_errno(tls->session, ENOMEM);
+    return -1;
+}
+
+static ssize_t pull(gnutls_transport_ptr_t pointer, void *data, size_t size)
+{
+    struct channel_tls *tls = pointer;
+    struct bytes *arrived = &tls->arrived;
+
+    if (!arrived->size) {
+        gnutls_transport_set_errno(tls->session, EAGAIN);
+        return -1;
+    }
+    if (size > arrived->size)
+        size = arrived->size;
+    memcpy(data, arrived->data, size);
+    arrived->data += size;
+    arrived->size -= size;
+    return (ssize_t)size;
+}
+
+static int copy_datum(gnutls_datum_t *datum, const uint8_t *data, size_t size)
+{
+    datum->data = gnutls_malloc(size);
+    datum->size = (unsigned)size;
+    if (!datum->data)
+        return GNUTLS_E_MEMORY_ERROR;
+    memcpy(datum->data, data, size);
+    return 0;
+}
+
+static int give_key(gnutls_session_t session, const gnutls_datum_t *identity, gnutls_datum_t *key)
+{
+    struct channel_tls *tls = gnutls_session_get_ptr(session);
+    const struct psk *psk = psk_find(tls->keys, identity->data, identity->size);
+
+    snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)identity->size, (const char *)identity->data);
+    tls->is_unknown = !psk;
+    return psk ? copy_datum(key, psk->key, psk->key_size) : -1;
+}
+
+static int show_key(gnutls_session_t session, gnutls_datum_t *identity, gnutls_datum_t *key)
+{
+    struct channel_tls *tls = gnutls_session_get_ptr(session);
+    const struct psk *psk = &tls->keys->entries[0];
+
+    return copy_datum(identity, psk->identity, psk->identity_size) < 0 ||
+                   copy_datum(key, psk->key, psk->key_size) < 0
+               ? -1
+               : 0;
+}
+
+/* ---- what went wrong ---- */
+
+/* An end without a key understands no alert, but a message of the control channel: the bytes of one, in the
+ * clear. */
+static void refuse_in_clear(struct channel_tls *tls)
+{
+    struct problem ignored = {0};
+    json_t *body =
+        json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
+                  "this server takes only clients with a key: give --psk FILE, with one that it knows");
+
+    control_encode(CONTROL_REFUSED, body, &tls->output.data, &tls->output.size, &ignored);
+    json_decref(body);
+}
+
+static int refuse_plain(struct channel_tls *tls, struct problem *problem)
+{
+    if (!tls->is_server)
+        return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");
+    refuse_in_clear(tls);
+    return problem_failure(problem, "speaks no TLS, which only ends without a key do");
+}
+
+static int fail_by_alert(const struct channel_tls *tls, struct problem *problem)
+{
+    gnutls_alert_description_t alert = gnutls_alert_get(tls->session);
+    const char *name = gnutls_alert_get_name(alert);
+
+    if (alert == GNUTLS_A_UNKNOWN_PSK_IDENTITY)
+        return problem_failure(problem, "knows no key for '%s', the identity of our --psk file",
+                               tls->identity);
+    if (alert == GNUTLS_A_DECRYPT_ERROR)
+        return problem_failure(problem, "has another key for '%s' than our --psk file", tls->identity);
+    return problem_failure(problem, "broke off TLS: %s", name ? name : "for no known reason");
+}
+
+/* GnuTLS says of a wrong key what it says of a wrong parameter; but who does not have the key cannot get
+ * further than to the key. */
+static bool is_wrong_key(const struct channel_tls *tls, int result)
+{
+    return tls->is_server && !tls->is_up && *tls->identity && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER;
+}
+
+/* The other end is told by an alert, in which there is room for the kind of the failure and nothing else. */
+static int fail(struct channel_tls *tls, int result, struct problem *problem)
+{
+    if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
+        return fail_by_alert(tls, problem);
+    if (tls->is_unknown) {
+        gnutls_alert_send(tls->session, GNUTLS_AL_FATAL, GNUTLS_A_UNKNOWN_PSK_IDENTITY);
+        return problem_failure(problem, "shows the identity '%s', for which there is no key", tls->identity);
+    }
+    if (is_wrong_key(tls, result)) {
+        gnutls_alert_send(tls->session, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
+        return problem_failure(problem, "has another key for '%s' than we", tls->identity);
+    }
+    gnutls_alert_send_appropriate(tls->session, result);
+    return problem_failure(problem, "cannot be understood in TLS: %s", gnutls_strerror(result));
+}
+
+/* ---- to and fro ---- */
+
+static int seal(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
+{
+    while (size) {
+        ssize_t part = gnutls_record_send(tls->session, bytes, size);
+
+        if (part < 0)
+            return problem_failure(problem, "cannot be sent to in TLS: %s", gnutls_strerror((int)part));
+        bytes += part;
+        size -= (size_t)part;
+    }
+    return 0;
+}
+
+static int come_up(struct channel_tls *tls, struct problem *problem)
+{
+    int result;
+
+    if (gnutls_kx_get(tls->session) != GNUTLS_KX_ECDHE_PSK)
+        return problem_failure(problem, "has not used the key in its TLS handshake");
+    tls->is_up = true;
+    result = seal(tls, tls->waiting.data, tls->waiting.size, problem);
+    tls->waiting.size = 0;
+    return result;
+}
+
+static int shake_hands(struct channel_tls *tls, struct problem *problem)
+{
+    int result;
+
+    do
+        result = gnutls_handshake(tls->session);
+    while (result < 0 && result != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(result));
+    if (result == GNUTLS_E_AGAIN)
+        return 0;
+    return result < 0 ? fail(tls, result, problem) : come_up(tls, problem);
+}
+
+static int unseal(struct channel_tls *tls,
+                  int (*take)(void *owner, const uint8_t *bytes, size_t size, struct problem *problem),
+                  void *owner, struct problem *problem)
+{
+    uint8_t plain[RECORD_MAX];
+    int result = 0;
+
+    while (result == 0) {
+        ssize_t size = gnutls_record_recv(tls->session, plain, sizeof plain);
+
+        if (size > 0)
+            result = take(owner, plain, (size_t)size, problem);
+        else if (size == 0 || size == GNUTLS_E_AGAIN)
+            break; /* where it has said that nothing follows, the end of the stream does */
+        else if (gnutls_error_is_fatal((int)size))
+            result = fail(tls, (int)size, problem);
+    }
+    return result;
+}
+
+int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size,
+                        int (*take)(void *owner, const uint8_t *bytes, size_t size, struct problem *problem),
+                        void *owner, struct problem *problem)
+{
+    bool is_first = !tls->has_heard;
+
+    tls->has_heard = true;
+    if (is_first && *bytes != RECORD_HANDSHAKE && *bytes != RECORD_ALERT)
+        return refuse_plain(tls, problem);
+    tls->arrived = (struct bytes){(uint8_t *)(uintptr_t)bytes, size};
+    if (!tls->is_up && shake_hands(tls, problem) < 0)
+        return -1;
+    return tls->is_up ? unseal(tls, take, owner, problem) : 0;
+}
+
+int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
+{
+    if (tls->is_up)
+        return seal(tls, bytes, size, problem);
+    return append(&tls->waiting, bytes, size) < 0 ? problem_failure(problem, "out of memory") : 0;
+}
+
+void channel_tls_end(struct channel_tls *tls)
+{
+    if (tls->is_up)
+        gnutls_bye(tls->session, GNUTLS_SHUT_WR);
+}
+
+size_t channel_tls_take_output(struct channel_tls *tls, uint8_t **bytes)
+{
+    size_t size = tls->output.size;
+
+    *bytes = tls->output.data;
+    tls->output = (struct bytes){0};
+    return size;
+}
+
+bool channel_tls_is_up(const struct channel_tls *tls)
+{
+    return tls->is_up;
+}
+
+bool channel_tls_is_waiting(const struct channel_tls *tls)
+{
+    return tls->waiting.size > 0;
+}
+
+const char *channel_tls_cut_text(const struct channel_tls *tls)
+{
+    if (tls->is_server || tls->has_heard)
+        return "closed the connection in the middle of the TLS handshake";
+    return "closed the connection when it saw TLS, and so speaks none: start it with --psk FILE, or leave "
+           "--psk "
+           "out here";
+}
+
+/* ---- the beginning and the end ---- */
+
+int channel_tls_check(const char *option, struct problem *problem)
+{
+    (void)option, (void)problem;
+    return 0;
+}
+
+static int open_server(struct channel_tls *tls)
+{
+    int result = gnutls_psk_allocate_server_credentials(&tls->server);
+
+    if (result < 0)
+        return result;
+    gnutls_psk_set_server_credentials_function2(tls->server, give_key);
+    return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->server);
+}
+
+static int open_client(struct channel_tls *tls)
+{
+    const struct psk *psk = &tls->keys->entries[0];
+    int result = gnutls_psk_allocate_client_credentials(&tls->client);
+
+    if (result < 0)
+        return result;
+    snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)psk->identity_size,
+             (const char *)psk->identity);
+    gnutls_psk_set_client_credentials_function2(tls->client, show_key);
+    return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->client);
+}
+
+static int open_session(struct channel_tls *tls)
+{
+    unsigned flags = GNUTLS_NONBLOCK | GNUTLS_NO_TICKETS | (tls->is_server ? GNUTLS_SERVER : GNUTLS_CLIENT);
+    int result = gnutls_init(&tls->session, flags);
+
+    if (result < 0)
+        return result;
+    gnutls_session_set_ptr(tls->session, tls);
+    gnutls_transport_set_ptr(tls->session, tls);
+    gnutls_transport_set_push_function(tls->session, push);
+    gnutls_transport_set_pull_function(tls->session, pull);
+    result = gnutls_priority_set_direct(tls->session, PRIORITY, NULL);
+    if (result < 0)
+        return result;
+    return tls->is_server ? open_server(tls) : open_client(tls);
+}
+
+/* A client speaks first. */
+struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem)
+{
+    struct channel_tls *tls = calloc(1, sizeof *tls);
+    int result = GNUTLS_E_MEMORY_ERROR;
+
+    if (tls) {
+        tls->keys = keys;
+        tls->is_server = is_server;
+        result = open_session(tls);
+    }
+    if (result < 0)
+        problem_failure(problem, "cannot prepare TLS: %s", gnutls_strerror(result));
+    else if (is_server || shake_hands(tls, problem) == 0)
+        return tls;
+    channel_tls_free(tls);
+    return NULL;
+}
+
+void channel_tls_free(struct channel_tls *tls)
+{
+    if (!tls)
+        return;
+    if (tls->session)
+        gnutls_deinit(tls->session);
+    if (tls->server)
+        gnutls_psk_free_server_credentials(tls->server);
+    if (tls->client)
+        gnutls_psk_free_client_credentials(tls->client);
+    free(tls->output.data);
+    free(tls->waiting.data);
+    free(tls);
+}

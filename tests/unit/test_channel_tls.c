@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Both ends of a handshake in memory: what one gives out is what the other takes in. */
+#include "unit.h"
+
+#include "control/channel_tls.h"
+#include "control/codec.h"
+
+#define KEY "00112233445566778899aabbccddeeff"
+#define ANOTHER_KEY "ff112233445566778899aabbccddeeff"
+
+struct end {
+    struct psk_list keys;
+    struct channel_tls *tls;
+    struct problem problem;
+    char plain[100000]; /* what it was given */
+    size_t size;
+};
+
+static struct end client, server;
+
+static void end_open(struct end *end, const char *keys, bool is_server)
+{
+    channel_tls_free(end->tls);
+    memset(end, 0, sizeof *end);
+    assert_int_equal(psk_parse(&end->keys, keys, strlen(keys), "keys", &end->problem), 0);
+    end->tls = channel_tls_create(&end->keys, is_server, &end->problem);
+    if (!end->tls)
+        fail_msg("%s", end->problem.text);
+}
+
+static void open_both(const char *keys_of_client, const char *keys_of_server)
+{
+    end_open(&client, keys_of_client, false);
+    end_open(&server, keys_of_server, true);
+}
+
+static int take(void *owner, const uint8_t *bytes, size_t size, struct problem *problem)
+{
+    struct end *end = owner;
+
+    (void)problem;
+    assert_true(size <= sizeof end->plain - end->size);
+    memcpy(end->plain + end->size, bytes, size);
+    end->size += size;
+    return 0;
+}
+
+/* In pieces of so many bytes, as a stream may cut them anywhere. */
+static int give(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
+{
+    for (size_t done = 0; done < size; done += piece) {
+        size_t part = size - done < piece ? size - done : piece;
+
+        if (channel_tls_receive(to->tls, bytes + done, part, take, to, &to->problem) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* How many bytes went; -1: the other end refused them. */
+static int carry(struct end *from, struct end *to, size_t piece)
+{
+    uint8_t *bytes;
+    size_t size = channel_tls_take_output(from->tls, &bytes);
+    int result = give(to, bytes, size, piece);
+
+    free(bytes);
+    return result < 0 ? -1 : (int)size;
+}
+
+/* Until nothing more is said, or an end refuses what it hears; the other then hears why. */
+static void talk(size_t piece)
+{
+    int there, back;
+
+    do {
+        there = carry(&client, &server, piece);
+        back = carry(&server, &client, piece);
+    } while (there > 0 && back > 0);
+    carry(&client, &server, piece);
+}
+
+static void assert_no_key(void)
+{
+    assert_null(strstr(client.problem.text, KEY));
+    assert_null(strstr(server.problem.text, KEY));
+}
+
+TEST(what_was_said_before_the_handshake_arrives_after_it)
+{
+    for (size_t piece = 1; piece <= 65536; piece *= 4) {
+        open_both("alice:" KEY "\n", "bob:" ANOTHER_KEY "\nalice:" KEY "\n");
+        channel_tls_send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
+        assert_true(channel_tls_is_waiting(client.tls));
+        talk(piece);
+        assert_true(channel_tls_is_up(client.tls) && channel_tls_is_up(server.tls));
+        assert_false(channel_tls_is_waiting(client.tls));
+        assert_int_equal(server.size, 4);
+        assert_memory_equal(server.plain, "plan", 4);
+    }
+}
+
+TEST(much_goes_both_ways_and_not_a_byte_of_it_in_the_clear)
+{
+    static uint8_t much[70000];
+    uint8_t *sealed;
+    size_t size;
+
+    memset(much, 'x', sizeof much);
+    open_both("alice:" KEY "\n", "alice:" KEY "\n");
+    talk(65536);
+    assert_int_equal(channel_tls_send(server.tls, much, sizeof much, &server.problem), 0);
+    size = channel_tls_take_output(server.tls, &sealed);
+    assert_true(size > sizeof much);
+    assert_null(memmem(sealed, size, "xxxxxxxx", 8));
+    assert_int_equal(give(&client, sealed, size, 1000), 0);
+    free(sealed);
+    assert_int_equal(client.size, sizeof much);
+    assert_memory_equal(client.plain, much, sizeof much);
+}
+
+TEST(an_unknown_identity_is_named_at_both_ends)
+{
+    open_both("mallory:" KEY "\n", "alice:" KEY "\n");
+    talk(65536);
+    assert_problem(&server.problem, PROBLEM_FAILURE,
+                   "shows the identity 'mallory', for which there is no key");
+    assert_problem(&client.problem, PROBLEM_FAILURE, "knows no key for 'mallory'");
+    assert_no_key();
+}
+
+TEST(a_wrong_key_is_told_from_an_unknown_identity)
+{
+    open_both("alice:" KEY "\n", "alice:" ANOTHER_KEY "\n");
+    talk(65536);
+    assert_problem(&server.problem, PROBLEM_FAILURE, "has another key for 'alice' than we");
+    assert_problem(&client.problem, PROBLEM_FAILURE, "has another key for 'alice'");
+    assert_no_key();
+}
+
+static int take_refusal(void *owner, enum control_type type, const json_t *body)
+{
+    assert_int_equal(type, CONTROL_REFUSED);
+    assert_non_null(strstr(json_string_value(json_object_get(body, "text")), "only clients with a key"));
+    *(bool *)owner = true;
+    return 0;
+}
+
+TEST(an_end_without_a_key_is_told_so_in_the_clear)
+{
+    static struct codec codec;
+    struct problem problem = {0};
+    uint8_t *bytes;
+    size_t size;
+    bool was_told = false;
+
+    end_open(&server, "alice:" KEY "\n", true);
+    assert_int_equal(give(&server, (const uint8_t *)"\0\0\0\2{}", 6, 6), -1);
+    assert_problem(&server.problem, PROBLEM_FAILURE, "speaks no TLS");
+    size = channel_tls_take_output(server.tls, &bytes);
+    assert_int_equal(codec_feed(&codec, bytes, size, take_refusal, &was_told, &problem), 0);
+    assert_true(was_told);
+    free(bytes);
+}
+
+TEST(a_server_without_tls_is_named_so)
+{
+    end_open(&client, "alice:" KEY "\n", false);
+    assert_int_equal(give(&client, (const uint8_t *)"SSH-2.0", 7, 7), -1);
+    assert_problem(&client.problem, PROBLEM_FAILURE, "speaks no TLS: start it with --psk FILE");
+    end_open(&client, "alice:" KEY "\n", false);
+    assert_non_null(strstr(channel_tls_cut_text(client.tls), "start it with --psk FILE"));
+}
+
+/* Whatever byte of a handshake is another, neither end comes up with something wrong, and no end comes up
+ * alone with plain text for the other. */
+TEST(a_handshake_with_a_wrong_byte_is_refused)
+{
+    for (size_t at = 0; at < 400; at += 3) {
+        uint8_t *bytes;
+        size_t size;
+
+        open_both("alice:" KEY "\n", "alice:" KEY "\n");
+        channel_tls_send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
+        size = channel_tls_take_output(client.tls, &bytes);
+        if (at < size)
+            bytes[at] ^= 0x20;
+        give(&server, bytes, size, 65536);
+        free(bytes);
+        talk(65536);
+        assert_true(server.size == 0 || at >= size || at == 1 || at == 2); /* the version is nobody's */
+    }
+}
+
+TEST(a_wrong_byte_behind_the_handshake_is_refused)
+{
+    uint8_t *bytes;
+    size_t size;
+
+    open_both("alice:" KEY "\n", "alice:" KEY "\n");
+    talk(65536);
+    channel_tls_send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
+    size = channel_tls_take_output(client.tls, &bytes);
+    bytes[size - 1] ^= 1;
+    assert_int_equal(give(&server, bytes, size, 65536), -1);
+    assert_problem(&server.problem, PROBLEM_FAILURE, "cannot be understood in TLS");
+    assert_int_equal(server.size, 0);
+    free(bytes);
+}
+
+/* An old version and certificates are what a stranger may offer. */
+TEST(garbage_that_begins_as_tls_does_is_refused)
+{
+    static const char garbage[] = "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00";
+
+    end_open(&server, "alice:" KEY "\n", true);
+    assert_int_equal(give(&server, (const uint8_t *)garbage, sizeof garbage - 1, 1), -1);
+    assert_problem(&server.problem, PROBLEM_FAILURE, "cannot be understood in TLS");
+    end_open(&client, "alice:" KEY "\n", false);
+    assert_int_equal(give(&client, (const uint8_t *)garbage, sizeof garbage - 1, 1), -1);
+    assert_problem(&client.problem, PROBLEM_FAILURE, "cannot be understood in TLS");
+}
+
+static int close_both(void **state)
+{
+    (void)state;
+    channel_tls_free(client.tls);
+    channel_tls_free(server.tls);
+    return 0;
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_said_before_the_handshake_arrives_after_it),
+        cmocka_unit_test(much_goes_both_ways_and_not_a_byte_of_it_in_the_clear),
+        cmocka_unit_test(an_unknown_identity_is_named_at_both_ends),
+        cmocka_unit_test(a_wrong_key_is_told_from_an_unknown_identity),
+        cmocka_unit_test(an_end_without_a_key_is_told_so_in_the_clear),
+        cmocka_unit_test(a_server_without_tls_is_named_so),
+        cmocka_unit_test(a_handshake_with_a_wrong_byte_is_refused),
+        cmocka_unit_test(a_wrong_byte_behind_the_handshake_is_refused),
+        cmocka_unit_test(garbage_that_begins_as_tls_does_is_refused),
+    };
+    struct problem problem = {0};
+
+    if (channel_tls_check("this test", &problem) < 0) {
+        fprintf(stderr, "skipped: %s\n", problem.text);
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, close_both);
+}
