@@ -100,7 +100,7 @@ int batch_run(const struct batch *batch, struct client *client, struct problem *
 {
     for (size_t i = 0; i < batch->count; i++)
         if (batch_refuse_unused(&batch->plans[i], problem) < 0 ||
-            where_check(client->where, &batch->plans[i], problem) < 0)
+            options_check(client->options, &batch->plans[i], problem) < 0)
             return -1;
     for (size_t i = 0; i < batch->count; i++) {
         json_t *record = run_cell(client, &batch->plans[i], problem);

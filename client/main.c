@@ -17,11 +17,11 @@
 #include <string.h>
 
 static const char help[] =
-    "Usage: uncork-client [PLACES] [key=value ...]\n"
-    "       uncork-client [PLACES] --json [FILE] [key=value ...]\n"
-    "       uncork-client [PLACES] --batch FILE [--with-parent]\n"
-    "       uncork-client --check FILE | --list[=json] | --expand key=value,value ... | --facts [key=value "
-    "...]\n"
+    "Usage: uncork-client [OPTIONS] [key=value ...]\n"
+    "       uncork-client [OPTIONS] --json [FILE] [key=value ...]\n"
+    "       uncork-client [OPTIONS] --batch FILE [--with-parent]\n"
+    "       uncork-client [OPTIONS] --facts [key=value ...]\n"
+    "       uncork-client --check FILE | --list[=json] | --expand key=value,value ...\n"
     "\n"
     "Measures what a way of writing to a socket costs. Starts a server of its own unless server= says "
     "otherwise.\n"
@@ -29,7 +29,11 @@ static const char help[] =
     "  uncork-client message=15x2 reply=2 write=cork\n"
     "  uncork-client workload=stream message=64K write=writev transport=unix duration=1s\n"
     "\n"
-    "PLACES, for lab=on: this process is in one network namespace of a lab\n"
+    "OPTIONS for a server or a proxy that is there already\n"
+    "  --psk FILE      speak to it by TLS, with the first key of FILE (IDENTITY:KEY, as psktool writes it)\n"
+    "  --insecure      speak to it in the clear, although it is on another machine\n"
+    "\n"
+    "OPTIONS for lab=on: this process is in one network namespace of a lab\n"
     "  --server-in ADDRESS@FILE\n"
     "                  its server shall be in that of FILE and listen on ADDRESS there\n"
     "  --proxy-in ADDRESS@FILE\n"
@@ -76,7 +80,7 @@ static int write_json(const json_t *record, const char *path, struct problem *pr
 
 /* ---- what the process can do ---- */
 
-static int do_run(const struct where *where, struct words words, bool json, const char *path,
+static int do_run(const struct options *options, struct words words, bool json, const char *path,
                   struct problem *problem)
 {
     CLEANUP_JSON json_t *record = NULL;
@@ -86,9 +90,9 @@ static int do_run(const struct where *where, struct words words, bool json, cons
 
     if (plan_parse(&plan, words.list, words.count, problem) < 0)
         return -1;
-    if (batch_refuse_unused(&plan, problem) == 0 && where_check(where, &plan, problem) == 0) {
+    if (batch_refuse_unused(&plan, problem) == 0 && options_check(options, &plan, problem) == 0) {
         probe_counters();
-        client_open(&client, where);
+        client_open(&client, options);
         record = run_cell(&client, &plan, problem);
         client_close(&client);
     }
@@ -107,7 +111,8 @@ static int do_run(const struct where *where, struct words words, bool json, cons
     return result;
 }
 
-static int do_batch(const struct where *where, const char *path, bool with_parent, struct problem *problem)
+static int do_batch(const struct options *options, const char *path, bool with_parent,
+                    struct problem *problem)
 {
     struct client client;
     struct batch batch;
@@ -116,7 +121,7 @@ static int do_batch(const struct where *where, const char *path, bool with_paren
     if (batch_read(&batch, path, problem) < 0)
         return -1;
     probe_counters();
-    client_open(&client, where);
+    client_open(&client, options);
     if (with_parent)
         client_follow_parent(&client);
     result = batch_run(&batch, &client, problem);
@@ -144,18 +149,16 @@ static int do_expand(struct words words, struct problem *problem)
     return expanded ? print_json(json_pack("{s:o}", "words", expanded), problem) : -1;
 }
 
-static int do_facts(struct words words, struct problem *problem)
+static int do_facts(const struct options *options, struct words words, struct problem *problem)
 {
     struct client client;
-    struct where here[END_COUNT];
     struct plan plan;
     json_t *facts = NULL;
 
     if (plan_parse(&plan, words.list, words.count, problem) < 0)
         return -1;
-    where_here(here);
-    if (where_check(here, &plan, problem) == 0) {
-        client_open(&client, here);
+    if (options_check(options, &plan, problem) == 0) {
+        client_open(&client, options);
         facts = run_facts(&client, &plan, problem);
         client_close(&client);
     }
@@ -180,47 +183,44 @@ static int refuse(const char *argument, struct problem *problem)
         argument);
 }
 
-static int dispatch_batch(const struct where *where, const char *option, struct words rest,
+static int dispatch_batch(const struct options *options, const char *option, struct words rest,
                           struct problem *problem)
 {
     bool with_parent = rest.count == 2 && !strcmp(rest.list[1], "--with-parent");
 
     if (rest.count != (with_parent ? 2 : 1))
         return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", option);
-    return do_batch(where, rest.list[0], with_parent, problem);
+    return do_batch(options, rest.list[0], with_parent, problem);
 }
 
-/* Options that run something, and may stand in a lab. */
-static int dispatch_run(const struct where *where, struct words words, struct problem *problem)
+/* What speaks to other ends. */
+static int dispatch_run(const struct options *options, struct words words, struct problem *problem)
 {
     const char *first = words.count ? words.list[0] : "";
     struct words rest = words.count ? skip_words(words, 1) : words;
     const char *file = rest.count && !is_word(rest.list[0]) && rest.list[0][0] ? rest.list[0] : NULL;
 
     if (!strcmp(first, "--batch"))
-        return dispatch_batch(where, first, rest, problem);
+        return dispatch_batch(options, first, rest, problem);
+    if (!strcmp(first, "--facts"))
+        return do_facts(options, rest, problem);
     if (!strcmp(first, "--json"))
-        return do_run(where, skip_words(rest, file != NULL), true, file, problem);
+        return do_run(options, skip_words(rest, file != NULL), true, file, problem);
     for (size_t i = 0; i < words.count; i++)
         if (!is_word(words.list[i]))
             return refuse(words.list[i], problem);
-    return do_run(where, words, false, NULL, problem);
+    return do_run(options, words, false, NULL, problem);
 }
 
-/* Options that say where our own processes are to be; then something that runs. */
-static int dispatch_in_lab(struct words words, struct problem *problem)
+static int dispatch_behind_options(struct words words, struct problem *problem)
 {
-    struct where where[END_COUNT];
+    struct options options;
+    int taken = options_parse(&options, words.list, words.count, problem), result = -1;
 
-    where_here(where);
-    for (enum end end; words.count && (end = where_option(words.list[0])) != END_COUNT;) {
-        if (words.count < 2)
-            return problem_usage(problem, "%s needs ADDRESS@FILE", words.list[0]);
-        if (where_parse(where, end, words.list[1], problem) < 0)
-            return -1;
-        words = skip_words(words, 2);
-    }
-    return dispatch_run(where, words, problem);
+    if (taken >= 0)
+        result = dispatch_run(&options, skip_words(words, (size_t)taken), problem);
+    options_free(&options);
+    return result;
 }
 
 static int dispatch(struct words words, struct problem *problem)
@@ -229,10 +229,8 @@ static int dispatch(struct words words, struct problem *problem)
 
     if (!strcmp(first, "--expand"))
         return do_expand(skip_words(words, 1), problem);
-    if (!strcmp(first, "--facts"))
-        return do_facts(skip_words(words, 1), problem);
     if (strcmp(first, "--check") != 0)
-        return dispatch_in_lab(words, problem);
+        return dispatch_behind_options(words, problem);
     if (words.count != 2)
         return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", first);
     return do_check(words.list[1], problem);

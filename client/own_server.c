@@ -3,7 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/secret.h"
+#include "control/channel_tls.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +14,8 @@
 
 #define READY_WITHIN_MS 5000
 #define ENDS_WITHIN_MS 2000
-#define DYING_MS 50 /* its connections are seen to close before it is seen to have ended */
+#define KEY_FILE "/dev/fd/3" /* behind its standard input, output and error */
+#define DYING_MS 50          /* its connections are seen to close before it is seen to have ended */
 
 static void on_exit_of_server(uv_process_t *process, int64_t status, int signal)
 {
@@ -84,31 +88,70 @@ static int find_program(char *path, size_t size, struct problem *problem)
     return 0;
 }
 
-static int spawn(struct own_server *server, bool proxy, const struct where *where, struct problem *problem)
+/* An end of a pipe in which the line of its key stands already; -1 with a failure. A key that stood in an
+ * argument, a file or the environment would stay there. */
+static int open_key(const struct own_server *server, struct problem *problem)
 {
-    char program[4096], listen[ADDRESS_MAX], sink[ADDRESS_MAX];
-    char *arguments[10] = {program, "--with-parent", "--listen", listen}, **next = arguments + 4;
-    uv_stdio_container_t stdio[3] = {
-        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
-        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
-        {.flags = UV_INHERIT_FD, .data.fd = 2},
-    };
-    uv_process_options_t options = {
-        .exit_cb = on_exit_of_server, .file = program, .args = arguments, .stdio = stdio, .stdio_count = 3};
-    int result;
+    char line[PSK_LINE_MAX];
+    size_t size = psk_format(line, &server->keys->entries[0]);
+    int ends[2];
+    bool is_written;
 
-    if (find_program(program, sizeof program, problem) < 0)
-        return -1;
-    strcpy(listen, where->listen);
-    if (where->netns)
-        *next++ = "--insecure";
+    if (pipe(ends) < 0)
+        return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);                      /* the server has it as KEY_FILE only */
+    is_written = write(ends[1], line, size) == (ssize_t)size; /* a pipe that is empty has room for a page */
+    secret_wipe(line, sizeof line);
+    close(ends[1]);
+    if (is_written)
+        return ends[0];
+    close(ends[0]);
+    return problem_failure(problem, "cannot write a key into a pipe");
+}
+
+/* What it is started with, ended by NULL; the texts are those of `where`. */
+static void list_arguments(char *arguments[10], char *program, bool proxy, const struct where *where)
+{
+    char **next = arguments;
+
+    *next++ = program;
+    *next++ = "--with-parent";
+    *next++ = "--listen";
+    *next++ = (char *)(uintptr_t)where->listen;
+    if (where->netns) {
+        *next++ = "--psk";
+        *next++ = KEY_FILE;
+    }
     if (proxy)
         *next++ = "--proxy";
     if (where->sink) {
         *next++ = "--allow-sink";
-        *next++ = sink;
-        snprintf(sink, sizeof sink, "%s", where->sink);
+        *next++ = (char *)(uintptr_t)where->sink;
     }
+    *next = NULL;
+}
+
+/* `key` is what it finds as KEY_FILE, -1: nothing. */
+static int spawn(struct own_server *server, bool proxy, const struct where *where, int key,
+                 struct problem *problem)
+{
+    char program[4096], *arguments[10];
+    uv_stdio_container_t stdio[4] = {
+        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
+        {.flags = UV_INHERIT_FD, .data.fd = 2},
+        {.flags = UV_INHERIT_FD, .data.fd = key},
+    };
+    uv_process_options_t options = {.exit_cb = on_exit_of_server,
+                                    .file = program,
+                                    .args = arguments,
+                                    .stdio = stdio,
+                                    .stdio_count = key < 0 ? 3 : 4};
+    int result;
+
+    if (find_program(program, sizeof program, problem) < 0)
+        return -1;
+    list_arguments(arguments, program, proxy, where);
     uv_pipe_init(server->loop, &server->input, 0);
     uv_pipe_init(server->loop, &server->output, 0);
     server->process.data = server->input.data = server->output.data = server;
@@ -136,19 +179,31 @@ static int parse_ready(struct own_server *server, struct problem *problem)
     return address_parse(&server->address, text, problem);
 }
 
+static int spawn_there(struct own_server *server, bool proxy, const struct where *where,
+                       struct problem *problem)
+{
+    CLEANUP_CLOSE int key = -1;
+    int before, result;
+
+    if (where->netns) {
+        if (channel_tls_check("lab=on", problem) < 0 || !(server->keys = psk_draw(problem)) ||
+            (key = open_key(server, problem)) < 0)
+            return -1;
+    }
+    if ((before = where_enter(where, problem)) < 0)
+        return -1;
+    result = spawn(server, proxy, where, key, problem);
+    return where_leave(where, before, problem) < 0 ? -1 : result;
+}
+
 int own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct where *where,
                      struct problem *problem)
 {
-    int before, result;
-
     if (server->spawned && !server->ended)
         return 0;
     own_server_stop(server);
     *server = (struct own_server){.loop = loop};
-    if ((before = where_enter(where, problem)) < 0)
-        return -1;
-    result = spawn(server, proxy, where, problem);
-    if (where_leave(where, before, problem) < 0 || result < 0)
+    if (spawn_there(server, proxy, where, problem) < 0)
         return -1;
     if (!run_until(server, has_line, READY_WITHIN_MS) || server->ended)
         return problem_failure(problem, "uncork-server did not become ready");
@@ -167,6 +222,8 @@ void own_server_stop(struct own_server *server)
     uv_handle_t *handles[] = {(uv_handle_t *)&server->process, (uv_handle_t *)&server->input,
                               (uv_handle_t *)&server->output};
 
+    psk_free(server->keys);
+    server->keys = NULL;
     if (!server->spawned)
         return;
     if (!server->ended)

@@ -3,6 +3,7 @@
 #ifndef UNCORK_CLIENT_OWN_SERVER_H
 #define UNCORK_CLIENT_OWN_SERVER_H
 
+#include "control/psk.h"
 #include "transport/address.h"
 #include "where.h"
 
@@ -16,14 +17,15 @@ struct own_server {
     char line[512];
     size_t size;
     struct address address;
+    struct psk_list *keys; /* the one that is needed to speak to it; NULL: none, nothing else reaches it */
     bool spawned, ended;
     int open_handles;
     int64_t exit_status;
     int exit_signal;
 };
 
-/* Starts it there, if it does not run, as a proxy if that is meant, and waits until it is ready. 0, or -1
- * with a failure. */
+/* Starts it there, if it does not run, as a proxy if that is meant, and waits until it is ready. In a lab it
+ * is given a key that was made for it. 0, or -1 with a problem. */
 int own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct where *where,
                      struct problem *problem);
 

@@ -26,6 +26,7 @@ struct link {
     struct run *run;
     enum end end;
     struct address address;
+    const struct psk_list *keys; /* the first is ours; NULL: in the clear */
     struct channel channel;
     bool is_open, is_asked, is_done; /* asked: it has been sent what opens a session */
     struct long_value received;
@@ -366,30 +367,49 @@ static int find_address(struct link *link, struct problem *problem)
     const struct plan *plan = link->run->plan;
     struct own_server *own = &client->own[link->end];
 
-    if (!plan_is_own(plan, link->end))
-        return address_parse(&link->address, plan_address(plan, link->end), problem);
-    if (own_server_start(own, &client->loop, link->end == END_PROXY, &client->where[link->end], problem) < 0)
+    if (!plan_is_own(plan, link->end)) {
+        link->keys = client->options->keys;
+        return address_parse(&link->address, plan_address(plan, link->end), problem) < 0
+                   ? -1
+                   : options_check_address(client->options, link->end, &link->address, problem);
+    }
+    if (own_server_start(own, &client->loop, link->end == END_PROXY, &client->options->where[link->end],
+                         problem) < 0)
         return -1;
     link->address = own->address;
+    link->keys = own->keys;
     return 0;
+}
+
+static int connect_link(struct link *link, struct problem *problem)
+{
+    char *text = link->run->result.addresses[link->end];
+    int fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM);
+
+    address_format(text, &link->address);
+    if (fd < 0)
+        return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
+    if (address_connect(fd, &link->address, CONNECT_WITHIN_MS, problem) == 0)
+        return fd;
+    close(fd);
+    return -1;
 }
 
 static int open_channel(struct link *link, struct problem *problem)
 {
     struct run *run = link->run;
-    char *text = run->result.addresses[link->end];
-    int fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM), result;
+    struct channel_tls *tls = NULL;
+    int fd = connect_link(link, problem), result;
 
-    address_format(text, &link->address);
     if (fd < 0)
-        return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
-    if (address_connect(fd, &link->address, CONNECT_WITHIN_MS, problem) < 0) {
+        return -1;
+    if (link->keys && !(tls = channel_tls_create(link->keys, false, problem))) {
         close(fd);
         return -1;
     }
     link->is_open = true;
     run->open_parts++;
-    result = channel_open(&link->channel, &run->client->loop, fd, &channel_events, link);
+    result = channel_open(&link->channel, &run->client->loop, fd, tls, &channel_events, link);
     return result < 0 ? problem_failure(problem, "control channel: %s", uv_strerror(result)) : 0;
 }
 
@@ -569,9 +589,9 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
     return facts;
 }
 
-void client_open(struct client *client, const struct where *where)
+void client_open(struct client *client, const struct options *options)
 {
-    *client = (struct client){.where = where};
+    *client = (struct client){.options = options};
     uv_loop_init(&client->loop);
 }
 

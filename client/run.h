@@ -4,6 +4,7 @@
 #define UNCORK_CLIENT_RUN_H
 
 #include "base/lifeline.h"
+#include "options.h"
 #include "own_server.h"
 #include "plan/plan.h"
 
@@ -16,14 +17,14 @@ struct run;
 struct client {
     uv_loop_t loop;
     struct own_server own[END_COUNT]; /* by the end that they are; the client's own is never started */
-    const struct where *where;        /* and where they start, by end */
-    struct lifeline parent;           /* after client_follow_parent() */
-    bool orphaned;                    /* it was cut */
-    struct run *running;              /* what to give up then */
+    const struct options *options;
+    struct lifeline parent; /* after client_follow_parent() */
+    bool orphaned;          /* it was cut */
+    struct run *running;    /* what to give up then */
 };
 
-/* `where` must outlive the client. */
-void client_open(struct client *client, const struct where *where);
+/* The options must outlive the client. */
+void client_open(struct client *client, const struct options *options);
 void client_close(struct client *client);
 
 /* Gives up whatever runs when standard input closes: whoever started this process has gone. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the side that answers. It knows only where to listen; the client sends the whole plan. */
 #include "base/version.h"
+#include "control/channel_tls.h"
 #include "plain.h"
 #include "server.h"
 #include "transport/probe.h"
@@ -11,7 +12,8 @@
 #include <string.h>
 
 static const char help[] =
-    "Usage: uncork-server --listen ADDRESS [--proxy [--allow-sink PREFIX]... | --plain SERVICE]\n"
+    "Usage: uncork-server --listen ADDRESS [--psk FILE] [--proxy [--allow-sink PREFIX]...]\n"
+    "       uncork-server --listen ADDRESS --plain SERVICE\n"
     "\n"
     "Answers uncork clients, one run at a time, or foreign ones. Prints one line of JSON when it is ready.\n"
     "\n"
@@ -22,6 +24,9 @@ static const char help[] =
     "or\n"
     "                     unix; may be given again\n"
     "  --plain SERVICE    serve foreign clients, without a control channel; see below\n"
+    "  --psk FILE         take only clients that show a key of FILE (IDENTITY:KEY lines, as psktool writes "
+    "them),\n"
+    "                     by TLS; may listen where other machines can reach it\n"
     "  --insecure         allow an address that other machines can reach, without any protection\n"
     "  --with-parent      end when standard input closes\n"
     "  --version          print the version\n"
@@ -34,6 +39,7 @@ struct options {
     const char *listen;
     const struct variant *plain; /* NULL: uncork clients */
     struct sinks sinks;
+    struct psk_list *keys; /* NULL: none is needed */
     bool insecure, with_parent, proxy;
 };
 
@@ -52,6 +58,24 @@ static int parse_plain(struct options *options, const char *name, struct problem
     return options->plain ? 0 : -1;
 }
 
+static int read_keys(struct options *options, const char *path, struct problem *problem)
+{
+    if (options->keys)
+        return problem_usage(problem, "--psk is given twice; a file may have many identities");
+    if (channel_tls_check("--psk", problem) == 0)
+        options->keys = psk_read(path, problem);
+    return options->keys ? 0 : -1;
+}
+
+static int check_keys(const struct options *options, struct problem *problem)
+{
+    if (options->keys && options->plain)
+        return problem_usage(problem, "--plain serves clients that know no key: leave --psk out");
+    if (options->keys && options->insecure)
+        return problem_usage(problem, "--psk and --insecure contradict each other");
+    return 0;
+}
+
 static int check_proxy(struct options *options, struct problem *problem)
 {
     if (options->proxy && options->plain)
@@ -67,15 +91,11 @@ static int check_proxy(struct options *options, struct problem *problem)
 static int parse_options(struct options *options, int count, char **arguments, struct problem *problem)
 {
     static const struct option names[] = {
-        {"listen", required_argument, NULL, 'l'},
-        {"plain", required_argument, NULL, 's'},
-        {"proxy", no_argument, NULL, 'x'},
-        {"allow-sink", required_argument, NULL, 'a'},
-        {"insecure", no_argument, NULL, 'i'},
-        {"with-parent", no_argument, NULL, 'p'},
-        {"version", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
+        {"listen", required_argument, NULL, 'l'}, {"plain", required_argument, NULL, 's'},
+        {"proxy", no_argument, NULL, 'x'},        {"allow-sink", required_argument, NULL, 'a'},
+        {"psk", required_argument, NULL, 'k'},    {"insecure", no_argument, NULL, 'i'},
+        {"with-parent", no_argument, NULL, 'p'},  {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},         {0},
     };
     int option;
 
@@ -94,6 +114,10 @@ static int parse_options(struct options *options, int count, char **arguments, s
             break;
         case 'a':
             if (sinks_allow(&options->sinks, optarg, problem) < 0)
+                return -1;
+            break;
+        case 'k':
+            if (read_keys(options, optarg, problem) < 0)
                 return -1;
             break;
         case 'i':
@@ -119,38 +143,45 @@ static int parse_options(struct options *options, int count, char **arguments, s
     if (!options->listen)
         return problem_usage(problem,
                              "where to listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH");
-    return check_proxy(options, problem);
+    return check_keys(options, problem) < 0 ? -1 : check_proxy(options, problem);
 }
 
 static int check_address(const struct options *options, struct address *address, struct problem *problem)
 {
     if (address_parse(address, options->listen, problem) < 0)
         return -1;
-    if (address_is_local(address))
+    if (address_is_local(address) || options->keys)
         return 0;
     if (!options->insecure)
-        return problem_usage(problem,
-                             "--listen %s can be reached by other machines; give --insecure if that is meant",
-                             options->listen);
-    if (!options->with_parent) /* that one is no person: it knows what it asks for */
-        fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", options->listen);
+        return problem_usage(problem, "--listen %s can be reached by other machines; give %s--insecure",
+                             options->listen, options->plain ? "" : "--psk FILE, or ");
+    fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", options->listen);
     return 0;
+}
+
+static int serve(const struct options *options, struct problem *problem)
+{
+    struct server_setup setup = {.sinks = options->proxy ? &options->sinks : NULL,
+                                 .keys = options->keys,
+                                 .with_parent = options->with_parent};
+
+    if (check_address(options, &setup.address, problem) < 0)
+        return -1;
+    if (options->plain)
+        return plain_run(options->plain, &setup.address, options->with_parent, problem);
+    probe_counters();
+    return server_run(&setup, problem);
 }
 
 static int run(int count, char **arguments, struct problem *problem)
 {
     struct options options = {0};
-    struct address address;
     int result = parse_options(&options, count, arguments, problem);
 
-    if (result != 0)
-        return result;
-    if (check_address(&options, &address, problem) < 0)
-        return -1;
-    if (options.plain)
-        return plain_run(options.plain, &address, options.with_parent, problem);
-    probe_counters();
-    return server_run(&address, options.proxy ? &options.sinks : NULL, options.with_parent, problem);
+    if (result == 0)
+        result = serve(&options, problem);
+    psk_free(options.keys);
+    return result;
 }
 
 int main(int count, char **arguments)

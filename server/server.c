@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "server.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#define QUIET_MS 1000 /* between two lines about who was turned away */
+
 static void on_arrived(void *owner, int fd)
 {
     session_create(owner, fd);
@@ -48,14 +53,42 @@ void server_forget(struct server *server, struct session *session)
         session_begin(server->busy);
 }
 
-int server_run(const struct address *address, const struct sinks *sinks, bool with_parent,
-               struct problem *problem)
+/* A client of a Unix socket has no address of its own. */
+void server_turn_away(struct server *server, const struct address *peer, const char *why)
 {
-    struct server server = {.sinks = sinks,
+    struct turned_away *turned_away = &server->turned_away;
+    uint64_t now_ms = uv_now(&server->loop);
+    char text[ADDRESS_MAX], others[64] = "";
+
+    turned_away->count++;
+    turned_away->untold++;
+    if (now_ms < turned_away->quiet_ms)
+        return;
+    address_format(text, peer->storage.ss_family == AF_UNIX ? &server->door.address : peer);
+    if (turned_away->untold > 1)
+        snprintf(others, sizeof others, "; it is one of %" PRIu64 " since the last such line",
+                 turned_away->untold);
+    fprintf(stderr, "uncork-server: turned away a client at %s (%s)%s\n", text, why, others);
+    turned_away->untold = 0;
+    turned_away->quiet_ms = now_ms + QUIET_MS;
+}
+
+uint64_t server_take_turned_away(struct server *server)
+{
+    uint64_t count = server->turned_away.count;
+
+    server->turned_away.count = 0;
+    return count;
+}
+
+int server_run(const struct server_setup *setup, struct problem *problem)
+{
+    struct server server = {.sinks = setup->sinks,
+                            .keys = setup->keys,
                             .door = {.loop = &server.loop,
-                                     .address = *address,
-                                     .with_parent = with_parent,
-                                     .is_proxy = sinks != NULL,
+                                     .address = setup->address,
+                                     .with_parent = setup->with_parent,
+                                     .is_proxy = setup->sinks != NULL,
                                      .events = &door_events,
                                      .owner = &server}};
 

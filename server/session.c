@@ -23,8 +23,9 @@ struct session {
     struct server *server;
     struct session *next;
     struct channel channel;
-    uv_timer_t timer; /* for a plan or data connections to come, or a client to go */
-    enum end end;     /* that it is in the run: server or proxy */
+    uv_timer_t timer;    /* for a plan or data connections to come, or a client to go */
+    struct address peer; /* where the client is */
+    enum end end;        /* that it is in the run: server or proxy */
     struct plan plan;
     struct address data; /* where data connections come to */
     int listener;
@@ -101,12 +102,22 @@ void session_end(struct session *session, const char *why)
 
 /* ---- the run ---- */
 
+/* A client that has shown to belong here and then goes, or is late, is none of those that are turned away. */
+static void count_turned_away(const struct session *session, const char *why)
+{
+    if (!session->channel.is_known)
+        server_turn_away(session->server, &session->peer, why);
+}
+
 static void on_timeout(uv_timer_t *timer)
 {
     struct session *session = timer->data;
     struct problem problem = {0};
 
-    if (!session->has_listener) {
+    if (!session->channel.is_known) {
+        count_turned_away(session, "did not say within 3 s what it wants");
+        close_parts(session);
+    } else if (!session->has_listener) {
         session_end(session, "no plan came on the control connection");
     } else if (!session->has_team) {
         session_end(session, "the client did not say where the server is");
@@ -126,7 +137,7 @@ static void on_reached(void *owner, enum stage stage)
     struct session *session = owner;
     const struct problem *problem;
     const char *phase;
-    uint64_t strangers;
+    uint64_t strangers, turned_away;
     json_t *report;
 
     conduct_reached(&session->conduct, stage);
@@ -142,7 +153,9 @@ static void on_reached(void *owner, enum stage stage)
     }
     report = team_report(&session->team);
     strangers = session->has_gate ? team_strangers(&session->team) : session->lobby.strangers;
+    turned_away = server_take_turned_away(session->server);
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
+    json_object_set_new(report, "turned_away", json_integer((json_int_t)turned_away));
     channel_send_long(&session->channel, CONTROL_REPORT, report);
     json_decref(report);
     session->reported = true;
@@ -413,8 +426,6 @@ static void take_plan(struct session *session, const json_t *body)
 static void tell_facts(struct session *session, const json_t *body)
 {
     struct problem problem = {0};
-    struct address peer = {.size = sizeof peer.storage};
-    uv_os_fd_t fd;
     json_t *facts;
 
     if (session->has_plan || session->asked)
@@ -425,10 +436,7 @@ static void tell_facts(struct session *session, const json_t *body)
     }
     session->asked = true;
     uv_timer_start(&session->timer, on_timeout, LIMIT_LEAVE_MS, 0);
-    if (uv_fileno(&session->channel.handle, &fd) < 0 ||
-        getpeername(fd, (struct sockaddr *)&peer.storage, &peer.size) < 0)
-        peer.storage.ss_family = AF_UNIX;
-    facts = facts_collect(&peer);
+    facts = facts_collect(&session->peer);
     channel_send_long(&session->channel, CONTROL_FACTS, facts);
     json_decref(facts);
 }
@@ -466,8 +474,9 @@ static void on_ended(void *owner, const char *why)
 {
     struct session *session = owner;
 
-    (void)why; /* the client has gone: there is nobody to tell */
-    close_parts(session);
+    if (session->channel.has_heard)
+        count_turned_away(session, why);
+    close_parts(session); /* the client has gone: there is nobody to tell */
 }
 
 static const struct channel_events channel_events = {
@@ -479,6 +488,20 @@ static void refuse_crowd(struct session *session)
 
     problem_failure(&problem, "%d clients are connected to this server already", LIMIT_CONTROL_CONNECTIONS);
     refuse(session, &problem);
+}
+
+/* A channel that lacks the TLS it should have is closed before anything is read from it. */
+static int open_channel(struct session *session, int fd)
+{
+    struct server *server = session->server;
+    struct channel_tls *tls = NULL;
+    struct problem problem = {0};
+    int result;
+
+    if (server->keys)
+        tls = channel_tls_create(server->keys, true, &problem);
+    result = channel_open(&session->channel, &server->loop, fd, tls, &channel_events, session);
+    return server->keys && !tls ? UV_ENOMEM : result;
 }
 
 void session_create(struct server *server, int fd)
@@ -497,7 +520,9 @@ void session_create(struct server *server, int fd)
     uv_timer_init(&server->loop, &session->timer);
     session->timer.data = session;
     uv_timer_start(&session->timer, on_timeout, LIMIT_PLAN_MS, 0);
-    if (channel_open(&session->channel, &server->loop, fd, &channel_events, session) < 0)
+    if (address_of_peer(&session->peer, fd) < 0)
+        session->peer.storage.ss_family = AF_UNIX; /* it has gone */
+    if (open_channel(session, fd) < 0)
         close_parts(session);
     else if (server->session_count > LIMIT_CONTROL_CONNECTIONS)
         refuse_crowd(session);

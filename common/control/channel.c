@@ -19,93 +19,7 @@ static void end(struct channel *channel, const char *why)
     channel->events->ended(channel->owner, why);
 }
 
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
-{
-    struct channel *channel = handle->data;
-
-    (void)suggested;
-    *buffer = uv_buf_init(channel->buffer, sizeof channel->buffer);
-}
-
-static int on_message(void *owner, enum control_type type, const json_t *body)
-{
-    struct channel *channel = owner;
-
-    if (type != CONTROL_PING)
-        channel->events->message(channel->owner, type, body);
-    return channel->closing || channel->ended; /* the owner has had enough */
-}
-
-static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
-{
-    struct channel *channel = stream->data;
-    struct problem problem = {0};
-
-    if (size == 0)
-        return;
-    if (size < 0) {
-        end(channel, size == UV_EOF ? "closed the control channel" : uv_strerror((int)size));
-        return;
-    }
-    channel->heard_ms = uv_now(stream->loop);
-    if (codec_feed(&channel->codec, (const uint8_t *)buffer->base, (size_t)size, on_message, channel,
-                   &problem) < 0)
-        end(channel, problem.text);
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    struct channel *channel = timer->data;
-
-    if (uv_now(timer->loop) - channel->heard_ms > CHANNEL_SILENCE_MS)
-        end(channel, "has been silent for 4 s");
-    else
-        channel_send(channel, CONTROL_PING, NULL);
-}
-
-int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct channel_events *events,
-                 void *owner)
-{
-    struct sockaddr_storage address;
-    socklen_t size = sizeof address;
-    int result;
-
-    memset(channel, 0, sizeof *channel);
-    channel->events = events;
-    channel->owner = owner;
-    memset(&address, 0, sizeof address);
-    getsockname(fd, (struct sockaddr *)&address, &size);
-    if (address.ss_family == AF_UNIX) {
-        uv_pipe_init(loop, &channel->pipe, 0);
-        result = uv_pipe_open(&channel->pipe, fd);
-    } else {
-        uv_tcp_init(loop, &channel->tcp);
-        result = uv_tcp_open(&channel->tcp, fd);
-        uv_tcp_nodelay(&channel->tcp, 1);
-    }
-    if (result < 0)
-        close(fd);
-    channel->handle.data = channel;
-    uv_timer_init(loop, &channel->timer);
-    channel->timer.data = channel;
-    channel->open_handles = 2;
-    uv_update_time(loop);
-    channel->heard_ms = uv_now(loop);
-    if (result == 0)
-        result = uv_read_start(&channel->stream, on_alloc, on_read);
-    if (result == 0)
-        result = uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
-    return result;
-}
-
-bool channel_is_private(const struct channel *channel)
-{
-    struct address peer = {.size = sizeof peer.storage};
-    uv_os_fd_t fd;
-
-    return uv_fileno(&channel->handle, &fd) == 0 &&
-           getpeername(fd, (struct sockaddr *)&peer.storage, &peer.size) == 0 && address_is_local(&peer);
-}
+/* ---- writing ---- */
 
 struct outgoing {
     uv_write_t request;
@@ -123,32 +37,62 @@ static void on_written(uv_write_t *request, int status)
         end(channel, uv_strerror(status));
 }
 
+/* The bytes are taken over. */
+static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
+{
+    struct outgoing *outgoing = calloc(1, sizeof *outgoing);
+    uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)size);
+
+    if (outgoing) {
+        outgoing->bytes = bytes;
+        if (uv_write(&outgoing->request, &channel->stream, &buffer, 1, on_written) == 0)
+            return;
+    }
+    free(outgoing);
+    free(bytes);
+    end(channel, "broke the control channel");
+}
+
+/* What TLS has sealed, and what it says by itself. */
+static void write_output(struct channel *channel)
+{
+    uint8_t *bytes;
+    size_t size = channel_tls_take_output(channel->tls, &bytes);
+
+    if (size)
+        write_bytes(channel, bytes, size);
+}
+
+static int write_message(struct channel *channel, enum control_type type, const json_t *body,
+                         struct problem *problem)
+{
+    uint8_t *bytes;
+    size_t size;
+    int result;
+
+    if (control_encode(type, body, &bytes, &size, problem) < 0)
+        return -1;
+    if (!channel->tls) {
+        write_bytes(channel, bytes, size);
+        return 0;
+    }
+    result = channel_tls_send(channel->tls, bytes, size, problem);
+    free(bytes);
+    write_output(channel);
+    return result;
+}
+
 void channel_send(struct channel *channel, enum control_type type, json_t *body)
 {
     CLEANUP_JSON json_t *stolen = body;
     struct problem problem = {0};
-    struct outgoing *outgoing;
-    uv_buf_t buffer;
-    size_t size;
 
     if (channel->ended || channel->closing)
         return;
-    if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX) {
+    if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX)
         end(channel, "does not read what it is sent");
-        return;
-    }
-    outgoing = calloc(1, sizeof *outgoing);
-    if (!outgoing || control_encode(type, stolen, &outgoing->bytes, &size, &problem) < 0) {
-        free(outgoing);
-        end(channel, problem.kind ? problem.text : "out of memory");
-        return;
-    }
-    buffer = uv_buf_init((char *)outgoing->bytes, (unsigned)size);
-    if (uv_write(&outgoing->request, &channel->stream, &buffer, 1, on_written) < 0) {
-        free(outgoing->bytes);
-        free(outgoing);
-        end(channel, "the control channel broke");
-    }
+    else if (write_message(channel, type, stolen, &problem) < 0)
+        end(channel, problem.text);
 }
 
 void channel_send_long(struct channel *channel, enum control_type type, const json_t *value)
@@ -164,12 +108,16 @@ void channel_send_long(struct channel *channel, enum control_type type, const js
     }
 }
 
+/* ---- the end ---- */
+
 static void on_closed(uv_handle_t *handle)
 {
     struct channel *channel = handle->data;
 
-    if (--channel->open_handles == 0)
-        channel->events->closed(channel->owner);
+    if (--channel->open_handles > 0)
+        return;
+    channel_tls_free(channel->tls);
+    channel->events->closed(channel->owner);
 }
 
 static void close_handles(struct channel *channel)
@@ -194,23 +142,173 @@ static void on_close_timeout(uv_timer_t *timer)
     close_handles(timer->data);
 }
 
-void channel_close(struct channel *channel)
+/* Ends what was sent, which goes before. */
+static void shut_down(struct channel *channel)
 {
-    uv_shutdown_t *request;
+    uv_shutdown_t *request = calloc(1, sizeof *request);
 
-    if (channel->closing)
-        return;
-    channel->closing = true;
     uv_read_stop(&channel->stream);
-    request = channel->ended ? NULL : calloc(1, sizeof *request);
+    if (channel->tls) {
+        channel_tls_end(channel->tls);
+        write_output(channel);
+    }
     if (request) {
         request->data = channel;
-        if (uv_shutdown(request, &channel->stream, on_shutdown) == 0 &&
-            uv_timer_start(&channel->timer, on_close_timeout, CHANNEL_PING_MS, 0) == 0)
+        if (uv_shutdown(request, &channel->stream, on_shutdown) == 0)
             return;
         free(request);
     }
     close_handles(channel);
+}
+
+/* What waits for the end of a handshake goes then: on_read(). */
+void channel_close(struct channel *channel)
+{
+    if (channel->closing)
+        return;
+    channel->closing = true;
+    if (channel->ended || uv_timer_start(&channel->timer, on_close_timeout, CHANNEL_PING_MS, 0) < 0)
+        close_handles(channel);
+    else if (!channel->tls || !channel_tls_is_waiting(channel->tls))
+        shut_down(channel);
+}
+
+/* ---- reading ---- */
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct channel *channel = handle->data;
+
+    (void)suggested;
+    *buffer = uv_buf_init(channel->buffer, sizeof channel->buffer);
+}
+
+static int on_message(void *owner, enum control_type type, const json_t *body)
+{
+    struct channel *channel = owner;
+
+    channel->is_known = true;
+    if (type != CONTROL_PING && !channel->closing)
+        channel->events->message(channel->owner, type, body);
+    return channel->closing || channel->ended; /* the owner has had enough */
+}
+
+static int take_plain(void *owner, const uint8_t *bytes, size_t size, struct problem *problem)
+{
+    struct channel *channel = owner;
+
+    channel->heard_ms = uv_now(channel->timer.loop);
+    return codec_feed(&channel->codec, bytes, size, on_message, channel, problem);
+}
+
+/* Bytes of a handshake are no sign of life: who sends one now and then would never be found out. */
+static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, struct problem *problem)
+{
+    bool closes = channel->closing; /* and has something to say before */
+    int result = channel_tls_receive(channel->tls, bytes, size, take_plain, channel, problem);
+
+    channel->is_known = channel_tls_is_up(channel->tls);
+    write_output(channel);
+    if (closes && channel->is_known)
+        shut_down(channel);
+    return result;
+}
+
+static const char *cut_text(const struct channel *channel, int result)
+{
+    if (channel->tls && !channel->is_known && (result == UV_EOF || result == UV_ECONNRESET))
+        return channel_tls_cut_text(channel->tls);
+    return result == UV_EOF ? "closed the control channel" : uv_strerror(result);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+    struct channel *channel = stream->data;
+    const uint8_t *bytes = (const uint8_t *)buffer->base;
+    struct problem problem = {0};
+    int result;
+
+    if (size == 0)
+        return;
+    if (size < 0) {
+        end(channel, cut_text(channel, (int)size));
+        return;
+    }
+    channel->has_heard = true;
+    result = channel->tls ? take_tls(channel, bytes, (size_t)size, &problem)
+                          : take_plain(channel, bytes, (size_t)size, &problem);
+    if (result < 0)
+        end(channel, problem.text);
+}
+
+/* ---- time ---- */
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct channel *channel = timer->data;
+    bool is_in_handshake = channel->tls && !channel->is_known;
+
+    if (uv_now(timer->loop) - channel->heard_ms > CHANNEL_SILENCE_MS)
+        end(channel,
+            is_in_handshake ? "did not finish the TLS handshake within 4 s" : "has been silent for 4 s");
+    else if (!is_in_handshake)
+        channel_send(channel, CONTROL_PING, NULL);
+}
+
+/* ---- the beginning ---- */
+
+static int open_stream(struct channel *channel, uv_loop_t *loop, int fd)
+{
+    struct address address;
+    int result;
+
+    if (address_of_socket(&address, fd) == 0 && address.storage.ss_family == AF_UNIX) {
+        uv_pipe_init(loop, &channel->pipe, 0);
+        result = uv_pipe_open(&channel->pipe, fd);
+    } else {
+        uv_tcp_init(loop, &channel->tcp);
+        result = uv_tcp_open(&channel->tcp, fd);
+        uv_tcp_nodelay(&channel->tcp, 1);
+    }
+    if (result < 0)
+        close(fd);
+    channel->handle.data = channel;
+    return result;
+}
+
+int channel_open(struct channel *channel, uv_loop_t *loop, int fd, struct channel_tls *tls,
+                 const struct channel_events *events, void *owner)
+{
+    int result;
+
+    memset(channel, 0, sizeof *channel);
+    channel->tls = tls;
+    channel->events = events;
+    channel->owner = owner;
+    result = open_stream(channel, loop, fd);
+    uv_timer_init(loop, &channel->timer);
+    channel->timer.data = channel;
+    channel->open_handles = 2;
+    uv_update_time(loop);
+    channel->heard_ms = uv_now(loop);
+    if (result == 0)
+        result = uv_read_start(&channel->stream, on_alloc, on_read);
+    if (result == 0)
+        result = uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
+    if (result == 0 && tls)
+        write_output(channel);
+    return result;
+}
+
+bool channel_is_private(const struct channel *channel)
+{
+    struct address own, peer;
+    uv_os_fd_t fd;
+
+    if (channel->tls)
+        return true;
+    return uv_fileno(&channel->handle, &fd) == 0 && address_of_socket(&own, fd) == 0 &&
+           address_of_peer(&peer, fd) == 0 && address_is_local(&own) && address_is_local(&peer);
 }
 
 int long_value_add(struct long_value *value, const json_t *piece, json_t **whole, struct problem *problem)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control channel on a libuv loop: sends and receives messages, notices within 5 s that the other end has
- * gone.
+ * The control channel on a libuv loop: sends and receives messages, in the clear or by TLS, and notices
+ * within 5 s that the other end has gone.
  */
 #ifndef UNCORK_CONTROL_CHANNEL_H
 #define UNCORK_CONTROL_CHANNEL_H
 
+#include "control/channel_tls.h"
 #include "control/codec.h"
 
 #include <stdbool.h>
@@ -30,21 +31,25 @@ struct channel {
         uv_pipe_t pipe;
     };
     uv_timer_t timer;
+    struct channel_tls *tls; /* NULL: in the clear */
     struct codec codec;
     char buffer[16384];
     const struct channel_events *events;
     void *owner;
     uint64_t heard_ms;
     int open_handles;
+    bool has_heard; /* something has come */
+    bool is_known;  /* and shown that the other end belongs here: a message, by TLS that it has the key */
     bool ended, closing;
 };
 
-/* Takes over the connected socket `fd`, also where it fails. 0 or a negative errno value; channel_close() it
- * in both cases. */
-int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct channel_events *events,
-                 void *owner);
+/* Takes over the connected socket `fd`, and `tls` (NULL: in the clear), also where it fails. 0 or a negative
+ * errno value; channel_close() it in both cases. */
+int channel_open(struct channel *channel, uv_loop_t *loop, int fd, struct channel_tls *tls,
+                 const struct channel_events *events, void *owner);
 
-/* Whether a key may cross it: nobody but the two ends can listen. */
+/* Whether nobody else can read along, so that a key may cross: TLS, a Unix socket, or loopback at both ends.
+ */
 bool channel_is_private(const struct channel *channel);
 
 /* Sends a message; `body` is stolen (NULL: none). What cannot be sent ends the channel. */

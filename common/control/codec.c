@@ -154,6 +154,12 @@ static size_t missing(const struct codec *codec)
     return CONTROL_HEADER_SIZE + body_length(codec) - codec->used;
 }
 
+/* A record of a handshake or an alert: RFC 8446, 5.1. A message is never as long as such a header says. */
+static bool is_tls(const uint8_t header[CONTROL_HEADER_SIZE])
+{
+    return (header[0] == 22 || header[0] == 21) && header[1] == 3;
+}
+
 /* Takes in at most `size` bytes of one message and, when it is whole, hands it over. */
 static int feed_message(struct codec *codec, const uint8_t *bytes, size_t size,
                         int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
@@ -163,6 +169,8 @@ static int feed_message(struct codec *codec, const uint8_t *bytes, size_t size,
     codec->used += size;
     if (codec->used < CONTROL_HEADER_SIZE)
         return 0;
+    if (is_tls(codec->buffer))
+        return problem_failure(problem, "speaks TLS, and here is no key for it: give --psk FILE");
     if (body_length(codec) == 0 || body_length(codec) > CONTROL_BODY_MAX)
         return problem_failure(
             problem, "control message of a length that no message has: this is not uncork's channel");

@@ -147,6 +147,12 @@ int address_of_socket(struct address *address, int fd)
     return getsockname(fd, (struct sockaddr *)&address->storage, &address->size) < 0 ? -errno : 0;
 }
 
+int address_of_peer(struct address *address, int fd)
+{
+    *address = (struct address){.size = sizeof address->storage};
+    return getpeername(fd, (struct sockaddr *)&address->storage, &address->size) < 0 ? -errno : 0;
+}
+
 bool address_is_local(const struct address *address)
 {
     switch (address->storage.ss_family) {

@@ -28,8 +28,9 @@ int address_parse_numeric(struct address *address, const char *text, struct prob
 /* The spelling that address_parse() reads back, with a numeric host. */
 void address_format(char text[ADDRESS_MAX], const struct address *address);
 
-/* The address that a socket is bound to. 0 or a negative errno value. */
+/* The address that a socket is bound to, and that of the other end. 0 or a negative errno value. */
 int address_of_socket(struct address *address, int fd);
+int address_of_peer(struct address *address, int fd);
 
 /* True for 127.0.0.0/8, ::1 and Unix sockets: nothing outside this machine can reach them. */
 bool address_is_local(const struct address *address);

@@ -443,7 +443,7 @@ TEST(a_long_value_comes_through_a_channel_whole)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
     assert_int_equal(uv_loop_init(&loop), 0);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], &events, &sides[i]), 0);
+        assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i]), 0);
     channel_send_long(&sides[0].channel, CONTROL_REPORT, value);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_true(sides[1].messages > 10);
@@ -464,7 +464,7 @@ TEST(a_channel_ends_once_on_what_is_no_message)
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
     assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(channel_open(&side.channel, &loop, fds[0], &events, &side), 0);
+    assert_int_equal(channel_open(&side.channel, &loop, fds[0], NULL, &events, &side), 0);
     assert_int_equal(send(fds[1], "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(side.ended, 1);
