@@ -23,6 +23,7 @@ from typing import Any
 from suite.errors import Failure, UsageError, nearest_hint
 from suite.lab.labs import Held
 from suite.lab.network import CLIENT_HOST
+from suite.reach import reach_options
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
@@ -33,10 +34,14 @@ BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
 
 @dataclass(frozen=True)
 class Client:
-    """The folder of both binaries; `built` is the build folder to keep up to date, if ours."""
+    """The folder of both binaries; `built` is the build folder to keep up to date, if ours.
+
+    `reach` are its options for servers that words name.
+    """
 
     folder: Path
     built: Path | None
+    reach: tuple[str, ...] = ()
 
     @property
     def program(self) -> str:
@@ -165,9 +170,11 @@ def complaint_text(stderr: str) -> str:
     return lines[-1].removeprefix("uncork-client: ").removeprefix("uncork: ") if lines else ""
 
 
-def client_ask(client: Client, arguments: Sequence[str], stdin: str = "") -> list[Any]:
+def client_ask(
+    client: Client, arguments: Sequence[str], stdin: str = "", reach: Sequence[str] = (),
+) -> list[Any]:
     """Runs uncork-client with a question and gives its lines of JSON."""
-    command = [client.program, *arguments]
+    command = [client.program, *reach, *arguments]
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, text=True,
                               errors="replace", timeout=ASK_SECONDS)
@@ -187,9 +194,11 @@ def client_ask(client: Client, arguments: Sequence[str], stdin: str = "") -> lis
                       "is it of another version?") from None
 
 
-def client_answer(client: Client, arguments: Sequence[str], key: str) -> dict[str, Any]:
+def client_answer(
+    client: Client, arguments: Sequence[str], key: str, reach: Sequence[str] = (),
+) -> dict[str, Any]:
     """The one object that a question is answered with; key must be in it."""
-    answers = client_ask(client, arguments)
+    answers = client_ask(client, arguments, reach=reach)
     if len(answers) != 1 or not isinstance(answers[0], dict) or key not in answers[0]:
         raise Failure(f'{client.program} {arguments[0]} answered without "{key}": '
                       "is it of another version?")
@@ -228,7 +237,8 @@ def planned_seconds(answer: dict[str, Any]) -> float | None:
 
 def client_facts(client: Client, words: Iterable[str]) -> dict[str, Any]:
     """Facts about both ends' machines: `--facts`."""
-    return client_answer(client, ["--facts", *words], "client")
+    asked = list(words)
+    return client_answer(client, ["--facts", *asked], "client", reach_options(client.reach, asked))
 
 
 @contextlib.contextmanager
@@ -250,8 +260,9 @@ def client_batch(
                 file.write(f"{line}\n".encode())
             with held.lab.inside(CLIENT_HOST) if held else contextlib.nullcontext():
                 child = subprocess.Popen(
-                    [client.program, *(held.arguments if held else ()),
-                     "--batch", f"/dev/fd/{words}", "--with-parent"],
+                    [client.program, *reach_options(client.reach, line.split()),
+                     *(held.arguments if held else ()), "--batch", f"/dev/fd/{words}",
+                     "--with-parent"],
                     pass_fds=(words,), stdin=lifeline, stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE, process_group=0)
         except OSError as error:

@@ -266,6 +266,63 @@ def test_an_interrupted_runner_leaves_nothing(running: Callable[..., Running]) -
     until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
 
 
+def test_a_server_that_others_reach_takes_nobody_without_its_key(
+    uncork: Uncork, tmp_path: Path,
+) -> None:
+    """A named server in C, clients in A: no key, a wrong one, no TLS; then one that is let in."""
+    files = {name: tmp_path / name for name in ("keys", "wrong")}
+    for name, path in files.items():
+        path.touch(0o600)
+        path.write_text(f"alice:{name.encode().hex():0>64}\n")
+    program = str(uncork.bin / "uncork-client")
+
+    def ask(*options: str) -> subprocess.CompletedProcess[str]:
+        with held.lab.inside("a"):
+            return subprocess.run([program, *options, "messages=5", "warmup=0s", "place=free"],
+                                  capture_output=True, text=True, timeout=60)
+
+    with labs_open() as labs, labs.hold(PLAIN) as held:
+        assert held is not None
+        command = [uncork.bin / "uncork-server", "--listen", "198.18.2.3:0"]
+        with held.lab.inside("c"):
+            refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            server = subprocess.Popen([*command, "--psk", files["keys"]], text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert refused.returncode == 2 and "give --psk FILE, or --insecure" in refused.stderr
+        assert server.stdout and server.stderr
+        place = f"198.18.2.3:{json.loads(server.stdout.readline())['ready']['port']}"
+        try:
+            unasked = ask(f"server={place}")
+            plain = ask("--insecure", f"server={place}")
+            wrong = ask("--psk", str(files["wrong"]), f"server={place}")
+            good = ask("--psk", str(files["keys"]), "--json", f"server={place}", "security=gnutls")
+        finally:
+            server.terminate()
+            told = server.communicate(timeout=30)[1]
+    assert unasked.returncode == 2 and "is on another machine: give --psk FILE" in unasked.stderr
+    assert plain.returncode == 1 and "takes only clients with a key" in plain.stderr
+    assert wrong.returncode == 1 and "has another key for 'alice'" in wrong.stderr
+    assert good.returncode == 0, good.stderr
+    record = json.loads(good.stdout)
+    assert record["server"]["turned_away"] == 2
+    assert record["words"]["security"] == "gnutls", "the key of its connections may cross the channel"
+    assert "turned away a client at 198.18.1.1:" in told and "warning" not in told
+
+
+def test_ends_of_a_lab_have_a_key_that_nobody_sees(running: Callable[..., Running]) -> None:
+    run = running(PROXIED, "rounds=1", "duration=60s")
+    environment = Path(f"/proc/{run.process.pid}/environ").read_bytes()
+    for pid in (run.server, run.proxy):
+        process = Path(f"/proc/{pid}")
+        arguments = (process / "cmdline").read_bytes().split(b"\0")
+        assert arguments[arguments.index(b"--psk") + 1] == b"/dev/fd/3"
+        assert b"--insecure" not in arguments
+        assert not re.search(rb"[0-9a-f]{32}", b"\0".join(arguments).lower())
+        assert (process / "environ").read_bytes() == environment, "nothing was added to it"
+    run.process.send_signal(signal.SIGINT)
+    run.process.communicate(timeout=30)
+
+
 def test_a_setting_holds_inside_while_a_run_lasts_and_is_put_back() -> None:
     name, outside = "net.ipv4.tcp_sack", value_read("net.ipv4.tcp_sack")
 

@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from suite.lab.network import by_hand_lines, client_command
 from suite.metrics import metric_find
 from suite.plan import Plan, plan_make, plan_seeded, selector_expand
 from suite.progress import Pace, clock_text, round_text, watch_open
+from suite.reach import reach_check, reach_choose
 from suite.run import matrix_run, runs_seconds, signals_unify
 from suite.scenario import Scenario, scenario_load
 from suite.schedule import Run, round_order, seed_draw
@@ -47,6 +49,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                              "repository or $UNCORK_RESULTS)")
     parser.add_argument("-n", "--dry-run", action="store_true",
                         help="only say what would run, how long, and as which commands")
+    reach = parser.add_mutually_exclusive_group()
+    reach.add_argument("--psk", metavar="FILE", type=Path,
+                       help="speak by TLS to a server that server= names, with the first key of FILE")
+    reach.add_argument("--insecure", action="store_true",
+                       help="speak to it in the clear, although it is on another machine")
     parser.add_argument("--more", action="store_true",
                         help="add a session to a finished result: as many rounds again")
 
@@ -128,7 +135,7 @@ def estimate_text(runs: Sequence[Run], times: int = 1) -> str:
     return f"{'at least' if unknown else 'about'} {clock_text(seconds * times)}"
 
 
-def plan_text(plan: Plan) -> str:
+def plan_text(plan: Plan, reach: Sequence[str]) -> str:
     """What `-n` prints: how much, how long, then every cell as a command."""
     cells = plan.runnable
     runs = round_order(cells, 0, 1)
@@ -141,9 +148,9 @@ def plan_text(plan: Plan) -> str:
                  f"baseline: {plan.baseline or 'the only cell'}; "
                  f"seed: {'random' if plan.seed is None else plan.seed}")
     lines += [f"# {note}" for note in plan.notes]
-    baselines = {client_command(cell.given) for cell in cells if cell.baseline}
+    baselines = {client_command(cell.given, reach) for cell in cells if cell.baseline}
     lines += [line + ("  # baseline" if line in baselines else "")
-              for line in by_hand_lines([cell.given for cell in cells])]
+              for line in by_hand_lines([cell.given for cell in cells], reach)]
     lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
               for cell in plan.cells if cell.unsupported is not None]
     return "\n".join(lines)
@@ -249,12 +256,14 @@ def table_print(folder: Path) -> None:
 def main(options: argparse.Namespace) -> int:
     """Plans, runs or says what would run, and prints the table."""
     scenario, path, words = scenario_choose(options.words)
-    client = client_open()
+    reach = reach_choose(options.psk, options.insecure)
+    client = replace(client_open(), reach=reach)
     plan = plan_make(client, scenario, path, words)
+    reach_check(reach, (cell.name.split() for cell in plan.cells))
     if path is not None:
         answers_check(client, scenario, path)
     if options.dry_run:
-        print(plan_text(plan))
+        print(plan_text(plan, client.reach))
         return 0
     signals_unify()
     hosts, mine = hosts_collect(client, plan)

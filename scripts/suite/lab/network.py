@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from suite.reach import reach_options
 from suite.units import value_text
 
 PREFIX_BITS = 24
@@ -112,20 +113,24 @@ def up_command(given: Mapping[str, str]) -> str:
     return " ".join(["uncork lab up", words_text(given)]).rstrip()
 
 
-def client_command(given: Mapping[str, str]) -> str:
+def client_command(given: Mapping[str, str], reach: Sequence[str] = ()) -> str:
     """The command that runs a cell once by hand, in a lab that stands if it needs one."""
-    words = [shlex.quote(f"{key}={value}") for key, value in given.items()]
+    words = [f"{key}={value}" for key, value in given.items()]
+    words[:0] = reach_options(reach, words)
     if not lab_wanted(given):
-        return " ".join(["uncork-client", *words])
-    return " ".join(["uncork lab run uncork-client", *place_arguments(given, host_file), *words])
+        return " ".join(["uncork-client", shlex.join(words)]).rstrip()
+    return " ".join(["uncork lab run uncork-client", *place_arguments(given, host_file),
+                     shlex.join(words)])
 
 
-def by_hand_lines(cells: Sequence[Mapping[str, str]]) -> list[str]:
+def by_hand_lines(
+    cells: Sequence[Mapping[str, str]], reach: Sequence[str] = (),
+) -> list[str]:
     """The commands that run these cells by hand, those of one lab together."""
     labs: dict[str, list[str]] = {}
     for given in cells:
         up = up_command(given) if lab_wanted(given) else ""
-        labs.setdefault(up, []).append(client_command(given))
+        labs.setdefault(up, []).append(client_command(given, reach))
     lines = labs.pop("", [])
     for up, commands in labs.items():
         lines += [up, *commands, DOWN_COMMAND]
