@@ -92,7 +92,7 @@ def children(pid: int) -> list[int]:
     try:
         return [int(child) for child in
                 Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return []
 
 
@@ -100,7 +100,7 @@ def is_proxy(pid: int) -> bool:
     """Whether a process was started as a proxy."""
     try:
         return b"--proxy" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
