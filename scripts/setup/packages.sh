@@ -180,3 +180,17 @@ packages_ensure() {
     # shellcheck disable=SC2086
     python_choose import $modules || fail "build/venv does not fit: ${PYTHON_WHY##*$'\n'}"
 }
+
+# packages_try PURPOSE...: installs what an optional step needs, or sets PACKAGES_WHY (one line) and fails.
+packages_try() {
+    PACKAGES_WHY=''
+    packages_missing "$@" || return 0
+    if [ -n "$(packages_manager)" ] && [ "$(id -u)" = 0 ]; then
+        (packages_install)
+        hash -r
+        packages_missing "$@" || return 0
+    fi
+    # shellcheck disable=SC2034  # used by who asked
+    PACKAGES_WHY="this machine lacks ${MISSING_NAMES// /, }"
+    return 1
+}
