@@ -23,19 +23,21 @@
     X(CAPABLE_SEND_BUNDLE, 10,                                                                               \
       "a SEND of an io_uring takes only one provided buffer at a time (Linux 6.10)")                         \
     X(CAPABLE_SEND_ZC, 11, "a SENDMSG_ZC of an io_uring is not carried out (TCP only, Linux 6.1)")           \
-    X(CAPABLE_HOLD, 12, "there is no record layer that could hold back")
+    X(CAPABLE_HOLD, 12, "there is no record layer that could hold back")                                     \
+    X(CAPABLE_WHOLE, 13, "MSG_WAITALL is refused, so that a send may be cut short and the next overtake it") \
+    X(CAPABLE_STREAM, 14, "libuv gives a stream up at the first record that is no data")
 
 #define CAPABILITY_BIT(name, bit, lacks) name = 1u << (bit),
 enum capability { CAPABILITIES(CAPABILITY_BIT) };
 #undef CAPABILITY_BIT
 
-#define CAPABILITY_COUNT 13
+#define CAPABILITY_COUNT 15
 
 /* Those that an engine gives, not the connection; some engine of the list gives each. */
 #define CAPABILITIES_OF_ENGINES ((unsigned)(CAPABLE_LOOP | CAPABLE_RING))
 
-/* Those that a security layer adds; none of them is the descriptor's. */
-#define CAPABILITIES_OF_LAYERS ((unsigned)CAPABLE_HOLD)
+/* Those that only a security layer knows of; no transport is asked. */
+#define CAPABILITIES_OF_LAYERS ((unsigned)(CAPABLE_HOLD | CAPABLE_WHOLE | CAPABLE_STREAM))
 
 /* Those of the kernel's rings, on whatever descriptor. */
 #define CAPABILITIES_OF_RINGS                                                                                \

@@ -80,6 +80,12 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 {
     const struct reading *reading = plan->ends[end].reading;
 
+    if (plan_encrypts(plan) && plan_half(plan, end)->renews && reading->needs & CAPABLE_RING)
+        return problem_unsupported(problem,
+                                   "read=%s does not work with workload=%s security=%s: on each new "
+                                   "connection it would take what is the handshake's",
+                                   reading->variant.name, plan->workload->variant.name,
+                                   plan->ends[end].security->variant.name);
     return check_needs("read", reading->variant.name, reading->needs, plan->transport,
                        plan->ends[end].security, engine->gives, problem);
 }

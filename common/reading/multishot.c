@@ -2,6 +2,7 @@
 #include "reading/multishot.h"
 
 #include "ring/intake.h"
+#include "security/security.h"
 #include "workload/workload.h"
 
 #define BYTES (4u << 20)
@@ -25,11 +26,12 @@ int multishot_completed(struct connection *connection, const struct completion *
     uint16_t number = completion->buffer;
     size_t left = completion->result > 0 ? (size_t)completion->result : 0;
     int result = 0;
+    uint8_t byte = 0;
 
     if (completion->result == -ENOBUFS || completion->result == -ECANCELED)
         return -EAGAIN; /* begun again when there are some; as one that cannot miss the end */
     if (!left)
-        return arrived(connection, NULL, completion->result);
+        return arrived(connection, &byte, security_explain(connection, completion->result, &byte));
     while (left && result == 0) {
         const uint8_t *data;
         size_t size = intake_take(intake, &number, left, &data);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* TLS by GnuTLS: a record for each send, unless it is told to cork. */
+#include "security/gnutls.h"
+
 #include "base/secret.h"
 #include "connection/capability.h"
-#include "security/tls.h"
 
-#include <gnutls/gnutls.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,20 @@ struct session {
     struct tls_wire wire;
     struct context *context;
 };
+
+gnutls_session_t gnutls_layer_session(const struct connection *connection)
+{
+    const struct session *session = connection->session;
+
+    return session->gnutls;
+}
+
+struct tls_wire *gnutls_layer_wire(const struct connection *connection)
+{
+    struct session *session = connection->session;
+
+    return &session->wire;
+}
 
 /* ---- what was agreed on ---- */
 
@@ -115,7 +129,7 @@ static void wipe(gnutls_datum_t *datum)
     *datum = (gnutls_datum_t){0};
 }
 
-static void close_context(void *opaque)
+void gnutls_layer_close_context(void *opaque)
 {
     struct context *context = opaque;
 
@@ -131,7 +145,7 @@ static void close_context(void *opaque)
     free(context);
 }
 
-static int open_context(void **opaque, const struct security_terms *terms)
+int gnutls_layer_open_context(void **opaque, const struct security_terms *terms)
 {
     struct context *context = calloc(1, sizeof *context);
     int result = context ? 0 : -ENOMEM;
@@ -143,7 +157,7 @@ static int open_context(void **opaque, const struct security_terms *terms)
     if (result == 0)
         result = terms->serves ? make_server(context) : make_client(context);
     if (result < 0)
-        close_context(context);
+        gnutls_layer_close_context(context);
     else
         *opaque = context;
     return result;
@@ -193,7 +207,7 @@ static int set_up(struct session *session)
     return 0;
 }
 
-static int open_session(struct connection *connection)
+int gnutls_layer_open(struct connection *connection)
 {
     struct context *context = connection->bench->contexts[connection->peer];
     unsigned flags = context->terms.serves ? GNUTLS_SERVER : GNUTLS_CLIENT;
@@ -225,7 +239,7 @@ static void keep_ticket(struct session *session)
     gnutls_session_get_data2(session->gnutls, &context->ticket);
 }
 
-static void close_session(struct connection *connection)
+void gnutls_layer_close(struct connection *connection)
 {
     struct session *session = connection->session;
 
@@ -234,8 +248,9 @@ static void close_session(struct connection *connection)
     free(session);
 }
 
-static int broken(const struct session *session, const char *doing, int result)
+static int broken(const struct connection *connection, const char *doing, int result)
 {
+    const struct session *session = connection->session;
     const char *why = gnutls_strerror(result);
 
     if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
@@ -244,13 +259,13 @@ static int broken(const struct session *session, const char *doing, int result)
 }
 
 /* The other side is told why, which it may not take any more. */
-static int fail_handshake(struct session *session, int result)
+static int fail_handshake(struct connection *connection, int result)
 {
-    gnutls_alert_send_appropriate(session->gnutls, result);
-    return broken(session, "shake hands with", result);
+    gnutls_alert_send_appropriate(gnutls_layer_session(connection), result);
+    return broken(connection, "shake hands with", result);
 }
 
-static int shake(struct connection *connection)
+int gnutls_layer_shake(struct connection *connection)
 {
     struct session *session = connection->session;
     int result;
@@ -261,7 +276,7 @@ static int shake(struct connection *connection)
     if (result == GNUTLS_E_AGAIN)
         return gnutls_record_get_direction(session->gnutls) ? -EAGAIN : -EINPROGRESS;
     if (result < 0)
-        return fail_handshake(session, result);
+        return fail_handshake(connection, result);
     note_agreed(connection, session->gnutls);
     return 0;
 }
@@ -279,7 +294,7 @@ static ssize_t send_record(struct connection *connection, const void *data, size
     while (sent == GNUTLS_E_INTERRUPTED);
     if (sent >= 0)
         return sent;
-    return sent == GNUTLS_E_AGAIN ? -EAGAIN : broken(session, "send to", (int)sent);
+    return sent == GNUTLS_E_AGAIN ? -EAGAIN : broken(connection, "send to", (int)sent);
 }
 
 /* GNUTLS_E_AGAIN also comes after a record that was not data, a ticket: then nobody knows whether there is
@@ -298,7 +313,7 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
         tls_found_end(&session->wire);
     if (came >= 0)
         return came;
-    return came == GNUTLS_E_AGAIN ? -EAGAIN : broken(session, "receive from", (int)came);
+    return came == GNUTLS_E_AGAIN ? -EAGAIN : broken(connection, "receive from", (int)came);
 }
 
 static bool has_more(const struct connection *connection)
@@ -320,7 +335,7 @@ static int hold(struct connection *connection, bool on)
     if (result >= 0)
         return 0;
     return result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED ? -EAGAIN
-                                                                      : broken(session, "send to", result);
+                                                                      : broken(connection, "send to", result);
 }
 
 static int part(struct connection *connection)
@@ -331,10 +346,10 @@ static int part(struct connection *connection)
     if (result == 0)
         return 0;
     return result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED ? -EAGAIN
-                                                                      : broken(session, "send to", result);
+                                                                      : broken(connection, "send to", result);
 }
 
-static const char *library(void)
+const char *gnutls_layer_library(void)
 {
     static char text[32];
 
@@ -347,12 +362,13 @@ const struct security security_gnutls = {
     .gives = CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_HOLD,
     .withholds = "GnuTLS writes to the descriptor itself, and takes no flags and no vectors",
     .encrypts = true,
-    .library = library,
-    .context_open = open_context,
-    .context_close = close_context,
-    .open = open_session,
-    .handshake = shake,
-    .close = close_session,
+    .counts_records = true,
+    .library = gnutls_layer_library,
+    .context_open = gnutls_layer_open_context,
+    .context_close = gnutls_layer_close_context,
+    .open = gnutls_layer_open,
+    .handshake = gnutls_layer_shake,
+    .close = gnutls_layer_close,
     .send = send_record,
     .recv = receive,
     .has_more = has_more,

@@ -437,6 +437,7 @@ const struct security security_openssl = {
     .gives = CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_HOLD,
     .withholds = "OpenSSL writes to the descriptor itself, and takes no flags and no vectors",
     .encrypts = true,
+    .counts_records = true,
     .library = library,
     .context_open = open_context,
     .context_close = close_context,

@@ -31,11 +31,30 @@ void security_end(struct connection *connection)
     connection->shakes = SHAKES_NOT;
 }
 
+ssize_t security_send(struct connection *connection, const void *data, size_t size, int flags)
+{
+    return calls_send(&connection->calls, data, size, flags);
+}
+
+ssize_t security_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
+{
+    struct msghdr message = {.msg_iov = vectors, .msg_iovlen = (size_t)count};
+
+    return calls_sendmsg(&connection->calls, &message, flags);
+}
+
+ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t *byte)
+{
+    if ((result != -EIO && result != 0) || !connection->session)
+        return result;
+    return connection->security->recv(connection, byte, 1, MSG_DONTWAIT);
+}
+
 int security_half_close(struct connection *connection)
 {
     int result = connection->security->part ? connection->security->part(connection) : 0;
 
-    if (result < 0)
+    if (result < 0 || connection->security->lingers)
         return result;
     return shutdown(connection->calls.fd, SHUT_WR) < 0 ? -errno : 0;
 }

@@ -27,6 +27,7 @@ struct security {
     unsigned gives;        /* capabilities that it lets through from the transport, or adds */
     const char *withholds; /* why it does not let the others through, a clause; NULL: it lets all through */
     bool encrypts;         /* it has keys and a handshake, and all that follows up to close() */
+    bool counts_records;   /* it sees the records that it sends and receives */
 
     /* Whether this build can do it. 0, or -1 with an unsupported problem. NULL: always. */
     int (*check)(struct problem *problem);
@@ -67,11 +68,22 @@ struct security {
     int (*flush)(struct connection *connection);
 
     /* Says that nothing more will be sent (close_notify). 0, -EAGAIN: again when the descriptor is writable,
-     * or another negative errno value. NULL: the end of the stream says it. */
+     * or another negative errno value. NULL: the end of the stream says it. `lingers`: what was taken may
+     * leave later still, and a shutdown(2) would lose it. */
     int (*part)(struct connection *connection);
+    bool lingers;
 };
 
 extern const struct axis security_axis;
+
+/* send() and sendv() of the layers that give the descriptor. */
+ssize_t security_send(struct connection *connection, const void *data, size_t size, int flags);
+ssize_t security_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
+
+/* Somebody else has received from the descriptor that the layer gives, and `result` came of it. Where that is
+ * no data, the layer looks itself, and this is what its recv() of one byte gave: the end of a stream is only
+ * its end when the other side has said so. */
+ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t *byte);
 
 /* A connection has got its descriptor: makes its session, whose handshake is to follow. 0 or a negative errno
  * value. */
@@ -80,8 +92,8 @@ int security_begin(struct connection *connection);
 /* The descriptor is going, or has gone. */
 void security_end(struct connection *connection);
 
-/* Ends the outgoing direction: close_notify, then shutdown(2). 0, -EAGAIN: again when the descriptor is
- * writable, or another negative errno value. */
+/* Ends the outgoing direction: close_notify, then shutdown(2) where that loses nothing. 0, -EAGAIN: again
+ * when the descriptor is writable, or another negative errno value. */
 int security_half_close(struct connection *connection);
 
 /* The contexts of a thread whose connections have these terms with their `peer`. 0 or a negative errno value.

@@ -29,6 +29,7 @@ struct tls_wire {
     int error;                      /* errno of the call that broke the connection; 0: none did */
     bool blocked;                   /* the last call found no room, or nothing */
     bool ended;                     /* the descriptor is at its end */
+    bool parted;                    /* the other end has said so: noted where no library does */
 };
 
 /* For a library to write and read by. As calls_sendmsg() and calls_recv(), and counted as records too. */

@@ -60,7 +60,7 @@ static int submit_next(struct connection *connection)
 {
     struct fragment next = queue_fragment(&connection->queue, 0);
 
-    return ring_send_buffers(connection->seat, false, MSG_WAITALL,
+    return ring_send_buffers(connection->seat, false, request_flags(connection),
                              request_describe(connection, next.size, next.marks), 0);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "strategy/request.h"
 
+#include "security/security.h"
+
 #include <limits.h>
 
 int request_push(struct connection *connection, int (*submit)(struct connection *connection))
@@ -20,13 +22,19 @@ int request_push(struct connection *connection, int (*submit)(struct connection 
     return 0;
 }
 
+int request_flags(const struct connection *connection)
+{
+    return connection->security->gives & CAPABLE_WHOLE ? MSG_WAITALL : 0;
+}
+
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks)
 {
     struct request *request = connection->strategy_state;
     bool last = marks & FRAGMENT_ENDS_GROUP && marks & FRAGMENT_ENDS_MESSAGE;
+    bool whole = request_flags(connection);
 
     *request = (struct request){
-        .under_way = true, .bytes = bytes, .silent = last && connection_is_answered(connection)};
+        .under_way = true, .bytes = bytes, .silent = whole && last && connection_is_answered(connection)};
     return request->silent ? RING_SILENT : 0;
 }
 

@@ -22,8 +22,12 @@ struct request {
  * whenever none is under way. */
 int request_push(struct connection *connection, int (*submit)(struct connection *connection));
 
+/* Flags of a send that is not to be cut short: MSG_WAITALL, or 0 where the descriptor refuses that. Then the
+ * rest of what was cut short is the next request. */
+int request_flags(const struct connection *connection);
+
 /* The request takes `bytes`, up to the end of a fragment with these marks: RING_SILENT where it need not tell
- * that it is done, else 0. */
+ * that it is done, else 0. One that may be cut short tells. */
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks);
 
 /* Bytes that were sent, or a negative errno value. 0 where the kernel gave the request up before it sent

@@ -93,7 +93,7 @@ static size_t state_size(size_t longest_group)
 
 const struct strategy strategy_uring_send = {
     .variant = {"uring-send", "each fragment by its own SEND in an io_uring, linked, one enter"},
-    .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING,
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_WHOLE,
     .nodelay = true,
     .state_size = state_size,
     .push = push,

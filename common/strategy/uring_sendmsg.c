@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* MSG_WAITALL: the kernel goes on by itself until all of the group is sent. */
+/* The kernel goes on by itself until all of the group is sent, where it can be told to. */
 #include "strategy/request.h"
 #include "plan/sizes.h"
 
@@ -22,8 +22,8 @@ static int submit(struct connection *connection)
     unsigned options = request_describe(connection, group.bytes, group.marks);
 
     sending->message = (struct msghdr){.msg_iov = sending->vectors, .msg_iovlen = (size_t)group.count};
-    return ring_sendmsg(connection->seat, &sending->message, MSG_WAITALL | (group.complete ? 0 : MSG_MORE),
-                        options, 0);
+    return ring_sendmsg(connection->seat, &sending->message,
+                        request_flags(connection) | (group.complete ? 0 : MSG_MORE), options, 0);
 }
 
 static int push(struct connection *connection)

@@ -72,7 +72,7 @@ static int completed(struct connection *connection, const struct completion *com
 
 const struct strategy strategy_uv = {
     .variant = {"uv", "uv_try_write() of the group on a libuv stream, uv_write() of what did not go at once"},
-    .needs = CAPABLE_DESCRIPTOR | CAPABLE_LOOP,
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_STREAM | CAPABLE_LOOP,
     .nodelay = true,
     .state_size = state_size,
     .push = push,

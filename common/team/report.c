@@ -49,13 +49,19 @@ static void put_ring(json_t *thread, const struct call_counts *calls)
     }
 }
 
-/* Of connections that stay all handshakes came before the interval. */
-static void put_records(json_t *thread, const struct worker *worker, const struct call_counts *calls)
+static void put_records(json_t *thread, const struct call_counts *calls)
 {
     put_number(thread, "records_sent", calls->records_sent);
     put_number(thread, "records_received", calls->records_received);
     put_number(thread, "tls_bytes_sent", calls->tls_bytes_sent);
     put_number(thread, "tls_bytes_received", calls->tls_bytes_received);
+}
+
+/* Of connections that stay all handshakes came before the interval. */
+static void put_tls(json_t *thread, const struct worker *worker, const struct call_counts *calls)
+{
+    if (worker->connections->security->counts_records)
+        put_records(thread, calls);
     if (!worker->connections->half->renews)
         return;
     put_number(thread, "handshakes", calls->handshakes);
@@ -73,7 +79,7 @@ static void put_calls(json_t *thread, const struct worker *worker)
 
     put(thread, "calls", report_calls(worker, &calls));
     if (plan_encrypts(worker->team->plan))
-        put_records(thread, worker, &calls);
+        put_tls(thread, worker, &calls);
     for (enum call_path path = CALL_WRITES; path <= CALL_WAITS; path++)
         if (is_counted(worker, path))
             put_number(thread, sums[path], calls_count_path(&calls, path));

@@ -111,15 +111,18 @@ def check_record(text: str, record: dict) -> None:
         assert record_sum(proxy, "chunks_sent") >= record_sum(proxy, "groups_sent") > 0, text
 
 
-def cells_run(planned: list[dict[str, str]], tally) -> None:
-    """Runs those that this machine can, and checks what came of them; of the others it has to say why not."""
+def cells_run(planned: list[dict[str, str]], tally) -> list[dict[str, str]]:
+    """Runs those that this machine can, and checks what came of them; of the others it has to say why not. Returns
+    those that were run."""
     checked = client_json("--check", "-", stdin="\n".join(map(line, planned)) + "\n")[:-1]
-    lines = []
+    lines, ran = [], []
     for words, check in zip(planned, checked, strict=True):
         if "unsupported" in check:
             tally.skip(check["unsupported"])
         else:
             lines.append(line(without_unused(words, check["unused"])))
+            ran.append(words)
     for text, record in zip(lines, batch_run(lines), strict=True):
         check_record(text, record)
         tally.run()
+    return ran

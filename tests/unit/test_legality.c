@@ -7,6 +7,7 @@
 #include "connection/legality.h"
 #include "reading/reading.h"
 #include "ring/ring.h"
+#include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/probe.h"
 
@@ -17,7 +18,7 @@
 /* ---- the system as this test wants it: the linker leads its calls here ---- */
 
 static struct {
-    bool ignores_cork, ignores_more, ignores_nodelay, ignores_truncate, ignores_bundle;
+    bool ignores_cork, ignores_more, ignores_nodelay, ignores_truncate, ignores_bundle, ignores_tls;
     int slow_sends; /* after so many more the process is not let run for longer than a cork holds */
 } lies;
 
@@ -49,6 +50,8 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t 
     if (tcp && name == TCP_CORK && lies.ignores_cork)
         return 0;
     if (tcp && name == TCP_NODELAY && lies.ignores_nodelay)
+        return 0;
+    if (lies.ignores_tls && (level == SOL_TLS || (tcp && name == TCP_ULP)))
         return 0;
     return __real_setsockopt(fd, level, name, value, size);
 }
@@ -241,6 +244,21 @@ static int pair_at_times(int fds[2])
     return pairs_are_there ? pair_of_tcp(fds) : -EMFILE;
 }
 
+/* The answer is kept: the kernel's own is asked by unit-ktls. */
+TEST(a_kernel_that_takes_keys_and_encrypts_nothing_is_found_out)
+{
+    struct problem problem = {0};
+    const struct security *ktls = (const struct security *)axis_find(&security_axis, "ktls", &problem);
+
+    lies.ignores_tls = true;
+    assert_int_equal(ktls->check(&problem), -1);
+    if (strstr(problem.text, "this build has no")) {
+        print_message("skipped: %s\n", problem.text);
+        skip();
+    }
+    assert_problem(&problem, PROBLEM_UNSUPPORTED, "encrypts nothing");
+}
+
 TEST(what_could_not_be_probed_is_said_and_asked_again)
 {
     static struct transport shaky;
@@ -355,6 +373,7 @@ int main(void)
         cmocka_unit_test_setup(a_more_that_holds_nothing_is_found_out, be_honest),
         cmocka_unit_test_setup(a_nodelay_that_switches_nothing_is_found_out, be_honest),
         cmocka_unit_test_setup(a_truncation_that_copies_is_found_out, be_honest),
+        cmocka_unit_test_setup(a_kernel_that_takes_keys_and_encrypts_nothing_is_found_out, be_honest),
         cmocka_unit_test_setup(what_could_not_be_probed_is_said_and_asked_again, be_honest),
         cmocka_unit_test_setup(an_answer_is_kept, be_honest),
         cmocka_unit_test_setup(each_end_answers_for_its_own_strategy_and_reading, be_honest),

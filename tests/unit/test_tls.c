@@ -64,7 +64,8 @@ TEST(a_layer_that_encrypts_has_all_that_this_takes)
 
         if (!layer->encrypts)
             continue;
-        if (layer->check && layer->check(&problem) < 0) {
+        if (!layer->open) { /* not in this build */
+            assert_int_equal(layer->check(&problem), -1);
             assert_problem(&problem, PROBLEM_UNSUPPORTED, "install");
             continue;
         }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* TLS by the kernel at one side, by GnuTLS at the other, which says what a peer should not. */
+#include "unit.h"
+
+#include "security/security.h"
+#include "transport/transport.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef UNCORK_HAS_KTLS
+int main(void)
+{
+    printf("skipped: this build has no GnuTLS or no linux/tls.h\n");
+    return 77;
+}
+#else
+
+#include "security/gnutls.h"
+
+#define WITHIN_MS 2000
+#define TEXT "sixteen bytes..."
+
+static struct plan plan;
+static struct side {
+    struct workbench bench;
+    struct connection connection;
+} sides[2];
+
+static struct connection *const ours = &sides[0].connection, *const theirs = &sides[1].connection;
+
+/* ---- two sides whose handshake is done ---- */
+
+static const struct security *the(const char *name)
+{
+    struct problem problem = {0};
+
+    return (const struct security *)axis_find(&security_axis, name, &problem);
+}
+
+static void open_side(size_t number, int fd)
+{
+    struct side *side = &sides[number];
+    struct connection *connection = &side->connection;
+    struct security_terms terms = {
+        .serves = number == 1, .cipher = plan.cipher, .handshake = plan.handshake, .key = {1, 2, 3}};
+
+    *side = (struct side){.bench = {.plan = &plan, .end = number ? END_SERVER : END_CLIENT}};
+    connection->plan = &plan;
+    connection->bench = &side->bench;
+    connection->end = side->bench.end;
+    connection->peer = number ? END_CLIENT : END_SERVER;
+    connection->security = plan.ends[connection->end].security;
+    connection->calls = (struct calls){.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT};
+    assert_int_equal(security_agree(&side->bench, connection->peer, &terms), 0);
+    assert_int_equal(security_begin(connection), 0);
+}
+
+static int open_sides(void **state)
+{
+    const char *words[] = {"transport=tcp", "client.security=ktls", "server.security=gnutls"};
+    int results[2] = {-EAGAIN, -EAGAIN}, fds[2];
+    struct problem problem = {0};
+
+    (void)state;
+    if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
+        fail_msg("%s", problem.text);
+    assert_int_equal(plan.transport->pair(fds), 0);
+    open_side(0, fds[0]);
+    open_side(1, fds[1]);
+    while (results[0] || results[1])
+        for (int i = 0; i < 2; i++) {
+            struct pollfd ready = {fds[i], POLLIN, 0};
+
+            results[i] = results[i] ? sides[i].connection.security->handshake(&sides[i].connection) : 0;
+            assert_true(results[i] == 0 || results[i] == -EAGAIN || results[i] == -EINPROGRESS);
+            if (results[i])
+                poll(&ready, 1, 10);
+        }
+    return 0;
+}
+
+static int close_sides(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        security_end(&sides[i].connection);
+        sides[i].connection.security->context_close(sides[i].bench.contexts[sides[i].connection.peer]);
+        close(sides[i].connection.calls.fd);
+    }
+    plan_free(&plan);
+    return 0;
+}
+
+static ssize_t receive(struct connection *connection, char *data, size_t size)
+{
+    struct pollfd ready = {connection->calls.fd, POLLIN, 0};
+    ssize_t came;
+
+    do
+        assert_int_equal(poll(&ready, 1, WITHIN_MS), 1);
+    while ((came = connection->security->recv(connection, data, size, 0)) == -EAGAIN);
+    return came;
+}
+
+static void say(struct connection *connection)
+{
+    assert_int_equal(connection->security->send(connection, TEXT, sizeof TEXT, 0), sizeof TEXT);
+}
+
+static void hear(struct connection *connection)
+{
+    char text[64];
+
+    assert_int_equal(receive(connection, text, sizeof text), sizeof TEXT);
+    assert_string_equal(text, TEXT);
+}
+
+static void breaks(const char *why)
+{
+    char text[64];
+
+    assert_int_equal(receive(ours, text, sizeof text), -EPROTO);
+    assert_problem(&sides[0].bench.problem, PROBLEM_FAILURE, why);
+}
+
+/* ---- the tests ---- */
+
+TEST(data_goes_both_ways)
+{
+    say(ours);
+    hear(theirs);
+    say(theirs);
+    hear(ours);
+}
+
+TEST(a_send_is_a_record)
+{
+    uint64_t before = theirs->calls.counts.records_received, bytes = theirs->calls.counts.tls_bytes_received;
+
+    say(ours);
+    hear(theirs);
+    assert_int_equal(theirs->calls.counts.records_received - before, 1);
+    assert_int_equal(theirs->calls.counts.tls_bytes_received - bytes, 5 + sizeof TEXT + 1 + 16);
+}
+
+TEST(the_end_that_the_peer_has_said_is_the_end_after_all_data)
+{
+    uint64_t before;
+    char text[8];
+
+    say(theirs);
+    assert_int_equal(security_half_close(theirs), 0);
+    hear(ours);
+    before = ours->calls.counts.made[CALL_RECVFROM];
+    assert_int_equal(receive(ours, text, sizeof text), 0);
+    assert_int_equal(receive(ours, text, sizeof text), 0);
+    assert_int_equal(ours->calls.counts.made[CALL_RECVFROM], before);
+}
+
+TEST(the_other_direction_goes_on_after_an_end)
+{
+    char text[8];
+
+    assert_int_equal(security_half_close(ours), 0);
+    assert_int_equal(receive(theirs, text, sizeof text), 0);
+    say(theirs);
+    hear(ours);
+}
+
+TEST(an_end_that_nobody_has_said_is_an_error)
+{
+    say(theirs);
+    shutdown(theirs->calls.fd, SHUT_WR);
+    hear(ours);
+    breaks("the connection was closed without a close_notify");
+}
+
+TEST(a_record_that_does_not_decrypt_is_named)
+{
+    uint8_t record[5 + 64] = {23, 3, 3, 0, 64};
+
+    assert_int_equal(send(theirs->calls.fd, record, sizeof record, 0), sizeof record);
+    breaks("a record cannot be decrypted");
+}
+
+TEST(plain_text_is_named)
+{
+    assert_int_equal(send(theirs->calls.fd, TEXT TEXT, sizeof TEXT TEXT, 0), sizeof TEXT TEXT);
+    breaks("no record of TLS");
+}
+
+TEST(an_alert_is_named)
+{
+    say(theirs);
+    assert_int_equal(
+        gnutls_alert_send(gnutls_layer_session(theirs), GNUTLS_AL_FATAL, GNUTLS_A_INTERNAL_ERROR), 0);
+    hear(ours);
+    breaks("an alert: Internal error");
+}
+
+TEST(new_keys_of_the_peer_are_named)
+{
+    assert_int_equal(gnutls_session_key_update(gnutls_layer_session(theirs), 0), 0);
+    breaks("an update of its keys");
+}
+
+TEST(what_was_received_by_other_means_is_explained)
+{
+    uint8_t byte = 0;
+    char text[8];
+
+    assert_int_equal(security_explain(ours, 5, &byte), 5);
+    assert_int_equal(security_half_close(theirs), 0);
+    assert_int_equal(poll(&(struct pollfd){ours->calls.fd, POLLIN, 0}, 1, WITHIN_MS), 1);
+    assert_int_equal(recv(ours->calls.fd, text, sizeof text, MSG_DONTWAIT), -1);
+    assert_int_equal(errno, EIO);
+    assert_int_equal(security_explain(ours, -EIO, &byte), 0);
+}
+
+#define WITH_SIDES(test) cmocka_unit_test_setup_teardown(test, open_sides, close_sides)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_SIDES(data_goes_both_ways),
+        WITH_SIDES(a_send_is_a_record),
+        WITH_SIDES(the_end_that_the_peer_has_said_is_the_end_after_all_data),
+        WITH_SIDES(the_other_direction_goes_on_after_an_end),
+        WITH_SIDES(an_end_that_nobody_has_said_is_an_error),
+        WITH_SIDES(a_record_that_does_not_decrypt_is_named),
+        WITH_SIDES(plain_text_is_named),
+        WITH_SIDES(an_alert_is_named),
+        WITH_SIDES(new_keys_of_the_peer_are_named),
+        WITH_SIDES(what_was_received_by_other_means_is_explained),
+    };
+    struct problem problem = {0};
+
+    if (the("ktls")->check(&problem) < 0) {
+        printf("skipped: %s\n", problem.text);
+        return 77;
+    }
+    return cmocka_run_group_tests_name("ktls", tests, NULL, NULL);
+}
+#endif
