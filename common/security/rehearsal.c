@@ -85,12 +85,13 @@ static bool waits(int result)
     return result == -EAGAIN || result == -EINPROGRESS;
 }
 
-static void await_anything(const struct rehearsal *rehearsal)
+/* 0, or -ETIMEDOUT. */
+static int await_anything(const struct rehearsal *rehearsal)
 {
     struct pollfd both[2] = {{rehearsal->sides[0].connection.calls.fd, POLLIN, 0},
                              {rehearsal->sides[1].connection.calls.fd, POLLIN, 0}};
 
-    poll(both, 2, WITHIN_MS);
+    return poll(both, 2, WITHIN_MS) == 0 ? -ETIMEDOUT : 0;
 }
 
 /* Client and server take these steps, each until it is done. 0, or the negative errno value of one that
@@ -98,9 +99,9 @@ static void await_anything(const struct rehearsal *rehearsal)
 static int act(struct rehearsal *rehearsal, step_function *client, step_function *server)
 {
     step_function *steps[2] = {client, server};
-    int results[2] = {-EAGAIN, -EAGAIN};
+    int results[2] = {-EAGAIN, -EAGAIN}, result = 0;
 
-    for (int i = 0; i < STEPS_MAX; i++) {
+    for (int i = 0; i < STEPS_MAX && result == 0; i++) {
         for (int side = 0; side < 2; side++) {
             if (waits(results[side]))
                 results[side] = steps[side](&rehearsal->sides[side].connection);
@@ -109,7 +110,7 @@ static int act(struct rehearsal *rehearsal, step_function *client, step_function
         }
         if (!waits(results[0]) && !waits(results[1]))
             return 0;
-        await_anything(rehearsal);
+        result = await_anything(rehearsal);
     }
     return -ETIMEDOUT;
 }
