@@ -61,7 +61,7 @@ static int open_socket(struct dial *dial, struct connection *connection, bool no
         result =
             transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
     connection->greeting_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
-    return result < 0 ? result : security_begin(connection);
+    return result;
 }
 
 int dial_open(struct dial *dial, struct connection *connection, bool nonblocking)
@@ -99,7 +99,7 @@ int dial_greet(const struct dial *dial, struct connection *connection)
             return (int)sent;
         connection->greeting_left -= (uint32_t)sent;
     }
-    return 0;
+    return security_begin(connection);
 }
 
 /* ---- the follower ---- */

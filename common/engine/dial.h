@@ -41,7 +41,8 @@ int dial_broken(const struct dial *dial, struct connection *connection, int resu
  * not block. */
 int dial_out(struct dial *dial, struct connection *connection, bool nonblocking);
 
-/* Sends what is left of the hello, held back for the message that follows. 0, or a negative errno value. */
+/* Sends what is left of the hello, held back for what follows, and begins a session of TLS where the plan
+ * encrypts. 0, or a negative errno value. */
 int dial_greet(const struct dial *dial, struct connection *connection);
 
 /* Takes a connection that waits: its descriptor, or -1 where none does. */
