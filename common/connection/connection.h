@@ -47,7 +47,7 @@ struct connection {
     const struct security *security;
     void *session; /* of TLS on its descriptor; NULL: none */
     enum shakes shakes;
-    uint64_t shaking_ns;             /* since when */
+    _Atomic uint64_t shaking_ns;     /* since when, 0: it is done; the watch of the team looks at it */
     const struct strategy *strategy; /* NULL on an end that only receives */
     const struct reading *reading;   /* NULL on an end that only sends */
     const struct half *half;

@@ -105,22 +105,22 @@ int engine_broken(struct connection *connection, const char *doing, int result)
 int engine_shake_hands(struct connection *connection)
 {
     struct workbench *bench = connection->bench;
+    uint64_t since_ns = atomic_load_explicit(&connection->shaking_ns, memory_order_relaxed);
     int result;
 
     if (!connection->shakes)
         return 0;
-    if (!connection->shaking_ns)
-        connection->shaking_ns = clock_now_ns();
     result = connection->security->handshake(connection);
     if (result == -EAGAIN || result == -EINPROGRESS) {
         connection->shakes = result == -EAGAIN ? AWAITS_ROOM : AWAITS_PEER;
         return result;
     }
-    if (result < 0)
+    if (result < 0) {
+        bench->unshaken = true;
         return engine_broken(connection, "shake hands with", result);
-    histogram_record(&bench->handshake, clock_now_ns() - connection->shaking_ns);
-    connection->shakes = SHAKES_NOT;
-    connection->shaking_ns = 0;
+    }
+    histogram_record(&bench->handshake, clock_now_ns() - since_ns);
+    security_shaken(connection);
     return 0;
 }
 

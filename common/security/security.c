@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "security/security.h"
 
+#include "base/clock.h"
+
 #define VARIANT(name) extern const struct security security_##name;
 #include "security/list.def"
 #undef VARIANT
@@ -19,8 +21,17 @@ int security_begin(struct connection *connection)
     if (!connection->security->encrypts)
         return 0;
     result = connection->security->open(connection);
-    connection->shakes = result == 0 ? AWAITS_PEER : SHAKES_NOT;
-    return result;
+    if (result < 0)
+        return result;
+    connection->shakes = AWAITS_PEER;
+    atomic_store_explicit(&connection->shaking_ns, clock_now_ns(), memory_order_release);
+    return 0;
+}
+
+void security_shaken(struct connection *connection)
+{
+    connection->shakes = SHAKES_NOT;
+    atomic_store_explicit(&connection->shaking_ns, 0, memory_order_relaxed);
 }
 
 void security_end(struct connection *connection)
@@ -28,7 +39,7 @@ void security_end(struct connection *connection)
     if (connection->session)
         connection->security->close(connection);
     connection->session = NULL;
-    connection->shakes = SHAKES_NOT;
+    security_shaken(connection);
 }
 
 ssize_t security_send(struct connection *connection, const void *data, size_t size, int flags)

@@ -19,7 +19,8 @@
 #define WATCH_MS 500
 #define STALLED_MS 5000
 #define SLOWEST_BYTES_PER_MS 100000
-#define PAUSES_MS 30000 /* thirty pauses of an open loop: no Poisson process is silent for so long */
+#define SHAKEN_WITHIN_MS 4000 /* and 1 ms for each connection of the run, whose turn may come first */
+#define PAUSES_MS 30000       /* thirty pauses of an open loop: no Poisson process is silent for so long */
 
 /* Bytes moved so far. */
 static uint64_t moved(const struct team *team)
@@ -68,33 +69,74 @@ const char *team_phase(const struct team *team)
     return team->told[STAGE_DONE] ? "report" : "run";
 }
 
-static void on_watch(uv_timer_t *watch)
+/* One whose handshake has been going on for too long, NULL: none. */
+static const struct connection *find_unshaken(const struct team *team)
 {
-    struct team *team = watch->data;
-    uint64_t now = uv_now(watch->loop), sum = moved(team), left = 0;
-    struct problem problem = {0};
+    uint64_t within_ms = SHAKEN_WITHIN_MS + team->plan->connections, now = clock_now_ns();
+
+    for (size_t i = 0; i < team->connection_count; i++) {
+        const struct connection *connection = &team->connections[i];
+        uint64_t since = atomic_load_explicit(&connection->shaking_ns, memory_order_acquire);
+
+        if (since && since + within_ms * NS_PER_MS < now)
+            return connection;
+    }
+    return NULL;
+}
+
+/* 0, or -1 with a failure, as the next. */
+static int watch_handshakes(struct team *team, struct problem *problem)
+{
+    const struct connection *unshaken = plan_encrypts(team->plan) ? find_unshaken(team) : NULL;
+
+    return unshaken ? problem_failure(problem, "the %s did not finish its handshake with the %s in time",
+                                      end_names[unshaken->peer], end_names[team->end])
+                    : 0;
+}
+
+static int watch_moves(struct team *team, struct problem *problem)
+{
+    uint64_t now = uv_now(team->watch.loop), sum = moved(team), left = 0;
 
     if (sum == team->moved_before)
         left = unsent(team);
-    if (sum != team->moved_before || left != team->unsent_before) {
-        team->moved_before = sum;
-        team->unsent_before = left;
+    if (sum == team->moved_before && left == team->unsent_before && now - team->moved_ms > patience_ms(team))
+        return problem_failure(problem, "the %s has moved nothing for %d s", end_names[team->end],
+                               (int)((now - team->moved_ms) / 1000));
+    if (sum != team->moved_before || left != team->unsent_before)
         team->moved_ms = now;
-    } else if (now - team->moved_ms > patience_ms(team)) {
-        problem_failure(&problem, "the %s has moved nothing for %d s", end_names[team->end],
-                        (int)((now - team->moved_ms) / 1000));
-        team_cancel(team, team_phase(team), &problem);
-        uv_timer_stop(watch);
-    }
+    team->moved_before = sum;
+    team->unsent_before = left;
+    return 0;
 }
 
+static void on_watch(uv_timer_t *watch)
+{
+    struct team *team = watch->data;
+    const char *phase = "handshake";
+    struct problem problem = {0};
+    int result = watch_handshakes(team, &problem);
+
+    if (result == 0 && team->told[STAGE_CONNECTED]) {
+        phase = team_phase(team);
+        result = watch_moves(team, &problem);
+    }
+    if (result == 0)
+        return;
+    team_cancel(team, phase, &problem);
+    uv_timer_stop(watch);
+}
+
+/* The threads begin with what is timed elsewhere, and with handshakes; after that something is to move. */
 static void watch_start(struct team *team)
 {
-    if (uv_is_active((uv_handle_t *)&team->watch))
-        return;
+    uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);
+}
+
+static void watch_restart(struct team *team)
+{
     uv_update_time(team->watch.loop);
     team->moved_ms = uv_now(team->watch.loop);
-    uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);
 }
 
 /* ---- stages ---- */
@@ -113,7 +155,7 @@ static void on_stage(struct team *team, enum stage stage)
 {
     switch (stage) {
     case STAGE_CONNECTED:
-        watch_start(team);
+        watch_restart(team);
         break;
     case STAGE_MARKED:
         machine_read(&team->machine_before); /* the follower's interval begins */
@@ -249,6 +291,7 @@ static void assign(struct worker *worker)
 int team_start(struct team *team, struct problem *problem)
 {
     team->origin_ns = clock_now_ns();
+    watch_start(team);
     for (size_t i = 0; i < team->worker_count; i++)
         assign(&team->workers[i]);
     for (size_t i = 0; i < team->worker_count; i++) {

@@ -238,6 +238,8 @@ static int settle(struct worker *worker, int result, struct problem *problem)
     if (result == 0)
         return 0;
     *problem = worker->bench.problem;
+    if (worker->bench.unshaken)
+        worker->phase = "handshake";
     return problem_failure(problem, "the engine stopped: %s", strerror(-result));
 }
 
