@@ -126,7 +126,7 @@ int dial_take(struct dial *dial, struct connection *connection, int fd)
 void dial_hang_up(struct dial *dial, struct connection *connection)
 {
     if (connection->drives && connection->session && !connection->shakes)
-        connection->security->part(connection);
+        security_part(connection);
     security_end(connection);
     connection->calls.counts.made[CALL_CLOSE]++;
     dial->drop(dial->owner, connection);

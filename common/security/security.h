@@ -95,8 +95,12 @@ void security_shaken(struct connection *connection);
 /* The descriptor is going, or has gone. */
 void security_end(struct connection *connection);
 
-/* Ends the outgoing direction: close_notify, then shutdown(2) where that loses nothing. 0, -EAGAIN: again
- * when the descriptor is writable, or another negative errno value. */
+/* Says that nothing more will be sent: close_notify, which is no record of a message, so that neither side
+ * counts it as one. 0, -EAGAIN: again when the descriptor is writable, or another negative errno value. */
+int security_part(struct connection *connection);
+
+/* Ends the outgoing direction: security_part(), then shutdown(2) where that loses nothing; none of their
+ * calls is counted, as the one is not that finds the end. Returns as security_part(). */
 int security_half_close(struct connection *connection);
 
 /* The contexts of a thread whose connections have these terms with their `peer`. 0 or a negative errno value.
