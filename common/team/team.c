@@ -19,8 +19,9 @@
 #define WATCH_MS 500
 #define STALLED_MS 5000
 #define SLOWEST_BYTES_PER_MS 100000
-#define SHAKEN_WITHIN_MS 4000 /* and 1 ms for each connection of the run, whose turn may come first */
-#define PAUSES_MS 30000       /* thirty pauses of an open loop: no Poisson process is silent for so long */
+#define SHAKEN_WITHIN_MS 4000
+#define SHAKEN_EACH_MS 5 /* more, for each connection of the run: its turn may come first */
+#define PAUSES_MS 30000  /* thirty pauses of an open loop: no Poisson process is silent for so long */
 
 /* Bytes moved so far. */
 static uint64_t moved(const struct team *team)
@@ -72,7 +73,7 @@ const char *team_phase(const struct team *team)
 /* One whose handshake has been going on for too long, NULL: none. */
 static const struct connection *find_unshaken(const struct team *team)
 {
-    uint64_t within_ms = SHAKEN_WITHIN_MS + team->plan->connections, now = clock_now_ns();
+    uint64_t within_ms = SHAKEN_WITHIN_MS + SHAKEN_EACH_MS * team->plan->connections, now = clock_now_ns();
 
     for (size_t i = 0; i < team->connection_count; i++) {
         const struct connection *connection = &team->connections[i];
