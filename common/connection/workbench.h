@@ -21,7 +21,6 @@
 /* What came of a handshake, in the words of the plan. */
 struct security_agreed {
     const char *version, *cipher, *key_exchange; /* "1.3", "aes-128-gcm", "psk-ecdhe"; NULL: there was none */
-    bool resumed;                                /* by a ticket */
 };
 
 struct workbench {

@@ -43,6 +43,7 @@ extern const char *const cork_layer_names[]; /* by value, NULL at the end; the f
 
 enum cipher { CIPHER_AES_128_GCM, CIPHER_CHACHA20_POLY1305, CIPHER_AES_256_GCM };
 enum handshake { HANDSHAKE_PSK_ECDHE, HANDSHAKE_PSK, HANDSHAKE_TICKET };
+extern const char *const cipher_names[], *const handshake_names[]; /* NULL at the end */
 
 #define CONGESTION_NAME_MAX 16 /* TCP_CA_NAME_MAX */
 #define ADDRESS_TEXT_MAX 128

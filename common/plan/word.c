@@ -188,11 +188,11 @@ static bool if_bytes(const struct plan *plan, enum end end)
 
 /* ---- the list ---- */
 
-static const char *const cipher_names[] = {[CIPHER_AES_128_GCM] = "aes-128-gcm",
-                                           [CIPHER_CHACHA20_POLY1305] = "chacha20-poly1305",
-                                           [CIPHER_AES_256_GCM] = "aes-256-gcm",
-                                           NULL};
-static const char *const handshake_names[] = {
+const char *const cipher_names[] = {[CIPHER_AES_128_GCM] = "aes-128-gcm",
+                                    [CIPHER_CHACHA20_POLY1305] = "chacha20-poly1305",
+                                    [CIPHER_AES_256_GCM] = "aes-256-gcm",
+                                    NULL};
+const char *const handshake_names[] = {
     [HANDSHAKE_PSK_ECDHE] = "psk-ecdhe", [HANDSHAKE_PSK] = "psk", [HANDSHAKE_TICKET] = "ticket", NULL};
 static const char *const direction_names[] = {
     [DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", [DIRECTION_BOTH] = "both", NULL};

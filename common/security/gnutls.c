@@ -42,12 +42,12 @@ struct tls_wire *gnutls_layer_wire(const struct connection *connection)
 /* ---- what was agreed on ---- */
 
 static const struct {
-    const char *name, *priority;
+    const char *priority;
     gnutls_cipher_algorithm_t algorithm;
 } ciphers[] = {
-    [CIPHER_AES_128_GCM] = {"aes-128-gcm", "AES-128-GCM", GNUTLS_CIPHER_AES_128_GCM},
-    [CIPHER_CHACHA20_POLY1305] = {"chacha20-poly1305", "CHACHA20-POLY1305", GNUTLS_CIPHER_CHACHA20_POLY1305},
-    [CIPHER_AES_256_GCM] = {"aes-256-gcm", "AES-256-GCM", GNUTLS_CIPHER_AES_256_GCM},
+    [CIPHER_AES_128_GCM] = {"AES-128-GCM", GNUTLS_CIPHER_AES_128_GCM},
+    [CIPHER_CHACHA20_POLY1305] = {"CHACHA20-POLY1305", GNUTLS_CIPHER_CHACHA20_POLY1305},
+    [CIPHER_AES_256_GCM] = {"AES-256-GCM", GNUTLS_CIPHER_AES_256_GCM},
 };
 
 static const char *cipher_of(gnutls_session_t session)
@@ -56,25 +56,15 @@ static const char *cipher_of(gnutls_session_t session)
 
     for (size_t i = 0; i < sizeof ciphers / sizeof *ciphers; i++)
         if (ciphers[i].algorithm == algorithm)
-            return ciphers[i].name;
+            return cipher_names[i];
     return gnutls_cipher_get_name(algorithm);
 }
 
-static const char *exchange_of(gnutls_session_t session)
+static enum handshake handshake_of(gnutls_session_t session)
 {
     if (gnutls_session_is_resumed(session))
-        return "ticket";
-    return gnutls_kx_get(session) == GNUTLS_KX_PSK ? "psk" : "psk-ecdhe";
-}
-
-static void note_agreed(struct connection *connection, gnutls_session_t session)
-{
-    struct security_agreed agreed = {.version = "1.3", /* the priorities have no other */
-                                     .cipher = cipher_of(session),
-                                     .key_exchange = exchange_of(session),
-                                     .resumed = gnutls_session_is_resumed(session)};
-
-    tls_agreed(connection, &agreed);
+        return HANDSHAKE_TICKET;
+    return gnutls_kx_get(session) == GNUTLS_KX_PSK ? HANDSHAKE_PSK : HANDSHAKE_PSK_ECDHE;
 }
 
 /* ---- context ---- */
@@ -277,7 +267,7 @@ int gnutls_layer_shake(struct connection *connection)
         return gnutls_record_get_direction(session->gnutls) ? -EAGAIN : -EINPROGRESS;
     if (result < 0)
         return fail_handshake(connection, result);
-    note_agreed(connection, session->gnutls);
+    tls_agreed(connection, cipher_of(session->gnutls), handshake_of(session->gnutls));
     return 0;
 }
 

@@ -36,12 +36,12 @@ static struct session *session_of(const SSL *openssl)
 /* ---- what was agreed on ---- */
 
 static const struct {
-    const char *name, *suite;
+    const char *suite;
     unsigned char id[2];
 } ciphers[] = {
-    [CIPHER_AES_128_GCM] = {"aes-128-gcm", "TLS_AES_128_GCM_SHA256", {0x13, 0x01}},
-    [CIPHER_CHACHA20_POLY1305] = {"chacha20-poly1305", "TLS_CHACHA20_POLY1305_SHA256", {0x13, 0x03}},
-    [CIPHER_AES_256_GCM] = {"aes-256-gcm", "TLS_AES_256_GCM_SHA384", {0x13, 0x02}},
+    [CIPHER_AES_128_GCM] = {"TLS_AES_128_GCM_SHA256", {0x13, 0x01}},
+    [CIPHER_CHACHA20_POLY1305] = {"TLS_CHACHA20_POLY1305_SHA256", {0x13, 0x03}},
+    [CIPHER_AES_256_GCM] = {"TLS_AES_256_GCM_SHA384", {0x13, 0x02}},
 };
 
 static const char *cipher_of(const SSL *openssl)
@@ -50,7 +50,7 @@ static const char *cipher_of(const SSL *openssl)
 
     for (size_t i = 0; i < sizeof ciphers / sizeof *ciphers; i++)
         if (!strcmp(ciphers[i].suite, suite))
-            return ciphers[i].name;
+            return cipher_names[i];
     return suite;
 }
 
@@ -69,14 +69,11 @@ static bool has_exchanged(SSL *openssl)
     return SSL_get_negotiated_group(openssl) & ~TLSEXT_nid_unknown;
 }
 
-static void note_agreed(struct connection *connection, const struct session *session)
+static enum handshake handshake_of(const struct session *session)
 {
-    struct security_agreed agreed = {.version = "1.3", /* the context has no other */
-                                     .cipher = cipher_of(session->openssl),
-                                     .resumed = is_resumed(session)};
-
-    agreed.key_exchange = agreed.resumed ? "ticket" : has_exchanged(session->openssl) ? "psk-ecdhe" : "psk";
-    tls_agreed(connection, &agreed);
+    if (is_resumed(session))
+        return HANDSHAKE_TICKET;
+    return has_exchanged(session->openssl) ? HANDSHAKE_PSK_ECDHE : HANDSHAKE_PSK;
 }
 
 /* ---- the pre-shared key, as the session that it stands for ---- */
@@ -305,7 +302,7 @@ static int shake(struct connection *connection)
     int result = SSL_do_handshake(session->openssl);
 
     if (result == 1) {
-        note_agreed(connection, session);
+        tls_agreed(connection, cipher_of(session->openssl), handshake_of(session));
         return 0;
     }
     switch (SSL_get_error(session->openssl, result)) {

@@ -80,11 +80,13 @@ void tls_found_end(struct tls_wire *wire)
     counts->tls_bytes_received = wire->bytes;
 }
 
-void tls_agreed(struct connection *connection, const struct security_agreed *agreed)
+void tls_agreed(struct connection *connection, const char *cipher, int handshake)
 {
     connection->calls.counts.handshakes++;
-    connection->calls.counts.resumed += agreed->resumed;
-    connection->bench->agreed = *agreed;
+    connection->calls.counts.resumed += handshake == HANDSHAKE_TICKET;
+    connection->bench->agreed = (struct security_agreed){.version = "1.3", /* the layers have no other */
+                                                         .cipher = cipher,
+                                                         .key_exchange = handshake_names[handshake]};
 }
 
 int tls_broken(const struct tls_wire *wire, const char *doing, const char *why)

@@ -44,8 +44,8 @@ void tls_found_end(struct tls_wire *wire);
 /* How many records begin in these bytes, which follow those of the calls before. */
 uint64_t tls_scan(struct tls_scan *scan, const uint8_t *data, size_t size);
 
-/* The handshake is done, and this is what came of it. */
-void tls_agreed(struct connection *connection, const struct security_agreed *agreed);
+/* The handshake is done, and this is what came of it: the cipher's name and enum handshake. */
+void tls_agreed(struct connection *connection, const char *cipher, int handshake);
 
 /* The library could not go on `doing` ("receive from"): the errno of the call that failed, or `why` as the
  * problem of the workbench. Returns a negative errno value, never -EAGAIN. */
