@@ -197,6 +197,8 @@ static int set_up(struct session *session)
     return 0;
 }
 
+/* Keys stay for the run, as OpenSSL's do: every record is one of the work, and the kernel, which cannot
+ * follow a change, can be the other end. GnuTLS would change them after 2^24 records. */
 int gnutls_layer_open(struct connection *connection)
 {
     struct context *context = connection->bench->contexts[connection->peer];
@@ -209,7 +211,7 @@ int gnutls_layer_open(struct connection *connection)
         flags |= GNUTLS_NO_TICKETS;
     session->context = context;
     session->wire.connection = connection;
-    if (gnutls_init(&session->gnutls, flags | GNUTLS_NONBLOCK) < 0) {
+    if (gnutls_init(&session->gnutls, flags | GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_REKEY) < 0) {
         free(session);
         return -ENOMEM;
     }
@@ -248,10 +250,20 @@ static int broken(const struct connection *connection, const char *doing, int re
     return tls_broken(&session->wire, doing, why);
 }
 
-/* The other side is told why, which it may not take any more. */
+/* GnuTLS says of a wrong key what it says of a wrong parameter; nothing else is wrong in what our own ends
+ * say. The other side is told why, which it may not take any more. */
 static int fail_handshake(struct connection *connection, int result)
 {
-    gnutls_alert_send_appropriate(gnutls_layer_session(connection), result);
+    const struct session *session = connection->session;
+
+    if (session->context->terms.serves && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER) {
+        gnutls_alert_send(session->gnutls, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
+        return tls_broken(&session->wire, "shake hands with", "it has another key");
+    }
+    if (result == GNUTLS_E_FATAL_ALERT_RECEIVED &&
+        gnutls_alert_get(session->gnutls) == GNUTLS_A_DECRYPT_ERROR)
+        return tls_broken(&session->wire, "shake hands with", "it has another key");
+    gnutls_alert_send_appropriate(session->gnutls, result);
     return broken(connection, "shake hands with", result);
 }
 

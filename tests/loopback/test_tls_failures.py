@@ -84,6 +84,14 @@ def test_a_spoilt_handshake_is_named_by_both_ends_and_the_next_is_whole(carrier:
                 assert record["status"] == "ok", f"after {text}: {record['reason']}"
 
 
+@pytest.mark.skipif("gnutls" not in LIBRARIES, reason="this build has no GnuTLS")
+def test_a_wrong_key_is_called_that_at_both_ends() -> None:
+    with server_started() as server, between(server.address, Fault(wrong_key=True)) as one:
+        batch_run([f"server={one.address} {FEW} security=gnutls"])
+        for end in ("client", "server"):
+            assert one.failure(0, end)["text"].endswith("gnutls: it has another key")
+
+
 def stall(words: str, fault: Fault) -> None:
     with server_started() as server, between(server.address, fault) as one:
         stalled, whole = batch_run([f"server={one.address} {FEW} {words}"] * 2)
