@@ -18,7 +18,8 @@ from suite.table import axis_values
 from suite.units import Scale, percent_text, scale_choose
 
 FLOOR_NS = 1.0  # what is shorter has no place on a logarithmic axis
-TITLES = {"latency": "latency", "service": "service time", "late_start": "late start"}
+TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
+          "handshake": "handshake"}
 
 Block = Callable[[Histogram, Scale], str]  # the .dat of one line
 Axes = Callable[[list[Histogram], Scale, str], list[str]]  # settings of both axes; str: the label

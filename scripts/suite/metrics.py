@@ -23,7 +23,7 @@ from suite.errors import UsageError, nearest_hint
 NANOSECOND = 1e-9
 ENDS = ("client", "server", "proxy")  # that a record may have
 STREAMS = ("stream", "proxy")  # workloads that are timed where messages arrive
-HISTOGRAMS = ("latency", "service", "late_start")  # of a driver's thread; docs/record.md
+HISTOGRAMS = ("latency", "service", "late_start", "handshake")  # of a driver's thread; docs/record.md
 
 
 def threads_sum(end: dict[str, Any] | None, *path: str) -> float | None:
@@ -245,6 +245,10 @@ class Run:
         return total(*(self.cpu(end) for end in self.sides)) if self.ends else None
 
 
+Formula = Callable[[Run], float | None]
+SEGMENTS = ("tcp_info", "data_segs_out", "sum")
+
+
 def time_per_message(run: Run) -> float | None:
     """request: mean time of one request on a connection; stream: receiver's time per message."""
     if run.streams:
@@ -269,21 +273,19 @@ def per_message_sent(ends: list[dict[str, Any] | None], *path: str) -> float | N
     return quotient(counted, total(*(threads_sum(end, "messages_sent") for end in ends)))
 
 
-def segments_per_message(run: Run) -> float | None:
-    """Data segments per message: of the proxy where there is one, else of whoever sends messages."""
-    if run.proxy is None:
-        return segments(run.senders)
-    return quotient(threads_sum(run.proxy, "tcp_info", "data_segs_out", "sum"), run.messages)
+def message_side(*path: str) -> Formula:
+    """The formula of what went out at path per message: of the proxy where there is one, else of
+    whoever sends messages."""
+    def sent(run: Run) -> float | None:
+        if run.proxy is None:
+            return per_message_sent(run.senders, *path)
+        return quotient(threads_sum(run.proxy, *path), run.messages)
+    return sent
 
 
-def segments(ends: list[dict[str, Any] | None]) -> float | None:
-    """Data segments that these ends sent, each once, per message that they sent."""
-    return per_message_sent(ends, "tcp_info", "data_segs_out", "sum")
-
-
-def sends(ends: list[dict[str, Any] | None]) -> float | None:
-    """Calls on the write path of these ends per message that they sent."""
-    return per_message_sent(ends, "write_calls")
+def reply_side(*path: str) -> Formula:
+    """The formula of what went out at path per reply, of the end that sends replies."""
+    return lambda run: None if run.streams else per_message_sent([run.other], *path)
 
 
 def syscalls(run: Run, end: dict[str, Any] | None) -> float | None:
@@ -309,7 +311,7 @@ def memory_per_connection(end: dict[str, Any] | None) -> float | None:
     return quotient(grown, threads_sum(end, "connections"))
 
 
-def quantile_of(name: str, share: float) -> Callable[[Run], float | None]:
+def quantile_of(name: str, share: float) -> Formula:
     """The formula of one quantile of a histogram, in seconds."""
     def quantile(run: Run) -> float | None:
         histogram = run.histograms[name]
@@ -318,7 +320,7 @@ def quantile_of(name: str, share: float) -> Callable[[Run], float | None]:
     return quantile
 
 
-def maximum_of(name: str) -> Callable[[Run], float | None]:
+def maximum_of(name: str) -> Formula:
     """The formula of the largest value of a histogram, exact, in seconds."""
     def maximum(run: Run) -> float | None:
         histogram = run.histograms[name]
@@ -326,7 +328,7 @@ def maximum_of(name: str) -> Callable[[Run], float | None]:
     return maximum
 
 
-def cpu_part(key: str) -> Callable[[Run], float | None]:
+def cpu_part(key: str) -> Formula:
     """CPU seconds of one kind over the data threads of every end."""
     def part(run: Run) -> float | None:
         spent = total(*(threads_sum(end, "cpu", key) for end in run.sides)) if run.ends else None
@@ -347,13 +349,18 @@ class Metric:
     name: str
     unit: str
     better: str
-    formula: Callable[[Run], float | None]
+    formula: Formula
     means: str
 
     @property
     def counts(self) -> bool:
-        """Whether it counts events, and so can be exact."""
+        """Whether it counts events."""
         return self.unit == "1"
+
+    @property
+    def whole(self) -> bool:
+        """Whether it comes from whole things, events or bytes, so that rounds can agree exactly."""
+        return self.unit in ("1", "B")
 
 
 METRICS = {metric.name: metric for metric in (
@@ -362,14 +369,22 @@ METRICS = {metric.name: metric for metric in (
     Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
            "all messages by the time from the first thread's start to the last one's end"),
     Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
-    Metric("segments_per_message", "1", "lower", segments_per_message,
+    Metric("segments_per_message", "1", "lower", message_side(*SEGMENTS),
            "data segments of the end that sends messages, or the proxy, each counted once"),
-    Metric("segments_per_reply", "1", "lower",
-           lambda run: None if run.streams else segments([run.other]),
+    Metric("segments_per_reply", "1", "lower", reply_side(*SEGMENTS),
            "data segments of the end that sends replies"),
-    Metric("sends_per_message", "1", "lower", lambda run: sends(run.senders),
+    Metric("records_per_message", "1", "lower", message_side("records_sent"),
+           "TLS records of the end that sends messages, or the proxy; n/a where nobody counts them"),
+    Metric("records_per_reply", "1", "lower", reply_side("records_sent"),
+           "TLS records of the end that sends replies"),
+    Metric("tls_bytes_per_message", "B", "lower", message_side("tls_bytes_sent"),
+           "bytes of these records with their headers, of the end that sends messages, or the proxy"),
+    Metric("tls_bytes_per_reply", "B", "lower", reply_side("tls_bytes_sent"),
+           "bytes of these records with their headers, of the end that sends replies"),
+    Metric("sends_per_message", "1", "lower",
+           lambda run: per_message_sent(run.senders, "write_calls"),
            "write-path calls of the end that sends messages, cork's setsockopt included"),
-    Metric("sends_per_reply", "1", "lower", lambda run: None if run.streams else sends([run.other]),
+    Metric("sends_per_reply", "1", "lower", reply_side("write_calls"),
            "write-path calls of the end that sends replies"),
     Metric("syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.client),
            "all data-path calls of the client"),
@@ -431,6 +446,16 @@ METRICS = {metric.name: metric for metric in (
     Metric("late_start_p99", "s", "lower", quantile_of("late_start", 0.99),
            "99 of 100 are sent sooner"),
     Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send"),
+    Metric("handshakes_per_second", "1/s", "higher",
+           lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed),
+           "workload=connect: TLS handshakes that the end which begins them completed"),
+    Metric("handshake_p50", "s", "lower", quantile_of("handshake", 0.50),
+           "half of the handshakes are faster, from the first byte of the hello to their end"),
+    Metric("handshake_p90", "s", "lower", quantile_of("handshake", 0.90), "9 of 10 are faster"),
+    Metric("handshake_p99", "s", "lower", quantile_of("handshake", 0.99), "99 of 100 are faster"),
+    Metric("handshake_p999", "s", "lower", quantile_of("handshake", 0.999),
+           "999 of 1000 are faster"),
+    Metric("handshake_max", "s", "lower", maximum_of("handshake"), "the slowest handshake"),
     Metric("requests_late", "1", "lower", lambda run: run.late,
            "open loop: requests of a run that were due and never sent"),
     Metric("memory_per_connection", "B", "lower",

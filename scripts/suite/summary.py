@@ -18,7 +18,7 @@ from suite.scenario import Published
 class Figure:
     """A metric of a cell over its rounds.
 
-    exact: a count that was the same in every round (2 or more), so that it needs no interval.
+    exact: events or bytes, as many in every round (2 or more), so that it needs no interval.
     ratio: to the baseline cell; None for it itself and where there is none.
     published_ratio: the same ratio of published figures; 1 for a baseline that has one.
     """
@@ -53,8 +53,8 @@ def published_find(matrix: Matrix, cell: Cell, metric: str) -> Published | None:
 
 
 def counts_exactly(metric: Metric, values: list[float]) -> bool:
-    """Whether this is a count that was the same in all of at least two rounds."""
-    return metric.counts and len(values) > 1 and len(set(values)) == 1
+    """Whether these are events or bytes, and as many in each of at least two rounds."""
+    return metric.whole and len(values) > 1 and len(set(values)) == 1
 
 
 def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) -> Figure | None:
@@ -97,22 +97,25 @@ def metrics_default(matrix: Matrix) -> tuple[str, ...]:
 
 def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
     """What the cells are about: a stream carries, an open loop waits, several requests at a time
-    are many a second, a single one takes its time."""
+    are many a second, a single one takes its time, and TLS has records and handshakes."""
     cells = list(matrix.cells.values())
     workloads = {cell.words.get("workload") for cell in cells}
     if workloads == {"proxy"}:
-        return ("bandwidth", "segments_per_message", "proxy_sends_per_message",
-                "proxy_syscalls_per_message", "proxy_cpu_per_byte")
+        return ("bandwidth", "segments_per_message", "records_per_message",
+                "proxy_sends_per_message", "proxy_syscalls_per_message", "proxy_cpu_per_byte")
     if workloads == {"stream"}:
-        return ("bandwidth", "segments_per_message", "sends_per_message", "cpu_per_byte")
+        return ("bandwidth", "segments_per_message", "records_per_message", "sends_per_message",
+                "cpu_per_byte")
     if any(cell.open_loop for cell in cells):
         return ("latency_p50", "latency_p99", "requests_late", "cpu_per_message")
     if workloads == {"connect"}:
-        return ("messages_per_second", "latency_p50", "latency_p99", "cpu_per_message")
+        return ("messages_per_second", "handshakes_per_second", "handshake_p50", "handshake_p99",
+                "latency_p50", "latency_p99", "cpu_per_message")
     if any(cell.words.get(key, "1") != "1" for cell in cells for key in ("connections", "depth")):
-        return ("messages_per_second", "latency_p99", "segments_per_message", "sends_per_message",
-                "cpu_per_message")
-    return ("time_per_message", "segments_per_message", "sends_per_message", "cpu_per_message")
+        return ("messages_per_second", "latency_p99", "segments_per_message",
+                "records_per_message", "sends_per_message", "cpu_per_message")
+    return ("time_per_message", "segments_per_message", "records_per_message",
+            "sends_per_message", "cpu_per_message")
 
 
 def summary_build(matrix: Matrix, names: tuple[str, ...]) -> Summary:

@@ -13,7 +13,7 @@ import pytest
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from suite.distribution import histogram_of, runs_good
 from suite.hgrm import UNITS, hgrm_text
-from suite.metrics import HISTOGRAMS, Histogram
+from suite.metrics import Histogram
 
 HEADER = "       Value     Percentile TotalCount 1/(1-Percentile)"
 ROW = re.compile(r" *(\d+\.\d{3,9}) ([01]\.\d{12}) +(\d+)(?: +(\d+\.\d\d))?")
@@ -63,7 +63,7 @@ def histogram(folder: Path, words: str, of: str = "latency") -> Histogram:
     return found
 
 
-@pytest.mark.parametrize("of", HISTOGRAMS)
+@pytest.mark.parametrize("of", result_make.OF_OPEN_LOOPS)
 @pytest.mark.parametrize("unit", UNITS)
 def test_what_is_written_reads_back_as_the_quantiles_of_all_rounds(opened, of, unit):
     done = uncork("export", opened, "rate=20000", "write=cork", "-o", "-", "--of", of,

@@ -15,16 +15,20 @@ from suite.metrics import (
 )
 
 NAMES = """time_per_message messages_per_second bandwidth segments_per_message segments_per_reply
+records_per_message records_per_reply tls_bytes_per_message tls_bytes_per_reply
 sends_per_message sends_per_reply syscalls_per_message server_syscalls_per_message
 proxy_sends_per_message proxy_syscalls_per_message proxy_chunks_per_group ring_requests_per_message
 ring_completions_per_message proxy_ring_requests_per_message proxy_ring_completions_per_message
 copied_share cpu_per_message
 client_cpu_per_message server_cpu_per_message proxy_cpu_per_message cpu_per_byte
 proxy_cpu_per_byte latency_p50 latency_p90 latency_p99 latency_p999 latency_max service_p50 service_p90 service_p99 service_p999 service_max
-late_start_p50 late_start_p99 late_start_max requests_late memory_per_connection
+late_start_p50 late_start_p99 late_start_max
+handshakes_per_second handshake_p50 handshake_p90 handshake_p99 handshake_p999 handshake_max
+requests_late memory_per_connection
 server_memory_per_connection time user system""".split()
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
 OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share"]
+OF_TLS = [name for name in NAMES if name.startswith(("records_", "tls_", "handshake"))]
 OPEN_LOOP = [name for name in NAMES
              if name.startswith(("service_", "late_start_")) or name == "requests_late"]
 
@@ -111,7 +115,7 @@ def test_metrics_of_a_request_run(request_record):
         "latency_p50": 500e-9, "latency_p90": 500e-9, "latency_p99": 500e-9,
         "latency_p999": 500e-9, "latency_max": 500e-9,
         "time": 5e-3, "user": 800 * 30e-9, "system": 800 * 70e-9,
-    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, "memory_per_connection",
+    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, *OF_TLS, "memory_per_connection",
                        "server_memory_per_connection"])
     assert list(values) == NAMES
     assert values == pytest.approx(expected)
@@ -181,13 +185,45 @@ def test_metrics_of_a_stream_are_the_receivers(stream_record):
         assert values[name] is None
 
 
+def test_tls_records_are_counted_at_the_side_that_sends_them(request_record):
+    for each, (records, size) in zip([*request_record["client"]["threads"],
+                                      *request_record["server"]["threads"]],
+                                     [(100, 52), (600, 104), (200, 46), (800, 46)], strict=True):
+        each |= {"records_sent": records, "tls_bytes_sent": each["messages_sent"] * size}
+    values = metrics_compute(request_record)
+    assert values["records_per_message"] == 700 / 400 and values["records_per_reply"] == 1000 / 400
+    assert values["tls_bytes_per_message"] == (100 * 52 + 300 * 104) / 400
+    assert values["tls_bytes_per_reply"] == 46
+    del request_record["server"]["threads"][1]["records_sent"]
+    assert metrics_compute(request_record)["records_per_reply"] is None
+
+
+def test_a_stream_has_records_of_messages_and_none_of_replies(stream_record):
+    for end in ("client", "server"):
+        stream_record[end]["threads"][0] |= {"records_sent": 2000, "tls_bytes_sent": 108000}
+    values = metrics_compute(stream_record)
+    assert values["records_per_message"] == 2 and values["tls_bytes_per_message"] == 108
+    assert values["records_per_reply"] is None and values["tls_bytes_per_reply"] is None
+
+
+def test_handshakes_are_the_drivers(request_record):
+    for each in request_record["client"]["threads"]:
+        each |= {"handshakes": each["messages_sent"],
+                 "handshake": latency(*[700] * (each["messages_sent"] - 1), 9000)}
+    request_record["server"]["threads"][0]["handshakes"] = 7
+    values = metrics_compute(request_record)
+    assert values["handshakes_per_second"] == pytest.approx(400 / 2e-3)
+    assert values["handshake_p50"] == values["handshake_p99"] == pytest.approx(700e-9)
+    assert values["handshake_max"] == pytest.approx(9000e-9) and values["handshake_p999"] is None
+
+
 def test_metrics_of_a_proxy_are_its_own_beside_those_of_the_stream(stream_record):
     stream = metrics_compute(stream_record)
     proxy = thread(0, 1000, 0, 0, 64, 250, 500, 125) | {"chunks_sent": 2000, "groups_sent": 250}
     del proxy["messages_sent"], proxy["messages_received"]
     values = metrics_compute(stream_record | {
         "words": {"workload": "proxy"}, "proxy": {"drives": False, "threads": [proxy]}})
-    assert values["segments_per_message"] == 0.125
+    assert values["segments_per_message"] == 0.125 and values["records_per_message"] is None
     assert values["proxy_sends_per_message"] == 0.25
     assert values["proxy_syscalls_per_message"] == 0.75
     assert values["proxy_chunks_per_group"] == 8

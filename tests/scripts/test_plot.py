@@ -14,7 +14,7 @@ from answers import NODELAY, golden_check, matrix_of, refused, result_make, unco
 from suite.commands.plot import drawing_write
 from suite.curve import height_settings, labels_thin, ratio_tics
 from suite.distribution import unsent_text
-from suite.metrics import HISTOGRAMS, Run
+from suite.metrics import Run
 from suite.percentiles import nines_text
 from suite.picture import (gnuplot_string, name_safe, place_name, place_text, round_numbers,
                            title_settings)
@@ -184,7 +184,7 @@ def test_percentiles_are_on_a_logarithmic_axis_only_if_they_span_a_lot(tmp_path)
 ], ids=lambda recipe: recipe.name)
 def test_distributions_of_many_few_and_no_values_are_drawn(tmp_path, recipe):
     pictures = "".join(f'\n[[picture]]\nkind = "{kind}"\nof = "{of}"\n'
-                       for kind in HISTOGRAM_PICTURES for of in HISTOGRAMS)
+                       for kind in HISTOGRAM_PICTURES for of in result_make.OF_OPEN_LOOPS)
     for drawing in draw(made(tmp_path, recipe, pictures), tmp_path):
         text = (tmp_path / f"{drawing.name}.txt").read_text()
         assert recipe.name in text

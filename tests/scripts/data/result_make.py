@@ -27,6 +27,7 @@ TIMES_US = {  # per message: together, apart
     "nagle": (43100, 43900), "nodelay": (35, 92), "cork": (8.5, 97), "more": (8.45, 86),
     "writev": (5.1, 83), "coalesce": (4.7, 81),
 }
+OF_OPEN_LOOPS = ("latency", "service", "late_start")  # histograms of recipe_open()
 SCENARIO = '''name = "nodelay"
 question = "What do small writes cost with Nagle, without it, and corked?"
 source = "TCP_NODELAY and Small Buffer Writes"
