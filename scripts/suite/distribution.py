@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from suite.frame import Cell, Matrix
+from suite.frame import Cell, Matrix, records_good
 from suite.metrics import NANOSECOND, Histogram, Run, histograms_merge
 from suite.picture import (Drawing, gnuplot_string, headline_text, note_text, place_name,
                            place_text, round_numbers, rounds_text, series_settings, title_settings)
@@ -45,11 +45,8 @@ class Line:
 
 def runs_good(matrix: Matrix) -> dict[str, list[Run]]:
     """The good counted runs of every cell."""
-    runs: dict[str, list[Run]] = {name: [] for name in matrix.cells}
-    for record in matrix.result.records:
-        if record["status"] == "ok" and record["run"]["round"] > 0:
-            runs[record["run"]["cell"]].append(Run(record))
-    return runs
+    return {name: [Run(record) for record in records]
+            for name, records in records_good(matrix.result).items()}
 
 
 def histogram_of(runs: Sequence[Run], of: str) -> Histogram | None:

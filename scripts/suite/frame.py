@@ -8,7 +8,7 @@ a round stays one observation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,9 @@ import pandas as pd
 from suite import stats
 from suite.errors import UsageError
 from suite.metrics import METRICS, metrics_compute
+from suite.remarks import remarks_of, uncounted_of
 from suite.results import Result
-
+from suite.scenario import LABEL, LABEL_AGAIN
 
 @dataclass(frozen=True)
 class Cell:
@@ -26,6 +27,8 @@ class Cell:
 
     axes: the words that vary, in order; "" where the cell does not use one.
     status: ok, unsupported, failed (no run succeeded) or missing (not run yet).
+    remarks: what its good runs did otherwise than the words say.
+    uncounted: the security layers that cannot tell their records; empty where all can.
     """
 
     name: str
@@ -37,7 +40,8 @@ class Cell:
     reasons: tuple[str, ...]
     runs_ok: int
     runs_failed: int
-    copied: float = 0.0  # share of the sends without a copy that the kernel copied all the same
+    remarks: tuple[str, ...] = ()
+    uncounted: str = ""
 
     @property
     def open_loop(self) -> bool:
@@ -128,15 +132,19 @@ def status_of(runs: pd.DataFrame) -> tuple[str, tuple[str, ...], int, int]:
     return "missing", ("not run yet",), good, failed
 
 
-def copied_of(runs: pd.DataFrame) -> float:
-    """The median share of lent memory that was copied, over the good counted runs; 0 where none was lent."""
-    shares = runs.loc[(runs["round"] > 0) & (runs["status"] == "ok"), "copied_share"].dropna()
-    return float(shares.median()) if len(shares) else 0.0
+def records_good(result: Result) -> dict[str, list[dict[str, Any]]]:
+    """The records of good counted runs by cell."""
+    found: dict[str, list[dict[str, Any]]] = {cell["cell"]: [] for cell in result.plan["cells"]}
+    for record in result.records:
+        if record["status"] == "ok" and record["run"]["round"] > 0:
+            found[record["run"]["cell"]].append(record)
+    return found
 
 
 def cells_build(result: Result, frame: pd.DataFrame) -> dict[str, Cell]:
     """The cells of the plan in order, by name."""
     groups = dict(tuple(frame.groupby("cell")))
+    records = records_good(result)
     cells = {}
     for entry in result.plan["cells"]:
         words = {**entry["words"], **entry.get("given", {})}
@@ -144,11 +152,13 @@ def cells_build(result: Result, frame: pd.DataFrame) -> dict[str, Cell]:
         status, reasons, good, failed = status_of(runs)
         if status == "missing" and entry.get("unsupported"):
             status, reasons = "unsupported", (entry["unsupported"],)
+        able = records[entry["cell"]]
         cells[entry["cell"]] = Cell(
             name=entry["cell"], words=words, given=entry.get("given", {}),
             axes={axis: words.get(axis, "") for axis in result.plan["axes"]},
             baseline=bool(entry.get("baseline")), status=status, reasons=reasons,
-            runs_ok=good, runs_failed=failed, copied=copied_of(runs))
+            runs_ok=good, runs_failed=failed,
+            remarks=remarks_of(words, able), uncounted=uncounted_of(able))
     return cells
 
 
@@ -183,28 +193,39 @@ def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str]) -> Cell |
     return next((other for other in matrix.cells.values() if other.axes == wanted), None)
 
 
-def ratio_between(matrix: Matrix, cell: str, base: str, metric: str) -> stats.Estimate | None:
-    """cell / base over the rounds that both have; None if there are none or a value is not > 0."""
-    new, old = matrix.rounds_of(cell, metric), matrix.rounds_of(base, metric)
-    shared = new.index.intersection(old.index)
-    if not len(shared) or (new[shared] <= 0).any() or (old[shared] <= 0).any():
+def rounds_shared(matrix: Matrix, first: str, second: str, metric: str
+                  ) -> tuple[pd.Series, pd.Series] | None:
+    """The values of two cells in the rounds that both have; None without any, or one not > 0."""
+    one, two = matrix.rounds_of(first, metric), matrix.rounds_of(second, metric)
+    shared = one.index.intersection(two.index)
+    if not len(shared) or (one[shared] <= 0).any() or (two[shared] <= 0).any():
         return None
-    return stats.ratio_estimate(new[shared].to_numpy(), old[shared].to_numpy())
+    return one[shared], two[shared]
 
 
-def same_pairs(matrix: Matrix, metric: str) -> Iterable[stats.Estimate]:
-    """A'/A of every cell that ran twice a round, over the complete pairs."""
+def ratio_between(matrix: Matrix, cell: str, base: str, metric: str) -> stats.Estimate | None:
+    """cell / base over the rounds that both have; None as rounds_shared()."""
+    both = rounds_shared(matrix, cell, base, metric)
+    return stats.ratio_estimate(both[0].to_numpy(), both[1].to_numpy()) if both else None
+
+
+def runs_paired(matrix: Matrix, cell: str, metric: str) -> pd.DataFrame | None:
+    """The complete pairs of a cell that ran twice a round, columns A and A'; None without any or
+    if a value is not > 0."""
     frame = matrix.frame
-    good = frame[(frame["round"] > 0) & (frame["status"] == "ok")]
-    doubled = good[good["cell"].isin(good.loc[good["label"] == "A'", "cell"])]
-    for _, runs in doubled.groupby("cell", sort=False):
-        pairs = runs.pivot(index="round", columns="label", values=metric)
-        if {"A", "A'"} <= set(pairs.columns):
-            pairs = pairs[["A", "A'"]].dropna()
-            if len(pairs) and (pairs > 0).all(axis=None):
-                yield stats.ratio_estimate(pairs["A'"].to_numpy(), pairs["A"].to_numpy())
+    runs = frame[(frame["round"] > 0) & (frame["status"] == "ok") & (frame["cell"] == cell)]
+    pairs = runs.pivot(index="round", columns="label", values=metric)
+    if not {LABEL, LABEL_AGAIN} <= set(pairs.columns):
+        return None
+    pairs = pairs[[LABEL, LABEL_AGAIN]].dropna()
+    return pairs if len(pairs) and (pairs > 0).all(axis=None) else None
 
 
 def same_band(matrix: Matrix, metric: str) -> float | None:
-    """The A/A band of a metric as a fraction; None below 6 complete pairs."""
-    return stats.same_band(same_pairs(matrix, metric))
+    """The A/A band of a metric as a fraction, over all cells that ran twice a round; None below 6
+    complete pairs."""
+    doubled = matrix.frame.loc[matrix.frame["label"] == LABEL_AGAIN, "cell"].unique()
+    paired = (runs_paired(matrix, cell, metric) for cell in doubled)
+    return stats.same_band(
+        stats.ratio_estimate(pairs[LABEL_AGAIN].to_numpy(), pairs[LABEL].to_numpy())
+        for pairs in paired if pairs is not None)

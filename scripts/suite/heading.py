@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from suite import stats
-from suite.frame import Cell, Matrix
+from suite.frame import Cell, Matrix, records_good
 from suite.lab.network import LAB_WORDS, lab_wanted, words_text
 from suite.metrics import ENDS
+from suite.remarks import protected_ends
 from suite.summary import Summary
 from suite.units import Scale, percent_text
 
@@ -61,6 +62,20 @@ def labs_text(matrix: Matrix) -> str:
     return words_text({key: ",".join(found) for key, found in values.items() if found})
 
 
+def security_text(matrix: Matrix) -> str:
+    """The libraries of the security layers and what TLS agreed on; empty where all was plain."""
+    found = [(end, thread) for records in records_good(matrix.result).values()
+             for _, end, thread in protected_ends(records)]
+    layers = sorted({(end["security"], end.get("library", "")) for end, _ in found})
+    named = [f"{layer} ({library})" if library else layer for layer, library in layers]
+    options = [thread.get("options", {}) for _, thread in found]
+    agreed = [" or ".join(sorted({option[key] for option in options if key in option}))
+              for key in ("tls_version", "cipher", "key_exchange")]
+    if agreed[0]:
+        agreed[0] = f"TLS {agreed[0]}"
+    return "; ".join(filter(None, [", ".join(named), ", ".join(filter(None, agreed))]))
+
+
 def rounds_text(matrix: Matrix) -> str:
     """How many rounds, of how many, and in which order."""
     plan, done = matrix.result.plan, matrix.rounds
@@ -77,7 +92,7 @@ def bands_text(summary: Summary) -> str:
     """What the machine invents: the A/A band of each metric that is no count."""
     measured = [metric for metric in summary.metrics if not metric.counts]
     known = [(metric.name, summary.bands[metric.name]) for metric in measured]
-    parts = [f"{percent_text(band)} of {name}" for name, band in known if band is not None]
+    parts = [f"{percent_text(band)} of {name}" for name, band in known if band]
     if parts:
         return "this machine invents " + ", ".join(parts)
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
@@ -93,12 +108,13 @@ def metric_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[st
 
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
-    """Machine, placement, congestion control and rounds."""
-    labs = labs_text(matrix)
+    """Machine, placement, congestion control, what TLS was, labs and rounds."""
+    labs, security = labs_text(matrix), security_text(matrix)
     return [
         ("machine", machines_text(matrix)),
         ("place", word_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),
+        *([("security", security)] if security else []),
         *([("lab", labs)] if labs else []),
         ("rounds", rounds_text(matrix)),
     ]
@@ -111,8 +127,6 @@ def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[s
         machine_pairs(summary.matrix) + [("A/A", bands_text(summary))]
 
 
-def copied_note(cell: Cell) -> str:
-    """That a strategy which lends its memory was not taken at its word; empty if it was."""
-    if not cell.copied:
-        return ""
-    return f"the kernel copied {percent_text(cell.copied)} of what was to be sent without a copy"
+def uncounted_note(cell: Cell) -> str:
+    """Why a cell under TLS has no records; its layer is one of those that do not show them."""
+    return f"{cell.uncounted} shows nobody its records: they are not counted"

@@ -24,8 +24,8 @@ from typing import Any
 
 from suite.errors import Failure, UsageError
 from suite.plan import Cell, Plan, plan_seeded
-from suite.scenario import scenario_text
-from suite.schedule import LABEL, WARMUP_ROUND, Run, runs_per_round, schedule_make
+from suite.scenario import LABEL, scenario_text
+from suite.schedule import WARMUP_ROUND, Run, runs_per_round, schedule_make
 
 SCHEMA = 1
 RECORDS = "records.jsonl"

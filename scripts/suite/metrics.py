@@ -358,6 +358,11 @@ class Metric:
         return self.unit == "1"
 
     @property
+    def of_records(self) -> bool:
+        """Whether only a security layer that shows its records knows it."""
+        return self.name.startswith(("records_", "tls_bytes_"))
+
+    @property
     def whole(self) -> bool:
         """Whether it comes from whole things, events or bytes, so that rounds can agree exactly."""
         return self.unit in ("1", "B")
@@ -374,13 +379,13 @@ METRICS = {metric.name: metric for metric in (
     Metric("segments_per_reply", "1", "lower", reply_side(*SEGMENTS),
            "data segments of the end that sends replies"),
     Metric("records_per_message", "1", "lower", message_side("records_sent"),
-           "TLS records of the end that sends messages, or the proxy; n/a where nobody counts them"),
+           "TLS records of the end that sends messages, or the proxy"),
     Metric("records_per_reply", "1", "lower", reply_side("records_sent"),
            "TLS records of the end that sends replies"),
     Metric("tls_bytes_per_message", "B", "lower", message_side("tls_bytes_sent"),
-           "bytes of these records with their headers, of the end that sends messages, or the proxy"),
+           "bytes of these records, headers included"),
     Metric("tls_bytes_per_reply", "B", "lower", reply_side("tls_bytes_sent"),
-           "bytes of these records with their headers, of the end that sends replies"),
+           "bytes of these records, headers included"),
     Metric("sends_per_message", "1", "lower",
            lambda run: per_message_sent(run.senders, "write_calls"),
            "write-path calls of the end that sends messages, cork's setsockopt included"),

@@ -21,18 +21,26 @@ from suite.metrics import histogram_find
 
 METRIC_PICTURES = ("bars", "curve")
 HISTOGRAM_PICTURES = ("percentiles", "ecdf")
+LABEL = "A"
+LABEL_AGAIN = "A'"  # the second run of a baseline cell in a round: the A/A pair
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_.-]*")
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True)
 class Published:
-    """A figure that others measured: `value` of `metric`, base unit, for the cell `words`."""
+    """A figure that others measured: `value` of `metric`, base unit, for the cell `words`.
+
+    set: which of several series of the same cells it belongs to; empty where there is one only.
+    label: A' where it was to differ from the baseline's figure, and nothing was different.
+    """
 
     words: str
     metric: str
     value: float
     source: str
+    set: str = ""
+    label: str = LABEL
 
 
 @dataclass(frozen=True)
@@ -45,10 +53,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Table:
-    """Which axes become rows and which metrics columns; empty means the table's own choice."""
+    """Which axes become rows and which metrics columns; empty means the table's own choice.
 
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
+    gain: the metric of which pre, post and gain are shown; None: of none.
+    """
+
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    gain: str | None = None
 
 
 @dataclass(frozen=True)
@@ -205,12 +217,16 @@ def published_of(document: dict[str, Any], place: Place) -> tuple[Published, ...
     inside = place.inside("published")
     figures = []
     for entry in tables_of(document, "published", place):
-        keys_check(entry, ("words", "metric", "value", "from"), inside)
+        keys_check(entry, ("words", "metric", "value", "from", "set", "label"), inside)
+        label = text_of(entry, "label", inside) or LABEL
+        if label not in (LABEL, LABEL_AGAIN):
+            raise UsageError(f"{inside.at('label')} must be {LABEL} or {LABEL_AGAIN}")
         figures.append(Published(
             words=text_of(entry, "words", inside, required=True),
             metric=text_of(entry, "metric", inside, required=True),
             value=number_of(entry, "value", inside),
             source=text_of(entry, "from", inside, required=True),
+            set=text_of(entry, "set", inside), label=label,
         ))
     return tuple(figures)
 
@@ -234,8 +250,9 @@ def layout_of(document: dict[str, Any], place: Place) -> Table | None:
         return None
     inside = place.inside("table")
     entry = table_of(document, "table", place)
-    keys_check(entry, ("rows", "columns"), inside)
-    return Table(texts_of(entry, "rows", inside), texts_of(entry, "columns", inside))
+    keys_check(entry, ("rows", "columns", "gain"), inside)
+    return Table(texts_of(entry, "rows", inside), texts_of(entry, "columns", inside),
+                 text_of(entry, "gain", inside) or None)
 
 
 def picture_of(entry: dict[str, Any], place: Place) -> Picture:
@@ -359,13 +376,15 @@ def scenario_text(scenario: Scenario) -> str:
     for figure in scenario.published:
         lines += toml_table("[[published]]", {
             "words": figure.words, "metric": figure.metric,
-            "value": figure.value, "from": figure.source,
+            "value": figure.value, "from": figure.source, "set": figure.set,
+            "label": figure.label if figure.label != LABEL else None,
         })
     for claim in scenario.claims:
         lines += toml_table("[[claim]]", {"says": claim.says, "that": claim.that})
     if scenario.table is not None:
         lines += toml_table("[table]", {
             "rows": scenario.table.rows, "columns": scenario.table.columns,
+            "gain": scenario.table.gain,
         })
     for picture in scenario.pictures:
         lines += toml_table("[[picture]]", {

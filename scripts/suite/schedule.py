@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from suite.plan import Cell
+from suite.scenario import LABEL, LABEL_AGAIN
 
-LABEL = "A"
-LABEL_AGAIN = "A'"  # the second run of a baseline cell: the A/A pair
 WARMUP_ROUND = 0  # runs and is recorded, but is not counted
 
 

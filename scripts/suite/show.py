@@ -13,7 +13,7 @@ from typing import Any
 from suite import stats
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_match, words_parse
-from suite.heading import copied_note, machines_text
+from suite.heading import machines_text, uncounted_note
 from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
 from suite.metrics import ENDS, METRICS, Run, quotient, threads_sum
@@ -155,6 +155,10 @@ def counts_lines(runs: Sequence[Run], width: int) -> Lines:
                          ("that would have blocked", "would_block"),
                          ("chunks sent on", "chunks_sent"), ("groups sent on", "groups_sent"),
                          ("data segments out", "tcp_info", "data_segs_out", "sum"),
+                         ("TLS records out", "records_sent"),
+                         ("TLS records in", "records_received"),
+                         ("TLS bytes out", "tls_bytes_sent"),
+                         ("TLS bytes in", "tls_bytes_received"),
                          ("voluntary switches", "cpu", "voluntary_switches"),
                          ("forced switches", "cpu", "forced_switches"),
                          ("migrations", "cpu", "migrations")):
@@ -262,9 +266,9 @@ def tcp_lines(runs: Sequence[Run], width: int) -> Lines:
 
 
 def options_lines(runs: Sequence[Run], width: int) -> Lines:
-    """Effective socket options at the end of the runs, the engine, strategy and reading."""
+    """Engine, strategy, reading and security, and the effective options at the end of the runs."""
     rows = []
-    for key in ("engine", "write", "read"):
+    for key in ("engine", "write", "read", "security", "library"):
         rows.append((key, [variants_text(end[key] for end in (end_of(run, name) for run in runs)
                                          if end and key in end) for name in ENDS]))
     options = dict.fromkeys(key for name in ENDS for _, thread in threads_of(runs, name)
@@ -300,9 +304,11 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     """Reasons of runs that are not good, and remarks on the result."""
     counted = metrics_default(matrix)[0]
     values = matrix.rounds_of(cell.name, "segments_per_message").tolist()
-    notes = [*cell.reasons, *filter(None, [copied_note(cell)]), *matrix.result.notes]
+    notes = [*cell.reasons, *cell.remarks, *matrix.result.notes]
     if len(values) > 1 and not counts_exactly(METRICS["segments_per_message"], values):
         notes.append("segments_per_message differs between rounds: a measurement, not exact")
+    if cell.uncounted:
+        notes.append(uncounted_note(cell))
     if cell.words.get("place") == "free":
         notes.append(f"place=free: {counted} also measures where the scheduler put the threads")
     return labelled_lines([("-", note) for note in notes], width - 2)

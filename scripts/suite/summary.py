@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suite import stats
-from suite.frame import (Cell, Matrix, baseline_find, baseline_words, ratio_between, same_band,
-                         words_match, words_parse)
+from suite.frame import (Cell, Matrix, baseline_find, baseline_words, ratio_between, same_band)
+from suite.gain import Gain, gain_build
 from suite.metrics import METRICS, Metric, metric_find
-from suite.scenario import Published
+from suite.quotes import Quote, published_unused, quotes_find
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Figure:
 
     exact: events or bytes, as many in every round (2 or more), so that it needs no interval.
     ratio: to the baseline cell; None for it itself and where there is none.
-    published_ratio: the same ratio of published figures; 1 for a baseline that has one.
+    quotes: what was published of the cell.
     """
 
     median: float
@@ -28,13 +28,15 @@ class Figure:
     rounds: int
     exact: bool
     ratio: stats.Estimate | None
-    published: Published | None
-    published_ratio: float | None
+    quotes: tuple[Quote, ...]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """All figures of a result: figures[cell][metric], absent where a cell knows no value."""
+    """All figures of a result: figures[cell][metric], absent where a cell knows no value.
+
+    gain: the metric whose gains[cell] are wanted, None if of none; absent where there is no gain.
+    """
 
     matrix: Matrix
     metrics: tuple[Metric, ...]
@@ -42,14 +44,8 @@ class Summary:
     figures: Mapping[str, Mapping[str, Figure]]
     bands: Mapping[str, float | None]
     published_unused: tuple[str, ...]
-
-
-def published_find(matrix: Matrix, cell: Cell, metric: str) -> Published | None:
-    """The published figure for a cell; the one with the most words where several match."""
-    matching = [figure for figure in matrix.result.scenario.published if figure.metric == metric
-                and words_match(words_parse(figure.words, "scenario.toml: [published] words"),
-                                cell.words)]
-    return max(matching, key=lambda figure: len(figure.words.split()), default=None)
+    gain: str | None
+    gains: Mapping[str, Gain]
 
 
 def counts_exactly(metric: Metric, values: list[float]) -> bool:
@@ -62,22 +58,12 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) 
     values = [float(value) for value in matrix.rounds_of(cell.name, metric.name)]
     if not values:
         return None
-    ratio = published_ratio = None
-    published = published_find(matrix, cell, metric.name)
-    if base is not None:
-        if base.name != cell.name:
-            ratio = ratio_between(matrix, cell.name, base.name, metric.name)
-        other = published_find(matrix, base, metric.name)
-        published_ratio = published.value / other.value if published and other else None
+    ratio = None
+    if base is not None and base.name != cell.name:
+        ratio = ratio_between(matrix, cell.name, base.name, metric.name)
     return Figure(stats.median(values), stats.median_interval(values), len(values),
-                  counts_exactly(metric, values), ratio, published, published_ratio)
-
-
-def published_unused(matrix: Matrix) -> tuple[str, ...]:
-    """The words of published figures that no cell of this result has."""
-    return tuple(figure.words for figure in matrix.result.scenario.published if not any(
-        words_match(words_parse(figure.words, "scenario.toml: [published] words"), cell.words)
-        for cell in matrix.cells.values()))
+                  counts_exactly(metric, values), ratio,
+                  quotes_find(matrix, cell, metric.name, base))
 
 
 # What the client knows where a foreign peer does not tell the rest.
@@ -118,8 +104,15 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
             "sends_per_message", "cpu_per_message")
 
 
-def summary_build(matrix: Matrix, names: tuple[str, ...]) -> Summary:
-    """The figures of the metrics named, for every cell."""
+def gains_build(matrix: Matrix, base: Mapping[str, str], name: str) -> dict[str, Gain]:
+    """The gains of every cell that has one, by cell."""
+    found = {cell.name: gain_build(matrix, cell, baseline_find(matrix, cell, base), METRICS[name])
+             for cell in matrix.cells.values()}
+    return {cell: gain for cell, gain in found.items() if gain}
+
+
+def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None) -> Summary:
+    """The figures of the metrics named, for every cell, and the gains of one of them."""
     for figure in matrix.result.scenario.published:
         metric_find(figure.metric, "scenario.toml: [published] metric")
     metrics = tuple(METRICS[name] for name in names)
@@ -130,4 +123,5 @@ def summary_build(matrix: Matrix, names: tuple[str, ...]) -> Summary:
         found = {m.name: figure_build(matrix, cell, m, other) for m in metrics}
         figures[cell.name] = {name: figure for name, figure in found.items() if figure}
     bands = {metric.name: same_band(matrix, metric.name) for metric in metrics}
-    return Summary(matrix, metrics, base, figures, bands, published_unused(matrix))
+    gains = gains_build(matrix, base, gain) if gain else {}
+    return Summary(matrix, metrics, base, figures, bands, published_unused(matrix), gain, gains)

@@ -12,15 +12,19 @@ from itertools import product
 from typing import Any
 
 from suite import stats
+from suite.columns import (SAME, Footnotes, groups_build, names_of, published_name, ratio_metrics,
+                           scales_choose)
 from suite.errors import UsageError, nearest_hint
 from suite.frame import Cell, Matrix
-from suite.heading import copied_note, heading_pairs
+from suite.gain import Gain
+from suite.heading import heading_pairs
 from suite.layout import Column, Group, Item, labelled_lines, markdown_lines, table_lines
-from suite.metrics import METRICS, Metric
+from suite.metrics import METRICS, metric_find
+from suite.quotes import Quote
+from suite.scenario import Table
 from suite.summary import Figure, Summary, metrics_default
-from suite.units import (Scale, count_text, number_text, percent_text, ratio_text, scale_choose)
 
-ABSENT = "n/a"
+GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
 
 
 @dataclass(frozen=True)
@@ -32,144 +36,27 @@ class Layout:
     metrics: tuple[str, ...]
 
 
-def layout_choose(matrix: Matrix, rows: tuple[str, ...], columns: tuple[str, ...]) -> Layout:
+def layout_choose(matrix: Matrix, asked: Table) -> Layout:
     """The layout from the names asked for (empty: the default).
 
     An axis that varies and is named nowhere becomes a row, so that no cell is hidden; a word that
     does not vary here is left out. UsageError for a name that is neither word nor metric.
     """
     known = set(matrix.axes).union(*(cell.words for cell in matrix.cells.values()))
-    for name in rows:
+    for name in asked.rows:
         if name not in known:
             raise UsageError(f'rows: no word "{name}" in this result{nearest_hint(name, known)}')
-    for name in columns:
+    for name in asked.columns:
         if name not in known and name not in METRICS:
             hint = nearest_hint(name, [*METRICS, *matrix.axes])
             raise UsageError(f'columns: "{name}" is neither a metric nor a word here{hint}')
-    metrics = tuple(name for name in columns if name in METRICS) or metrics_default(matrix)
-    across = tuple(name for name in columns if name in matrix.axes)
-    named = tuple(name for name in rows if name in matrix.axes and name not in across)
+    metrics = tuple(name for name in asked.columns if name in METRICS) or metrics_default(matrix)
+    if asked.gain and metric_find(asked.gain, "gain").name not in metrics:
+        metrics = (asked.gain, *metrics)
+    across = tuple(name for name in asked.columns if name in matrix.axes)
+    named = tuple(name for name in asked.rows if name in matrix.axes and name not in across)
     rest = tuple(axis for axis in matrix.axes if axis not in across and axis not in named)
     return Layout(named + rest, across, metrics)
-
-
-class Footnotes:
-    """Numbers reasons in the order in which they are met; equal reasons share a number."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def mark(self, text: str) -> str:
-        """The mark that refers to text."""
-        if text not in self.texts:
-            self.texts.append(text)
-        return f" [{self.texts.index(text) + 1}]"
-
-    def lines(self) -> list[tuple[str, str]]:
-        """All footnotes, numbered."""
-        return [(f"[{number}]", text) for number, text in enumerate(self.texts, start=1)]
-
-
-def cell_note(cell: Cell) -> str:
-    """What a footnote says about a cell; empty if all of its runs are good and did what it says."""
-    reasons = "; ".join(cell.reasons)
-    if cell.status == "ok" and cell.runs_failed:
-        return f"{cell.runs_failed} of {cell.runs_ok + cell.runs_failed} runs failed: {reasons}"
-    return copied_note(cell) if cell.status == "ok" else f"{cell.status}: {reasons}"
-
-
-def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: Scale,
-               notes: Footnotes, first: bool) -> Item:
-    """The median of a cell in the column's unit, or why there is none.
-
-    That some runs of a cell failed is said in the first metric's column only.
-    """
-    if cell is None:
-        return Item("")
-    note = cell_note(cell)
-    mark = notes.mark(note) if note and (cell.status != "ok" or first) else ""
-    if cell.status != "ok":
-        return Item("failed" if cell.status == "failed" else "-", mark)
-    if figure is None:
-        return Item(ABSENT, mark)
-    if metric.counts:
-        return Item(count_text(figure.median), mark)
-    return Item(number_text(scale.apply(figure.median)), mark)
-
-
-def width_item(figure: Figure | None) -> Item:
-    """The farther end of the interval in percent; `r` where it is only min..max."""
-    if figure is None or figure.interval is None or figure.exact or figure.median == 0:
-        return Item("")
-    text = percent_text(stats.relative_width(figure.median, figure.interval))
-    return Item(text, "" if figure.interval.level else " r")
-
-
-def ratio_item(figure: Figure | None, is_base: bool) -> Item:
-    """The measured ratio to the baseline: `~` contains 1, `?` has too few rounds to say."""
-    if figure is None or (figure.ratio is None and not is_base):
-        return Item("")
-    if figure.ratio is None:
-        return Item("base")
-    interval = figure.ratio.interval
-    mark = "?" if interval is None else "~" if interval.contains(1.0) else ""
-    return Item(ratio_text(figure.ratio.value), mark)
-
-
-def published_item(figure: Figure | None) -> Item:
-    """The published ratio to the published baseline."""
-    if figure is None or figure.published_ratio is None:
-        return Item("")
-    return Item(ratio_text(figure.published_ratio))
-
-
-def ratio_metrics(summary: Summary) -> set[str]:
-    """The metrics with a ratio column: the first that is no count, and all that have one published.
-
-    Empty where there is no baseline to compare with.
-    """
-    if len(summary.matrix.cells) < 2 or not summary.baseline:
-        return set()
-    chosen = {metric.name for metric in summary.metrics if not metric.counts
-              and not any(m.counts is False for m in
-                          summary.metrics[:summary.metrics.index(metric)])}
-    return chosen | {name for figures in summary.figures.values()
-                     for name, figure in figures.items() if figure.published_ratio is not None}
-
-
-def scales_choose(summary: Summary) -> dict[str, Scale]:
-    """One unit for each metric, for the whole table."""
-    return {metric.name: scale_choose(
-        (figures[metric.name].median for figures in summary.figures.values()
-         if metric.name in figures), metric.unit) for metric in summary.metrics}
-
-
-def group_build(summary: Summary, cells: list[Cell | None], metric: Metric, title: str,
-                notes: Footnotes) -> Group:
-    """The columns of one metric: median, +/-, ratio to the baseline, published ratio."""
-    scale = scales_choose(summary)[metric.name]
-    figures = [summary.figures[cell.name].get(metric.name) if cell else None for cell in cells]
-    pairs = list(zip(cells, figures, strict=True))
-    first = metric is summary.metrics[0]
-    columns = [Column(scale.unit, tuple(value_item(cell, figure, metric, scale, notes, first)
-                                        for cell, figure in pairs))]
-    widths = tuple(width_item(figure) for figure in figures)
-    if any(item.text for item in widths):
-        columns.append(Column("+/-", widths))
-    if metric.name in ratio_metrics(summary):
-        ratios = tuple(ratio_item(figure, cell is not None and is_baseline(summary, cell))
-                       for cell, figure in pairs)
-        if any(figure is not None and figure.ratio is not None for figure in figures):
-            columns.append(Column(f"vs {' '.join(summary.baseline.values())}", ratios))
-        published = tuple(map(published_item, figures))
-        if any(item.text for item in published):
-            columns.append(Column("published", published))
-    return Group(title, tuple(columns))
-
-
-def is_baseline(summary: Summary, cell: Cell) -> bool:
-    """Whether other cells are compared with this one."""
-    return all(cell.axes[key] == value for key, value in summary.baseline.items())
 
 
 def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -182,50 +69,74 @@ def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str,
 
 def columns_build(summary: Summary, layout: Layout,
                   notes: Footnotes) -> tuple[list[Column], list[Group], list[int]]:
-    """Key columns, groups, and the rows before which the outermost of several axes changes."""
+    """Key columns, groups, and the rows before which another axis than the last one changes."""
     cells = list(summary.matrix.cells.values())
     rows = axis_values(cells, layout.rows)
     place = {(tuple(cell.axes[a] for a in layout.rows), tuple(cell.axes[a] for a in layout.across)):
              cell for cell in cells}
-    keys = [Column(axis, tuple(Item(row[index] or "none") for row in rows), left=True)
+    named = [names_of(summary, layout.rows, row) for row in rows]
+    keys = [Column(axis, tuple(Item(names[index]) for names in named), left=True)
             for index, axis in enumerate(layout.rows)]
     if not layout.rows:
         keys = [Column("", (Item(""),), left=True)]
-    groups = []
+    groups: list[Group] = []
     for across in axis_values(cells, layout.across):
         for metric in summary.metrics:
-            named = " ".join(across)
-            both = f"{named} {metric.name}" if named and len(layout.metrics) > 1 else named
+            head = " ".join(names_of(summary, layout.across, across))
             chosen = [place.get((row, across)) for row in rows]
-            groups.append(group_build(summary, chosen, metric, both or metric.name, notes))
-    breaks = [index for index in range(1, len(rows))
-              if len(layout.rows) > 1 and rows[index][0] != rows[index - 1][0]]
+            groups += groups_build(summary, chosen, metric, head, notes)
+    breaks = [index for index in range(1, len(rows)) if rows[index][:-1] != rows[index - 1][:-1]]
     return keys, groups, breaks
 
 
 def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     """What the columns and marks mean; only of those that occur."""
-    figures = [figure for cell in summary.figures.values() for figure in cell.values()]
-    shown = [figure for figure in figures if figure.interval and not figure.exact]
+    figures = {metric.name: [cell[metric.name] for cell in summary.figures.values()
+                             if metric.name in cell] for metric in summary.metrics}
+    shown = [figure for name, found in figures.items() for figure in found
+             if figure.interval and not figure.exact and name != summary.gain]
     pairs = []
     if any(figure.interval and figure.interval.level for figure in shown):
         pairs.append(("+/-", "farther end of the 95 % interval of the median (order statistics)"))
     if any(figure.interval and not figure.interval.level for figure in shown):
         pairs.append(("r", f"fewer than {stats.ROUNDS_NEEDED} rounds: not an interval, "
                            "the farther of minimum and maximum"))
-    if any(figure.rounds == 1 for figure in figures):
+    if any(figure.rounds == 1 for found in figures.values() for figure in found):
         pairs.append(("", "one round: no interval"))
-    ratios = [cell[name].ratio for name in ratio_metrics(summary)
-              for cell in summary.figures.values() if name in cell]
-    if any(ratios):
+    ratios = [figure.ratio for name in sorted(ratio_metrics(summary))
+              for figure in figures.get(name, ()) if figure.ratio]
+    if ratios:
+        quotes = [quote for name, found in figures.items() if name != summary.gain
+                  for figure in found for quote in figure.quotes]
         pairs.append(("vs", "ratio to the baseline, round by round (Hodges-Lehmann)"
-                      + ("; published: the same ratio of published figures"
-                         if any(f.published_ratio is not None for f in figures) else "")))
-    if any(r and r.interval and r.interval.contains(1.0) for r in ratios):
+                      + published_legend(quotes, "ratio")))
+    pairs += gain_legend(summary)
+    ratios += [gain.ratio for gain in summary.gains.values()]
+    if any(ratio.interval and ratio.interval.contains(1.0) for ratio in ratios):
         pairs.append(("~", "no change: the 95 % interval of the ratio contains 1"))
-    if any(r and r.interval is None for r in ratios):
+    if any(ratio.interval is None for ratio in ratios):
         pairs.append(("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval"))
     return pairs
+
+
+def published_legend(quotes: Iterable[Quote], what: str) -> str:
+    """The rest of a line of the legend if there are published figures."""
+    known = any(quote.ratio is not None for quote in quotes)
+    return f"; published: the same {what} of published figures" if known else ""
+
+
+def gain_legend(summary: Summary) -> list[tuple[str, str]]:
+    """What the columns of gains mean."""
+    if not summary.gains:
+        return []
+    base = " ".join(f"{key}={value}" for key, value in summary.baseline.items())
+    quotes = [quote for gain in summary.gains.values() for quote in gain.quotes]
+    return [
+        ("pre", f"median of {base}; post: of the row"),
+        ("gain", "post / pre - 1, round by round (Hodges-Lehmann), with its 95 % interval; worst, "
+                 "best: of a single round" + published_legend(quotes, "gain")),
+        (SAME.strip(" ()"), "the baseline ran twice in a round: what a gain of nothing looks like"),
+    ]
 
 
 def foot_pairs(summary: Summary, notes: Footnotes) -> list[tuple[str, str]]:
@@ -272,12 +183,25 @@ def csv_number(value: float | None) -> str:
     return "" if value is None else f"{value:.10g}"
 
 
+def gain_parts(gain: Gain | None) -> dict[str, float | None]:
+    """A gain by GAIN_PARTS, as fractions; empty where there is none."""
+    if gain is None:
+        return {}
+    within = gain.ratio.interval
+    return {"pre": gain.pre, "post": gain.post, "gain": gain.ratio.value - 1,
+            "gain_low": within.low - 1 if within else None,
+            "gain_high": within.high - 1 if within else None,
+            "gain_worst": gain.worst, "gain_best": gain.best}
+
+
 def table_csv(summary: Summary) -> str:
-    """One line per cell: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI units."""
+    """One line per cell: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI units; at
+    the end METRIC_PART for each of GAIN_PARTS where gains are shown."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = [name for metric in summary.metrics
              for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
+    names += [f"{summary.gain}_{part}" for part in GAIN_PARTS] if summary.gain else []
     writer.writerow(["status", *summary.matrix.axes, *names])
     for cell in summary.matrix.cells.values():
         row = [cell.status, *cell.axes.values()]
@@ -287,6 +211,9 @@ def table_csv(summary: Summary) -> str:
             row += [csv_number(figure.median if figure else None),
                     csv_number(interval.low if interval else None),
                     csv_number(interval.high if interval else None)]
+        if summary.gain:
+            parts = gain_parts(summary.gains.get(cell.name))
+            row += [csv_number(parts.get(part)) for part in GAIN_PARTS]
         writer.writerow(row)
     return out.getvalue()
 
@@ -305,20 +232,32 @@ def figure_json(figure: Figure) -> dict[str, Any]:
     if figure.ratio is not None:
         value["ratio"] = {"value": figure.ratio.value, **interval_json(figure.ratio.interval),
                           "pairs": figure.ratio.pairs}
-    if figure.published is not None:
-        value["published"] = {"value": figure.published.value, "from": figure.published.source,
-                              "ratio": figure.published_ratio}
-    return value
+    return value | quotes_json(figure.quotes)
 
 
-def cell_json(cell: Cell, figures: Mapping[str, Figure]) -> dict[str, Any]:
+def quotes_json(quotes: Iterable[Quote]) -> dict[str, Any]:
+    """Published figures by the name of their column."""
+    return {published_name(quote.figure.set): {
+        "value": quote.figure.value, "from": quote.figure.source, "ratio": quote.ratio}
+        for quote in quotes}
+
+
+def gain_json(gain: Gain | None) -> dict[str, Any]:
+    """The gain of a cell, with what was published of it."""
+    if gain is None:
+        return {}
+    return {"gain": gain_parts(gain) | {"pairs": gain.ratio.pairs} | quotes_json(gain.quotes)}
+
+
+def cell_json(cell: Cell, figures: Mapping[str, Figure], gain: Gain | None) -> dict[str, Any]:
     """One cell."""
     value: dict[str, Any] = {"cell": cell.name, "status": cell.status, "axes": dict(cell.axes),
                              "baseline": cell.baseline, "runs_ok": cell.runs_ok,
                              "runs_failed": cell.runs_failed}
     if cell.reasons:
         value["reasons"] = list(cell.reasons)
-    return value | {"metrics": {name: figure_json(figure) for name, figure in figures.items()}}
+    return value | gain_json(gain) | {
+        "metrics": {name: figure_json(figure) for name, figure in figures.items()}}
 
 
 def table_json(summary: Summary) -> str:
@@ -330,7 +269,9 @@ def table_json(summary: Summary) -> str:
         "rounds": matrix.rounds, "baseline": dict(summary.baseline),
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
                              "same_band": summary.bands[m.name]} for m in summary.metrics},
-        "cells": [cell_json(cell, summary.figures[cell.name]) for cell in matrix.cells.values()],
+        "gain": summary.gain,
+        "cells": [cell_json(cell, summary.figures[cell.name], summary.gains.get(cell.name))
+                  for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),
     }
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -76,6 +76,12 @@ def percent_text(fraction: float) -> str:
     return f"{percent:.1f}%" if abs(percent) < 9.95 else f"{percent:.0f}%"
 
 
+def change_text(fraction: float) -> str:
+    """A change with its sign: +2.4%, -0.6%, +142%."""
+    percent = 100 * fraction
+    return f"{percent:+.1f}%" if abs(percent) < 99.95 else f"{percent:+.0f}%"
+
+
 def ratio_text(ratio: float) -> str:
     """A ratio: 0.42x, 17.3x, 0.0041x."""
     if 0.095 <= ratio < 9.995:

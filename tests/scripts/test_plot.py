@@ -322,7 +322,7 @@ def test_a_label_that_would_run_into_the_one_before_it_is_left_out_and_its_tic_s
 
 def figure(median, low, high):
     """A figure of a curve."""
-    return Figure(median, Interval(low, high, 0.95), 10, False, None, None, None)
+    return Figure(median, Interval(low, high, 0.95), 10, False, None, ())
 
 
 def test_a_logarithmic_height_holds_every_interval_and_little_more():

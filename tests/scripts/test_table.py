@@ -12,6 +12,7 @@ import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from suite import units
+from suite.scenario import Table
 from suite.summary import summary_build
 from suite.table import layout_choose, table_csv, table_json, table_markdown, table_text
 
@@ -24,16 +25,18 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     return {recipe.name: result_make.result_write(recipe, folder) for recipe in (
         result_make.recipe_transports(), result_make.recipe_sizes(4, 5),
-        result_make.recipe_sizes(1, 1, rounds=1), result_make.recipe_open())}
+        result_make.recipe_sizes(1, 1, rounds=1), result_make.recipe_open(),
+        result_make.recipe_replies())}
 
 
 def summary_of(folder, rows=(), columns=()):
     """Summary and layout of a result, with the scenario's table unless told otherwise."""
     matrix = matrix_of(folder)
     table = matrix.result.scenario.table
-    layout = layout_choose(matrix, rows or (table.rows if table else ()),
-                           columns or (table.columns if table else ()))
-    return summary_build(matrix, layout.metrics), layout
+    asked = replace(table or Table(), **{key: names for key, names in (
+        ("rows", rows), ("columns", columns)) if names})
+    layout = layout_choose(matrix, asked)
+    return summary_build(matrix, layout.metrics, asked.gain), layout
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -74,6 +77,16 @@ def test_of_an_open_loop_the_table_shows_latencies_and_what_was_never_sent(made)
     golden_check("table-open.txt", table_text(*summary_of(made["open"]), 80))
 
 
+def test_gains_over_the_baseline_beside_published_ones_and_its_gain_over_itself(made):
+    summary, layout = summary_of(made["replies"])
+    for width in (100, 140):
+        text = table_text(summary, layout, width)
+        assert max(map(len, text.splitlines())) <= width
+        golden_check(f"table-gain-{width}.txt", text)
+    golden_check("table-gain.md", table_markdown(summary, layout))
+    golden_check("table-gain.csv", table_csv(summary))
+
+
 def test_the_csv_has_si_units_one_line_per_cell_and_no_line_for_the_second_baseline_run():
     rows = list(csv.DictReader(io.StringIO(table_csv(summary_of(NODELAY)[0]))))
     assert len(rows) == 12
@@ -102,8 +115,8 @@ def test_the_json_is_json_with_ratios_and_published_figures():
 
 def test_every_axis_is_in_the_table_even_if_nobody_named_it(made):
     matrix = matrix_of(made["sizes-4-5"])
-    assert layout_choose(matrix, ("write",), ("bandwidth",)).rows == ("write", "message")
-    assert layout_choose(matrix, ("workload", "write"), PIVOT).rows == ("message",)
+    assert layout_choose(matrix, Table(("write",), ("bandwidth",))).rows == ("write", "message")
+    assert layout_choose(matrix, Table(("workload", "write"), PIVOT)).rows == ("message",)
 
 
 def words_changed(matrix, **words):
@@ -120,7 +133,7 @@ def words_changed(matrix, **words):
 ])
 def test_the_columns_for_which_nobody_asked_are_by_what_the_cells_do(words, first):
     matrix = words_changed(matrix_of(NODELAY), **words)
-    assert layout_choose(matrix, (), ()).metrics[0] == first
+    assert layout_choose(matrix, Table()).metrics[0] == first
 
 
 def test_closed_and_open_loops_beside_each_other_are_compared_by_latency():
@@ -128,21 +141,21 @@ def test_closed_and_open_loops_beside_each_other_are_compared_by_latency():
     first, *others = matrix.cells.values()
     loose = replace(first, words=first.words | {"rate": "1000"})
     mixed = replace(matrix, cells={cell.name: cell for cell in (loose, *others)})
-    assert layout_choose(mixed, (), ()).metrics[0] == "latency_p50"
+    assert layout_choose(mixed, Table()).metrics[0] == "latency_p50"
 
 
 def test_what_no_run_can_know_is_a_column_only_where_somebody_asks():
     matrix = matrix_of(NODELAY)
     matrix = replace(matrix, frame=matrix.frame.assign(sends_per_message=None))
-    assert "sends_per_message" not in layout_choose(matrix, (), ()).metrics
-    asked = layout_choose(matrix, (), ("sends_per_message",)).metrics
+    assert "sends_per_message" not in layout_choose(matrix, Table()).metrics
+    asked = layout_choose(matrix, Table((), ("sends_per_message",))).metrics
     assert asked == ("sends_per_message",)
 
 
 def test_what_a_foreign_peer_does_not_tell_is_told_by_the_client():
     matrix = words_changed(matrix_of(NODELAY), workload="stream")
     matrix = replace(matrix, frame=matrix.frame.assign(bandwidth=None, cpu_per_byte=None))
-    assert layout_choose(matrix, (), ()).metrics == (
+    assert layout_choose(matrix, Table()).metrics == (
         "messages_per_second", "segments_per_message", "sends_per_message",
         "client_cpu_per_message")
 
@@ -164,7 +177,7 @@ def test_percentages_beyond_three_digits_are_not_written_out():
     (["columns=bandwith"], "did you mean bandwidth?"),
     (["rows=wirte"], "did you mean write?"),
     (["row=write"], "did you mean rows?"),
-    (["write"], "table takes rows=... and columns=..."),
+    (["write"], "table takes rows=..., columns=... and gain=..."),
     (["rows=write", "rows=place"], "given twice"),
     (["rows=write,write"], "given twice"),
     (["columns="], "an empty name"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork table RESULTS [rows=...] [columns=...]`."""
+"""`uncork table RESULTS [rows=...] [columns=...] [gain=...]`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from suite.summary import summary_build
 from suite.table import layout_choose, table_csv, table_json, table_markdown, table_text
 
 HELP = "a result as a table: medians with intervals, beside what others published"
-WORDS = ("rows", "columns")
+WORDS = ("rows", "columns", "gain")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of `uncork table`."""
     parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
     parser.add_argument("words", nargs="*", metavar="WORD",
-                        help="rows=place,write columns=time_per_message,segments_per_message")
+                        help="rows=place,write columns=time_per_message,segments_per_message; "
+                             "gain=METRIC: of it pre, post and gain over the baseline; gain=off")
     style = parser.add_mutually_exclusive_group()
     style.add_argument("--csv", action="store_true", help="base units, one line per cell")
     style.add_argument("--json", action="store_true", help="everything that is known")
@@ -30,12 +31,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def words_read(words: list[str], default: Table | None) -> Table:
-    """rows= and columns= of the shell over those of the scenario."""
+    """rows=, columns= and gain= of the shell over those of the scenario."""
     chosen: dict[str, tuple[str, ...]] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key not in WORDS:
-            raise UsageError(f'"{word}": table takes rows=... and columns=...'
+            raise UsageError(f'"{word}": table takes rows=..., columns=... and gain=...'
                              f"{nearest_hint(key, WORDS) if equals else ''}")
         names = tuple(value.split(","))
         if key in chosen or len(set(names)) < len(names):
@@ -43,8 +44,10 @@ def words_read(words: list[str], default: Table | None) -> Table:
         if "" in names:
             raise UsageError(f'"{word}": an empty name')
         chosen[key] = names
-    default = default or Table((), ())
-    return Table(chosen.get("rows", default.rows), chosen.get("columns", default.columns))
+    default = default or Table()
+    gain = ",".join(chosen["gain"]) if "gain" in chosen else default.gain
+    return Table(chosen.get("rows", default.rows), chosen.get("columns", default.columns),
+                 None if gain == "off" else gain)
 
 
 def main(options: argparse.Namespace) -> int:
@@ -52,8 +55,8 @@ def main(options: argparse.Namespace) -> int:
     result = result_load(options.results)
     asked = words_read(options.words, result.scenario.table)
     matrix = matrix_build(result)
-    layout = layout_choose(matrix, asked.rows, asked.columns)
-    summary = summary_build(matrix, layout.metrics)
+    layout = layout_choose(matrix, asked)
+    summary = summary_build(matrix, layout.metrics, asked.gain)
     if options.csv:
         text = table_csv(summary)
     elif options.json:

@@ -253,6 +253,38 @@ def stream_record(words: dict[str, str], number: int, chance: random.Random) -> 
     return ends_of(words, client, server)
 
 
+REPLIES = {  # calls, segments and records of a reply of 16+4K, and how much faster than nodelay
+    "nodelay": (2, 2, 2, 1.0), "cork": (4, 1, 1, 1.08), "coalesce": (1, 1, 1, 1.15),
+}
+LAYERS = {"plain": 100_000, "gnutls": 60_000, "ktls": 65_000}  # replies by nodelay a second
+TLS = {"tls_version": "1.3", "cipher": "aes-128-gcm", "key_exchange": "psk-ecdhe"}
+
+
+def reply_record(words: dict[str, str], number: int, chance: random.Random) -> dict[str, Any]:
+    """64 requests of 28 bytes at a time and replies of 16+4K, for a second, plain and by TLS."""
+    layer, (calls, segments, records, gain) = words["security"], REPLIES[words["reply_write"]]
+    held = layer == "plain" and words["transport"] == "unix"  # nothing to gain there but noise
+    count = round(LAYERS[layer] * (1 if held else gain) * chance.gauss(1, 0.01) * (1 + 0.003 * number))
+    ends = [thread_of(words | {"write": words[key]}, side, 10**9, {"send": sends * count, "recv": count},
+                      10**9 // 2, messages_sent=count, messages_received=count,
+                      bytes_sent=out * count, bytes_received=back * count)
+            for side, (key, sends, out, back) in enumerate([
+                ("reply_write", 1, 28, 4112), ("reply_write", calls, 4112, 28)])]
+    ends[0]["latency"] = histogram_of(64e9 / count, count)
+    for end, (out, made) in zip(ends, [(28, 1), (4112, records)], strict=True):
+        if words["transport"] == "tcp":
+            merged = chance.randrange(50)
+            end["tcp_info"] = tcp_info_of((segments if made == records else 1) * count - merged, count)
+        if layer != "plain":
+            end["options"] |= TLS
+        if layer == "gnutls":
+            end |= {"records_sent": made * count, "tls_bytes_sent": (out + 22 * made) * count}
+    record = ends_of(words | {"write": "nodelay", "message": "28"}, *ends)
+    for name in ("client", "server"):
+        record[name] |= {"security": layer} | ({"library": "GnuTLS 3.7.9"} if layer != "plain" else {})
+    return record | {"words": words}
+
+
 def cells_of(recipe: Recipe) -> list[dict[str, Any]]:
     """The cells of plan.json."""
     cells = []
@@ -345,6 +377,55 @@ def recipe_transports() -> Recipe:
                                         "write": ["nodelay", "cork", "more", "coalesce"]},
                   3, "write=nodelay", record,
                   unsupported={f"{name} transport=unix write={w}": why for w in ("cork", "more")})
+
+
+REPLY_SCENARIO = '''
+[[published]]
+words = "transport=unix security=plain reply_write=nodelay"
+metric = "messages_per_second"
+value = 809534.6
+from = "nbd_cork.csv:ten_runs/unix/plain/pre"
+set = "ten runs"
+
+[[published]]
+words = "transport=unix security=plain reply_write=nodelay"
+metric = "messages_per_second"
+value = 812175.4
+from = "nbd_cork.csv:ten_runs/unix/plain/post"
+set = "ten runs"
+label = "A'"
+
+[[published]]
+words = "transport=tcp security=gnutls reply_write=nodelay"
+metric = "messages_per_second"
+value = 11058.5
+from = "nbd_cork.csv:single/tcp/tls/pre"
+set = "single"
+
+[[published]]
+words = "transport=tcp security=gnutls reply_write=cork"
+metric = "messages_per_second"
+value = 11762.0
+from = "nbd_cork.csv:single/tcp/tls/post"
+set = "single"
+
+[table]
+rows = ["transport", "security", "reply_write"]
+columns = ["records_per_reply", "tls_bytes_per_reply", "segments_per_reply", "sends_per_reply"]
+gain = "messages_per_second"
+'''
+
+
+def recipe_replies(rounds: int = 7) -> Recipe:
+    """Replies of a header and a payload by transport, security and strategy, with gains."""
+    fixed = {"workload": "request", "message": "28", "reply": "16+4K", "depth": "64",
+             "place": "apart", "handshake": "psk-ecdhe", "cipher": "aes-128-gcm"}
+    name = " ".join(f"{key}={value}" for key, value in fixed.items())
+    return Recipe("replies", fixed, {"transport": ["unix", "tcp"], "security": list(LAYERS),
+                                     "reply_write": list(REPLIES)},
+                  rounds, "reply_write=nodelay", reply_record, REPLY_SCENARIO, unsupported={
+                      f"{name} transport=unix security={layer} reply_write=cork":
+                      "unix sockets hold nothing back" for layer in ("plain", "ktls")})
 
 
 def recipe_open(rates: tuple[str, ...] = ("5000", "20000", "40000"), rounds: int = 3) -> Recipe:

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""What the good runs of a cell did otherwise than their words say, and what they could not count.
+
+Both become footnotes of tables and notes of `show`. Pure: from records to sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from suite import stats
+from suite.metrics import ENDS, Run, copied_share
+from suite.units import percent_text
+
+Record = dict[str, Any]
+TLS_CHOICES = {"cipher": "cipher", "handshake": "key_exchange"}  # word: the option it ends up as
+
+
+def copied_remark(records: Iterable[Record]) -> str:
+    """That a strategy which lends its memory was not taken at its word; empty if it was."""
+    known = [share for record in records if (share := copied_share(Run(record))) is not None]
+    share = stats.median(known) if known else 0.0
+    if not share:
+        return ""
+    return f"the kernel copied {percent_text(share)} of what was to be sent without a copy"
+
+
+def protected_ends(records: Iterable[Record]) -> Iterable[tuple[str, Record, Record]]:
+    """(name of an end, the end, one of its threads) wherever a security layer is not `plain`."""
+    for record in records:
+        for name in ENDS:
+            end = record.get(name, {})
+            if end.get("security", "plain") != "plain":
+                yield from ((name, end, thread) for thread in end.get("threads", ()))
+
+
+def choice_remarks(words: Mapping[str, str], records: Iterable[Record]) -> list[str]:
+    """What TLS used where the words asked for something else."""
+    found: dict[str, None] = {}
+    for name, _, thread in protected_ends(records):
+        for word, option in TLS_CHOICES.items():
+            asked = words.get(f"{name}.{word}", words.get(word))
+            used = thread.get("options", {}).get(option, asked)
+            if asked is not None and used != asked:
+                found[f"{word}={asked} was asked for, {used} was used"] = None
+    return list(found)
+
+
+def remarks_of(words: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
+    """Everything that the words of a cell do not say about its good runs."""
+    return tuple(filter(None, [copied_remark(records), *choice_remarks(words, records)]))
+
+
+def uncounted_of(records: Iterable[Record]) -> str:
+    """The security layers that told no records, as `security=ktls`; empty where all did."""
+    layers = dict.fromkeys(end["security"] for _, end, thread in protected_ends(records)
+                           if "records_sent" not in thread)
+    return ", ".join(f"security={layer}" for layer in layers)

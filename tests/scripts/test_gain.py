@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""Gains round by round: of a cell over its baseline, and of the baseline over itself."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+
+from answers import matrix_of, refused, result_make, uncork
+from suite.frame import baseline_find
+from suite.gain import gain_build
+from suite.metrics import METRICS
+from suite.scenario import Table
+from suite.summary import summary_build
+from suite.table import layout_choose, table_csv, table_text
+
+RATE = METRICS["messages_per_second"]
+
+
+@pytest.fixture(scope="module")
+def replies(tmp_path_factory):
+    """Replies by transport, security and strategy, seven rounds."""
+    return result_make.result_write(result_make.recipe_replies(),
+                                    tmp_path_factory.mktemp("results"))
+
+
+def gain_of(matrix, metric, **words):
+    """The gain of the one cell with these words."""
+    (cell,) = [cell for cell in matrix.cells.values() if words.items() <= cell.words.items()]
+    base = baseline_find(matrix, cell, {"reply_write": "nodelay"})
+    return gain_build(matrix, cell, base, metric)
+
+
+def test_a_gain_is_post_over_pre_within_each_round(replies):
+    matrix = matrix_of(replies)
+    gain = gain_of(matrix, RATE, transport="tcp", security="gnutls", reply_write="cork")
+    names = [f"{next(iter(matrix.cells)).partition(' transport')[0]} transport=tcp security=gnutls "
+             f"reply_write={write}" for write in ("nodelay", "cork")]
+    pre, post = (matrix.rounds_of(name, RATE.name) for name in names)
+    gains = sorted(b / a - 1 for a, b in zip(pre, post, strict=True))
+    assert (gain.worst, gain.best) == pytest.approx((gains[0], gains[-1]))
+    assert gains[0] < gain.ratio.interval.low - 1 < gain.ratio.value - 1 < gains[-1]
+    assert (gain.pre, gain.post) == pytest.approx((pre.median(), post.median()))
+    assert gain.ratio.pairs == 7
+
+
+def test_the_baseline_gains_nothing_over_itself_run_by_run(replies):
+    matrix = matrix_of(replies)
+    gain = gain_of(matrix, RATE, transport="unix", security="plain", reply_write="nodelay")
+    frame = matrix.frame
+    runs = frame[frame["cell"].str.endswith("transport=unix security=plain reply_write=nodelay")
+                 & (frame["round"] > 0)]
+    first, second = (runs[runs["label"] == label].sort_values("round")[RATE.name].to_numpy()
+                     for label in ("A", "A'"))
+    assert gain.worst == pytest.approx(min(second / first - 1))
+    assert gain.ratio.interval.contains(1.0)
+    assert [quote.ratio for quote in gain.quotes] == pytest.approx([812175.4 / 809534.6])
+
+
+def test_where_less_is_better_the_worst_round_is_the_one_with_the_most(replies):
+    gain = gain_of(matrix_of(replies), METRICS["time_per_message"], transport="tcp",
+                   security="plain", reply_write="coalesce")
+    assert gain.best < gain.ratio.value - 1 < gain.worst < 0
+
+
+def test_published_figures_are_compared_within_their_set(replies):
+    matrix = matrix_of(replies)
+    scenario = matrix.result.scenario
+    strange = replace(scenario.published[-1], set="another")
+    mixed = replace(matrix, result=replace(matrix.result, scenario=replace(
+        scenario, published=(*scenario.published, strange))))
+    gain = gain_of(mixed, RATE, transport="tcp", security="gnutls", reply_write="cork")
+    assert [(quote.figure.set, quote.ratio) for quote in gain.quotes] == [
+        ("single", pytest.approx(11762.0 / 11058.5)), ("another", None)]
+
+
+def test_a_cell_without_a_good_run_has_no_gain(replies):
+    assert gain_of(matrix_of(replies), RATE, transport="unix", security="plain",
+                   reply_write="cork") is None
+
+
+def test_few_rounds_have_a_gain_without_an_interval(tmp_path):
+    folder = result_make.result_write(result_make.recipe_replies(rounds=2), tmp_path)
+    matrix = matrix_of(folder)
+    asked = Table(gain=RATE.name)
+    layout = layout_choose(matrix, asked)
+    text = table_text(summary_build(matrix, layout.metrics, asked.gain), layout, 140)
+    line = next(line for line in text.splitlines() if line.startswith("tcp        plain     cork"))
+    assert "%?" in line and "[" not in line
+    assert "?     fewer than 6 shared rounds: no interval" in text
+
+
+def test_the_metric_of_gains_is_a_column_even_if_nobody_named_it(replies):
+    matrix = matrix_of(replies)
+    asked = Table((), ("sends_per_reply",), RATE.name)
+    assert layout_choose(matrix, asked).metrics == (RATE.name, "sends_per_reply")
+    asked = Table((), ("sends_per_reply", RATE.name), RATE.name)
+    assert layout_choose(matrix, asked).metrics == ("sends_per_reply", RATE.name)
+
+
+def test_baselines_over_the_columns_are_named_as_twice_run(replies):
+    asked = Table((), ("reply_write",), RATE.name)
+    matrix = matrix_of(replies)
+    layout = layout_choose(matrix, asked)
+    text = table_text(summary_build(matrix, layout.metrics, asked.gain), layout, 200)
+    assert "nodelay (A/A) messages per second" in text and "tcp (A/A)" not in text
+
+
+def test_the_csv_has_gains_as_fractions_and_nothing_where_there_are_none(replies):
+    matrix = matrix_of(replies)
+    rows = list(csv.DictReader(io.StringIO(table_csv(summary_build(
+        matrix, (RATE.name,), RATE.name)))))
+    corked = {(row["transport"], row["security"]): row for row in rows
+              if row["reply_write"] == "cork"}
+    row = corked["tcp", "gnutls"]
+    assert float(row["messages_per_second_gain_worst"]) < float(row["messages_per_second_gain"])
+    assert float(row["messages_per_second_post"]) > float(row["messages_per_second_pre"])
+    assert corked["unix", "plain"]["messages_per_second_gain"] == ""
+
+
+def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):
+    assert " pre " in uncork("table", replies, COLUMNS="140").stdout
+    assert " pre " not in uncork("table", replies, "gain=off", COLUMNS="140").stdout
+    done = uncork("table", replies, "gain=time_per_message", COLUMNS="140").stdout
+    assert "pre us" in done and "time per message" in done
+    assert "did you mean time_per_message?" in refused("table", replies, "gain=time_per_mesage")
