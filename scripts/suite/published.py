@@ -3,26 +3,32 @@
 
 A scenario says `from = "FILE:ROW"`; the rule of the file says which columns name the row (joined
 by `/`) and how each metric follows from it. This table is the only place with such rules.
+A row may hold several figures of one metric: then `FILE:ROW/CASE`, and the rule knows the cases.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from suite.errors import UsageError, nearest_hint
 
-Row = Mapping[str, str]
+Row = dict[str, str]
+VALUE = "value"  # of the case of a row
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Which columns name a row, and each metric, in its base unit, as a function of the row."""
+    """Which columns name a row, and each metric, in its base unit, as a function of the row.
+
+    cases: the column VALUE of the row for each name of a case; empty where a row is one figure.
+    """
 
     key: tuple[str, ...]
     metrics: Mapping[str, Callable[[Row], float]]
+    cases: Mapping[str, str] = field(default_factory=dict)
 
 
 RULES = {
@@ -34,16 +40,28 @@ RULES = {
     "uring_bundles.csv": Rule(("method",), {
         "bandwidth": lambda row: 8e6 * float(row["total_mb"]) / (float(row["time_ms"]) / 1000),
     }),
+    # Random reads answered per second, before and after header and payload were corked.
+    "nbd_cork.csv": Rule(("set", "transport", "security"), {
+        "messages_per_second": lambda row: float(row[VALUE]),
+    }, {"pre": "pre_iops", "post": "post_iops"}),
+    # The same by the size of the payload and by up to which size it was corked.
+    "nbd_tls_cutoff.csv": Rule(("cork", "size"), {
+        "messages_per_second": lambda row: float(row["iops"]),
+    }),
 }
 
 
 def rows_read(path: Path, rule: Rule) -> dict[str, Row]:
-    """The rows of a published file by name."""
+    """The rows of a published file by name, each of its cases by itself."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            return {"/".join(row[key] for key in rule.key): row for row in csv.DictReader(file)}
+            rows = {"/".join(row[key] for key in rule.key): row for row in csv.DictReader(file)}
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file of published figures") from None
+    if not rule.cases:
+        return rows
+    return {f"{name}/{case}": row | {VALUE: row[column]}
+            for name, row in rows.items() for case, column in rule.cases.items()}
 
 
 def published_recompute(source: str, metric: str, folder: Path) -> float:

@@ -38,6 +38,22 @@ def test_the_series_on_bundles_gives_the_bits_per_second_that_it_tells_itself(ro
     assert value / 1e6 == pytest.approx(told[row], rel=1e-3)
 
 
+@pytest.mark.parametrize("row", ["unix/plain", "unix/tls", "tcp/plain", "tcp/tls"])
+def test_before_and_after_the_cork_give_the_average_gain_that_was_told(row):
+    with (FOLDER / "nbd_cork.csv").open(newline="") as file:
+        told = {f"{line['transport']}/{line['security']}": line["gain_avg_pct"]
+                for line in csv.DictReader(file) if line["set"] == "ten_runs"}
+    pre, post = (published_recompute(f"nbd_cork.csv:ten_runs/{row}/{case}", "messages_per_second",
+                                     FOLDER) for case in ("pre", "post"))
+    assert 100 * (post / pre - 1) == pytest.approx(float(told[row]), abs=0.1)
+
+
+def test_the_cut_off_of_a_cork_gives_replies_per_second():
+    corked, apart = (published_recompute(f"nbd_tls_cutoff.csv:{row}", "messages_per_second",
+                                         FOLDER) for row in ("all/512", "none/512"))
+    assert corked / apart == pytest.approx(1.418, rel=1e-3)
+
+
 def test_every_rule_is_of_a_file_that_is_there():
     assert all((FOLDER / name).exists() for name in RULES)
 
@@ -47,6 +63,8 @@ def test_every_rule_is_of_a_file_that_is_there():
     ("tcp_nodelay.csv", "time_per_message", 'no row ""'),
     ("tcp_nodely.csv:cork", "time_per_message", "did you mean tcp_nodelay.csv"),
     ("tcp_nodelay.csv:cork", "bandwidth", "does not tell bandwidth"),
+    ("nbd_cork.csv:single/tcp/tls", "messages_per_second", "did you mean single/tcp/tls/"),
+    ("nbd_cork.csv:single/tcp/tls/bost", "messages_per_second", "did you mean single/tcp/tls/post"),
 ])
 def test_a_source_that_is_not_there_is_named(source, metric, said):
     with pytest.raises(UsageError, match=said):
