@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from suite import stats
 from suite.frame import Cell, Matrix, baseline_words
@@ -61,8 +62,9 @@ def bar_line(row: int, cell: Cell, label: str, figure: Figure | None, metric: Me
 
 @dataclass(frozen=True)
 class Panel:
-    """The bars under one heading, in order."""
+    """The bars under one heading, in order; of: the value of the outermost of several axes."""
 
+    of: str
     head: str
     rows: tuple[tuple[str, Cell], ...]
 
@@ -88,11 +90,11 @@ def panels_make(matrix: Matrix, plan: Plan) -> list[Panel]:
         inside = [c for c in cells if tuple(c.axes[axis] for axis in outer) == values]
         rows = tuple((bar_name(c, inner) or matrix.result.name, c) for c in inside)
         head = place_text(outer, values)
-        panels.append(Panel(head, rows))
+        panels.append(Panel(values[0] if len(values) > 1 else "", head, rows))
     return panels
 
 
-def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
+def panels_fill(panels: Iterable[Panel]) -> list[list[Panel]]:
     """As many panels in one picture as have BARS_MAX bars together, at least one."""
     groups: list[list[Panel]] = []
     count = BARS_MAX + 1
@@ -103,6 +105,14 @@ def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
         groups[-1].append(panel)
         count += len(panel.rows)
     return groups
+
+
+def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
+    """The panels of each picture: by the outermost axis, if that takes no more pictures."""
+    filled = panels_fill(panels)
+    apart = [group for _, same in groupby(panels, key=lambda panel: panel.of)
+             for group in panels_fill(same)]
+    return apart if len(apart) <= len(filled) else filled
 
 
 def limits_make(panels: Sequence[Panel], figures: Mapping[str, Figure],

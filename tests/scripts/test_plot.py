@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from suite.bars import Panel, panels_group
 from suite.commands.plot import drawing_write
 from suite.curve import height_settings, labels_thin, ratio_tics
 from suite.distribution import unsent_text
@@ -248,6 +249,17 @@ def test_many_bars_become_several_pictures(tmp_path):
                   '\n[[picture]]\nkind = "bars"\n')
     names = [drawing.name for drawing in drawings_make(matrix)]
     assert names == ["bandwidth-bars-1", "bandwidth-bars-2"]
+
+
+def test_pictures_of_bars_divide_where_the_outermost_axis_changes():
+    def panels(*values, bars=5):
+        return [Panel(value, f"{value} {number}", ((),) * bars)
+                for number, value in enumerate(values)]
+    def heads(found):
+        return ["".join(panel.of for panel in group) for group in panels_group(found)]
+    assert heads(panels(*"uuuuuutttttt")) == ["uuuuuu", "tttttt"]
+    assert heads(panels(*"uuuttt")) == ["uuuttt"]
+    assert heads(panels(*"abcdefghij")) == ["abcdefg", "hij"]
 
 
 def test_four_message_sizes_make_a_curve_and_three_make_bars(tmp_path):
