@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from answers import matrix_of, refused, result_make, uncork
+from answers import matrix_of, result_make
+from suite.commands.table import words_read
+from suite.errors import UsageError
 from suite.frame import baseline_find
 from suite.gain import gain_build
 from suite.metrics import METRICS
@@ -122,8 +124,10 @@ def test_the_csv_has_gains_as_fractions_and_nothing_where_there_are_none(replies
 
 
 def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):
-    assert " pre " in uncork("table", replies, COLUMNS="140").stdout
-    assert " pre " not in uncork("table", replies, "gain=off", COLUMNS="140").stdout
-    done = uncork("table", replies, "gain=time_per_message", COLUMNS="140").stdout
-    assert "pre us" in done and "time per message" in done
-    assert "did you mean time_per_message?" in refused("table", replies, "gain=time_per_mesage")
+    matrix = matrix_of(replies)
+    table = matrix.result.scenario.table
+    assert words_read([], table).gain == words_read(["rows=security"], table).gain == RATE.name
+    assert words_read(["gain=time_per_message"], None) == Table(gain="time_per_message")
+    assert words_read(["gain=off"], table) == replace(table, gain=None)
+    with pytest.raises(UsageError, match="gain: .*did you mean time_per_message"):
+        layout_choose(matrix, words_read(["gain=time_per_mesage"], table))
