@@ -120,7 +120,7 @@ def ratio_metrics(summary: Summary) -> set[str]:
     first = next(({metric.name} for metric in summary.metrics if not metric.counts), set())
     quoted = {name for figures in summary.figures.values() for name, figure in figures.items()
               if any(quote.ratio is not None for quote in figure.quotes)}
-    return (first | quoted) - {summary.gain}
+    return (first | quoted) - {summary.gain_shown}
 
 
 def scales_choose(summary: Summary) -> dict[str, Scale]:
@@ -144,7 +144,7 @@ def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes
     """The columns of one metric; head names the cells of these columns, if others have more."""
     scale = scales_choose(summary)[metric.name]
     values = value_column(summary, cells, metric, scale, notes)
-    if metric.name == summary.gain:
+    if metric.name == summary.gain_shown:
         return gain_groups(summary, cells, metric, values, head)
     title = head if head and len(summary.metrics) == 1 else f"{head} {metric.name}".strip()
     return [Group(title, tuple(median_columns(summary, cells, metric, values)))]

@@ -35,7 +35,7 @@ class Figure:
 class Summary:
     """All figures of a result: figures[cell][metric], absent where a cell knows no value.
 
-    gain: the metric whose gains[cell] are wanted, None if of none; absent where there is no gain.
+    gain: the metric whose gains[cell] are wanted, None: of none. A cell without one is absent.
     """
 
     matrix: Matrix
@@ -46,6 +46,11 @@ class Summary:
     published_unused: tuple[str, ...]
     gain: str | None
     gains: Mapping[str, Gain]
+
+    @property
+    def gain_shown(self) -> str | None:
+        """The metric with columns of gains: that whose gains are wanted, if there are any."""
+        return self.gain if self.gains else None
 
 
 def counts_exactly(metric: Metric, values: list[float]) -> bool:

@@ -94,7 +94,7 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     figures = {metric.name: [cell[metric.name] for cell in summary.figures.values()
                              if metric.name in cell] for metric in summary.metrics}
     shown = [figure for name, found in figures.items() for figure in found
-             if figure.interval and not figure.exact and name != summary.gain]
+             if figure.interval and not figure.exact and name != summary.gain_shown]
     pairs = []
     if any(figure.interval and figure.interval.level for figure in shown):
         pairs.append(("+/-", "farther end of the 95 % interval of the median (order statistics)"))
@@ -106,7 +106,7 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     ratios = [figure.ratio for name in sorted(ratio_metrics(summary))
               for figure in figures.get(name, ()) if figure.ratio]
     if ratios:
-        quotes = [quote for name, found in figures.items() if name != summary.gain
+        quotes = [quote for name, found in figures.items() if name != summary.gain_shown
                   for figure in found for quote in figure.quotes]
         pairs.append(("vs", "ratio to the baseline, round by round (Hodges-Lehmann)"
                       + published_legend(quotes, "ratio")))
@@ -145,6 +145,9 @@ def foot_pairs(summary: Summary, notes: Footnotes) -> list[tuple[str, str]]:
     if summary.published_unused:
         pairs.append(("note", "published figures of cells that are not in this result: "
                       + ", ".join(summary.published_unused)))
+    if summary.gain and not summary.gains:
+        pairs.append(("note", f"no gain of {summary.gain}: no cell shares a good round with a "
+                              "baseline"))
     return pairs + [("note", note) for note in summary.matrix.result.notes]
 
 

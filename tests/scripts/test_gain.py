@@ -95,6 +95,19 @@ def test_few_rounds_have_a_gain_without_an_interval(tmp_path):
     assert "?     fewer than 6 shared rounds: no interval" in text
 
 
+def test_a_result_without_a_baseline_says_that_it_has_no_gain(replies):
+    matrix = matrix_of(replies)
+    plan = matrix.result.plan | {"baseline": ""}
+    matrix = replace(matrix, result=replace(matrix.result, plan=plan),
+                     cells={name: replace(cell, baseline=False)
+                            for name, cell in matrix.cells.items()})
+    asked = Table(gain=RATE.name)
+    layout = layout_choose(matrix, asked)
+    text = table_text(summary_build(matrix, layout.metrics, asked.gain), layout, 140)
+    assert "no gain of messages_per_second: no cell shares a good round with a baseline" in text
+    assert " pre " not in text and "+/-" in text
+
+
 def test_the_metric_of_gains_is_a_column_even_if_nobody_named_it(replies):
     matrix = matrix_of(replies)
     asked = Table((), ("sends_per_reply",), RATE.name)
