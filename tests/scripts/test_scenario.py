@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from suite.client import Client, client_list
+from suite.commands.run import answers_check
 from suite.errors import UsageError
+from suite.plan import words_collect
 from suite.scenario import Claim, Picture, Published, Scenario, Table, scenario_load, scenario_text
 
 SHIPPED = sorted((ROOT / "scenarios").glob("*.toml"))
@@ -35,6 +38,15 @@ def test_a_shipped_scenario_is_whole(path: Path) -> None:
     assert scenario.name == path.stem
     assert scenario.question.endswith("?")
     assert scenario.sweep and scenario.claims and scenario.table and scenario.pictures
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_scenario_names_words_and_metrics_that_there_are(path: Path, binaries: Client
+                                                                   ) -> None:
+    scenario = scenario_load(path)
+    words = words_collect(binaries, client_list(binaries), scenario, path, [])
+    assert set(scenario.sweep) <= set(words.given)
+    answers_check(binaries, scenario, path)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
