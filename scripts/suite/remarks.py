@@ -6,6 +6,7 @@ Both become footnotes of tables and notes of `show`. Pure: from records to sente
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -35,16 +36,23 @@ def protected_ends(records: Iterable[Record]) -> Iterable[tuple[str, Record, Rec
                 yield from ((name, end, thread) for thread in end.get("threads", ()))
 
 
-def choice_remarks(words: Mapping[str, str], records: Iterable[Record]) -> list[str]:
-    """What TLS used where the words asked for something else."""
-    found: dict[str, None] = {}
-    for name, _, thread in protected_ends(records):
+def choices_missed(words: Mapping[str, str], record: Record) -> set[str]:
+    """What TLS used in a run where the words asked for something else."""
+    missed = set()
+    for name, _, thread in protected_ends([record]):
         for word, option in TLS_CHOICES.items():
             asked = words.get(f"{name}.{word}", words.get(word))
             used = thread.get("options", {}).get(option, asked)
             if asked is not None and used != asked:
-                found[f"{word}={asked} was asked for, {used} was used"] = None
-    return list(found)
+                missed.add(f"{word}={asked} was asked for, {used} was used")
+    return missed
+
+
+def choice_remarks(words: Mapping[str, str], records: Sequence[Record]) -> list[str]:
+    """The same of all runs, with their number where it was not so in all of them."""
+    counts = Counter(text for record in records for text in choices_missed(words, record))
+    return [text if count == len(records) else f"{text} in {count} of {len(records)} runs"
+            for text, count in sorted(counts.items())]
 
 
 def remarks_of(words: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
