@@ -25,8 +25,8 @@ RATE = METRICS["messages_per_second"]
 @pytest.fixture(scope="module")
 def replies(tmp_path_factory):
     """Replies by transport, security and strategy, seven rounds."""
-    return result_make.result_write(result_make.recipe_replies(),
-                                    tmp_path_factory.mktemp("results"))
+    return matrix_of(result_make.result_write(result_make.recipe_replies(),
+                                              tmp_path_factory.mktemp("results")))
 
 
 def gain_of(matrix, metric, **words):
@@ -37,11 +37,10 @@ def gain_of(matrix, metric, **words):
 
 
 def test_a_gain_is_post_over_pre_within_each_round(replies):
-    matrix = matrix_of(replies)
-    gain = gain_of(matrix, RATE, transport="tcp", security="gnutls", reply_write="cork")
-    names = [f"{next(iter(matrix.cells)).partition(' transport')[0]} transport=tcp security=gnutls "
-             f"reply_write={write}" for write in ("nodelay", "cork")]
-    pre, post = (matrix.rounds_of(name, RATE.name) for name in names)
+    gain = gain_of(replies, RATE, transport="tcp", security="gnutls", reply_write="cork")
+    fixed = next(iter(replies.cells)).partition(" transport")[0]
+    pre, post = (replies.rounds_of(f"{fixed} transport=tcp security=gnutls reply_write={write}",
+                                   RATE.name) for write in ("nodelay", "cork"))
     gains = sorted(b / a - 1 for a, b in zip(pre, post, strict=True))
     assert (gain.worst, gain.best) == pytest.approx((gains[0], gains[-1]))
     assert gains[0] < gain.ratio.interval.low - 1 < gain.ratio.value - 1 < gains[-1]
@@ -50,9 +49,8 @@ def test_a_gain_is_post_over_pre_within_each_round(replies):
 
 
 def test_the_baseline_gains_nothing_over_itself_run_by_run(replies):
-    matrix = matrix_of(replies)
-    gain = gain_of(matrix, RATE, transport="unix", security="plain", reply_write="nodelay")
-    frame = matrix.frame
+    gain = gain_of(replies, RATE, transport="unix", security="plain", reply_write="nodelay")
+    frame = replies.frame
     runs = frame[frame["cell"].str.endswith("transport=unix security=plain reply_write=nodelay")
                  & (frame["round"] > 0)]
     first, second = (runs[runs["label"] == label].sort_values("round")[RATE.name].to_numpy()
@@ -63,16 +61,15 @@ def test_the_baseline_gains_nothing_over_itself_run_by_run(replies):
 
 
 def test_where_less_is_better_the_worst_round_is_the_one_with_the_most(replies):
-    gain = gain_of(matrix_of(replies), METRICS["time_per_message"], transport="tcp",
+    gain = gain_of(replies, METRICS["time_per_message"], transport="tcp",
                    security="plain", reply_write="coalesce")
     assert gain.best < gain.ratio.value - 1 < gain.worst < 0
 
 
 def test_published_figures_are_compared_within_their_set(replies):
-    matrix = matrix_of(replies)
-    scenario = matrix.result.scenario
+    scenario = replies.result.scenario
     strange = replace(scenario.published[-1], set="another")
-    mixed = replace(matrix, result=replace(matrix.result, scenario=replace(
+    mixed = replace(replies, result=replace(replies.result, scenario=replace(
         scenario, published=(*scenario.published, strange))))
     gain = gain_of(mixed, RATE, transport="tcp", security="gnutls", reply_write="cork")
     assert [(quote.figure.set, quote.ratio) for quote in gain.quotes] == [
@@ -80,7 +77,7 @@ def test_published_figures_are_compared_within_their_set(replies):
 
 
 def test_a_cell_without_a_good_run_has_no_gain(replies):
-    assert gain_of(matrix_of(replies), RATE, transport="unix", security="plain",
+    assert gain_of(replies, RATE, transport="unix", security="plain",
                    reply_write="cork") is None
 
 
@@ -96,11 +93,10 @@ def test_few_rounds_have_a_gain_without_an_interval(tmp_path):
 
 
 def test_a_result_without_a_baseline_says_that_it_has_no_gain(replies):
-    matrix = matrix_of(replies)
-    plan = matrix.result.plan | {"baseline": ""}
-    matrix = replace(matrix, result=replace(matrix.result, plan=plan),
+    plan = replies.result.plan | {"baseline": ""}
+    matrix = replace(replies, result=replace(replies.result, plan=plan),
                      cells={name: replace(cell, baseline=False)
-                            for name, cell in matrix.cells.items()})
+                            for name, cell in replies.cells.items()})
     asked = Table(gain=RATE.name)
     layout = layout_choose(matrix, asked)
     text = table_text(summary_build(matrix, layout.metrics, asked.gain), layout, 140)
@@ -109,25 +105,22 @@ def test_a_result_without_a_baseline_says_that_it_has_no_gain(replies):
 
 
 def test_the_metric_of_gains_is_a_column_even_if_nobody_named_it(replies):
-    matrix = matrix_of(replies)
     asked = Table((), ("sends_per_reply",), RATE.name)
-    assert layout_choose(matrix, asked).metrics == (RATE.name, "sends_per_reply")
+    assert layout_choose(replies, asked).metrics == (RATE.name, "sends_per_reply")
     asked = Table((), ("sends_per_reply", RATE.name), RATE.name)
-    assert layout_choose(matrix, asked).metrics == ("sends_per_reply", RATE.name)
+    assert layout_choose(replies, asked).metrics == ("sends_per_reply", RATE.name)
 
 
 def test_baselines_over_the_columns_are_named_as_twice_run(replies):
     asked = Table((), ("reply_write",), RATE.name)
-    matrix = matrix_of(replies)
-    layout = layout_choose(matrix, asked)
-    text = table_text(summary_build(matrix, layout.metrics, asked.gain), layout, 200)
+    layout = layout_choose(replies, asked)
+    text = table_text(summary_build(replies, layout.metrics, asked.gain), layout, 200)
     assert "nodelay (A/A) messages per second" in text and "tcp (A/A)" not in text
 
 
 def test_the_csv_has_gains_as_fractions_and_nothing_where_there_are_none(replies):
-    matrix = matrix_of(replies)
     rows = list(csv.DictReader(io.StringIO(table_csv(summary_build(
-        matrix, (RATE.name,), RATE.name)))))
+        replies, (RATE.name,), RATE.name)))))
     corked = {(row["transport"], row["security"]): row for row in rows
               if row["reply_write"] == "cork"}
     row = corked["tcp", "gnutls"]
@@ -137,10 +130,9 @@ def test_the_csv_has_gains_as_fractions_and_nothing_where_there_are_none(replies
 
 
 def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):
-    matrix = matrix_of(replies)
-    table = matrix.result.scenario.table
+    table = replies.result.scenario.table
     assert words_read([], table).gain == words_read(["rows=security"], table).gain == RATE.name
     assert words_read(["gain=time_per_message"], None) == Table(gain="time_per_message")
     assert words_read(["gain=off"], table) == replace(table, gain=None)
     with pytest.raises(UsageError, match="gain: .*did you mean time_per_message"):
-        layout_choose(matrix, words_read(["gain=time_per_mesage"], table))
+        layout_choose(replies, words_read(["gain=time_per_mesage"], table))
