@@ -198,18 +198,29 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
     return result;
 }
 
+/* A read of a plain descriptor brings all that is there, up to a chunk; one of a record layer a record. Where
+ * more may be under way it goes on up to a chunk as well. */
+static bool may_have_more(const struct connection *connection, uint64_t taken)
+{
+    bool several = connection->plan->depth > 1 || !plan_half(connection->plan, END_CLIENT)->times;
+
+    return connection->security->has_more && several && taken < connection->bench->pool.size &&
+           connection->half->wants(connection);
+}
+
 int engine_receive_ready(struct connection *connection)
 {
-    size_t wanted;
+    size_t wanted = connection->half->wants(connection);
+    uint64_t before = connection->arrivals.bytes, taken = 0;
     int result;
 
     if (connection->half->keeps)
         return engine_receive_chunks(connection, connection->window);
-    do {
-        wanted = connection->half->wants(connection);
-        result = engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
-    } while (result == 0 && engine_has_unseen(connection));
-    return result;
+    result = engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
+    while (result == 0 && (taken = connection->arrivals.bytes - before) &&
+           (engine_has_unseen(connection) || may_have_more(connection, taken)))
+        result = engine_receive(connection, connection->half->wants(connection));
+    return result == -EAGAIN && taken ? 0 : result;
 }
 
 int engine_take_end(struct connection *connection)

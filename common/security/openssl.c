@@ -240,6 +240,17 @@ static int open_context(void **opaque, const struct security_terms *terms)
 
 /* ---- session ---- */
 
+/* A copy: OpenSSL strikes a session out when it has been used, and another connection may be made before the
+ * next ticket has come. */
+static int use_ticket(const struct session *session)
+{
+    SSL_SESSION *copy = SSL_SESSION_dup(session->context->ticket);
+    int result = copy && SSL_set_session(session->openssl, copy) ? 0 : -ENOMEM;
+
+    SSL_SESSION_free(copy);
+    return result;
+}
+
 static int set_up(struct session *session)
 {
     const struct context *context = session->context;
@@ -255,7 +266,7 @@ static int set_up(struct session *session)
         SSL_set_accept_state(session->openssl);
     else
         SSL_set_connect_state(session->openssl);
-    return context->ticket && !SSL_set_session(session->openssl, context->ticket) ? -EINVAL : 0;
+    return context->ticket ? use_ticket(session) : 0;
 }
 
 static int open_session(struct connection *connection)

@@ -106,16 +106,16 @@ HANDSHAKES = ["psk-ecdhe", "psk", "ticket"]
 def test_a_connection_for_each_request_shakes_hands_in_the_way_that_was_asked_for(engine: str) -> None:
     """A server needs an engine that takes the next connection while one is served."""
     cells = list(product(sides(), HANDSHAKES))
-    common = f"workload=connect messages=20 warmup=20ms verify=on client.engine={engine} " \
+    common = f"workload=connect connections=4 messages=40 warmup=20ms verify=on client.engine={engine} " \
              f"server.engine={'poll' if engine == 'block' else engine}"
     records = records_ok([f"{common} handshake={handshake} client.security={security['client.security']} "
                           f"server.security={security['server.security']}" for security, handshake in cells])
     for record, (_, handshake) in zip(records, cells, strict=True):
         for end in (record["client"], record["server"]):
-            assert record_sum(end, "handshakes") == 20
-            assert record_sum(end, "resumed") == (20 if handshake == "ticket" else 0)
+            assert record_sum(end, "handshakes") == 40
+            assert record_sum(end, "resumed") == (40 if handshake == "ticket" else 0)
             assert end["threads"][0]["options"]["key_exchange"] == handshake
-        assert record["client"]["threads"][0]["handshake"]["count"] == 20
+        assert sum(thread["handshake"]["count"] for thread in record["client"]["threads"]) == 40
 
 
 @pytest.mark.parametrize("security", LIBRARIES)
