@@ -5,6 +5,8 @@
 #include "security/security.h"
 #include "transport/transport.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +150,9 @@ static int rehearse(const struct plan *plan, const struct security *security, st
         return problem_failure(problem, "security=%s could not be tried: %s", security->variant.name,
                                strerror(-result));
     }
+    if (plan->transport->counts_segments) /* or flights of a handshake would wait for acknowledgements */
+        for (int side = 0; side < 2; side++)
+            setsockopt(fds[side], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     rehearsal->plan = *plan;
     for (int end = 0; end < END_COUNT; end++)
         rehearsal->plan.ends[end].security = security;
