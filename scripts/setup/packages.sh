@@ -142,10 +142,16 @@ missing_python_only() {
     done
 }
 
+# PyPI names packages as their modules, but for this one.
+pypi_names() {
+    printf '%s\n' "$@" | sed 's/^xdist$/pytest-xdist/'
+}
+
 # venv_make MODULE...: where packages cannot give what Python needs, build/venv takes the system's modules and
 # fetches the others.
 venv_make() {
-    local base candidate venv=$UNCORK_TOP/build/venv
+    local base candidate names venv=$UNCORK_TOP/build/venv
+    mapfile -t names < <(pypi_names "$@")
     printf 'python      no interpreter has %s; making build/venv on top of the system packages\n' \
         "$(listed "$@")"
     for candidate in "${UNCORK_PYTHON:-}" /usr/bin/python3 python3; do
@@ -153,7 +159,7 @@ venv_make() {
     done
     [ -n "${base:-}" ] || fail "no Python >= 3.11 with the module venv was found (UNCORK_PYTHON=PATH names another)"
     if ! logged venv "$base" -m venv --clear --system-site-packages "$venv" ||
-        ! logged venv "$venv/bin/python" -m pip install --disable-pip-version-check "$@"; then
+        ! logged venv "$venv/bin/python" -m pip install --disable-pip-version-check "${names[@]}"; then
         log_tail "$LOGS/venv.log" 10
         rm -rf "$venv"
         fail "build/venv could not be made: install $(listed "$@") for $base, or name another by UNCORK_PYTHON"

@@ -33,12 +33,12 @@ tree_test() {
     return $status
 }
 
-# suite_test NAME FOLDER: pytest.
+# suite_test NAME FOLDER [OPTION...]: pytest.
 suite_test() {
-    local junit=$LOGS/pytest-$1.xml status=0
+    local junit=$LOGS/pytest-$1.xml folder=$UNCORK_TOP/$2 status=0
+    shift 2
     rm -f "$junit"
-    "$UNCORK_TOP/scripts/setup/python" -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" \
-        "$UNCORK_TOP/$2" || status=$?
+    "$UNCORK_TOP/scripts/setup/python" -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" "$@" "$folder" || status=$?
     count_junit "$junit" || status=1
     return $status
 }
