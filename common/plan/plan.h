@@ -163,6 +163,9 @@ bool plan_encrypts(const struct plan *plan);
 bool plan_has_end(const struct plan *plan, enum end end);
 bool plan_has_proxy(const struct plan *plan);
 
+/* Whether its workload is one with a proxy, whatever else the plan says. */
+bool plan_relays(const struct plan *plan);
+
 /* Whether the client starts this end (or is it), and where it is otherwise. */
 bool plan_is_own(const struct plan *plan, enum end end);
 const char *plan_address(const struct plan *plan, enum end end);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/check.h"
+
+#include "plan/word.h"
+#include "reading/reading.h"
+#include "security/security.h"
+#include "transport/transport.h"
+#include "workload/workload.h"
+
+#include <string.h>
+
+static bool is_given(const struct plan *plan, const char *key)
+{
+    struct problem ignored = {0};
+
+    return plan->given[word_find(key, &ignored) - word_list] != 0;
+}
+
+static int check_amount(const struct plan *plan, struct problem *problem)
+{
+    static const char *const amounts[] = {"duration", "messages", "bytes"};
+    const char *first = NULL;
+
+    for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
+        if (!is_given(plan, amounts[i]))
+            continue;
+        if (first)
+            return problem_usage(problem,
+                                 "%s and %s contradict each other: give one of duration, messages, bytes",
+                                 first, amounts[i]);
+        first = amounts[i];
+    }
+    return 0;
+}
+
+static int check_reading(const struct plan *plan, enum end end, struct problem *problem)
+{
+    const struct end_plan *own = &plan->ends[end];
+
+    if (!plan_incoming(plan, end) || own->reading->delivers)
+        return 0;
+    if (plan_half(plan, end)->keeps)
+        return problem_usage(problem, "read=%s delivers no bytes, and a %s has to send them on",
+                             own->reading->variant.name, end_names[end]);
+    if (plan->verify)
+        return problem_usage(
+            problem, "verify=on and read=%s contradict each other: that reading delivers no bytes to check",
+            own->reading->variant.name);
+    if (own->touch != TOUCH_NONE)
+        return problem_usage(
+            problem,
+            "touch=checksum and read=%s contradict each other: that reading delivers no bytes to touch",
+            own->reading->variant.name);
+    return 0;
+}
+
+/* What a foreign peer does decides what can be done with it. */
+static int check_work_of_peer(const struct plan *plan, struct problem *problem)
+{
+    static const struct {
+        const char *name, *needs;
+    } services[SERVICE_COUNT] = {
+        [SERVICE_echo] = {"echo", "workload=request"},
+        [SERVICE_discard] = {"discard", "workload=stream direction=send"},
+        [SERVICE_chargen] = {"chargen", "workload=stream direction=receive"},
+    };
+    bool replies = plan_half(plan, END_CLIENT)->times;
+    int direction = plan->direction == DIRECTION_RECEIVE ? SERVICE_chargen : SERVICE_discard;
+    int service = replies ? SERVICE_echo : direction;
+
+    if (plan->peer_does == service && (replies || plan->direction != DIRECTION_BOTH))
+        return 0;
+    return problem_usage(problem, "peer_does=%s needs %s: that is all it can take part in",
+                         services[plan->peer_does].name, services[plan->peer_does].needs);
+}
+
+static int check_peer(const struct plan *plan, struct problem *problem)
+{
+    bool unix_peer = !strncmp(plan->peer, "unix:", 5);
+
+    if (!plan_has_peer(plan))
+        return plan->control == CONTROL_BY_UNCORK
+                   ? 0
+                   : problem_usage(problem, "control=none needs a foreign server: add peer=HOST:PORT");
+    if (plan->control == CONTROL_BY_UNCORK)
+        return problem_usage(problem,
+                             "peer=%s knows no control channel: add control=none, or write server=%s",
+                             plan->peer, plan->peer);
+    if (!plan->transport->has_other_end || unix_peer == plan->transport->counts_segments)
+        return problem_usage(problem, "peer=%s and transport=%s contradict each other", plan->peer,
+                             plan->transport->variant.name);
+    if (plan_relays(plan))
+        return problem_usage(problem, "workload=proxy needs a server of uncork as its sink, not peer=%s",
+                             plan->peer);
+    return check_work_of_peer(plan, problem);
+}
+
+/* The kernel refuses the one without the other. */
+static int check_ring(const struct end_plan *own, struct problem *problem)
+{
+    if (own->single_issuer || !own->defer_taskrun)
+        return 0;
+    return problem_usage(problem, "defer_taskrun=on needs single_issuer=on; write both off");
+}
+
+/* Nobody else could have started one in namespaces that were made a moment ago. */
+static int check_lab(const struct plan *plan, struct problem *problem)
+{
+    for (int end = 0; plan_has_lab(plan) && end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end) && !plan_is_own(plan, (enum end)end))
+            return problem_usage(problem, "lab=on and %s=%s contradict each other: a lab has a %s of its own",
+                                 end == END_PROXY ? "via" : "server", plan_address(plan, (enum end)end),
+                                 end_names[end]);
+    return 0;
+}
+
+/* Both sides of a connection talk TLS, or neither does. */
+static int check_security(const struct plan *plan, struct problem *problem)
+{
+    const struct security *client = plan->ends[END_CLIENT].security;
+
+    for (int end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end) && plan->ends[end].security->encrypts != client->encrypts)
+            return problem_usage(problem,
+                                 "client.security=%s and %s.security=%s contradict each other: all ends are "
+                                 "plain, or none is",
+                                 client->variant.name, end_names[end],
+                                 plan->ends[end].security->variant.name);
+    if (plan_has_peer(plan) && client->encrypts)
+        return problem_usage(problem, "security=%s needs a server of uncork: peer=%s does not know the key",
+                             client->variant.name, plan->peer);
+    return 0;
+}
+
+int plan_check(const struct plan *plan, struct problem *problem)
+{
+    if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0 || check_lab(plan, problem) < 0 ||
+        check_security(plan, problem) < 0)
+        return -1;
+    for (int end = 0; end < END_COUNT; end++)
+        if (check_ring(&plan->ends[end], problem) < 0)
+            return -1;
+    for (int end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end) && check_reading(plan, (enum end)end, problem) < 0)
+            return -1;
+    return 0;
+}
