@@ -202,10 +202,10 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
  * more may be under way it goes on up to a chunk as well. */
 static bool may_have_more(const struct connection *connection, uint64_t taken)
 {
-    bool several = connection->plan->depth > 1 || !plan_half(connection->plan, END_CLIENT)->times;
+    const struct plan *plan = connection->plan;
 
-    return connection->security->has_more && several && taken < connection->bench->pool.size &&
-           connection->half->wants(connection);
+    return connection->security->has_more && taken < connection->bench->pool.size &&
+           (plan->depth > 1 || !plan_half(plan, END_CLIENT)->times) && connection->half->wants(connection);
 }
 
 int engine_receive_ready(struct connection *connection)
