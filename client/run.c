@@ -384,7 +384,7 @@ static int find_address(struct link *link, struct problem *problem)
 static int connect_link(struct link *link, struct problem *problem)
 {
     char *text = link->run->result.addresses[link->end];
-    int fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM);
+    int fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM, 0);
 
     address_format(text, &link->address);
     if (fd < 0)

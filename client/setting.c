@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "setting.h"
 
+#include "base/units.h"
 #include "record.h"
 
 #include <stdint.h>
@@ -98,10 +99,37 @@ static void print_tls(FILE *out, const json_t *const all[END_COUNT])
     fputc('\n', out);
 }
 
+/* One buffer of one end that is not what was asked for. */
+static void print_clamp(FILE *out, const char *end, const char *word, const json_t *clamp)
+{
+    const char *sysctl = json_string_value(json_object_get(clamp, "sysctl"));
+    char asked[UNITS_TEXT_MAX], given[UNITS_TEXT_MAX];
+
+    units_format_size(asked, (uint64_t)json_integer_value(json_object_get(clamp, "asked_bytes")));
+    units_format_size(given, (uint64_t)json_integer_value(json_object_get(clamp, "given_bytes")));
+    fprintf(out, "  %s=%s: the %s was given %s, ", word, asked, end, given);
+    if (sysctl)
+        fprintf(out, "the most that sysctl %s allows\n", sysctl);
+    else
+        fprintf(out, "the least that the system has\n");
+}
+
+static void print_clamps(FILE *out, const json_t *const all[END_COUNT])
+{
+    for (int end = 0; end < END_COUNT; end++) {
+        const json_t *thread = json_array_get(json_object_get(all[end], "threads"), 0);
+        json_t *clamped = json_object_get(json_object_get(thread, "options"), "clamped"), *clamp;
+        const char *word;
+
+        json_object_foreach(clamped, word, clamp) print_clamp(out, end_names[end], word, clamp);
+    }
+}
+
 void setting_print(FILE *out, const json_t *record, const json_t *const all[END_COUNT])
 {
     print_lab(out, record);
     print_tls(out, all);
+    print_clamps(out, all);
     print_place(out, record, all);
 }
 

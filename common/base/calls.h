@@ -22,14 +22,15 @@
 enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS, CALL_CONNECTS };
 
 /* Kind, name as the kernel and strace spell it, path. CALL_OPTION is what a new connection is given,
- * CALL_SETSOCKOPT a cork. An io_uring_enter(2) that submits a send is one on the path of writes, any other
- * waits. */
+ * CALL_SETSOCKOPT a cork, CALL_QUICKACK what acknowledges at once after a receive. An io_uring_enter(2) that
+ * submits a send is one on the path of writes, any other waits. */
 #define CALL_KINDS(X)                                                                                        \
     X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
     X(CALL_SENDMSG, "sendmsg", CALL_WRITES)                                                                  \
     X(CALL_SETSOCKOPT, "setsockopt", CALL_WRITES)                                                            \
     X(CALL_ENTER_SENDING, "io_uring_enter", CALL_WRITES)                                                     \
     X(CALL_RECVFROM, "recvfrom", CALL_READS)                                                                 \
+    X(CALL_QUICKACK, "setsockopt", CALL_READS)                                                               \
     X(CALL_EPOLL_WAIT, "epoll_wait", CALL_WAITS)                                                             \
     X(CALL_PPOLL, "ppoll", CALL_WAITS)                                                                       \
     X(CALL_ENTER_WAITING, "io_uring_enter", CALL_WAITS)                                                      \
@@ -148,10 +149,10 @@ static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, i
     return calls_result(calls, result);
 }
 
-/* setsockopt(2) with an int, on the data path: a cork. */
-static inline int calls_set_option(struct calls *calls, int level, int name, int value)
+/* setsockopt(2) with an int, on the data path; `kind` says for what: CALL_SETSOCKOPT or CALL_QUICKACK. */
+static inline int calls_set_option(struct calls *calls, enum call_kind kind, int level, int name, int value)
 {
-    calls->counts.made[CALL_SETSOCKOPT]++;
+    calls->counts.made[kind]++;
     return calls->table->setsockopt(calls->fd, level, name, &value, sizeof value) < 0 ? -errno : 0;
 }
 

@@ -2,6 +2,7 @@
 #include "connection/connection.h"
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "plan/sizes.h"
 #include "reading/reading.h"
 #include "security/security.h"
@@ -9,6 +10,7 @@
 #include "transport/transport.h"
 #include "workload/workload.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +69,12 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     connection->half = plan_half(plan, end);
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
+    connection->acks_quickly = plan->transport->counts_segments && connection->incoming &&
+                               plan->ends[end].quickack == QUICKACK_REARM;
     connection->reading = connection->incoming ? plan->ends[end].reading : NULL;
+    if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
+        !(connection->digest = digest_open()))
+        return -ENOMEM;
     state = connection->half->state_size ? connection->half->state_size(plan) : 0;
     if (state && !(connection->half_state = calloc(1, state)))
         return -ENOMEM;
@@ -82,9 +89,11 @@ void connection_close(struct connection *connection)
 {
     security_end(connection);
     queue_close(&connection->queue);
+    digest_close(connection->digest);
     free(connection->strategy_state);
     free(connection->half_state);
     connection->strategy_state = connection->half_state = NULL;
+    connection->digest = NULL;
 }
 
 void connection_restart_arrivals(struct connection *connection)
@@ -92,22 +101,9 @@ void connection_restart_arrivals(struct connection *connection)
     connection->arrivals.first_ns = connection->arrivals.last_ns = connection->arrivals.first_bytes = 0;
 }
 
-/* Fletcher's checksum over 64 bits of state (RFC 1146, appendix, with wider sums): reads every byte, never
- * optimised away. */
-static uint64_t checksum(uint64_t sum, const uint8_t *data, size_t size)
-{
-    uint32_t a = (uint32_t)sum, b = (uint32_t)(sum >> 32);
-
-    for (size_t i = 0; i < size; i++) {
-        a += data[i];
-        b += a;
-    }
-    return (uint64_t)b << 32 | a;
-}
-
 static int inspect(struct connection *connection, const uint8_t *data, size_t size)
 {
-    struct arrivals *arrivals = &connection->arrivals;
+    const struct arrivals *arrivals = &connection->arrivals;
 
     if (connection->plan->verify && !connection->half->keeps) { /* a proxy's are verified where they end */
         size_t agree = pattern_compare(data, size, arrivals->bytes);
@@ -119,8 +115,8 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
             return -EBADMSG;
         }
     }
-    if (connection->plan->ends[connection->end].touch == TOUCH_CHECKSUM)
-        arrivals->checksum = checksum(arrivals->checksum, data, size);
+    if (connection->digest)
+        digest_update(connection->digest, data, size);
     return 0;
 }
 

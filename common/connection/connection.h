@@ -28,7 +28,6 @@ struct arrivals {
     uint64_t first_ns;    /* when the first bytes since connection_restart_arrivals() came, 0 before */
     uint64_t first_bytes; /* how many they were: they came before the interval that they began */
     uint64_t last_ns;     /* when the last whole message was complete */
-    uint64_t checksum;    /* of touch=checksum */
 };
 
 /* Whether its handshake is done, or what that waits for. */
@@ -57,6 +56,8 @@ struct connection {
     uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
     int cork_layer;              /* CORK_RECORD or CORK_SEGMENT */
     uint64_t window;             /* plan_window() of its end */
+    bool acks_quickly;           /* quickack=rearm */
+    struct digest *digest;       /* of touch=checksum: of all that arrived; NULL: it is not asked for */
 
     struct send_queue queue;
     const struct shape *outgoing, *incoming; /* NULL on an end that does not send, receive */

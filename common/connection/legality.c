@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/descriptors.h"
+#include "base/digest.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
 #include "plan/cores.h"
@@ -13,6 +14,7 @@
 #include "strategy/strategy.h"
 #include "transport/ports.h"
 #include "transport/probe.h"
+#include "transport/transport.h"
 #include "workload/workload.h"
 
 #include <stdio.h>
@@ -80,6 +82,8 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 {
     const struct reading *reading = plan->ends[end].reading;
 
+    if (plan->ends[end].touch == TOUCH_CHECKSUM && digest_check(problem) < 0)
+        return -1;
     if (plan_encrypts(plan) && plan_half(plan, end)->renews && reading->needs & CAPABLE_RING)
         return problem_unsupported(problem,
                                    "read=%s does not work with workload=%s security=%s: on each new "
@@ -141,6 +145,54 @@ static int check_pace(const struct plan *plan, struct problem *problem)
                  "other end would never run; write place=apart or pace=sleep");
 }
 
+/* It is asked for again after a receive of ours: not where a ring or libuv receives. */
+static int check_quickack(const struct plan *plan, enum end end, const struct engine *engine,
+                          struct problem *problem)
+{
+    const struct reading *reading = plan->ends[end].reading;
+    bool by_stream = plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP;
+
+    if (!plan->transport->counts_segments || !plan_incoming(plan, end) ||
+        plan->ends[end].quickack != QUICKACK_REARM)
+        return 0;
+    if (!by_stream && !(reading->needs & engine->gives & CAPABLE_RING))
+        return 0;
+    return problem_unsupported(problem,
+                               "quickack=rearm does not work with %s: what receives there is %s, and nobody "
+                               "stands behind each receive",
+                               by_stream ? "write=uv" : "a reading of the ring",
+                               by_stream ? "libuv" : "the kernel");
+}
+
+/* Options that can have no effect, as far as that shows without a connection. */
+static int check_options(const struct plan *plan, enum end end, struct problem *problem)
+{
+    const struct end_plan *own = &plan->ends[end];
+    bool buffers = own->sndbuf_bytes || own->rcvbuf_bytes, renews = plan_half(plan, end)->renews;
+    const char *transport = plan->transport->variant.name;
+
+    if (!plan->transport->has_other_end)
+        return 0;
+    if (!plan->transport->counts_segments)
+        return buffers && own->buffers == BUFFERS_BEFORE
+                   ? problem_unsupported(problem,
+                                         "buffers=before does not work with transport=%s: accept(2) gives a "
+                                         "connection buffers of its own, not the listener's",
+                                         transport)
+                   : 0;
+    if (renews && buffers && own->buffers == BUFFERS_AFTER && plan_drives(plan, end))
+        return problem_unsupported(problem,
+                                   "buffers=after does not work with workload=%s: the first message leaves "
+                                   "with the connection",
+                                   plan->workload->variant.name);
+    if (renews && own->busy_poll_ns)
+        return problem_unsupported(problem,
+                                   "busy_poll does not work with workload=%s: whether a queue is polled "
+                                   "shows only on a connection that stays",
+                                   plan->workload->variant.name);
+    return 0;
+}
+
 int legality_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
 {
     const struct engine *engine = engine_of(plan, end);
@@ -156,6 +208,9 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
                                    plan->transport->variant.name);
     if (engine->suits(plan, end, problem) < 0 || check_pace(plan, problem) < 0 ||
         check_limits(plan, end, problem) < 0)
+        return -1;
+    if (transport_check(plan, end, problem) < 0 || check_options(plan, end, problem) < 0 ||
+        check_quickack(plan, end, engine, problem) < 0)
         return -1;
     if (check_security(plan, end, problem) < 0 || check_stream(plan, end, problem) < 0)
         return -1;

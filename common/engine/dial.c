@@ -15,8 +15,9 @@
 
 static int make_socket(struct connection *connection, const struct address *target, bool nonblocking)
 {
-    int family = target->storage.ss_family;
-    int fd = nonblocking ? sockets_make_nonblocking(family, SOCK_STREAM) : sockets_make(family, SOCK_STREAM);
+    int family = target->storage.ss_family, protocol = connection->plan->transport->protocol;
+    int fd = nonblocking ? sockets_make_nonblocking(family, SOCK_STREAM, protocol)
+                         : sockets_make(family, SOCK_STREAM, protocol);
 
     connection->calls.counts.made[CALL_SOCKET]++;
     return fd < 0 ? -errno : fd;
@@ -117,6 +118,10 @@ int dial_take(struct dial *dial, struct connection *connection, int fd)
     if (result == 0)
         result =
             transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
+    if (result == 0 && !dial->proved &&
+        transport_prove(dial->plan, connection->end, fd, &connection->bench->problem) < 0)
+        result = -EPROTONOSUPPORT;
+    dial->proved = true;
     return result < 0 ? result : security_begin(connection);
 }
 

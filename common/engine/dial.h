@@ -20,6 +20,7 @@ struct dial {
     const uint8_t *token;
     int listener;       /* the follower's, does not block; -1 */
     uint64_t strangers; /* connections that did not show the token */
+    bool proved;        /* the first descriptor that was taken is of the plan's transport */
 
     /* Whoever may end the run from another thread must know the descriptors: takes a new one over
      * (-ECANCELED, and it is closed, where the run was ended), lets go of one. */

@@ -5,6 +5,7 @@
 #include "reading/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
+#include "transport/options.h"
 #include "workload/workload.h"
 
 #include <string.h>
@@ -173,6 +174,8 @@ static int take(struct connection *connection, size_t wanted,
         return size == -EINPROGRESS ? -EAGAIN : (int)size;
     size = connection->reading ? connection->reading->read(connection, wanted, &data)
                                : connection->security->recv(connection, &byte, 1, 0);
+    if (connection->acks_quickly && size > 0)
+        options_quick_again(&connection->calls);
     engine_keep(connection, size);
     return arrived(connection, data, size);
 }

@@ -172,6 +172,22 @@ void tcp_info_read(int fd, struct tcp_reading *reading)
     raise_largest(reading, reading->figures[TCP_PEER_WINDOW]);
 }
 
+/* The counter has 32 bits and may wrap; it does not go on by half of that in a moment. */
+static bool went_back(const struct tcp_reading *before, const struct tcp_reading *after)
+{
+    return before->known & after->known & 1u << TCP_SEGS_OUT &&
+           (uint32_t)(after->figures[TCP_SEGS_OUT] - before->figures[TCP_SEGS_OUT]) > UINT32_MAX / 2;
+}
+
+void tcp_info_read_again(int fd, struct tcp_reading *reading)
+{
+    struct tcp_reading after = *reading;
+
+    tcp_info_read(fd, &after);
+    if ((after.known & reading->known) == reading->known && !went_back(reading, &after))
+        *reading = after;
+}
+
 void tcp_info_watch_window(int fd, struct tcp_reading *reading)
 {
     raise_largest(reading, read_window(fd));

@@ -39,6 +39,10 @@ struct tcp_reading {
 /* The figures of a connected socket; none known where it is not TCP or the system does not tell. */
 void tcp_info_read(int fd, struct tcp_reading *reading);
 
+/* The same once more, where `reading` has those of a moment ago: they stay if the system has none any more,
+ * or counts from the beginning again, as of an MPTCP connection whose first subflow has ended. */
+void tcp_info_read_again(int fd, struct tcp_reading *reading);
+
 /* Raises the largest peer window that is kept in `reading` to what it is now. */
 void tcp_info_watch_window(int fd, struct tcp_reading *reading);
 

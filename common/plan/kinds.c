@@ -139,14 +139,15 @@ const struct word_kind kind_count = {
 
 static int duration_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
+    if (is_word_for_zero(word, text, field))
+        return 0;
     return number_parse(word, text, field, units_parse_duration, units_format_duration,
                         "2s, 0.2s, 150ms or 50us", problem);
 }
 
 static char *duration_format(const struct word *word, const void *field)
 {
-    (void)word;
-    return number_format(*(const uint64_t *)field, units_format_duration);
+    return number_or_word_format(word, field, units_format_duration);
 }
 
 const struct word_kind kind_duration = {

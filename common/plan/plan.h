@@ -35,6 +35,8 @@ enum peer_service {
 };
 #undef SERVICE
 enum touch { TOUCH_NONE, TOUCH_CHECKSUM };
+enum buffers { BUFFERS_BY_TRANSPORT, BUFFERS_BEFORE, BUFFERS_AFTER };
+enum quickack { QUICKACK_DEFAULT, QUICKACK_ONCE, QUICKACK_REARM };
 enum nodelay { NODELAY_BY_STRATEGY, NODELAY_ON, NODELAY_OFF };
 
 /* What holds a group back under write=cork. */
@@ -66,6 +68,10 @@ struct end_plan {
     int nodelay;                          /* enum nodelay */
     int perf;                             /* bool: count cycles and instructions */
     uint64_t sndbuf_bytes, rcvbuf_bytes;  /* 0: the system's default */
+    int buffers;                          /* enum buffers: when they are set */
+    int quickack;                         /* enum quickack */
+    uint64_t busy_poll_ns;                /* 0: the system's default */
+    uint64_t notsent_lowat_bytes;         /* 0: the system's default */
     char congestion[CONGESTION_NAME_MAX]; /* "default": cubic where there is one; "system": what the machine
                                              has */
     uint64_t source_bytes;                /* memory to walk through; 0: hot */

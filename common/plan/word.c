@@ -74,6 +74,13 @@ static bool in_tcp(const struct plan *plan, enum end end)
     return present(plan, end) && plan->transport->counts_segments;
 }
 
+static bool with_buffers(const struct plan *plan, enum end end)
+{
+    const struct end_plan *own = &plan->ends[end];
+
+    return with_sockets(plan, end) && (own->sndbuf_bytes || own->rcvbuf_bytes);
+}
+
 static bool has_replies(const struct plan *plan)
 {
     return plan->workload->halves[ROLE_DRIVER].receives;
@@ -186,6 +193,11 @@ static bool if_bytes(const struct plan *plan, enum end end)
     return present(plan, end) && plan->bytes;
 }
 
+static bool by_receiver_in_tcp(const struct plan *plan, enum end end)
+{
+    return by_receiver(plan, end) && in_tcp(plan, end);
+}
+
 /* ---- the list ---- */
 
 const char *const cipher_names[] = {[CIPHER_AES_128_GCM] = "aes-128-gcm",
@@ -207,6 +219,10 @@ static const char *const service_names[] = {
 #undef SERVICE
 static const char *const switch_names[] = {"off", "on", NULL};
 static const char *const touch_names[] = {[TOUCH_NONE] = "none", [TOUCH_CHECKSUM] = "checksum", NULL};
+static const char *const buffers_names[] = {
+    [BUFFERS_BY_TRANSPORT] = "default", [BUFFERS_BEFORE] = "before", [BUFFERS_AFTER] = "after", NULL};
+static const char *const quickack_names[] = {
+    [QUICKACK_DEFAULT] = "default", [QUICKACK_ONCE] = "once", [QUICKACK_REARM] = "rearm", NULL};
 static const char *const nodelay_names[] = {
     [NODELAY_BY_STRATEGY] = "strategy", [NODELAY_ON] = "on", [NODELAY_OFF] = "off", NULL};
 
@@ -230,7 +246,7 @@ const struct word word_list[] = {
     {"window",      &kind_count,      "1",        OF_PLAN(window),      .used = by_sender_of_many,   .minimum = 1, .maximum = 4096, .unit = "messages", .help = "whole messages already due that a strategy may join in one go, never across a /; chunks of one wake-up of a proxy"},
     {"read",        &kind_variant,    "recv",     OF_END(reading),      .used = by_receiver,   .axis = &reading_axis, .help = "how bytes are taken out"},
     {"chunk",       &kind_size,       "64K",      OF_END(chunk_bytes),  .used = by_receiver,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .help = "size of a receive; a proxy sends on what one brought as one fragment"},
-    {"touch",       &kind_choice,     "none",     OF_END(touch),        .used = by_receiver,   .choices = touch_names, .help = "what a receiver computes over the bytes"},
+    {"touch",       &kind_choice,     "none",     OF_END(touch),        .used = by_receiver,   .choices = touch_names, .help = "what a receiver computes over the bytes: checksum is SHA-256"},
     {"source",      &kind_source,     "hot",      OF_END(source_bytes), .used = by_sender,     .minimum = 1, .maximum = UINT64_C(4) << 30, .unit = "bytes", .help = "memory to send from: hot (one buffer) or cold:SIZE"},
     {"verify",      &kind_choice,     "off",      OF_PLAN(verify),      .used = with_known_content, .choices = switch_names, .help = "check the content of every byte, end to end"},
     {"connections", &kind_count,      "1",        OF_PLAN(connections), .used = always,        .minimum = 1, .maximum = 10000, .unit = "connections", .help = "connections in all"},
@@ -241,6 +257,10 @@ const struct word word_list[] = {
     {"pace",        &kind_choice,     "sleep",    OF_PLAN(pace),        .used = if_paced,      .choices = pace_names, .help = "how an open loop waits for the next start: sleep, or spin on a CPU of its own"},
     {"sndbuf",      &kind_size,       "default",  OF_END(sndbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_SNDBUF asked for; default leaves the system's"},
     {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_RCVBUF asked for; default leaves the system's"},
+    {"buffers",     &kind_choice,     "default",  OF_END(buffers),      .used = with_buffers,  .choices = buffers_names, .help = "when sndbuf and rcvbuf are set: before connect or listen, or after connect or accept; default is before in TCP, and after on Unix sockets, which do not inherit them"},
+    {"quickack",    &kind_choice,     "default",  OF_END(quickack),     .used = by_receiver_in_tcp, .choices = quickack_names, .help = "TCP_QUICKACK, acknowledge at once: once for the connection, or rearm after every receive, because the kernel forgets it"},
+    {"busy_poll",   &kind_duration,   "default",  OF_END(busy_poll_ns), .used = in_tcp,        .minimum = 1000, .maximum = 1000000000, .unit = "duration", .word_for_zero = "default", .help = "SO_BUSY_POLL: a receive that would wait polls the queue of the device so long"},
+    {"notsent_lowat", &kind_size,     "default",  OF_END(notsent_lowat_bytes), .used = by_sender_in_tcp, .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "TCP_NOTSENT_LOWAT: a socket with as much that has not been sent yet takes no more"},
     {"congestion",  &kind_congestion, "default",  OF_END(congestion),   .used = in_tcp,        .help = "congestion control: default is cubic where there is one, system the machine's"},
     {"engine",      &kind_variant,    "auto",     OF_END(engine),       .used = always,        .axis = &engine_axis, .help = "who waits"},
     {"defer_taskrun", &kind_choice,   "on",       OF_END(defer_taskrun), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_DEFER_TASKRUN: completions of the ring are made when they are waited for"},

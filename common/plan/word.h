@@ -48,7 +48,8 @@ struct word {
     const char *const *choices; /* kind choice: names by value, NULL at the end */
     uint64_t minimum, maximum;  /* numbers */
     const char *unit;           /* of numbers, as --list=json says it */
-    const char *word_for_zero;  /* kinds size, count, address: spelled so where the field is 0 */
+    const char
+        *word_for_zero; /* kinds size, count, duration, rate, address: spelled so where the field is 0 */
 };
 
 extern const struct word word_list[];

@@ -2,6 +2,8 @@
 /* One end of the record: see docs/record.md, where every key is explained. */
 #include "team/team.h"
 
+#include "base/digest.h"
+#include "base/hex.h"
 #include "connection/capability.h"
 #include "measure/facts.h"
 #include "reading/reading.h"
@@ -103,11 +105,27 @@ static json_t *report_cpus(const struct worker *worker)
     return cpus;
 }
 
+/* Of one connection what sha256sum(1) says of its bytes; of several these, by exclusive or. */
+static void put_checksum(json_t *thread, const struct worker *worker)
+{
+    uint8_t sum[DIGEST_SIZE] = {0}, one[DIGEST_SIZE];
+    char text[2 * DIGEST_SIZE + 1];
+
+    for (size_t i = 0; i < worker->count; i++) {
+        if (!worker->connections[i].digest)
+            return;
+        digest_read(worker->connections[i].digest, one);
+        for (size_t j = 0; j < DIGEST_SIZE; j++)
+            sum[j] ^= one[j];
+    }
+    hex_format(text, sum, sizeof sum);
+    put(thread, "checksum", json_string(text));
+}
+
 static void put_work(json_t *thread, const struct worker *worker)
 {
     const struct figures *before = &worker->before, *after = &worker->after;
     const struct connection *connection = worker->connections;
-    uint64_t checksum = 0;
 
     if (connection->twin) {
         put_number(thread, "chunks_sent", after->fragments - before->fragments);
@@ -121,10 +139,7 @@ static void put_work(json_t *thread, const struct worker *worker)
         put_number(thread, "messages_received", after->messages_received - before->messages_received);
     if (connection->incoming)
         put_number(thread, "bytes_received", after->bytes_received - before->bytes_received);
-    for (size_t i = 0; i < worker->count; i++)
-        checksum ^= worker->connections[i].arrivals.checksum;
-    if (checksum)
-        put(thread, "checksum", json_sprintf("%016llx", (unsigned long long)checksum));
+    put_checksum(thread, worker);
 }
 
 /* Absent where nothing happened between two looks at the clock. */

@@ -121,7 +121,7 @@ static int prove_options(struct worker *worker, struct problem *problem)
     if (fd < 0)
         return -1;
     result = transport_prepare(transport, team->plan, team->end, fd, problem);
-    worker->options = transport_options(transport, fd);
+    worker->options = transport_options(transport, team->plan, team->end, fd);
     close(fd);
     return result;
 }
@@ -143,7 +143,8 @@ static int join(struct worker *worker, struct problem *problem)
 
         if (connects(worker->team, connection) && connect_one(worker, connection, problem) < 0)
             return -1;
-        if (transport_prepare(plan->transport, plan, worker->team->end, connection->calls.fd, problem) < 0)
+        if (transport_prepare(plan->transport, plan, worker->team->end, connection->calls.fd, problem) < 0 ||
+            transport_prove(plan, worker->team->end, connection->calls.fd, problem) < 0)
             return -1;
         sockets_set_blocking(connection->calls.fd, !worker->team->engine->nonblocking);
     }
@@ -186,14 +187,15 @@ static const struct connection *next_told(const struct worker *worker, size_t *a
     return connection;
 }
 
-static void read_tcp(struct worker *worker, struct figures *figures)
+static void read_tcp(struct worker *worker, struct figures *figures,
+                     void (*read)(int fd, struct tcp_reading *reading))
 {
     const struct connection *connection;
     size_t at = 0;
 
     worker->told = 0;
     while ((connection = next_told(worker, &at)))
-        tcp_info_read(connection->calls.fd, &figures->tcp[worker->told++]);
+        read(connection->calls.fd, &figures->tcp[worker->told++]);
 }
 
 /* A close_notify is a segment with data each way, and nobody's message. */
@@ -221,7 +223,7 @@ static void watch_windows(void *context)
 
 static void begin_interval(struct worker *worker)
 {
-    read_tcp(worker, &worker->before);
+    read_tcp(worker, &worker->before, tcp_info_read);
     memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
     for (size_t i = 0; i < worker->count; i++)
         connection_restart_arrivals(&worker->connections[i]);
@@ -424,16 +426,18 @@ static int end_interval(struct worker *worker, struct problem *problem)
         read_figures(worker, &worker->after);
     count_missed(worker);
     worker->phase = "finish";
+    read_tcp(worker, &worker->after, tcp_info_read);
     if (has_sockets(worker)) {
         if (!worker->options)
-            worker->options = transport_options(transport, sends_by(worker)->calls.fd);
+            worker->options = transport_options(transport, worker->team->plan, worker->team->end,
+                                                sends_by(worker)->calls.fd);
         if (!may_leave(worker) && settle(worker, worker->team->engine->finish(&worker->duty), problem) < 0)
             return -1;
     }
     if (takes_rest)
         read_figures(worker, &worker->after);
     settle_interval(worker, clock_now_ns());
-    read_tcp(worker, &worker->after);
+    read_tcp(worker, &worker->after, tcp_info_read_again);
     if (plan_encrypts(worker->team->plan))
         leave_out_partings(worker);
     return 0;

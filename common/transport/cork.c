@@ -14,7 +14,7 @@
 int cork_set(struct calls *calls, int on)
 {
 #ifdef CORK
-    return calls_set_option(calls, IPPROTO_TCP, CORK, on);
+    return calls_set_option(calls, CALL_SETSOCKOPT, IPPROTO_TCP, CORK, on);
 #else
     (void)calls, (void)on;
     return -ENOTSUP;

@@ -20,14 +20,14 @@
 
 #ifdef SOCK_CLOEXEC
 
-int sockets_make(int family, int type)
+int sockets_make(int family, int type, int protocol)
 {
-    return socket(family, type | SOCK_CLOEXEC, 0);
+    return socket(family, type | SOCK_CLOEXEC, protocol);
 }
 
-int sockets_make_nonblocking(int family, int type)
+int sockets_make_nonblocking(int family, int type, int protocol)
 {
-    return sockets_make(family, type | SOCK_NONBLOCK);
+    return sockets_make(family, type | SOCK_NONBLOCK, protocol);
 }
 
 int sockets_make_pair(int fds[2])
@@ -49,14 +49,14 @@ static int close_on_exec(int fd)
     return fd;
 }
 
-int sockets_make(int family, int type)
+int sockets_make(int family, int type, int protocol)
 {
-    return close_on_exec(socket(family, type, 0));
+    return close_on_exec(socket(family, type, protocol));
 }
 
-int sockets_make_nonblocking(int family, int type)
+int sockets_make_nonblocking(int family, int type, int protocol)
 {
-    int fd = sockets_make(family, type);
+    int fd = sockets_make(family, type, protocol);
 
     if (fd >= 0)
         sockets_set_blocking(fd, false);

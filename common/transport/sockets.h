@@ -10,8 +10,8 @@
 void sockets_set_blocking(int fd, bool blocking);
 
 /* socket(2), socketpair(2) of Unix stream sockets: closed on exec. */
-int sockets_make(int family, int type);
-int sockets_make_nonblocking(int family, int type);
+int sockets_make(int family, int type, int protocol);
+int sockets_make_nonblocking(int family, int type, int protocol);
 int sockets_make_pair(int fds[2]);
 
 /* Bytes that were written to a socket and have not left it; 0 where it is none or the system does not tell.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "transport/tcp.h"
+
 #include "transport/sockets.h"
-#include "transport/transport.h"
 
 #include <netinet/in.h>
 #include <unistd.h>
@@ -14,14 +15,14 @@ static void loopback(struct address *address)
     in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 }
 
-static int connect_through(int listener, int fds[2])
+static int connect_through(int listener, int protocol, int fds[2])
 {
     struct address address;
     int result = address_of_socket(&address, listener);
 
     if (result < 0)
         return result;
-    if ((fds[0] = sockets_make(AF_INET, SOCK_STREAM)) < 0)
+    if ((fds[0] = sockets_make(AF_INET, SOCK_STREAM, protocol)) < 0)
         return -errno;
     if (connect(fds[0], (struct sockaddr *)&address.storage, address.size) == 0 &&
         (fds[1] = accept(listener, NULL, NULL)) >= 0)
@@ -31,23 +32,23 @@ static int connect_through(int listener, int fds[2])
     return result;
 }
 
-static int tcp_pair(int fds[2])
+int tcp_make_pair(int protocol, int fds[2])
 {
-    int listener = sockets_make(AF_INET, SOCK_STREAM), result;
+    int listener = sockets_make(AF_INET, SOCK_STREAM, protocol), result;
     struct address address;
 
     if (listener < 0)
         return -errno;
     loopback(&address);
     if (bind(listener, (struct sockaddr *)&address.storage, address.size) == 0 && listen(listener, 1) == 0)
-        result = connect_through(listener, fds);
+        result = connect_through(listener, protocol, fds);
     else
         result = -errno;
     close(listener);
     return result;
 }
 
-static int tcp_data_address(struct address *data, const struct address *control)
+int tcp_data_address(struct address *data, const struct address *control)
 {
     if (control->storage.ss_family == AF_UNIX)
         loopback(data);
@@ -55,6 +56,11 @@ static int tcp_data_address(struct address *data, const struct address *control)
         *data = *control;
     address_set_port(data, 0);
     return 0;
+}
+
+static int tcp_pair(int fds[2])
+{
+    return tcp_make_pair(0, fds);
 }
 
 const struct transport transport_tcp = {

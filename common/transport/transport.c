@@ -3,6 +3,7 @@
 
 #include "strategy/strategy.h"
 #include "transport/congestion.h"
+#include "transport/options.h"
 #include "transport/sockets.h"
 
 #include <fcntl.h>
@@ -22,27 +23,16 @@ static const struct variant *const variants[] = {
 
 const struct axis transport_axis = {"transport", variants, sizeof variants / sizeof *variants};
 
-static int set_buffer(int fd, int option, const char *word, uint64_t bytes, struct problem *problem)
-{
-    int size = (int)bytes;
-
-    if (bytes && setsockopt(fd, SOL_SOCKET, option, &size, sizeof size) < 0)
-        return problem_unsupported(problem, "%s=%d: the system refuses that size: %s", word, size,
-                                   strerror(errno));
-    return 0;
-}
-
 int transport_socket(const struct transport *transport, const struct plan *plan, enum end end,
                      const struct address *address, struct problem *problem)
 {
     const struct end_plan *own = &plan->ends[end];
-    int fd = sockets_make(address->storage.ss_family, SOCK_STREAM);
+    int fd = sockets_make(address->storage.ss_family, SOCK_STREAM, transport->protocol);
 
     if (fd < 0)
         return problem_failure(problem, "cannot make a %s socket: %s", transport->variant.name,
                                strerror(errno));
-    if (set_buffer(fd, SO_SNDBUF, "sndbuf", own->sndbuf_bytes, problem) == 0 &&
-        set_buffer(fd, SO_RCVBUF, "rcvbuf", own->rcvbuf_bytes, problem) == 0 &&
+    if (options_set(plan, end, fd, BEFORE_CONNECT, problem) == 0 &&
         (!transport->counts_segments || congestion_set(fd, own->congestion, problem) == 0))
         return fd;
     close(fd);
@@ -72,37 +62,57 @@ static int set_nodelay(int fd, bool on, struct problem *problem)
 int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
                       struct problem *problem)
 {
-    const struct end_plan *own = &plan->ends[end];
-
-    if (transport->counts_segments)
-        return set_nodelay(fd, wants_nodelay(plan, end), problem);
-    if (set_buffer(fd, SO_SNDBUF, "sndbuf", own->sndbuf_bytes, problem) < 0)
+    if (transport->counts_segments && set_nodelay(fd, wants_nodelay(plan, end), problem) < 0)
         return -1;
-    return set_buffer(fd, SO_RCVBUF, "rcvbuf", own->rcvbuf_bytes, problem);
+    return options_set(plan, end, fd, AFTER_CONNECT, problem);
 }
 
-static int choose(struct calls *calls, int level, int name, int value)
+int transport_prove(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
-    calls->counts.made[CALL_OPTION]++;
-    return setsockopt(calls->fd, level, name, &value, sizeof value) < 0 ? -errno : 0;
+    if (plan->transport->prove && plan->transport->prove(fd, problem) < 0)
+        return -1;
+    return options_prove(plan, end, fd, problem);
 }
 
-static int choose_buffers(const struct end_plan *own, struct calls *calls)
+static int try_options(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
-    int result = 0;
+    if (options_set(plan, end, fd, BEFORE_CONNECT, problem) < 0 ||
+        options_set(plan, end, fd, AFTER_CONNECT, problem) < 0)
+        return -1;
+    return plan->transport->counts_segments ? congestion_set(fd, plan->ends[end].congestion, problem) : 0;
+}
 
-    if (own->sndbuf_bytes)
-        result = choose(calls, SOL_SOCKET, SO_SNDBUF, (int)own->sndbuf_bytes);
-    if (result == 0 && own->rcvbuf_bytes)
-        result = choose(calls, SOL_SOCKET, SO_RCVBUF, (int)own->rcvbuf_bytes);
+int transport_check(const struct plan *plan, enum end end, struct problem *problem)
+{
+    const struct transport *transport = plan->transport;
+    int fds[2], result;
+
+    if (transport->check && transport->check(problem) < 0)
+        return -1;
+    if (!transport->pair)
+        return 0;
+    if ((result = transport->pair(fds)) < 0)
+        return problem_failure(problem, "transport=%s could not be tried: %s", transport->variant.name,
+                               strerror(-result));
+    result = try_options(plan, end, fds[0], problem);
+    close(fds[0]);
+    close(fds[1]);
     return result;
+}
+
+static int choose_nodelay(const struct plan *plan, enum end end, struct calls *calls)
+{
+    int on = wants_nodelay(plan, end);
+
+    calls->counts.made[CALL_OPTION]++;
+    return setsockopt(calls->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0 ? -errno : 0;
 }
 
 int transport_choose_again(const struct transport *transport, const struct plan *plan, enum end end,
                            struct calls *calls)
 {
     const struct end_plan *own = &plan->ends[end];
-    int result = choose_buffers(own, calls);
+    int result = options_set_again(plan, end, calls, BEFORE_CONNECT);
 
     if (result == 0 && transport->counts_segments)
         calls->counts.made[CALL_OPTION] += (uint64_t)congestion_set_again(calls->fd, own->congestion);
@@ -112,9 +122,9 @@ int transport_choose_again(const struct transport *transport, const struct plan 
 int transport_prepare_again(const struct transport *transport, const struct plan *plan, enum end end,
                             struct calls *calls)
 {
-    if (transport->counts_segments)
-        return choose(calls, IPPROTO_TCP, TCP_NODELAY, wants_nodelay(plan, end));
-    return choose_buffers(&plan->ends[end], calls);
+    int result = transport->counts_segments ? choose_nodelay(plan, end, calls) : 0;
+
+    return result < 0 ? result : options_set_again(plan, end, calls, AFTER_CONNECT);
 }
 
 static void put_option(json_t *options, const char *key, int fd, int level, int name)
@@ -126,13 +136,14 @@ static void put_option(json_t *options, const char *key, int fd, int level, int 
         json_object_set_new(options, key, json_integer(value));
 }
 
-json_t *transport_options(const struct transport *transport, int fd)
+json_t *transport_options(const struct transport *transport, const struct plan *plan, enum end end, int fd)
 {
     json_t *options = json_object();
     char congestion[CONGESTION_NAME_MAX];
 
     put_option(options, "sndbuf_bytes", fd, SOL_SOCKET, SO_SNDBUF);
     put_option(options, "rcvbuf_bytes", fd, SOL_SOCKET, SO_RCVBUF);
+    options_report(plan, end, fd, options);
     if (!transport->counts_segments)
         return options;
     put_option(options, "nodelay", fd, IPPROTO_TCP, TCP_NODELAY);

@@ -13,6 +13,14 @@ struct transport {
     const struct call_table *calls;
     bool has_other_end;   /* false: null */
     bool counts_segments; /* TCP: TCP_INFO, TCP_NODELAY, TCP_CONGESTION */
+    int protocol;         /* of its sockets; 0: what SOCK_STREAM is in the family of the address */
+
+    /* Whether this system has it. 0, or -1 with an unsupported problem. NULL: any has. */
+    int (*check)(struct problem *problem);
+
+    /* Whether a connection became what its name says. 0, or -1 with an unsupported problem. NULL: nothing
+     * else can come of it. */
+    int (*prove)(int fd, struct problem *problem);
 
     /* An io_uring that receives again and again may take all that is there and never tell the end: of a Unix
      * socket Linux 6.18 looks at the bytes that are left, and the end is none of them. */
@@ -39,6 +47,14 @@ int transport_socket(const struct transport *transport, const struct plan *plan,
 int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
                       struct problem *problem);
 
+/* Whether this machine has the plan's transport, and takes the options of `end`: tried on a pair. 0, or -1
+ * with an unsupported problem or a failure. */
+int transport_check(const struct plan *plan, enum end end, struct problem *problem);
+
+/* Whether a new connection is one of the plan's transport, and its options have an effect. 0, or -1 with an
+ * unsupported problem. */
+int transport_prove(const struct plan *plan, enum end end, int fd, struct problem *problem);
+
 /* Give one more socket of a run whose options have been proved what transport_socket() and
  * transport_prepare() give, without reading anything back; their calls are counted. 0 or a negative errno
  * value. */
@@ -47,8 +63,8 @@ int transport_choose_again(const struct transport *transport, const struct plan 
 int transport_prepare_again(const struct transport *transport, const struct plan *plan, enum end end,
                             struct calls *calls);
 
-/* Effective options, read back: {"sndbuf_bytes", "rcvbuf_bytes", "nodelay", "congestion", "mss_bytes"}. New
- * reference. */
-json_t *transport_options(const struct transport *transport, int fd);
+/* Effective options, read back: {"sndbuf_bytes", "rcvbuf_bytes", "nodelay", "congestion", "mss_bytes"}, and
+ * those of options_report(). New reference. */
+json_t *transport_options(const struct transport *transport, const struct plan *plan, enum end end, int fd);
 
 #endif

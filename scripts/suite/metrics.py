@@ -303,6 +303,14 @@ def copied_share(run: Run) -> float | None:
     return quotient(total(*(threads_sum(end, "copied") for end in lending)), lent or None)
 
 
+def peer_window(run: Run) -> float | None:
+    """Bytes: the largest window that was advertised to whoever sends messages, or to the proxy."""
+    senders = [run.proxy] if run.proxy is not None else run.senders
+    windows = [thread.get("tcp_info", {}).get("largest_peer_window_bytes", {}).get("max")
+               for end in senders for thread in (end or {}).get("threads", ())]
+    return None if not windows or None in windows else max(windows)
+
+
 def memory_per_connection(end: dict[str, Any] | None) -> float | None:
     """Bytes that an end's process grew by from before the connections to after the run."""
     if end is None or "resident_bytes" not in end:
@@ -461,6 +469,8 @@ METRICS = {metric.name: metric for metric in (
     Metric("handshake_p999", "s", "lower", quantile_of("handshake", 0.999),
            "999 of 1000 are faster"),
     Metric("handshake_max", "s", "lower", maximum_of("handshake"), "the slowest handshake"),
+    Metric("peer_window", "B", "higher", peer_window,
+           "largest window that the receiver of messages advertised, over its connections"),
     Metric("requests_late", "1", "lower", lambda run: run.late,
            "open loop: requests of a run that were due and never sent"),
     Metric("memory_per_connection", "B", "lower",

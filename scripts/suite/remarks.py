@@ -12,7 +12,7 @@ from typing import Any
 
 from suite import stats
 from suite.metrics import ENDS, Run, copied_share
-from suite.units import percent_text
+from suite.units import percent_text, size_text
 
 Record = dict[str, Any]
 TLS_CHOICES = {"cipher": "cipher", "handshake": "key_exchange"}  # word: the option it ends up as
@@ -55,9 +55,26 @@ def choice_remarks(words: Mapping[str, str], records: Sequence[Record]) -> list[
             for text, count in sorted(counts.items())]
 
 
+def clamp_text(name: str, word: str, clamp: Record) -> str:
+    """One buffer of one end that is not what was asked for."""
+    asked, given = size_text(clamp["asked_bytes"]), size_text(clamp["given_bytes"])
+    why = (f"the most that sysctl {clamp['sysctl']} allows" if "sysctl" in clamp
+           else "the least that the system has")
+    return f"{word}={asked}: the {name} was given {given}, {why}"
+
+
+def clamp_remarks(records: Iterable[Record]) -> list[str]:
+    """Every buffer that some run did not get as the words ask for, once."""
+    return list(dict.fromkeys(
+        clamp_text(name, word, clamp) for record in records for name in ENDS
+        for thread in record.get(name, {}).get("threads", ())
+        for word, clamp in thread.get("options", {}).get("clamped", {}).items()))
+
+
 def remarks_of(words: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
     """Everything that the words of a cell do not say about its good runs."""
-    return tuple(filter(None, [copied_remark(records), *choice_remarks(words, records)]))
+    return tuple(filter(None, [
+        copied_remark(records), *choice_remarks(words, records), *clamp_remarks(records)]))
 
 
 def uncounted_of(records: Iterable[Record]) -> str:

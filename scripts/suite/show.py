@@ -272,7 +272,7 @@ def options_lines(runs: Sequence[Run], width: int) -> Lines:
         rows.append((key, [variants_text(end[key] for end in (end_of(run, name) for run in runs)
                                          if end and key in end) for name in ENDS]))
     options = dict.fromkeys(key for name in ENDS for _, thread in threads_of(runs, name)
-                            for key in thread.get("options", {}))
+                            for key in thread.get("options", {}) if key != "clamped")
     for key in options:
         rows.append((key, [variants_text(thread["options"][key]
                                          for _, thread in threads_of(runs, name)

@@ -16,6 +16,8 @@ OTHERS = {
     "chunk": ["64K", "7", "1M"],
     "sndbuf": ["default", "4K"],
     "rcvbuf": ["default", "4K"],
+    "quickack": ["default", "once", "rearm"],
+    "notsent_lowat": ["default", "16K"],
     "connections": ["1", "3"],
     "touch": ["none", "checksum"],
     "source": ["hot", "cold:1M"],
@@ -35,6 +37,9 @@ OTHERS = {
 
 # Of what is lent every fragment arrives on pages of its own; TCP drops what does not fit, and waits to send it again.
 NEEDS_ROOM_TO_RECEIVE = ["uring-zc"]
+
+# With small buffers it goes on by timers: 8 KiB in 16 ms (Linux 6.18).
+SLOW_IN_SMALL_BUFFERS = ["mptcp"]
 
 # Of these the length is checked, and nothing else can be.
 READS_WITHOUT_BYTES = [read["name"] for read in VOCABULARY["variants"]["reading"] if not read["delivers"]]
@@ -81,6 +86,9 @@ def agreeing(words: dict[str, str]) -> dict[str, str]:
         words["chunk"] = "99"  # and so would 10 000 records
     if words["write"] in NEEDS_ROOM_TO_RECEIVE:
         words.pop("rcvbuf")
+    if words["transport"] in SLOW_IN_SMALL_BUFFERS:
+        words["sndbuf"] = words["rcvbuf"] = "default"
+        words.pop("quickack")  # its sockets do not know it
     return words
 
 

@@ -317,12 +317,6 @@ def test_a_burning_replier_slows_every_request() -> None:
     assert record["client"]["threads"][0]["latency"]["minimum"] > 2_000_000
 
 
-def test_a_touched_stream_has_a_checksum() -> None:
-    (record,) = batch_run(["workload=stream messages=20 touch=checksum place=free"])
-    assert record["server"]["threads"][0]["checksum"]
-    assert "checksum" not in record["client"]["threads"][0]
-
-
 def test_without_another_end_the_harness_is_measured() -> None:
     (record,) = batch_run(["transport=null messages=1000 place=free"])
     assert "server" not in record and "peer" not in record

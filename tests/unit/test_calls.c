@@ -55,7 +55,7 @@ static struct calls begin(const int *script, size_t count)
 
 TEST(every_call_is_counted_by_its_kind)
 {
-    struct calls calls = BEGIN(5, 6, 7, 0);
+    struct calls calls = BEGIN(5, 6, 7, 0, 0);
     struct msghdr message = {0};
 
     assert_int_equal(calls_send(&calls, NULL, 5, MSG_MORE), 5);
@@ -64,13 +64,14 @@ TEST(every_call_is_counted_by_its_kind)
     assert_int_equal(flags_seen, MSG_NOSIGNAL);
     assert_int_equal(calls_recv(&calls, NULL, 7, MSG_TRUNC), 7);
     assert_int_equal(flags_seen, MSG_TRUNC);
-    assert_int_equal(calls_set_option(&calls, 1, 2, 3), 0);
+    assert_int_equal(calls_set_option(&calls, CALL_SETSOCKOPT, 1, 2, 3), 0);
+    assert_int_equal(calls_set_option(&calls, CALL_QUICKACK, 1, 2, 3), 0);
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         assert_int_equal(calls.counts.made[kind],
                          call_infos[kind].path < CALL_WAITS && kind != CALL_ENTER_SENDING);
     assert_int_equal(calls.counts.would_block, 0);
     assert_int_equal(calls_count_path(&calls.counts, CALL_WRITES), 3);
-    assert_int_equal(calls_count_path(&calls.counts, CALL_READS), 1);
+    assert_int_equal(calls_count_path(&calls.counts, CALL_READS), 2);
 }
 
 TEST(an_interrupted_call_is_made_again_and_counted_as_strace_would)
@@ -101,7 +102,7 @@ TEST(an_error_comes_back_as_a_negative_errno_value)
 
     assert_int_equal(calls_send(&calls, NULL, 5, 0), -EPIPE);
     assert_int_equal(calls_recv(&calls, NULL, 5, 0), -ECONNRESET);
-    assert_int_equal(calls_set_option(&calls, 1, 2, 3), -EOPNOTSUPP);
+    assert_int_equal(calls_set_option(&calls, CALL_SETSOCKOPT, 1, 2, 3), -EOPNOTSUPP);
     assert_int_equal(calls_recv(&calls, NULL, 5, 0), 0);
     assert_int_equal(calls.counts.would_block, 0);
 }
@@ -116,7 +117,8 @@ TEST(calls_of_nothing_move_everything_and_touch_no_memory)
     assert_int_equal(calls_send(&calls, NULL, 1 << 30, 0), 1 << 30);
     assert_int_equal(calls_sendmsg(&calls, &message, 0), SIZE_MAX / 8 + 15);
     assert_int_equal(calls_recv(&calls, NULL, 77, 0), 77);
-    assert_int_equal(calls_set_option(&calls, 1, 2, 3), 0);
+    assert_int_equal(calls_set_option(&calls, CALL_SETSOCKOPT, 1, 2, 3), 0);
+    assert_int_equal(calls_set_option(&calls, CALL_QUICKACK, 1, 2, 3), 0);
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         assert_int_equal(calls.counts.made[kind],
                          call_infos[kind].path < CALL_WAITS && kind != CALL_ENTER_SENDING);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Multipath TCP (RFC 8684, Linux 5.6): sockets of another protocol with the same calls.
+ *
+ * Where the other end, or something between, does not speak it, a connection falls back to TCP and nobody is
+ * told. What is counted (TCP_INFO) is of the first subflow; there are others only where the path manager of
+ * the system is given addresses for them: ip-mptcp(8).
+ */
+#include "transport/sockets.h"
+#include "transport/tcp.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#define PROTOCOL 262 /* IPPROTO_MPTCP, which older headers of the C library lack */
+#else
+#define PROTOCOL (-1)
+#endif
+
+/* <linux/mptcp.h>, Linux 5.16. */
+#define LEVEL_MPTCP 284
+#define OPTION_MPTCP_INFO 1
+#define FLAG_FALLBACK 1u
+
+struct mptcp_head {
+    uint8_t counts[8]; /* of subflows and addresses; two are padding */
+    uint32_t flags;
+};
+
+static int check(struct problem *problem)
+{
+    int fd = sockets_make(AF_INET, SOCK_STREAM, PROTOCOL);
+
+    if (fd >= 0) {
+        close(fd);
+        return 0;
+    }
+    return problem_unsupported(problem,
+                               "transport=mptcp is not available here: %s (a Linux kernel with MPTCP, and "
+                               "sysctl net.mptcp.enabled=1)",
+                               strerror(errno));
+}
+
+/* A listener hands out plain TCP sockets for those who do not speak it, and these do not know the option. */
+static int prove(int fd, struct problem *problem)
+{
+    struct mptcp_head head = {.flags = 0};
+    socklen_t size = sizeof head;
+
+    if (getsockopt(fd, LEVEL_MPTCP, OPTION_MPTCP_INFO, &head, &size) == 0 && size == sizeof head &&
+        !(head.flags & FLAG_FALLBACK))
+        return 0;
+    return problem_unsupported(problem, "transport=mptcp: the connection fell back to TCP, because the other "
+                                        "end or something between does not speak MPTCP");
+}
+
+static int mptcp_pair(int fds[2])
+{
+    return tcp_make_pair(PROTOCOL, fds);
+}
+
+const struct transport transport_mptcp = {
+    .variant = {"mptcp", "Multipath TCP, over IPv4 or IPv6 by the server's address"},
+    .calls = &calls_of_sockets,
+    .has_other_end = true,
+    .counts_segments = true,
+    .protocol = PROTOCOL,
+    .check = check,
+    .prove = prove,
+    .pair = mptcp_pair,
+    .data_address = tcp_data_address,
+};

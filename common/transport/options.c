@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "transport/options.h"
+
+#include "base/clock.h"
+#include "transport/transport.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define MISSING (-1) /* in place of an option that this system does not have */
+
+#ifndef SO_BUSY_POLL
+#define SO_BUSY_POLL MISSING
+#endif
+#ifndef SO_INCOMING_NAPI_ID
+#define SO_INCOMING_NAPI_ID MISSING
+#endif
+#ifndef TCP_QUICKACK
+#define TCP_QUICKACK MISSING
+#endif
+#ifndef TCP_NOTSENT_LOWAT
+#define TCP_NOTSENT_LOWAT MISSING
+#endif
+
+/* Linux keeps twice the size that was asked for, "to allow space for bookkeeping overhead", clamps it and
+ * says nothing: socket(7). Others refuse what is too large. */
+#ifdef __linux__
+#define GIVEN(effective) ((effective) / 2)
+#define SNDBUF_LIMIT "net.core.wmem_max"
+#define RCVBUF_LIMIT "net.core.rmem_max"
+#else
+#define GIVEN(effective) (effective)
+#define SNDBUF_LIMIT "kern.ipc.maxsockbuf"
+#define RCVBUF_LIMIT "kern.ipc.maxsockbuf"
+#endif
+
+/* ---- the table ---- */
+
+enum moment options_buffers_moment(const struct plan *plan, enum end end)
+{
+    bool after = !plan->transport->counts_segments || plan->ends[end].buffers == BUFFERS_AFTER;
+
+    return after ? AFTER_CONNECT : BEFORE_CONNECT;
+}
+
+static enum moment before(const struct plan *plan, enum end end)
+{
+    (void)plan, (void)end;
+    return BEFORE_CONNECT;
+}
+
+static enum moment after(const struct plan *plan, enum end end)
+{
+    (void)plan, (void)end;
+    return AFTER_CONNECT;
+}
+
+static uint64_t sndbuf_of(const struct end_plan *own)
+{
+    return own->sndbuf_bytes;
+}
+
+static uint64_t rcvbuf_of(const struct end_plan *own)
+{
+    return own->rcvbuf_bytes;
+}
+
+static uint64_t notsent_lowat_of(const struct end_plan *own)
+{
+    return own->notsent_lowat_bytes;
+}
+
+static uint64_t busy_poll_of(const struct end_plan *own)
+{
+    return own->busy_poll_ns / NS_PER_US;
+}
+
+static uint64_t quickack_of(const struct end_plan *own)
+{
+    return own->quickack != QUICKACK_DEFAULT;
+}
+
+static const struct socket_option {
+    const char *word, *spelled;
+    int level, name;
+    enum moment (*moment)(const struct plan *plan, enum end end);
+    uint64_t (*value)(const struct end_plan *own); /* 0: not asked for */
+    bool of_tcp;
+    const char *limit; /* the sysctl that clamps a buffer; NULL: what is read back must be what was asked */
+    const char *key;   /* in the record, NULL: there for every socket */
+} socket_options[] = {
+    {"sndbuf", "SO_SNDBUF", SOL_SOCKET, SO_SNDBUF, options_buffers_moment, sndbuf_of, .limit = SNDBUF_LIMIT},
+    {"rcvbuf", "SO_RCVBUF", SOL_SOCKET, SO_RCVBUF, options_buffers_moment, rcvbuf_of, .limit = RCVBUF_LIMIT},
+    {"notsent_lowat", "TCP_NOTSENT_LOWAT", IPPROTO_TCP, TCP_NOTSENT_LOWAT, before, notsent_lowat_of,
+     .of_tcp = true, .key = "notsent_lowat_bytes"},
+    {"busy_poll", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, after, busy_poll_of, .of_tcp = true,
+     .key = "busy_poll_us"},
+    {"quickack", "TCP_QUICKACK", IPPROTO_TCP, TCP_QUICKACK, after, quickack_of, .of_tcp = true,
+     .key = "quickack"},
+};
+
+#define OPTION_COUNT (sizeof socket_options / sizeof *socket_options)
+
+/* What is asked of this option, 0: nothing. */
+static int asked(const struct socket_option *option, const struct plan *plan, enum end end)
+{
+    return option->of_tcp && !plan->transport->counts_segments ? 0 : (int)option->value(&plan->ends[end]);
+}
+
+static bool read_option(const struct socket_option *option, int fd, int *value)
+{
+    socklen_t size = sizeof *value;
+
+    return option->name != MISSING && getsockopt(fd, option->level, option->name, value, &size) == 0;
+}
+
+/* ---- setting ---- */
+
+static int refuse(const struct socket_option *option, int value, int error, struct problem *problem)
+{
+    if (option->name == SO_BUSY_POLL && error == EPERM)
+        return problem_unsupported(problem,
+                                   "busy_poll=%dus: more than sysctl net.core.busy_read says needs "
+                                   "CAP_NET_ADMIN; run it as root",
+                                   value);
+    return problem_unsupported(problem, "%s: the system refuses %s %d: %s", option->word, option->spelled,
+                               value, strerror(error));
+}
+
+static int set_one(const struct socket_option *option, int value, int fd, struct problem *problem)
+{
+    int now = !value;
+
+    if (option->name == MISSING)
+        return problem_unsupported(problem, "%s: this system has no %s", option->word, option->spelled);
+    if (setsockopt(fd, option->level, option->name, &value, sizeof value) < 0)
+        return refuse(option, value, errno, problem);
+    if (option->limit || (read_option(option, fd, &now) && now == value))
+        return 0;
+    return problem_unsupported(problem, "%s: the system takes %s %d and reads back %d", option->word,
+                               option->spelled, value, now);
+}
+
+int options_prove(const struct plan *plan, enum end end, int fd, struct problem *problem)
+{
+    int queue = 0;
+    socklen_t size = sizeof queue;
+
+    if (!plan->transport->counts_segments || !plan->ends[end].busy_poll_ns)
+        return 0;
+    if (SO_INCOMING_NAPI_ID != MISSING &&
+        getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &queue, &size) == 0 && queue)
+        return 0;
+    return problem_unsupported(problem, "busy_poll has no effect here: packets of this connection come "
+                                        "through no queue of a device that could be polled "
+                                        "(SO_INCOMING_NAPI_ID is 0, as it always is on loopback)");
+}
+
+int options_set(const struct plan *plan, enum end end, int fd, enum moment moment, struct problem *problem)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const struct socket_option *option = &socket_options[i];
+        int value = asked(option, plan, end);
+
+        if (!value || option->moment(plan, end) != moment)
+            continue;
+        if (set_one(option, value, fd, problem) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int call_again(struct calls *calls, const struct socket_option *option, int value)
+{
+    calls->counts.made[CALL_OPTION]++;
+    return setsockopt(calls->fd, option->level, option->name, &value, sizeof value) < 0 ? -errno : 0;
+}
+
+int options_set_again(const struct plan *plan, enum end end, struct calls *calls, enum moment moment)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < OPTION_COUNT && result == 0; i++) {
+        const struct socket_option *option = &socket_options[i];
+        int value = asked(option, plan, end);
+
+        if (value && option->moment(plan, end) == moment)
+            result = call_again(calls, option, value);
+    }
+    return result;
+}
+
+void options_quick_again(struct calls *calls)
+{
+    calls_set_option(calls, CALL_QUICKACK, IPPROTO_TCP, TCP_QUICKACK, 1);
+}
+
+/* ---- the record ---- */
+
+static void report_clamp(const struct socket_option *option, int value, int effective, json_t *clamped)
+{
+    json_t *clamp;
+    int given = GIVEN(effective);
+
+    if (!value || given == value)
+        return;
+    clamp = json_pack("{s:i, s:i}", "asked_bytes", value, "given_bytes", given);
+    if (given < value)
+        json_object_set_new(clamp, "sysctl", json_string(option->limit));
+    json_object_set_new(clamped, option->word, clamp);
+}
+
+void options_report(const struct plan *plan, enum end end, int fd, json_t *options)
+{
+    json_t *clamped = json_object();
+
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const struct socket_option *option = &socket_options[i];
+        int value = asked(option, plan, end), now = 0;
+
+        if (!value || !read_option(option, fd, &now))
+            continue;
+        if (option->limit)
+            report_clamp(option, value, now, clamped);
+        else
+            json_object_set_new(options, option->key, json_integer(now));
+    }
+    if (json_object_size(clamped))
+        json_object_set(options, "clamped", clamped);
+    json_decref(clamped);
+}
