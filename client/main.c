@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "list.h"
 #include "plan/expand.h"
+#include "plan/scheduling.h"
 #include "print.h"
 #include "run.h"
 #include "transport/probe.h"
@@ -259,6 +260,7 @@ int main(int count, char **arguments)
     struct problem problem = {0};
 
     signal(SIGPIPE, SIG_IGN); /* the other end may go at any moment: every write says so by its result */
+    scheduling_give_back();
     run(count, arguments, &problem);
     if (problem.kind != PROBLEM_NONE)
         fprintf(stderr, "uncork-client: %s\n", problem.text);

@@ -3,6 +3,7 @@
 #include "base/version.h"
 #include "control/channel_tls.h"
 #include "plain.h"
+#include "plan/scheduling.h"
 #include "server.h"
 #include "transport/probe.h"
 
@@ -189,6 +190,7 @@ int main(int count, char **arguments)
     struct problem problem = {0};
 
     signal(SIGPIPE, SIG_IGN); /* the other end may go at any moment: every write says so by its result */
+    scheduling_give_back();
     run(count, arguments, &problem);
     if (problem.kind != PROBLEM_NONE)
         fprintf(stderr, "uncork-server: %s\n", problem.text);

@@ -135,14 +135,62 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
                                                                  : 0;
 }
 
-/* A thread that burns its CPU and is never preempted would leave none to the other end. */
-static int check_pace(const struct plan *plan, struct problem *problem)
+static bool lists_meet(const struct place_list *a, const struct place_list *b)
 {
-    if (!plan->rate || plan->pace != PACE_SPIN || plan->place.kind != PLACE_TOGETHER || !cores_are_kept())
+    for (int i = 0; i < a->count; i++)
+        for (int j = 0; j < b->count; j++)
+            if (a->cpus[i] == b->cpus[j])
+                return true;
+    return false;
+}
+
+/* Whether threads of the client that burn their CPUs leave none to this end, or to each other. Free threads
+ * find another CPU, if there is one; a placement that is impossible is named elsewhere. */
+static bool starves(const struct plan *plan, enum end end)
+{
+    struct place_list own, others;
+    struct problem ignored = {0};
+    struct cores cores;
+
+    if (plan_cpus(plan, END_CLIENT, false, &own, &ignored) < 0 ||
+        plan_cpus(plan, end, false, &others, &ignored) < 0)
+        return false;
+    if (!own.count)
+        return cores_read(&cores) == 0 && cores.cpu_count == 1;
+    return end == END_CLIENT ? engine_threads(plan, end) > own.count : lists_meet(&own, &others);
+}
+
+/* A thread of a real-time class that burns its CPU is preempted only by a higher priority. */
+static int check_pace(const struct plan *plan, bool remote, struct problem *problem)
+{
+    const struct scheduling *own = &plan->ends[END_CLIENT].scheduling;
+    char word[SCHEDULING_TEXT_MAX];
+
+    if (!plan_half(plan, END_CLIENT)->times || !plan->rate || plan->pace != PACE_SPIN ||
+        !scheduling_is_realtime(own))
         return 0;
-    return problem_unsupported(
-        problem, "pace=spin needs a CPU of its own: with place=together and a real-time class the "
-                 "other end would never run; write place=apart or pace=sleep");
+    scheduling_format(word, own);
+    for (int end = 0; end < END_COUNT; end++) {
+        bool here = end == END_CLIENT || !remote;
+
+        if (here && plan_has_end(plan, (enum end)end) &&
+            plan->ends[end].scheduling.priority <= own->priority && starves(plan, (enum end)end))
+            return problem_unsupported(
+                problem,
+                "pace=spin needs a CPU of its own: with client.sched=%s threads of the "
+                "%s would never run; write place=apart, pace=sleep or sched=other",
+                word, end_names[end]);
+    }
+    return 0;
+}
+
+static int check_scheduling(const struct plan *plan, enum end end, bool remote, struct problem *problem)
+{
+    const struct scheduling *own = &plan->ends[end].scheduling;
+
+    if (check_pace(plan, remote, problem) < 0)
+        return -1;
+    return scheduling_is_realtime(own) ? scheduling_check(own, problem) : 0;
 }
 
 /* It is asked for again after a receive of ours: not where a ring or libuv receives. */
@@ -206,7 +254,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
                                    "that direction does not work with transport=%s: no other end is there to "
                                    "send",
                                    plan->transport->variant.name);
-    if (engine->suits(plan, end, problem) < 0 || check_pace(plan, problem) < 0 ||
+    if (engine->suits(plan, end, problem) < 0 || check_scheduling(plan, end, remote, problem) < 0 ||
         check_limits(plan, end, problem) < 0)
         return -1;
     if (transport_check(plan, end, problem) < 0 || check_options(plan, end, problem) < 0 ||

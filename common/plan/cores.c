@@ -103,13 +103,6 @@ int cores_current(void)
     return sched_getcpu();
 }
 
-bool cores_are_kept(void)
-{
-    int class = sched_getscheduler(0);
-
-    return class == SCHED_FIFO || class == SCHED_RR;
-}
-
 #else /* elsewhere a thread cannot be bound to a CPU */
 
 int cores_read(struct cores *cores)
@@ -127,11 +120,6 @@ int cores_pin_thread(int cpu)
 int cores_current(void)
 {
     return -1;
-}
-
-bool cores_are_kept(void)
-{
-    return false;
 }
 
 #endif

@@ -31,7 +31,4 @@ int cores_pin_thread(int cpu);
 /* The CPU on which the calling thread runs, -1 where the system does not tell. */
 int cores_current(void);
 
-/* Whether this thread is of a real-time class (SCHED_FIFO, SCHED_RR): it keeps its CPU until it sleeps. */
-bool cores_are_kept(void);
-
 #endif

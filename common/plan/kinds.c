@@ -331,6 +331,24 @@ static char *placing_format(const struct word *word, const void *field)
 const struct word_kind kind_place = {
     .name = "place", .parse = placing_parse, .format = placing_format, .lists = true};
 
+static int sched_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    (void)word;
+    return scheduling_parse(field, text, problem);
+}
+
+static char *sched_format(const struct word *word, const void *field)
+{
+    char text[SCHEDULING_TEXT_MAX];
+
+    (void)word;
+    scheduling_format(text, field);
+    return strdup(text);
+}
+
+const struct word_kind kind_sched = {
+    .name = "sched", .parse = sched_parse, .format = sched_format, .lists = true};
+
 static char *text_format(const struct word *word, const void *field)
 {
     (void)word;

@@ -15,6 +15,7 @@ extern const struct word_kind kind_rate;       /* uint64_t, bits per second */
 extern const struct word_kind kind_percent;    /* uint64_t, millionths */
 extern const struct word_kind kind_choice;     /* int: index in word->choices */
 extern const struct word_kind kind_place;      /* struct place */
+extern const struct word_kind kind_sched;      /* struct scheduling */
 extern const struct word_kind kind_source;     /* uint64_t, bytes: "hot" or "cold:SIZE" */
 extern const struct word_kind kind_congestion; /* char[CONGESTION_NAME_MAX] */
 extern const struct word_kind kind_address;    /* char[ADDRESS_TEXT_MAX] */

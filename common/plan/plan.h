@@ -9,6 +9,7 @@
 #include "base/problem.h"
 #include "plan/message.h"
 #include "plan/place.h"
+#include "plan/scheduling.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -74,6 +75,7 @@ struct end_plan {
     uint64_t notsent_lowat_bytes;         /* 0: the system's default */
     char congestion[CONGESTION_NAME_MAX]; /* "default": cubic where there is one; "system": what the machine
                                              has */
+    struct scheduling scheduling;         /* of its data threads */
     uint64_t source_bytes;                /* memory to walk through; 0: hot */
     int defer_taskrun, single_issuer, registered_ring, fixed_files; /* bool: see ring/ring.h */
 };

@@ -268,6 +268,7 @@ const struct word word_list[] = {
     {"registered_ring", &kind_choice, "on",       OF_END(registered_ring), .used = by_ring,    .choices = switch_names, .help = "the ring is registered with its thread, and not looked up by every enter"},
     {"fixed_files", &kind_choice,     "on",       OF_END(fixed_files),  .used = by_lasting_ring,       .choices = switch_names, .help = "descriptors are registered with the ring, and not looked up by every request"},
     {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always,        .help = "CPUs of the threads: apart, together, free, or client/server/proxy like 0.2/1.3/4"},
+    {"sched",       &kind_sched,      "other",    OF_END(scheduling),   .used = always,        .help = "scheduling class of the data threads: other, or real time: rr:N, fifo:N with a priority from 1 to 99"},
     {"spin",        &kind_duration,   "0s",       OF_PLAN(spin_ns),     .used = by_replier,    .minimum = 0, .maximum = 1000000000, .unit = "duration", .help = "the replier burns so long per message: for tests of the statistics"},
     {"perf",        &kind_choice,     "off",      OF_END(perf),         .used = always,        .choices = switch_names, .help = "count cycles and instructions by perf_event_open(2), which slows every switch of threads"},
     {"duration",    &kind_duration,   "2s",       OF_PLAN(duration_ns), .used = in_timed_work, .minimum = 1000000, .maximum = HOUR_NS, .unit = "duration", .help = "measured time"},

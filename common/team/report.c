@@ -93,18 +93,6 @@ static void put_calls(json_t *thread, const struct worker *worker)
         put_ring(thread, &calls);
 }
 
-static json_t *report_cpus(const struct worker *worker)
-{
-    json_t *cpus;
-
-    if (worker->before.cpu_number < 0)
-        return NULL;
-    cpus = json_pack("{s:i, s:i}", "start", worker->before.cpu_number, "end", worker->after.cpu_number);
-    if (worker->pinned_to >= 0)
-        json_object_set_new(cpus, "asked", json_pack("[i]", worker->pinned_to));
-    return cpus;
-}
-
 /* Of one connection what sha256sum(1) says of its bytes; of several these, by exclusive or. */
 static void put_checksum(json_t *thread, const struct worker *worker)
 {
@@ -190,11 +178,11 @@ static json_t *report_thread(const struct worker *worker)
     put_interval(thread, worker);
     put_calls(thread, worker);
     put_latency(thread, worker);
-    put(thread, "cpu", cpu_to_json(&worker->before.cpu, &worker->after.cpu));
+    put(thread, "cpu", cpu_to_json(&worker->before.own.cpu, &worker->after.own.cpu));
     if (worker->team->plan->transport->counts_segments)
         put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->told));
     put(thread, "options", report_options(worker));
-    put(thread, "cpus", report_cpus(worker));
+    thread_report(thread, &worker->own, &worker->before.own, &worker->after.own);
     put(thread, "samples", samples_to_json(&worker->bench.samples));
     return thread;
 }

@@ -218,7 +218,7 @@ static int make_workers(struct team *team)
         worker->index = i;
         worker->connections = team->connections + first;
         worker->count = next - first;
-        worker->pinned_to = team->cpus.count ? team->cpus.cpus[i % team->cpus.count] : -1;
+        worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[i % team->cpus.count] : -1;
         worker->before.tcp = calloc(worker->count, sizeof *worker->before.tcp);
         worker->after.tcp = calloc(worker->count, sizeof *worker->after.tcp);
         if (!worker->before.tcp || !worker->after.tcp)
@@ -297,12 +297,12 @@ int team_start(struct team *team, struct problem *problem)
         assign(&team->workers[i]);
     for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
-        int result = uv_thread_create(&worker->thread, worker_main, worker);
+        int result = uv_thread_create(&worker->own.handle, worker_main, worker);
 
         if (result < 0)
             return problem_failure(problem, "cannot start thread %zu of %zu: %s; ulimit -u may be too low",
                                    i + 1, team->worker_count, uv_strerror(result));
-        worker->started = true;
+        worker->own.started = true;
     }
     return 0;
 }
@@ -502,8 +502,8 @@ void team_close(struct team *team)
         return;
     team_cancel(team, "finish", &closed);
     for (size_t i = 0; team->workers && i < team->worker_count; i++)
-        if (team->workers[i].started)
-            uv_thread_join(&team->workers[i].thread);
+        if (team->workers[i].own.started)
+            uv_thread_join(&team->workers[i].own.handle);
     for (size_t i = 0; team->workers && i < team->worker_count; i++) /* nobody wakes another any more */
         if (team->engine->close)
             team->engine->close(&team->workers[i].duty);

@@ -18,9 +18,9 @@
 
 #include "connection/connection.h"
 #include "engine/engine.h"
-#include "measure/cpu.h"
 #include "measure/tcp_info.h"
 #include "security/security.h"
+#include "team/thread.h"
 #include "transport/address.h"
 
 #include <uv.h>
@@ -31,12 +31,11 @@ enum release { RELEASE_NOTHING, RELEASE_START, RELEASE_LAST, RELEASE_GO };
 /* Figures of a thread at the beginning or the end of its measured interval. */
 struct figures {
     uint64_t ns;
-    struct cpu_reading cpu;
+    struct thread_reading own;
     struct call_counts calls;
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
     uint64_t groups, fragments; /* that a proxy has sent on */
     struct tcp_reading *tcp;    /* by connection */
-    int cpu_number;
 };
 
 struct worker {
@@ -48,13 +47,10 @@ struct worker {
     struct dial dial;
     struct duty duty;
 
-    uv_thread_t thread;
-    bool started;
+    struct team_thread own;
     bool
         can_wake; /* its engine is open, and stays so until all threads were joined; under the team's mutex */
     const char *phase; /* where it is, for errors */
-    int pinned_to;     /* CPU, -1: free */
-    struct cpu_meter meter;
     struct figures before, after;
     size_t told;                 /* connections of which there are TCP figures */
     uint64_t begun_ns, ended_ns; /* the measured interval */

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "engine/pause.h"
-#include "plan/cores.h"
 #include "team/handshakes.h"
 #include "transport/sockets.h"
 #include "transport/transport.h"
@@ -28,17 +27,6 @@ static bool renews(const struct worker *worker)
 }
 
 /* ---- connect, hello ---- */
-
-static int pin(struct worker *worker, struct problem *problem)
-{
-    int result = worker->pinned_to < 0 ? 0 : cores_pin_thread(worker->pinned_to);
-
-    if (result < 0)
-        return problem_unsupported(
-            problem, "place: a thread cannot be pinned to CPU %d here: %s", worker->pinned_to,
-            result == -EOPNOTSUPP ? "the system says yes and runs it elsewhere" : strerror(-result));
-    return 0;
-}
 
 static uint64_t number_of(const struct team *team, const struct connection *connection)
 {
@@ -169,8 +157,7 @@ static void read_figures(struct worker *worker, struct figures *figures)
         figures->bytes_received += connection->arrivals.bytes;
         figures->calls = calls_sum(&figures->calls, &connection->calls.counts);
     }
-    cpu_meter_read(&worker->meter, &figures->cpu);
-    figures->cpu_number = cores_current();
+    thread_read(&worker->own, &figures->own);
 }
 
 /* Those whose TCP is told about: of a proxy's pair the one by which it sends. The next from `*at` on; NULL:
@@ -481,8 +468,9 @@ static int live(struct worker *worker, struct problem *problem)
     struct team *team = worker->team;
 
     worker->phase = "start";
-    if (pin(worker, problem) < 0 || join(worker, problem) < 0 || open_connections(worker, problem) < 0 ||
-        handshakes_make(worker, problem) < 0 || open_engine(worker, problem) < 0)
+    if (thread_settle(&worker->own, &team->plan->ends[team->end], problem) < 0 || join(worker, problem) < 0 ||
+        open_connections(worker, problem) < 0 || handshakes_make(worker, problem) < 0 ||
+        open_engine(worker, problem) < 0)
         return -1;
     team_reach(team, STAGE_CONNECTED);
     if (await(worker, RELEASE_START, problem) < 0)
@@ -498,11 +486,10 @@ void worker_main(void *argument)
     struct team *team = worker->team;
     struct problem problem = {0};
 
-    cpu_meter_open(&worker->meter, team->plan->ends[team->end].perf);
     if (team->plan->rate)
         pause_precisely();
     if (live(worker, &problem) < 0)
         team_cancel(team, worker->phase, &problem);
-    cpu_meter_close(&worker->meter);
+    thread_leave(&worker->own);
     team_reach(team, STAGE_DONE);
 }

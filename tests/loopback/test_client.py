@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -352,12 +351,3 @@ def test_the_output_of_a_full_disk_is_an_error() -> None:
             [str(CLIENT), "--batch", "-"], input="messages=5 place=free\n", stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 1 and "standard output" in done.stderr
-
-
-def test_a_spinning_open_loop_is_refused_where_it_would_keep_the_only_cpu() -> None:
-    command = ["chrt", "-f", "5", str(CLIENT), "rate=1000", "pace=spin", "duration=50ms"]
-    if not shutil.which("chrt") or subprocess.run(["chrt", "-f", "5", "true"], capture_output=True).returncode:
-        pytest.skip("no real-time class can be had here")
-    done = subprocess.run([*command, "place=together"], capture_output=True, text=True, timeout=20)
-    assert done.returncode == 1
-    assert "pace=spin needs a CPU of its own" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why a real-time class is not permitted, from what Linux tells in files: where there are none the answer is
+ * short.
+ *
+ * sched(7): a process needs CAP_SYS_NICE or a resource limit as high as the priority. A kernel that was
+ * configured with RT_GROUP_SCHED also asks the control group for time, and a new group has none: root is
+ * refused then like anybody else.
+ */
+#include "plan/realtime.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CAP_SYS_NICE_BIT 23
+#define GROUP_MAX 256 /* of a path that still fits into a problem */
+
+/* ---- rights ---- */
+
+/* The number that follows `label` in a file of /proc, as `format` has it; -1 where there is none. */
+static long long read_number(const char *path, const char *label, const char *format)
+{
+    FILE *file = fopen(path, "re");
+    char line[256];
+    long long value = -1;
+
+    while (file && value < 0 && fgets(line, sizeof line, file))
+        if (!strncmp(line, label, strlen(label)) && sscanf(line + strlen(label), format, &value) != 1)
+            value = -1;
+    if (file)
+        fclose(file);
+    return value;
+}
+
+static long long priority_limit(void)
+{
+    return read_number("/proc/self/limits", "Max realtime priority", "%lld");
+}
+
+static bool has_rights(int priority)
+{
+    long long capabilities = read_number("/proc/self/status", "CapEff:", "%llx");
+
+    return (capabilities > 0 && capabilities >> CAP_SYS_NICE_BIT & 1) || priority_limit() >= priority;
+}
+
+/* ---- the control group ---- */
+
+static bool has_item(const char *list, const char *item)
+{
+    size_t length = strlen(item);
+
+    for (const char *at = list; (at = strstr(at, item)); at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* This process's group below the controller `cpu`, by its line "3:cpu,cpuacct:/name". */
+static bool find_group(char group[GROUP_MAX])
+{
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    char line[2 * GROUP_MAX], controllers[GROUP_MAX];
+    bool found = false;
+
+    while (file && !found && fgets(line, sizeof line, file))
+        found = sscanf(line, "%*[^:]:%255[^:]:%255[^\n]", controllers, group) == 2 &&
+                has_item(controllers, "cpu");
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* Where that controller is mounted, by a line "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0". */
+static bool find_mount(char mount[GROUP_MAX])
+{
+    FILE *file = fopen("/proc/self/mounts", "re");
+    char line[4 * GROUP_MAX], type[32], options[2 * GROUP_MAX];
+    bool found = false;
+
+    while (file && !found && fgets(line, sizeof line, file))
+        found = sscanf(line, "%*s %255s %31s %511s", mount, type, options) == 3 && !strcmp(type, "cgroup") &&
+                has_item(options, "cpu");
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* The file in which its group was given no real-time time; false where there is no such file. */
+static bool find_empty_group(char path[2 * GROUP_MAX + 32])
+{
+    char mount[GROUP_MAX], group[GROUP_MAX];
+
+    if (!find_group(group) || !find_mount(mount))
+        return false;
+    snprintf(path, 2 * GROUP_MAX + 32, "%s%s/cpu.rt_runtime_us", mount, group);
+    return read_number(path, "", "%lld") == 0;
+}
+
+int realtime_refused(const char *word, int priority, struct problem *problem)
+{
+    char path[2 * GROUP_MAX + 32];
+
+    if (find_empty_group(path))
+        return problem_unsupported(
+            problem,
+            "sched=%s is not permitted: the control group has no real-time time; as root: echo 500000 > %s",
+            word, path);
+    if (has_rights(priority))
+        return problem_unsupported(
+            problem,
+            "sched=%s is not permitted, though rights are there: the control group has "
+            "no real-time time; as root: echo $$ > /sys/fs/cgroup/cgroup.procs",
+            word);
+    return problem_unsupported(
+        problem,
+        "sched=%s is not permitted: no CAP_SYS_NICE, and the limit of real-time "
+        "priorities is %lld; in the shell that starts it: sudo prlimit --pid $$ --rtprio=%d",
+        word, priority_limit() < 0 ? 0 : priority_limit(), priority);
+}

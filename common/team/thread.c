@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "team/thread.h"
+
+#include "plan/cores.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int pin(const struct team_thread *thread, struct problem *problem)
+{
+    int result = thread->pinned_to < 0 ? 0 : cores_pin_thread(thread->pinned_to);
+
+    if (result < 0)
+        return problem_unsupported(
+            problem, "place: a thread cannot be pinned to CPU %d here: %s", thread->pinned_to,
+            result == -EOPNOTSUPP ? "the system says yes and runs it elsewhere" : strerror(-result));
+    return 0;
+}
+
+int thread_settle(struct team_thread *thread, const struct end_plan *own, struct problem *problem)
+{
+    cpu_meter_open(&thread->meter, own->perf);
+    return pin(thread, problem) < 0 ? -1 : scheduling_set_thread(&own->scheduling, problem);
+}
+
+void thread_read(const struct team_thread *thread, struct thread_reading *reading)
+{
+    cpu_meter_read(&thread->meter, &reading->cpu);
+    reading->cpu_number = cores_current();
+    reading->scheduling_known = scheduling_read_thread(&reading->scheduling) == 0;
+}
+
+void thread_leave(struct team_thread *thread)
+{
+    cpu_meter_close(&thread->meter);
+}
+
+void thread_report(json_t *object, const struct team_thread *thread, const struct thread_reading *before,
+                   const struct thread_reading *after)
+{
+    char class[SCHEDULING_TEXT_MAX];
+    json_t *cpus;
+
+    if (after->scheduling_known) {
+        scheduling_format(class, &after->scheduling);
+        json_object_set_new(object, "sched", json_string(class));
+    }
+    if (before->cpu_number < 0)
+        return;
+    cpus = json_pack("{s:i, s:i}", "start", before->cpu_number, "end", after->cpu_number);
+    if (thread->pinned_to >= 0)
+        json_object_set_new(cpus, "asked", json_pack("[i]", thread->pinned_to));
+    json_object_set_new(object, "cpus", cpus);
+}

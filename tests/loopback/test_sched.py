@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""The scheduling class of the data threads: taken and seen on the live threads, or refused with what would allow it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from programs import CLIENT, batch_run, client_json, client_run, client_start, server_started
+
+SHORT = ["messages=50", "warmup=0s", "place=free"]
+POLICIES = {"other": 0, "fifo": 1, "rr": 2}  # as sched(7) numbers them
+DROPPED = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]
+GROUPS = Path("/sys/fs/cgroup/cpu")
+
+
+def trouble(words: str) -> str | None:
+    """Why these words cannot be run here."""
+    (check,) = client_json("--check", "-", stdin=f"{words}\n")[:-1]
+    return check.get("unsupported")
+
+
+@pytest.fixture
+def permitted() -> None:
+    """Skips what needs a real-time class."""
+    if why := trouble("sched=rr:2 place=free"):
+        pytest.skip(why)
+
+
+def limited(priority: int) -> list[str]:
+    """What to put before a command so that it has no right but a limit of that priority."""
+    missing = [name for name in ("prlimit", "setpriv") if not shutil.which(name)]
+    if missing:
+        pytest.skip(f"{missing[0]} is not installed")
+    limit = ["prlimit", f"--rtprio={priority}"]
+    if subprocess.run([*limit, "true"], capture_output=True).returncode:
+        pytest.skip(f"the limit of real-time priorities cannot be made {priority} here")
+    return [*limit, *(DROPPED if os.geteuid() == 0 else [])]
+
+
+def run(before: list[str], *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*before, str(CLIENT), *words], capture_output=True, text=True, timeout=60)
+
+
+def scheduling(pid: int) -> list[tuple[int, int]]:
+    """(policy, priority) of every thread of a process, the first thread first."""
+    found = []
+    for task in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
+        fields = Path(f"/proc/{pid}/task/{task}/stat").read_text().rsplit(")", 1)[1].split()
+        found.append((int(fields[38]), int(fields[37])))
+    return found
+
+
+@pytest.mark.parametrize("value", ["rr", "rr:0", "rr:100", "batch", "fifo:x", "other:1", ""])
+def test_what_is_no_class_is_refused_in_one_line(value: str) -> None:
+    done = client_run(f"sched={value}", *SHORT)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "write other, rr:N or fifo:N" in done.stderr
+
+
+@pytest.mark.usefixtures("permitted")
+@pytest.mark.parametrize("words", [
+    {"client": "rr:2", "server": "fifo:3"}, {"client": "fifo:1", "server": "other"}])
+def test_live_data_threads_have_the_class_that_was_asked_for_and_others_have_not(words: dict[str, str]) -> None:
+    with server_started() as server:
+        client = client_start(f"server={server.address}", *(f"{end}.sched={value}" for end, value in words.items()),
+                              "place=free", "connections=2", "engine=block", "duration=60s")
+        pids = {"client": client.pid, "server": server.pid}
+        expected = {end: [(0, 0)] + 2 * [(POLICIES[value.split(":")[0]], int((value + ":0").split(":")[1]))]
+                    for end, value in words.items()}
+        for _ in range(500):
+            if (found := {end: scheduling(pid) for end, pid in pids.items()}) == expected:
+                break
+            time.sleep(0.01)
+        client.kill()
+        client.communicate()
+    assert found == expected
+
+
+@pytest.mark.usefixtures("permitted")
+def test_a_record_says_which_class_each_thread_had() -> None:
+    records = batch_run([f"{words} {' '.join(SHORT)}" for words in
+                         ("sched=rr:2 server.sched=fifo:99", "workload=stream sched=fifo:1 engine=poll", "connections=2")])
+    found = [[thread["sched"] for end in ("client", "server") for thread in record[end]["threads"]]
+             for record in records]
+    assert found == [["rr:2", "fifo:99"], ["fifo:1", "fifo:1"], ["other", "other"]]
+
+
+@pytest.mark.usefixtures("permitted")
+def test_a_class_that_was_inherited_is_given_back() -> None:
+    if not shutil.which("chrt"):
+        pytest.skip("chrt is not installed")
+    done = run(["chrt", "-r", "1"], "--json", *SHORT)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert [thread["sched"] for end in ("client", "server") for thread in record[end]["threads"]] == ["other", "other"]
+
+
+def test_without_the_right_a_cell_is_unsupported_with_the_command_that_allows_it() -> None:
+    done = run(limited(0), "sched=rr:2", *SHORT)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "unsupported: sched=rr:2 is not permitted" in done.stderr
+    assert done.stderr.endswith("sudo prlimit --pid $$ --rtprio=2\n")
+
+
+def test_only_the_cells_that_need_the_right_are_unsupported() -> None:
+    lines = "\n".join(f"{sched} {' '.join(SHORT)}" for sched in ("sched=rr:2", "sched=other", "server.sched=rr:2"))
+    done = subprocess.run([*limited(0), str(CLIENT), "--batch", "-"], input=lines, capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 0
+    *records, _ = map(json.loads, done.stdout.splitlines())
+    assert [record["status"] for record in records] == ["unsupported", "ok", "unsupported"]
+
+
+@pytest.mark.usefixtures("permitted")
+def test_the_limit_of_that_command_allows_its_priority_and_no_more() -> None:
+    before = limited(2)
+    assert run(before, "sched=rr:2", *SHORT).returncode == 0
+    done = run(before, "sched=rr:3", *SHORT)
+    assert done.returncode == 1 and "the limit of real-time priorities is 2" in done.stderr
+
+
+@pytest.fixture
+def group() -> Iterator[Path]:
+    """A control group without real-time time, which holds nobody."""
+    path = GROUPS / f"uncork-test-{os.getpid()}"
+    try:
+        path.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group of the first version can be made here: {error}")
+    try:
+        if not (path / "cpu.rt_runtime_us").exists():
+            pytest.skip("this kernel's control groups know no real-time time")
+        yield path
+    finally:
+        path.rmdir()
+
+
+@pytest.mark.usefixtures("permitted")
+def test_in_a_group_without_real_time_time_the_file_is_named_that_gives_it_some(group: Path) -> None:
+    inside = ["sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh"]
+    done = run(inside, "sched=rr:2", *SHORT)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"no real-time time; as root: echo 500000 > {group}/cpu.rt_runtime_us\n")
+    try:
+        (group / "cpu.rt_runtime_us").write_text("100000")
+    except OSError as error:
+        pytest.skip(f"the groups above have none to give: {error}")
+    assert run(inside, "sched=rr:2", *SHORT).returncode == 0
+
+
+SPINS = "rate=1000 pace=spin duration=20ms warmup=0s"
+
+
+@pytest.mark.parametrize("words", ["place=together", "place=0/0", "place=0/0.0 server.sched=other",
+                                   "place=0/0 server.sched=fifo:4", "client.threads=3 connections=3 place=0/1"])
+def test_a_spinning_client_that_would_keep_a_cpu_that_others_need_is_refused(words: str) -> None:
+    said = trouble(f"sched=fifo:5 {SPINS} {words}")
+    assert said and said.startswith("pace=spin needs a CPU of its own: with client.sched=fifo:5"), said
+
+
+@pytest.mark.usefixtures("permitted")
+def test_it_may_share_one_with_a_server_that_goes_first() -> None:
+    lines = [f"client.sched=fifo:5 server.sched=fifo:6 place=together {SPINS}"]
+    if not trouble("place=apart"):
+        lines.append(f"sched=fifo:5 place=apart {SPINS}")
+    for record in batch_run(lines):
+        assert record["status"] == "ok", record["reason"]
+
+
+@pytest.mark.usefixtures("permitted")
+def test_real_time_threads_of_both_ends_leave_control_enough_to_end_the_run() -> None:
+    places = ["together"] if trouble("place=apart") else ["together", "apart"]
+    lines = [f"sched={sched} place={place} {work} duration=150ms warmup=20ms" for place in places for sched, work in
+             [("rr:2", "workload=stream message=64K"), ("fifo:2", "workload=stream direction=both engine=poll")]]
+    for line, record in zip(lines, batch_run(lines), strict=True):
+        assert record["status"] == "ok", f"{line}: {record['reason']}"

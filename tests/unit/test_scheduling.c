@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "plan/plan.h"
+#include "plan/scheduling.h"
+
+#include <pthread.h>
+
+TEST(a_scheduling_class_is_read_back_from_its_spelling)
+{
+    static const char *const spellings[] = {"other", "rr:1", "rr:2", "rr:99", "fifo:1", "fifo:50"};
+
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        struct problem problem = {0};
+        struct scheduling scheduling;
+        char text[SCHEDULING_TEXT_MAX];
+
+        assert_int_equal(scheduling_parse(&scheduling, spellings[i], &problem), 0);
+        scheduling_format(text, &scheduling);
+        assert_string_equal(text, spellings[i]);
+        assert_int_equal(scheduling_is_realtime(&scheduling), i > 0);
+    }
+}
+
+TEST(what_is_no_scheduling_class_is_refused)
+{
+    static const char *const refused[] = {"",      "rr",    "rr:",    "rr:0",  "rr:100", "rr:-1",
+                                          "rr:2x", "fifo",  "fifo:0", "batch", "idle",   "other:1",
+                                          "r:2",   "rrr:2", "RR:2",   "rr 2",  "rr:2:3", ":2"};
+
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        struct problem problem = {0};
+        struct scheduling scheduling;
+
+        assert_int_equal(scheduling_parse(&scheduling, refused[i], &problem), -1);
+        assert_problem(&problem, PROBLEM_USAGE, "write other, rr:N or fifo:N with a priority from 1 to 99");
+    }
+}
+
+TEST(each_end_may_have_a_class_of_its_own)
+{
+    static const char *const words[] = {"sched=rr:2", "server.sched=other"};
+    struct problem problem = {0};
+    struct plan plan;
+
+    assert_int_equal(plan_parse(&plan, words, COUNT_OF(words), &problem), 0);
+    assert_int_equal(plan.ends[END_CLIENT].scheduling.class, SCHEDULING_RR);
+    assert_int_equal(plan.ends[END_CLIENT].scheduling.priority, 2);
+    assert_int_equal(plan.ends[END_SERVER].scheduling.class, SCHEDULING_OTHER);
+    plan_free(&plan);
+}
+
+/* In a thread of its own: the test is not to be scheduled otherwise afterwards. */
+static void *change(void *argument)
+{
+    static const struct scheduling wanted = {SCHEDULING_FIFO, 3}, ordinary = {SCHEDULING_OTHER, 0};
+    struct problem *problem = argument;
+    struct scheduling found = {0};
+
+    if (scheduling_set_thread(&wanted, problem) == 0) {
+        assert_int_equal(scheduling_read_thread(&found), 0);
+        assert_int_equal(found.class, SCHEDULING_FIFO);
+        assert_int_equal(found.priority, 3);
+    }
+    assert_int_equal(scheduling_set_thread(&ordinary, &(struct problem){0}), 0);
+    assert_int_equal(scheduling_read_thread(&found), 0);
+    assert_int_equal(found.class, SCHEDULING_OTHER);
+    assert_int_equal(found.priority, 0);
+    return NULL;
+}
+
+TEST(a_thread_takes_its_class_and_gives_it_back_or_is_told_why_not)
+{
+    struct problem problem = {0};
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, change, &problem), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    if (problem.kind != PROBLEM_NONE)
+        assert_problem(&problem, PROBLEM_UNSUPPORTED, "sched=fifo:3");
+}
+
+TEST(a_trial_says_the_same_and_leaves_the_caller_as_it_was)
+{
+    static const struct scheduling wanted = {SCHEDULING_FIFO, 3};
+    struct problem tried = {0}, changed = {0};
+    struct scheduling before, after;
+    pthread_t thread;
+
+    assert_int_equal(scheduling_read_thread(&before), 0);
+    scheduling_check(&wanted, &tried);
+    assert_int_equal(scheduling_read_thread(&after), 0);
+    assert_int_equal(after.class, before.class);
+    assert_int_equal(pthread_create(&thread, NULL, change, &changed), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_string_equal(tried.text, changed.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_scheduling_class_is_read_back_from_its_spelling),
+        cmocka_unit_test(what_is_no_scheduling_class_is_refused),
+        cmocka_unit_test(each_end_may_have_a_class_of_its_own),
+        cmocka_unit_test(a_thread_takes_its_class_and_gives_it_back_or_is_told_why_not),
+        cmocka_unit_test(a_trial_says_the_same_and_leaves_the_caller_as_it_was),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
