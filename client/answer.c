@@ -255,6 +255,8 @@ static void print_request(FILE *out, const json_t *record, const struct ends *en
         print_closed_loop(out, record, ends, messages);
     else
         print_open_loop(out, ends, messages);
+    if (record_knows(ends->driver, "handover"))
+        print_histogram(out, "hand-over to the sender", ends->driver, "handover");
 }
 
 /* Bytes per second of a receiver, by its own clock: what came first came before it started. */

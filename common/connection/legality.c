@@ -117,13 +117,24 @@ static int check_security(const struct plan *plan, enum end end, struct problem 
     return check_layer(plan, end, problem);
 }
 
+/* The data thread receives while the other one sends. */
+static int check_handover(const struct plan *plan, enum end end, struct problem *problem)
+{
+    if (!plan_hands_over(plan, end) || !plan_encrypts(plan))
+        return 0;
+    return problem_unsupported(problem,
+                               "handoff=thread does not work with security=%s: a session of TLS is of one "
+                               "thread, and here one sends while another receives",
+                               plan->ends[end].security->variant.name);
+}
+
 /* What the process and the system must be able to hold. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
     uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->open ? DESCRIPTORS_OF_LOOP : 0);
     uint64_t of_number = plan_half(plan, end)->keeps ? 2 : 1; /* a proxy has a pair */
-    uint64_t descriptors =
-        of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * engine_threads(plan, end);
+    uint64_t threads = engine_threads(plan, end) * (plan_hands_over(plan, end) ? 2 : 1);
+    uint64_t descriptors = of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * threads;
     char what[64];
 
     snprintf(what, sizeof what, "connections=%llu", (unsigned long long)plan->connections);
@@ -153,11 +164,11 @@ static bool starves(const struct plan *plan, enum end end)
     struct cores cores;
 
     if (plan_cpus(plan, END_CLIENT, false, &own, &ignored) < 0 ||
-        plan_cpus(plan, end, false, &others, &ignored) < 0)
+        plan_cpus(plan, end, false, &others, &ignored) < 0 || cores_read(&cores) < 0)
         return false;
-    if (!own.count)
-        return cores_read(&cores) == 0 && cores.cpu_count == 1;
-    return end == END_CLIENT ? engine_threads(plan, end) > own.count : lists_meet(&own, &others);
+    if (end == END_CLIENT)
+        return engine_threads(plan, end) > (uint64_t)(own.count ? own.count : cores.cpu_count);
+    return own.count ? lists_meet(&own, &others) : cores.cpu_count == 1;
 }
 
 /* A thread of a real-time class that burns its CPU is preempted only by a higher priority. */
@@ -260,7 +271,8 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     if (transport_check(plan, end, problem) < 0 || check_options(plan, end, problem) < 0 ||
         check_quickack(plan, end, engine, problem) < 0)
         return -1;
-    if (check_security(plan, end, problem) < 0 || check_stream(plan, end, problem) < 0)
+    if (check_handover(plan, end, problem) < 0 || check_security(plan, end, problem) < 0 ||
+        check_stream(plan, end, problem) < 0)
         return -1;
     if (plan_outgoing(plan, end) && check_sending(plan, end, engine, problem) < 0)
         return -1;

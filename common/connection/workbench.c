@@ -49,6 +49,7 @@ void workbench_begin_phase(struct workbench *bench, uint64_t start_ns, uint64_t 
 void workbench_restart(struct workbench *bench)
 {
     histogram_reset(&bench->latency);
+    histogram_reset(&bench->handover);
     histogram_reset(&bench->handshake);
     histogram_reset(&bench->service);
     histogram_reset(&bench->late_start);

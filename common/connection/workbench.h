@@ -44,6 +44,7 @@ struct workbench {
     uint32_t stride;      /* messages to begin between two comparisons */
 
     struct histogram latency;             /* closed loop: from the send; open loop: from the intended start */
+    struct histogram handover;            /* from giving a request to the sender thread to its having it */
     struct histogram handshake;           /* of connections that a driver makes */
     struct histogram service, late_start; /* open loop: from the send; from the intended start to the send */
     uint64_t due;                         /* open loop: intended starts that have come */

@@ -107,6 +107,53 @@ static int run_pair(struct connection *from)
     return result;
 }
 
+/* The sender's failure is the cause of what the data thread then met: it shut the descriptor down. */
+static int tell_cause(struct duty *duty, int result)
+{
+    int sent = handover_is_back(duty->handover) ? duty->handover->result : 0;
+
+    if (sent == 0)
+        return result;
+    duty->bench->problem = (struct problem){0};
+    return engine_broken(duty->connections, "send to", sent);
+}
+
+/* The request that is in the queue, sent by the other thread, and its reply, which may come before that
+ * thread knows that all is sent. What fails is not waited for: who ends the run shuts the descriptor down. */
+static int exchange_handed_over(struct duty *duty)
+{
+    struct connection *connection = duty->connections;
+    int result = 0;
+
+    handover_give(duty->handover, HANDOVER_SEND);
+    while (result == 0 && connection->half->wants(connection))
+        result = engine_receive(connection, connection->half->wants(connection));
+    if (result < 0)
+        return tell_cause(duty, result);
+    result = handover_take_back(duty->handover);
+    if (result < 0)
+        return engine_broken(connection, "send to", result);
+    histogram_record(&duty->bench->handover, handover_delay_ns(duty->handover));
+    return 0;
+}
+
+static int run_handing_over(struct duty *duty)
+{
+    struct connection *connection = duty->connections;
+    int result = 0;
+
+    while (result == 0) {
+        connection->half->fill(connection);
+        if (!queue_is_idle(&connection->queue))
+            result = exchange_handed_over(duty);
+        else if (half_next(connection) == NEVER)
+            break;
+        else
+            result = wait_until(duty, half_next(connection));
+    }
+    return result;
+}
+
 static int block_run(struct duty *duty)
 {
     struct connection *connection = duty->connections; /* one, or a pair: one_each */
@@ -114,6 +161,8 @@ static int block_run(struct duty *duty)
 
     if (connection->twin)
         return run_pair(connection->follows ? connection : connection->twin);
+    if (duty->handover)
+        return run_handing_over(duty);
     for (;;) {
         int result = 0;
 

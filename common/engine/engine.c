@@ -89,6 +89,16 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 
 /* ---- for the engines ---- */
 
+int engine_sends_itself(const struct plan *plan, enum end end, const char *name, struct problem *problem)
+{
+    if (!plan_hands_over(plan, end))
+        return 0;
+    return problem_unsupported(problem,
+                               "engine=%s cannot carry handoff=thread: its threads wait for many connections "
+                               "at once, and send when they learn that they can; write engine=block",
+                               name);
+}
+
 static const char *peer_of(const struct connection *connection)
 {
     if (plan_has_peer(connection->plan))

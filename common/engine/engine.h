@@ -11,6 +11,7 @@
 #include "base/axis.h"
 #include "connection/connection.h"
 #include "engine/dial.h"
+#include "engine/handover.h"
 #include "security/security.h"
 #include "workload/workload.h"
 
@@ -20,7 +21,8 @@ struct duty {
     size_t count;
     struct workbench *bench;
     struct dial *dial; /* for workloads that renew their descriptors; NULL: the connections have theirs */
-    void *state;       /* the engine's own */
+    struct handover *handover; /* to the thread that sends in place of this one; NULL: it sends itself */
+    void *state;               /* the engine's own */
 };
 
 struct engine {
@@ -71,6 +73,10 @@ uint64_t engine_threads(const struct plan *plan, enum end end);
 int engine_check(unsigned needs, struct problem *problem);
 
 /* ---- for the engines ---- */
+
+/* For those that have no thread to hand over to: 0, or -1 with an unsupported problem where the plan asks for
+ * one. */
+int engine_sends_itself(const struct plan *plan, enum end end, const char *name, struct problem *problem);
 
 /* What a result of a strategy ("send to") or a reading ("receive from") means for a person. Sets the problem
  * of the workbench, unless it is set, and returns `result`. */

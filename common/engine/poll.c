@@ -72,6 +72,8 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
         return problem_unsupported(
             problem, "write=%s cannot carry workload=%s: a stream of libuv keeps its descriptor",
             plan_strategy(plan, end)->strategy->variant.name, plan->workload->variant.name);
+    if (engine_sends_itself(plan, end, "poll", problem) < 0)
+        return -1;
     return reception_suits(plan, end, problem);
 }
 

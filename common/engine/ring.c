@@ -42,7 +42,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
         return problem_unsupported(problem,
                                    "engine=ring cannot carry transport=%s: there is no descriptor to watch",
                                    plan->transport->variant.name);
-    if (reception_suits(plan, end, problem) < 0)
+    if (engine_sends_itself(plan, end, "ring", problem) < 0 || reception_suits(plan, end, problem) < 0)
         return -1;
     return check_setup(&plan->ends[end], problem);
 }

@@ -133,6 +133,25 @@ void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading)
                                            sizeof reading->events[event]) == sizeof reading->events[event];
 }
 
+struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading *b)
+{
+    struct cpu_reading sum = {
+        .times_known = a->times_known && b->times_known,
+        .switches_known = a->switches_known && b->switches_known,
+        .user_ns = a->user_ns + b->user_ns,
+        .system_ns = a->system_ns + b->system_ns,
+        .voluntary_switches = a->voluntary_switches + b->voluntary_switches,
+        .forced_switches = a->forced_switches + b->forced_switches,
+        .migrations = a->migrations < 0 || b->migrations < 0 ? -1 : a->migrations + b->migrations,
+    };
+
+    for (int event = 0; event < CPU_EVENT_COUNT; event++) {
+        sum.counted[event] = a->counted[event] && b->counted[event];
+        sum.events[event] = a->events[event] + b->events[event];
+    }
+    return sum;
+}
+
 static void put_difference(json_t *cpu, const char *key, uint64_t before, uint64_t after)
 {
     json_object_set_new(cpu, key, json_integer((json_int_t)(after - before)));

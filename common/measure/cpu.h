@@ -28,6 +28,9 @@ void cpu_meter_open(struct cpu_meter *meter, bool events);
 void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading);
 void cpu_meter_close(struct cpu_meter *meter);
 
+/* Of two threads together: what both of them know. */
+struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading *b);
+
 /* The `cpu` object of a thread in the record: after less before, absent where not counted, NULL where nothing
  * is. New reference. */
 json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *after);

@@ -305,6 +305,13 @@ uint64_t plan_window(const struct plan *plan, enum end end)
     return plan_relays(plan) && end != END_PROXY ? 1 : plan->window;
 }
 
+bool plan_hands_over(const struct plan *plan, enum end end)
+{
+    const struct half *half = plan_half(plan, end);
+
+    return end == END_CLIENT && plan->handoff == HANDOFF_THREAD && half->times && !half->renews;
+}
+
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index)
 {
     uint64_t messages = plan->messages;

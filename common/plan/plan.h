@@ -26,6 +26,7 @@ enum end end_parse(const char *name);
 enum direction { DIRECTION_SEND, DIRECTION_RECEIVE, DIRECTION_BOTH };
 enum arrival { ARRIVAL_EVEN, ARRIVAL_POISSON };
 enum pace { PACE_SLEEP, PACE_SPIN };
+enum handoff { HANDOFF_INLINE, HANDOFF_THREAD };
 enum control { CONTROL_BY_UNCORK, CONTROL_BY_NOBODY };
 
 /* What a peer that knows nothing of uncork does. */
@@ -94,6 +95,7 @@ struct plan {
     uint64_t rate; /* requests per second in all; 0: closed loop */
     int arrival;   /* enum arrival */
     int pace;      /* enum pace */
+    int handoff;   /* enum handoff */
     struct place place;
     int verify; /* bool */
     uint64_t spin_ns;
@@ -144,6 +146,9 @@ bool plan_follows(const struct plan *plan, enum end end);
 
 /* The half of the workload that `end` plays. */
 const struct half *plan_half(const struct plan *plan, enum end end);
+
+/* Whether the data threads of `end` hand what they send over to a second thread each. */
+bool plan_hands_over(const struct plan *plan, enum end end);
 
 /* Messages that connection number `index` is to move when the work is fixed; UINT64_MAX when it is timed. */
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index);

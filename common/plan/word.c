@@ -102,6 +102,11 @@ static bool in_lasting_request(const struct plan *plan, enum end end)
     return in_request(plan, end) && !plan_half(plan, END_CLIENT)->renews;
 }
 
+static bool by_lasting_asker(const struct plan *plan, enum end end)
+{
+    return end == END_CLIENT && in_lasting_request(plan, end);
+}
+
 /* A foreign peer sends what it likes. */
 static bool in_own_request(const struct plan *plan, enum end end)
 {
@@ -209,6 +214,7 @@ const char *const handshake_names[] = {
 static const char *const direction_names[] = {
     [DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", [DIRECTION_BOTH] = "both", NULL};
 static const char *const arrival_names[] = {[ARRIVAL_EVEN] = "even", [ARRIVAL_POISSON] = "poisson", NULL};
+static const char *const handoff_names[] = {[HANDOFF_INLINE] = "inline", [HANDOFF_THREAD] = "thread", NULL};
 static const char *const pace_names[] = {[PACE_SLEEP] = "sleep", [PACE_SPIN] = "spin", NULL};
 static const char *const control_names[] = {
     [CONTROL_BY_UNCORK] = "uncork", [CONTROL_BY_NOBODY] = "none", NULL};
@@ -263,6 +269,7 @@ const struct word word_list[] = {
     {"notsent_lowat", &kind_size,     "default",  OF_END(notsent_lowat_bytes), .used = by_sender_in_tcp, .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "TCP_NOTSENT_LOWAT: a socket with as much that has not been sent yet takes no more"},
     {"congestion",  &kind_congestion, "default",  OF_END(congestion),   .used = in_tcp,        .help = "congestion control: default is cubic where there is one, system the machine's"},
     {"engine",      &kind_variant,    "auto",     OF_END(engine),       .used = always,        .axis = &engine_axis, .help = "who waits"},
+    {"handoff",     &kind_choice,     "inline",   OF_PLAN(handoff),     .used = by_lasting_asker,  .choices = handoff_names, .help = "thread: the client's data thread hands a request over to a sender thread; the delay is recorded (engine=block)"},
     {"defer_taskrun", &kind_choice,   "on",       OF_END(defer_taskrun), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_DEFER_TASKRUN: completions of the ring are made when they are waited for"},
     {"single_issuer", &kind_choice,   "on",       OF_END(single_issuer), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_SINGLE_ISSUER: only one thread submits to the ring"},
     {"registered_ring", &kind_choice, "on",       OF_END(registered_ring), .used = by_ring,    .choices = switch_names, .help = "the ring is registered with its thread, and not looked up by every enter"},

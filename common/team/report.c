@@ -149,6 +149,7 @@ static void put_latency(json_t *thread, const struct worker *worker)
     if (!worker->connections->half->times)
         return;
     put(thread, "latency", histogram_to_json(&bench->latency));
+    put(thread, "handover", histogram_to_json(&bench->handover));
     if (!bench->plan->rate)
         return;
     put(thread, "service", histogram_to_json(&bench->service));
@@ -169,6 +170,23 @@ static json_t *report_options(const struct worker *worker)
     return json_incref(worker->options);
 }
 
+/* What the sender thread costs is of this end too. */
+static void put_cpu(json_t *thread, const struct worker *worker)
+{
+    const struct figures *before = &worker->before, *after = &worker->after;
+    struct cpu_reading first = before->own.cpu, last = after->own.cpu;
+    json_t *sender = worker->duty.handover ? json_object() : NULL;
+
+    if (sender) {
+        first = cpu_sum(&before->own.cpu, &before->sender.cpu);
+        last = cpu_sum(&after->own.cpu, &after->sender.cpu);
+        put(sender, "cpu", cpu_to_json(&before->sender.cpu, &after->sender.cpu));
+        thread_report(sender, &worker->sender.own, &before->sender, &after->sender);
+    }
+    put(thread, "cpu", cpu_to_json(&first, &last));
+    put(thread, "sender", sender);
+}
+
 static json_t *report_thread(const struct worker *worker)
 {
     json_t *thread = json_object();
@@ -178,7 +196,7 @@ static json_t *report_thread(const struct worker *worker)
     put_interval(thread, worker);
     put_calls(thread, worker);
     put_latency(thread, worker);
-    put(thread, "cpu", cpu_to_json(&worker->before.own.cpu, &worker->after.own.cpu));
+    put_cpu(thread, worker);
     if (worker->team->plan->transport->counts_segments)
         put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->told));
     put(thread, "options", report_options(worker));

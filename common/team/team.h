@@ -20,6 +20,7 @@
 #include "engine/engine.h"
 #include "measure/tcp_info.h"
 #include "security/security.h"
+#include "team/sender.h"
 #include "team/thread.h"
 #include "transport/address.h"
 
@@ -31,7 +32,7 @@ enum release { RELEASE_NOTHING, RELEASE_START, RELEASE_LAST, RELEASE_GO };
 /* Figures of a thread at the beginning or the end of its measured interval. */
 struct figures {
     uint64_t ns;
-    struct thread_reading own;
+    struct thread_reading own, sender;
     struct call_counts calls;
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
     uint64_t groups, fragments; /* that a proxy has sent on */
@@ -48,6 +49,7 @@ struct worker {
     struct duty duty;
 
     struct team_thread own;
+    struct sender sender; /* of handoff=thread: duty.handover leads to it */
     bool
         can_wake; /* its engine is open, and stays so until all threads were joined; under the team's mutex */
     const char *phase; /* where it is, for errors */

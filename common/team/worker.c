@@ -158,6 +158,8 @@ static void read_figures(struct worker *worker, struct figures *figures)
         figures->calls = calls_sum(&figures->calls, &connection->calls.counts);
     }
     thread_read(&worker->own, &figures->own);
+    if (worker->duty.handover)
+        figures->sender = sender_read(&worker->sender);
 }
 
 /* Those whose TCP is told about: of a proxy's pair the one by which it sends. The next from `*at` on; NULL:
@@ -452,6 +454,20 @@ static int open_connections(struct worker *worker, struct problem *problem)
     return result == 0 ? 0 : unready(worker, result, problem);
 }
 
+/* Its CPU is the one that a further data thread would have. */
+static int open_sender(struct worker *worker, struct problem *problem)
+{
+    const struct team *team = worker->team;
+    const struct place_list *cpus = &team->cpus;
+    size_t number = team->worker_count + worker->index;
+    int cpu = cpus->count ? cpus->cpus[number % cpus->count] : -1;
+
+    if (!plan_hands_over(team->plan, team->end))
+        return 0;
+    worker->duty.handover = &worker->sender.handover;
+    return sender_start(&worker->sender, worker->connections, cpu, problem);
+}
+
 static int open_engine(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
@@ -470,7 +486,7 @@ static int live(struct worker *worker, struct problem *problem)
     worker->phase = "start";
     if (thread_settle(&worker->own, &team->plan->ends[team->end], problem) < 0 || join(worker, problem) < 0 ||
         open_connections(worker, problem) < 0 || handshakes_make(worker, problem) < 0 ||
-        open_engine(worker, problem) < 0)
+        open_sender(worker, problem) < 0 || open_engine(worker, problem) < 0)
         return -1;
     team_reach(team, STAGE_CONNECTED);
     if (await(worker, RELEASE_START, problem) < 0)
@@ -490,6 +506,7 @@ void worker_main(void *argument)
         pause_precisely();
     if (live(worker, &problem) < 0)
         team_cancel(team, worker->phase, &problem);
+    sender_end(&worker->sender);
     thread_leave(&worker->own);
     team_reach(team, STAGE_DONE);
 }

@@ -15,7 +15,7 @@ import pytest
 from programs import CLIENT, batch_run, client_json, client_run, client_start, server_started
 
 SHORT = ["messages=50", "warmup=0s", "place=free"]
-POLICIES = {"other": 0, "fifo": 1, "rr": 2}  # as sched(7) numbers them
+FIFO, RR = os.SCHED_FIFO, os.SCHED_RR
 DROPPED = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]
 GROUPS = Path("/sys/fs/cgroup/cpu")
 
@@ -65,22 +65,27 @@ def test_what_is_no_class_is_refused_in_one_line(value: str) -> None:
 
 
 @pytest.mark.usefixtures("permitted")
-@pytest.mark.parametrize("words", [
-    {"client": "rr:2", "server": "fifo:3"}, {"client": "fifo:1", "server": "other"}])
-def test_live_data_threads_have_the_class_that_was_asked_for_and_others_have_not(words: dict[str, str]) -> None:
+@pytest.mark.parametrize(("words", "expected"), [
+    ({"client": "rr:2", "server": "fifo:3"}, {"client": 2 * [(RR, 2)], "server": 2 * [(FIFO, 3)]}),
+    ({"client": "fifo:1", "server": "other"}, {"client": 2 * [(FIFO, 1)], "server": []}),
+])
+def test_live_data_threads_have_the_class_that_was_asked_for_and_others_have_not(
+    words: dict[str, str], expected: dict[str, list[tuple[int, int]]]
+) -> None:
     with server_started() as server:
         client = client_start(f"server={server.address}", *(f"{end}.sched={value}" for end, value in words.items()),
-                              "place=free", "connections=2", "engine=block", "duration=60s")
+                              "place=free", "connections=2", "engine=block", "rate=100", "duration=60s")
         pids = {"client": client.pid, "server": server.pid}
-        expected = {end: [(0, 0)] + 2 * [(POLICIES[value.split(":")[0]], int((value + ":0").split(":")[1]))]
-                    for end, value in words.items()}
         for _ in range(500):
-            if (found := {end: scheduling(pid) for end, pid in pids.items()}) == expected:
+            found = {end: [each for each in scheduling(pid) if each != (0, 0)] for end, pid in pids.items()}
+            if found == expected:
                 break
             time.sleep(0.01)
+        control = [scheduling(pid)[0] for pid in pids.values()]
         client.kill()
         client.communicate()
     assert found == expected
+    assert control == 2 * [(0, 0)]
 
 
 @pytest.mark.usefixtures("permitted")

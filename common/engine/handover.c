@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/handover.h"
+
+#include "base/clock.h"
+#include "strategy/strategy.h"
+
+int handover_open(struct handover *handover, struct connection *connection)
+{
+    int result;
+
+    *handover = (struct handover){.connection = connection};
+    if ((result = uv_sem_init(&handover->given, 0)) < 0)
+        return result;
+    if ((result = uv_sem_init(&handover->done, 0)) < 0)
+        uv_sem_destroy(&handover->given);
+    handover->is_open = result == 0;
+    return result;
+}
+
+void handover_close(struct handover *handover)
+{
+    if (!handover->is_open)
+        return;
+    uv_sem_destroy(&handover->given);
+    uv_sem_destroy(&handover->done);
+    handover->is_open = false;
+}
+
+void handover_give(struct handover *handover, enum handover_order order)
+{
+    handover->order = order;
+    handover->out = true;
+    handover->given_ns = clock_now_ns();
+    uv_sem_post(&handover->given);
+}
+
+int handover_take_back(struct handover *handover)
+{
+    if (handover->out)
+        uv_sem_wait(&handover->done);
+    handover->out = false;
+    return handover->result;
+}
+
+bool handover_is_back(struct handover *handover)
+{
+    if (handover->out && uv_sem_trywait(&handover->done) == 0)
+        handover->out = false;
+    return !handover->out;
+}
+
+void handover_done(struct handover *handover)
+{
+    uv_sem_post(&handover->done);
+}
+
+/* The descriptor stays open until this thread has ended. */
+static void push(struct handover *handover)
+{
+    struct connection *connection = handover->connection;
+    int fd = connection->calls.fd, result;
+
+    handover->taken_ns = clock_now_ns();
+    handover->result = result = connection->strategy->push(connection);
+    handover_done(handover);
+    if (result < 0)
+        shutdown(fd, SHUT_RDWR);
+}
+
+enum handover_order handover_serve(struct handover *handover)
+{
+    for (;;) {
+        uv_sem_wait(&handover->given);
+        if (handover->order != HANDOVER_SEND)
+            return handover->order;
+        push(handover);
+    }
+}

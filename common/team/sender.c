@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "team/sender.h"
+
+static void sender_main(void *argument)
+{
+    struct sender *sender = argument;
+    struct handover *handover = &sender->handover;
+
+    handover->result = thread_settle(&sender->own, sender->plan, &sender->problem);
+    handover_done(handover);
+    while (handover_serve(handover) == HANDOVER_LOOK) {
+        thread_read(&sender->own, &sender->reading);
+        handover_done(handover);
+    }
+    thread_leave(&sender->own);
+}
+
+int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem)
+{
+    int result = handover_open(&sender->handover, connection);
+
+    if (result == 0) {
+        sender->plan = &connection->plan->ends[connection->end];
+        sender->own.pinned_to = cpu;
+        sender->handover.out = true; /* until it has settled */
+        result = uv_thread_create(&sender->own.handle, sender_main, sender);
+        sender->own.started = result == 0;
+    }
+    if (result < 0)
+        return problem_failure(problem, "cannot start a sender thread: %s; ulimit -u may be too low",
+                               uv_strerror(result));
+    if (handover_take_back(&sender->handover) < 0) {
+        *problem = sender->problem;
+        return -1;
+    }
+    return 0;
+}
+
+struct thread_reading sender_read(struct sender *sender)
+{
+    handover_give(&sender->handover, HANDOVER_LOOK);
+    handover_take_back(&sender->handover);
+    return sender->reading;
+}
+
+void sender_end(struct sender *sender)
+{
+    if (sender->own.started) {
+        handover_take_back(&sender->handover);
+        handover_give(&sender->handover, HANDOVER_END);
+        uv_thread_join(&sender->own.handle);
+        sender->own.started = false;
+    }
+    handover_close(&sender->handover);
+}

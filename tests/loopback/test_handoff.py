@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""handoff=thread: what a data thread makes a second one sends, by every strategy that a blocking thread can carry."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import Any
+
+import pytest
+from combinations import cells_run, names, strategies
+from programs import SANITIZED, batch_run, client_json, client_run, client_start, cpu_seconds, record_sum, server_started
+
+WITHIN_S = 5.5
+HANDED = "handoff=thread place=free"
+SHORT = f"{HANDED} warmup=0s"
+
+
+def trouble(words: str) -> str | None:
+    """Why these words cannot be run here."""
+    (check,) = client_json("--check", "-", stdin=f"{words}\n")[:-1]
+    return check.get("unsupported")
+
+
+def threads(record: dict[str, Any]) -> list[dict[str, Any]]:
+    return record["client"]["threads"]
+
+
+@pytest.mark.parametrize("transport", [name for name in names("transport") if name != "null"])
+def test_every_strategy_of_a_blocking_thread_sends_what_was_handed_over(transport: str, tally) -> None:
+    carried = [write for write in strategies() if write != "uv" and not write.startswith("uring-")]
+    planned = [{"workload": "request", "transport": transport, "write": write, "message": message, "reply": "5/3x700",
+                "handoff": "thread", "verify": "on", "connections": "3", "warmup": warmup, "messages": "3",
+                "sndbuf": sndbuf, "place": "free"}
+               for write in carried
+               for message, warmup, sndbuf in [("32+4K", "3ms", "default"), ("32/2x4K/2x4K", "0s", "4K"), ("1M", "0s", "4K")]]
+    assert len(cells_run(planned, tally)) >= 3
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    ("engine=poll", "engine=poll cannot carry handoff=thread"),
+    ("client.engine=ring", "engine=ring cannot carry handoff=thread"),
+    ("write=uv", "cannot carry handoff=thread"),
+    ("depth=2", "cannot carry"),
+    ("security=gnutls", "a session of TLS is of one thread"),
+    ("security=openssl", "a session of TLS is of one thread"),
+])
+def test_what_cannot_be_handed_over_is_refused_with_its_reason(words: str, says: str) -> None:
+    reason = trouble(f"{HANDED} {words}")
+    assert reason and says in reason, reason
+
+
+@pytest.mark.parametrize("words", ["workload=stream", "workload=connect", "workload=proxy"])
+def test_where_nothing_is_asked_the_word_is_not_used(words: str) -> None:
+    (check,) = client_json("--check", "-", stdin=f"{words} {HANDED}\n")[:-1]
+    assert check["unused"] == ["handoff"] and "unsupported" not in check
+
+
+def test_the_server_may_have_any_engine() -> None:
+    for record in batch_run([f"{SHORT} server.engine={engine} messages=20" for engine in ("block", "poll")]):
+        assert record["status"] == "ok", record["reason"]
+        assert record["client"]["engine"] == "block"
+        assert all("handover" not in thread for thread in record["server"]["threads"])
+
+
+def test_every_request_has_its_delay_and_the_senders_figures_stand_beside() -> None:
+    (record,) = batch_run([f"{HANDED} connections=2 messages=400 warmup=5ms"])
+    for thread in threads(record):
+        assert thread["handover"]["count"] == thread["latency"]["count"] == thread["messages_sent"] == 200
+        assert 0 < thread["handover"]["sum"] < thread["latency"]["sum"]
+        assert thread["sender"]["sched"] == "other"
+        for key in ("user_ns", "system_ns", "voluntary_switches"):
+            assert thread["cpu"][key] >= thread["sender"]["cpu"][key], key
+        assert thread["sender"]["cpu"]["voluntary_switches"] > 0
+
+
+def test_what_is_sent_inline_has_no_delay_and_no_sender() -> None:
+    (record,) = batch_run(["handoff=inline messages=20 place=free warmup=0s"])
+    assert all("handover" not in thread and "sender" not in thread for thread in threads(record))
+
+
+def test_senders_run_on_the_cpus_that_follow_those_of_the_data_threads() -> None:
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        pytest.skip("this process may use only one CPU")
+    (record,) = batch_run([f"handoff=thread place={cpus[0]}.{cpus[1]}/{cpus[0]} messages=20 warmup=0s"])
+    assert [(thread["cpus"]["asked"], thread["sender"]["cpus"]["asked"]) for thread in threads(record)] == [
+        ([cpus[0]], [cpus[1]])]
+    (together,) = batch_run(["handoff=thread place=together connections=2 messages=20 warmup=0s"])
+    assert {cpu for thread in threads(together)
+            for cpu in thread["cpus"]["asked"] + thread["sender"]["cpus"]["asked"]} == {cpus[0]}
+
+
+def test_a_sender_has_the_class_of_its_data_thread() -> None:
+    if why := trouble("sched=rr:2"):
+        pytest.skip(why)
+    (record,) = batch_run([f"{SHORT} client.sched=rr:2 messages=20"])
+    assert [(thread["sched"], thread["sender"]["sched"]) for thread in threads(record)] == [("rr:2", "rr:2")]
+
+
+@pytest.mark.parametrize("pace", ["sleep", "spin"])
+def test_an_open_loop_hands_over_what_is_due(pace: str) -> None:
+    (record,) = batch_run([f"{HANDED} rate=2000 pace={pace} duration=100ms warmup=10ms connections=2"])
+    assert record["status"] == "ok", record["reason"]
+    assert record_sum(record["client"], "due") == 200
+    for thread in threads(record):
+        assert thread["handover"]["count"] == thread["messages_sent"]
+
+
+def test_an_echo_is_handed_over_and_verified() -> None:
+    with server_started("127.0.0.1:0", "--plain", "echo") as server:
+        (record,) = batch_run([f"peer={server.address} control=none {SHORT} message=300K verify=on messages=5"])
+    assert record["status"] == "ok", record["reason"]
+    assert record_sum(record["client"], "bytes_received") == 5 * 300 * 1024
+
+
+SMALL = ["message=64"]  # the data thread waits for a reply, the sender for a request
+LARGE = ["message=1M", "sndbuf=4K", "server.chunk=7"]  # the sender is in a call
+
+
+@pytest.mark.parametrize(("words", "number"), [
+    (SMALL, signal.SIGKILL), (LARGE, signal.SIGKILL),
+    *([] if SANITIZED else [(LARGE, signal.SIGSTOP)]),  # nothing else happens, but for 4 s
+])
+def test_both_threads_end_when_the_server_goes_away(words: list[str], number: signal.Signals) -> None:
+    with server_started() as server:
+        client = client_start("--json", f"server={server.address}", *SHORT.split(), "duration=60s",
+                              "connections=2", *words)
+        while cpu_seconds(server.pid) < 0.02:
+            time.sleep(0.01)
+        os.kill(server.pid, number)
+        began = time.monotonic()
+        out, error = client.communicate(timeout=20)
+        assert time.monotonic() - began < WITHIN_S
+        server.process.kill()
+        server.process.wait()
+    assert client.returncode == 1 and error.count("\n") == 1, error
+    record = json.loads(out)
+    assert record["status"] == "failed" and "server" in record["reason"], record["reason"]
+
+
+def test_a_batch_goes_on_after_one_that_was_refused() -> None:
+    records = batch_run([f"{SHORT} messages=5", f"{SHORT} engine=poll messages=5", f"{SHORT} messages=5"])
+    assert [record["status"] for record in records] == ["ok", "unsupported", "ok"]
+
+
+def test_the_answer_shows_the_delay() -> None:
+    done = client_run(*SHORT.split(), "messages=200")
+    assert done.returncode == 0 and "  hand-over to the sender p50 " in done.stdout
