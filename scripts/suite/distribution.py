@@ -19,7 +19,7 @@ from suite.units import Scale, percent_text, scale_choose
 
 FLOOR_NS = 1.0  # what is shorter has no place on a logarithmic axis
 TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
-          "handshake": "handshake"}
+          "handshake": "handshake", "handover": "hand-over"}
 
 Block = Callable[[Histogram, Scale], str]  # the .dat of one line
 Axes = Callable[[list[Histogram], Scale, str], list[str]]  # settings of both axes; str: the label
@@ -113,14 +113,19 @@ def sheet_draw(matrix: Matrix, plan: Distribution, cells: Sequence[Cell], values
 
 def distribution_draw(matrix: Matrix, plan: Distribution, block: Block, axes: Axes
                       ) -> list[Drawing]:
-    """A picture for each combination of the axes other than that of the lines."""
+    """A picture for each combination of the axes other than that of the lines; none where good cells
+    have nothing of it and others have: what is sent inline is not handed over."""
     runs = runs_good(matrix)
     outer = tuple(axis for axis in matrix.axes if axis != plan.x)
     drawings = []
+    anywhere = any(histogram_of(some, plan.of) for some in runs.values())
     for values in axis_values(matrix.cells.values(), outer):
         cells = [cell for cell in matrix.cells.values()
                  if tuple(cell.axes[axis] for axis in outer) == values]
         lines = [line_make(cell, cell.axes[plan.x] or "none" if plan.x else matrix.result.name,
                            runs[cell.name], plan.of) for cell in cells]
+        if anywhere and all(cell.status == "ok" and not line.histogram
+                            for cell, line in zip(cells, lines, strict=True)):
+            continue
         drawings.append(sheet_draw(matrix, plan, cells, values, lines, block, axes))
     return drawings

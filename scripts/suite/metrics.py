@@ -23,7 +23,7 @@ from suite.errors import UsageError, nearest_hint
 NANOSECOND = 1e-9
 ENDS = ("client", "server", "proxy")  # that a record may have
 STREAMS = ("stream", "proxy")  # workloads that are timed where messages arrive
-HISTOGRAMS = ("latency", "service", "late_start", "handshake")  # of a driver's thread; docs/record.md
+HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread; docs/record.md
 
 
 def threads_sum(end: dict[str, Any] | None, *path: str) -> float | None:
@@ -459,6 +459,12 @@ METRICS = {metric.name: metric for metric in (
     Metric("late_start_p99", "s", "lower", quantile_of("late_start", 0.99),
            "99 of 100 are sent sooner"),
     Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send"),
+    Metric("handover_p50", "s", "lower", quantile_of("handover", 0.50),
+           "handoff=thread: half of the requests are with the sender thread sooner"),
+    Metric("handover_p90", "s", "lower", quantile_of("handover", 0.90), "9 of 10 are sooner"),
+    Metric("handover_p99", "s", "lower", quantile_of("handover", 0.99), "99 of 100 are sooner"),
+    Metric("handover_p999", "s", "lower", quantile_of("handover", 0.999), "999 of 1000 are sooner"),
+    Metric("handover_max", "s", "lower", maximum_of("handover"), "the slowest hand-over"),
     Metric("handshakes_per_second", "1/s", "higher",
            lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed),
            "workload=connect: TLS handshakes that the end which begins them completed"),

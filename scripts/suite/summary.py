@@ -88,7 +88,8 @@ def metrics_default(matrix: Matrix) -> tuple[str, ...]:
 
 def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
     """What the cells are about: a stream carries, an open loop waits, several requests at a time
-    are many a second, a single one takes its time, and TLS has records and handshakes."""
+    are many a second, a single one takes its time, TLS has records and handshakes, and a sender
+    thread has to wake up."""
     cells = list(matrix.cells.values())
     workloads = {cell.words.get("workload") for cell in cells}
     if workloads == {"proxy"}:
@@ -102,6 +103,8 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
     if workloads == {"connect"}:
         return ("messages_per_second", "handshakes_per_second", "handshake_p50", "handshake_p99",
                 "latency_p50", "latency_p99", "cpu_per_message")
+    if any(cell.words.get("handoff") == "thread" for cell in cells):
+        return ("latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")
     if any(cell.words.get(key, "1") != "1" for cell in cells for key in ("connections", "depth")):
         return ("messages_per_second", "latency_p99", "segments_per_message",
                 "records_per_message", "sends_per_message", "cpu_per_message")

@@ -23,11 +23,13 @@ copied_share cpu_per_message
 client_cpu_per_message server_cpu_per_message proxy_cpu_per_message cpu_per_byte
 proxy_cpu_per_byte latency_p50 latency_p90 latency_p99 latency_p999 latency_max service_p50 service_p90 service_p99 service_p999 service_max
 late_start_p50 late_start_p99 late_start_max
+handover_p50 handover_p90 handover_p99 handover_p999 handover_max
 handshakes_per_second handshake_p50 handshake_p90 handshake_p99 handshake_p999 handshake_max
 requests_late memory_per_connection
 server_memory_per_connection time user system""".split()
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
 OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share"]
+OF_HANDOVER = [name for name in NAMES if name.startswith("handover_")]
 OF_TLS = [name for name in NAMES if name.startswith(("records_", "tls_", "handshake"))]
 OPEN_LOOP = [name for name in NAMES
              if name.startswith(("service_", "late_start_")) or name == "requests_late"]
@@ -115,7 +117,7 @@ def test_metrics_of_a_request_run(request_record):
         "latency_p50": 500e-9, "latency_p90": 500e-9, "latency_p99": 500e-9,
         "latency_p999": 500e-9, "latency_max": 500e-9,
         "time": 5e-3, "user": 800 * 30e-9, "system": 800 * 70e-9,
-    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, *OF_TLS, "memory_per_connection",
+    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, *OF_HANDOVER, *OF_TLS, "memory_per_connection",
                        "server_memory_per_connection"])
     assert list(values) == NAMES
     assert values == pytest.approx(expected)
@@ -289,6 +291,18 @@ def test_an_absent_input_is_absent_and_never_zero(open_record, key, gone):
     values = metrics_compute(open_record)
     assert {values[name] for name in gone} == {None}
     assert values["time"] is not None
+
+
+def test_delays_of_a_hand_over_are_those_of_all_sender_threads(request_record):
+    delays = [40] * 99 + [80], [60] * 300
+    for each, values in zip(request_record["client"]["threads"], delays, strict=True):
+        each["handover"] = latency(*values)
+    values = metrics_compute(request_record)
+    assert {name: values[name] for name in OF_HANDOVER} == pytest.approx({
+        "handover_p50": 60e-9, "handover_p90": 60e-9, "handover_p99": 60e-9, "handover_p999": None,
+        "handover_max": 80e-9})
+    del request_record["client"]["threads"][0]["handover"]
+    assert {metrics_compute(request_record)[name] for name in OF_HANDOVER} == {None}
 
 
 def test_waits_are_calls_of_a_message(request_record):

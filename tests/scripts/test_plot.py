@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import struct
 import xml.etree.ElementTree as ElementTree
@@ -118,6 +119,19 @@ def test_lines_say_what_was_never_sent_and_why_there_is_none(tmp_path):
         "nodelay", "cork (unsupported)", "more (unsupported)", "coalesce (failed)"]
     (streams,) = drawings_make(made(tmp_path, result_make.recipe_sizes(2, 1, 1), pictures))
     assert list(lines_of(streams)) == ["nagle (none)", "nodelay (none)"]
+
+
+def test_a_picture_of_what_good_cells_do_not_have_is_left_out(tmp_path):
+    path = result_make.result_write(result_make.recipe_open(("5000", "20000")), tmp_path)
+    with (path / "scenario.toml").open("a") as file:
+        file.write('\n[[picture]]\nkind = "ecdf"\nof = "service"\nx = "rate"\n')
+    records = [json.loads(line) for line in (path / "records.jsonl").read_text().splitlines()]
+    for record in records:
+        if record["words"]["write"] == "nodelay":
+            record["client"]["threads"][0].pop("service")
+    (path / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert [drawing.name for drawing in drawings_make(matrix_of(path))] == [
+        "service-ecdf-cork", "service-ecdf-writev"]
 
 
 @pytest.mark.parametrize("late, said", [
