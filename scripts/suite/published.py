@@ -31,6 +31,13 @@ class Rule:
     cases: Mapping[str, str] = field(default_factory=dict)
 
 
+def value_in(row: Row, unit: str) -> float:
+    """The value of a row that says its unit; UsageError where that is another."""
+    if row["unit"] != unit:
+        raise UsageError(f'row "{row["test"]}/{row["case"]}" is in {row["unit"]}, not in {unit}')
+    return float(row[VALUE])
+
+
 RULES = {
     # 10 000 packets (messages) one after the other; the total is of all of them.
     "tcp_nodelay.csv": Rule(("mode",), {
@@ -47,6 +54,10 @@ RULES = {
     # The same by the size of the payload and by up to which size it was corked.
     "nbd_tls_cutoff.csv": Rule(("cork", "size"), {
         "messages_per_second": lambda row: float(row["iops"]),
+    }),
+    # What one patch after the other did to DRBD; each row has a figure of its own, in its own unit.
+    "drbd.csv": Rule(("test", "case"), {
+        "handover_p50": lambda row: 1e-6 * value_in(row, "microseconds"),
     }),
 }
 

@@ -54,6 +54,13 @@ def test_the_cut_off_of_a_cork_gives_replies_per_second():
     assert corked / apart == pytest.approx(1.418, rel=1e-3)
 
 
+@pytest.mark.parametrize("case, seconds", [
+    ("ordinary scheduling", 20e-6), ("SCHED_RR priority 2 and schedule() after submit", 7e-6)])
+def test_the_hand_over_to_a_sender_thread_is_told_in_microseconds(case, seconds):
+    value = published_recompute(f"drbd.csv:handoff/{case}", "handover_p50", FOLDER)
+    assert value == pytest.approx(seconds)
+
+
 def test_every_rule_is_of_a_file_that_is_there():
     assert all((FOLDER / name).exists() for name in RULES)
 
@@ -64,6 +71,7 @@ def test_every_rule_is_of_a_file_that_is_there():
     ("tcp_nodely.csv:cork", "time_per_message", "did you mean tcp_nodelay.csv"),
     ("tcp_nodelay.csv:cork", "bandwidth", "does not tell bandwidth"),
     ("nbd_cork.csv:single/tcp/tls", "messages_per_second", "did you mean single/tcp/tls/"),
+    ("drbd.csv:packetize/header segment payload", "handover_p50", "is in bytes, not in micros"),
     ("nbd_cork.csv:single/tcp/tls/bost", "messages_per_second", "did you mean single/tcp/tls/post"),
 ])
 def test_a_source_that_is_not_there_is_named(source, metric, said):
