@@ -19,7 +19,7 @@
 
 static const char help[] =
     "Usage: uncork-client [OPTIONS] [key=value ...]\n"
-    "       uncork-client [OPTIONS] --json [FILE] [key=value ...]\n"
+    "       uncork-client [OPTIONS] --json [FILE] [--with-parent] [key=value ...]\n"
     "       uncork-client [OPTIONS] --batch FILE [--with-parent]\n"
     "       uncork-client [OPTIONS] --facts [key=value ...]\n"
     "       uncork-client --check FILE | --list[=json] | --expand key=value,value ...\n"
@@ -81,7 +81,14 @@ static int write_json(const json_t *record, const char *path, struct problem *pr
 
 /* ---- what the process can do ---- */
 
-static int do_run(const struct options *options, struct words words, bool json, const char *path,
+/* What becomes of a run: a record (`json`) in the file `path` or, NULL, on standard output; else an answer
+ * for people. */
+struct output {
+    bool json, with_parent;
+    const char *path;
+};
+
+static int do_run(const struct options *options, struct words words, const struct output *output,
                   struct problem *problem)
 {
     CLEANUP_JSON json_t *record = NULL;
@@ -94,20 +101,22 @@ static int do_run(const struct options *options, struct words words, bool json, 
     if (batch_refuse_unused(&plan, problem) == 0 && options_check(options, &plan, problem) == 0) {
         probe_counters();
         client_open(&client, options);
+        if (output->with_parent)
+            client_follow_parent(&client);
         record = run_cell(&client, &plan, problem);
         client_close(&client);
     }
     plan_free(&plan);
     if (!record)
         return -1;
-    if (path)
-        result = write_json(record, path, problem);
-    else if (json)
+    if (output->path)
+        result = write_json(record, output->path, problem);
+    else if (output->json)
         result = print_json(json_incref(record), problem);
     if (strcmp(json_string_value(json_object_get(record, "status")), "ok") != 0)
         return problem_failure(problem, "%s: %s", json_string_value(json_object_get(record, "status")),
                                json_string_value(json_object_get(record, "reason")));
-    if (!json)
+    if (!output->json)
         answer_print(stdout, record);
     return result;
 }
@@ -184,10 +193,28 @@ static int refuse(const char *argument, struct problem *problem)
         argument);
 }
 
+static bool takes_with_parent(struct words words)
+{
+    return words.count && !strcmp(words.list[0], "--with-parent");
+}
+
+/* --json [FILE] [--with-parent] [key=value ...] */
+static int dispatch_json(const struct options *options, struct words rest, struct problem *problem)
+{
+    struct output output = {.json = true};
+
+    if (rest.count && !is_word(rest.list[0]) && rest.list[0][0] && !takes_with_parent(rest)) {
+        output.path = rest.list[0];
+        rest = skip_words(rest, 1);
+    }
+    output.with_parent = takes_with_parent(rest);
+    return do_run(options, skip_words(rest, output.with_parent), &output, problem);
+}
+
 static int dispatch_batch(const struct options *options, const char *option, struct words rest,
                           struct problem *problem)
 {
-    bool with_parent = rest.count == 2 && !strcmp(rest.list[1], "--with-parent");
+    bool with_parent = rest.count == 2 && takes_with_parent(skip_words(rest, 1));
 
     if (rest.count != (with_parent ? 2 : 1))
         return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", option);
@@ -199,18 +226,17 @@ static int dispatch_run(const struct options *options, struct words words, struc
 {
     const char *first = words.count ? words.list[0] : "";
     struct words rest = words.count ? skip_words(words, 1) : words;
-    const char *file = rest.count && !is_word(rest.list[0]) && rest.list[0][0] ? rest.list[0] : NULL;
 
     if (!strcmp(first, "--batch"))
         return dispatch_batch(options, first, rest, problem);
     if (!strcmp(first, "--facts"))
         return do_facts(options, rest, problem);
     if (!strcmp(first, "--json"))
-        return do_run(options, skip_words(rest, file != NULL), true, file, problem);
+        return dispatch_json(options, rest, problem);
     for (size_t i = 0; i < words.count; i++)
         if (!is_word(words.list[i]))
             return refuse(words.list[i], problem);
-    return do_run(options, words, false, NULL, problem);
+    return do_run(options, words, &(struct output){.json = false}, problem);
 }
 
 static int dispatch_behind_options(struct words words, struct problem *problem)

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- cycles, instructions, migrations: Linux ---- */
@@ -64,6 +65,11 @@ static int64_t read_migrations(void)
 
 /* ---- times and switches of the calling thread ---- */
 
+static uint64_t timeval_ns(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * NS_PER_US;
+}
+
 #ifdef __APPLE__
 #include <mach/mach.h>
 
@@ -85,12 +91,6 @@ static void read_usage(struct cpu_reading *reading)
 }
 
 #else
-#include <sys/resource.h>
-
-static uint64_t time_ns(struct timeval time)
-{
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * NS_PER_US;
-}
 
 static void read_usage(struct cpu_reading *reading)
 {
@@ -98,8 +98,8 @@ static void read_usage(struct cpu_reading *reading)
 
     clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* brings the account of a running thread up to date */
     reading->times_known = reading->switches_known = getrusage(RUSAGE_THREAD, &usage) == 0;
-    reading->user_ns = time_ns(usage.ru_utime);
-    reading->system_ns = time_ns(usage.ru_stime);
+    reading->user_ns = timeval_ns(usage.ru_utime);
+    reading->system_ns = timeval_ns(usage.ru_stime);
     reading->voluntary_switches = (uint64_t)usage.ru_nvcsw;
     reading->forced_switches = (uint64_t)usage.ru_nivcsw;
 }
@@ -178,4 +178,14 @@ json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *
         return cpu;
     json_decref(cpu);
     return NULL;
+}
+
+json_t *cpu_process_to_json(void)
+{
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_SELF, &usage) < 0)
+        return NULL;
+    return json_pack("{s:I, s:I}", "user_ns", (json_int_t)timeval_ns(usage.ru_utime), "system_ns",
+                     (json_int_t)timeval_ns(usage.ru_stime));
 }

@@ -35,6 +35,10 @@ struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading
  * is. New reference. */
 json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *after);
 
+/* The `process` object of an end: what this process has used since it began, NULL where the system does not
+ * tell. New reference. */
+json_t *cpu_process_to_json(void);
+
 /* All CPUs of the machine since boot, from /proc/stat. */
 enum machine_time {
     MACHINE_USER,

@@ -229,6 +229,7 @@ static const char *const buffers_names[] = {
     [BUFFERS_BY_TRANSPORT] = "default", [BUFFERS_BEFORE] = "before", [BUFFERS_AFTER] = "after", NULL};
 static const char *const quickack_names[] = {
     [QUICKACK_DEFAULT] = "default", [QUICKACK_ONCE] = "once", [QUICKACK_REARM] = "rearm", NULL};
+static const char *const timer_names[] = {"client", "hyperfine", NULL};
 static const char *const nodelay_names[] = {
     [NODELAY_BY_STRATEGY] = "strategy", [NODELAY_ON] = "on", [NODELAY_OFF] = "off", NULL};
 
@@ -296,6 +297,7 @@ const struct word word_list[] = {
     {"rounds",      &kind_count,      "10",       .scope = WORD_OF_RUN, .minimum = 1, .maximum = 100000, .unit = "rounds", .help = "how often every cell is run"},
     {"seed",        &kind_count,      NULL,       .scope = WORD_OF_RUN, .minimum = 0, .maximum = UINT64_C(1) << 53, .unit = "seed", .help = "of the random order; stored"},
     {"baseline",    &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of the cells that others are compared with, which run twice a round"},
+    {"timer",       &kind_choice,     "client",   .scope = WORD_OF_RUN, .choices = timer_names, .help = "who times a run: the client its measured interval, or hyperfine(1) the whole processes of fixed work (bytes= or messages=, warmup=0s)"},
     {"not",         &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of cells to leave out"},
 };
 /* clang-format on */

@@ -165,6 +165,23 @@ def test_a_record_written_to_a_file_is_whole(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["record.json"]
 
 
+def test_each_end_tells_the_cpu_of_its_whole_process() -> None:
+    record = batch_run(["workload=stream message=64K bytes=64M warmup=0s place=free"])[0]
+    for end in ("client", "server"):
+        process, threads = record[end]["process"], record[end]["threads"]
+        of_threads = sum(thread["cpu"][key] for thread in threads for key in ("user_ns", "system_ns"))
+        assert process["user_ns"] + process["system_ns"] >= of_threads > 0
+
+
+def test_who_asked_for_a_record_and_has_gone_waits_for_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    command = [CLIENT, "--json", str(path), "--with-parent", "duration=60s", "place=free"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        _, said = child.communicate(timeout=30)
+    assert child.returncode == 1 and "standard input was closed" in said
+    assert json.loads(path.read_text())["status"] == "failed"
+
+
 def test_words_of_a_record_run_again_are_the_same_words() -> None:
     (first,) = batch_run(["client.chunk=4K chunk=8K message=2+2+2 write=cork:64K warmup=0s messages=10 place=free"])
     (again,) = batch_run([" ".join(f"{key}={value}" for key, value in first["words"].items())])
