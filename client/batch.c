@@ -107,7 +107,7 @@ int batch_run(const struct batch *batch, struct client *client, struct problem *
 
         if (client->orphaned) {
             json_decref(record);
-            return problem_failure(problem, "standard input was closed");
+            return problem_failure(problem, "whoever asked for these runs has gone");
         }
         if (!record || print_json(record, problem) < 0)
             return -1;

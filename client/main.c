@@ -2,6 +2,7 @@
 /* uncork-client: the side that offers load and measures. */
 #include "answer.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "batch.h"
 #include "list.h"
@@ -12,15 +13,17 @@
 #include "transport/probe.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "Usage: uncork-client [OPTIONS] [key=value ...]\n"
-    "       uncork-client [OPTIONS] --json [FILE] [--with-parent] [key=value ...]\n"
-    "       uncork-client [OPTIONS] --batch FILE [--with-parent]\n"
+    "       uncork-client [OPTIONS] --json [FILE] [--with-parent[=FD]] [key=value ...]\n"
+    "       uncork-client [OPTIONS] --batch FILE [--with-parent[=FD]]\n"
     "       uncork-client [OPTIONS] --facts [key=value ...]\n"
     "       uncork-client --check FILE | --list[=json] | --expand key=value,value ...\n"
     "\n"
@@ -42,7 +45,7 @@ static const char help[] =
     "\n"
     "  --json [FILE]   print the whole record, or write it to FILE\n"
     "  --batch FILE    run the words of each line and print a record for each, then {\"end\": N}\n"
-    "  --with-parent   give up when standard input closes\n"
+    "  --with-parent   give up when standard input, or descriptor FD, closes\n"
     "  --check FILE    say for each line which words it uses and whether this machine supports it\n"
     "  --list[=json]   words, values, and what this machine supports\n"
     "  --expand        write out the lists and ranges of words\n"
@@ -81,12 +84,20 @@ static int write_json(const json_t *record, const char *path, struct problem *pr
 
 /* ---- what the process can do ---- */
 
+#define NO_LIFELINE -1
+
 /* What becomes of a run: a record (`json`) in the file `path` or, NULL, on standard output; else an answer
  * for people. */
 struct output {
-    bool json, with_parent;
+    bool json;
     const char *path;
+    int lifeline; /* closes when whoever asked has gone; NO_LIFELINE: nobody says so */
 };
+
+static int follow(struct client *client, int lifeline, struct problem *problem)
+{
+    return lifeline == NO_LIFELINE ? 0 : client_follow_parent(client, lifeline, problem);
+}
 
 static int do_run(const struct options *options, struct words words, const struct output *output,
                   struct problem *problem)
@@ -101,9 +112,8 @@ static int do_run(const struct options *options, struct words words, const struc
     if (batch_refuse_unused(&plan, problem) == 0 && options_check(options, &plan, problem) == 0) {
         probe_counters();
         client_open(&client, options);
-        if (output->with_parent)
-            client_follow_parent(&client);
-        record = run_cell(&client, &plan, problem);
+        if (follow(&client, output->lifeline, problem) == 0)
+            record = run_cell(&client, &plan, problem);
         client_close(&client);
     }
     plan_free(&plan);
@@ -121,8 +131,7 @@ static int do_run(const struct options *options, struct words words, const struc
     return result;
 }
 
-static int do_batch(const struct options *options, const char *path, bool with_parent,
-                    struct problem *problem)
+static int do_batch(const struct options *options, const char *path, int lifeline, struct problem *problem)
 {
     struct client client;
     struct batch batch;
@@ -132,9 +141,9 @@ static int do_batch(const struct options *options, const char *path, bool with_p
         return -1;
     probe_counters();
     client_open(&client, options);
-    if (with_parent)
-        client_follow_parent(&client);
-    result = batch_run(&batch, &client, problem);
+    result = follow(&client, lifeline, problem);
+    if (result == 0)
+        result = batch_run(&batch, &client, problem);
     client_close(&client);
     batch_free(&batch);
     return result;
@@ -193,32 +202,52 @@ static int refuse(const char *argument, struct problem *problem)
         argument);
 }
 
-static bool takes_with_parent(struct words words)
+/* Takes --with-parent[=FD] from the beginning of the words. 0, or -1 with a usage problem. */
+static int take_lifeline(struct words *words, int *lifeline, struct problem *problem)
 {
-    return words.count && !strcmp(words.list[0], "--with-parent");
+    static const char name[] = "--with-parent";
+    const char *value = words->count ? words->list[0] : "";
+    uint64_t fd = STDIN_FILENO;
+
+    *lifeline = NO_LIFELINE;
+    if (strncmp(value, name, sizeof name - 1) != 0)
+        return 0;
+    value += sizeof name - 1;
+    if (*value && (*value != '=' || units_parse_count(value + 1, &fd) < 0 || fd > INT_MAX))
+        return problem_usage(problem, "%s%.40s: write %s, or %s=FD with the number of a descriptor", name,
+                             value, name, name);
+    *lifeline = (int)fd;
+    *words = skip_words(*words, 1);
+    return 0;
 }
 
-/* --json [FILE] [--with-parent] [key=value ...] */
+/* --json [FILE] [--with-parent[=FD]] [key=value ...] */
 static int dispatch_json(const struct options *options, struct words rest, struct problem *problem)
 {
     struct output output = {.json = true};
 
-    if (rest.count && !is_word(rest.list[0]) && rest.list[0][0] && !takes_with_parent(rest)) {
+    if (rest.count && !is_word(rest.list[0]) && rest.list[0][0] && strncmp(rest.list[0], "--", 2) != 0) {
         output.path = rest.list[0];
         rest = skip_words(rest, 1);
     }
-    output.with_parent = takes_with_parent(rest);
-    return do_run(options, skip_words(rest, output.with_parent), &output, problem);
+    if (take_lifeline(&rest, &output.lifeline, problem) < 0)
+        return -1;
+    return do_run(options, rest, &output, problem);
 }
 
 static int dispatch_batch(const struct options *options, const char *option, struct words rest,
                           struct problem *problem)
 {
-    bool with_parent = rest.count == 2 && takes_with_parent(skip_words(rest, 1));
+    const char *path = rest.count ? rest.list[0] : NULL;
+    int lifeline = NO_LIFELINE;
 
-    if (rest.count != (with_parent ? 2 : 1))
+    if (path)
+        rest = skip_words(rest, 1);
+    if (take_lifeline(&rest, &lifeline, problem) < 0)
+        return -1;
+    if (!path || rest.count)
         return problem_usage(problem, "%s takes one file (or - for standard input) and nothing else", option);
-    return do_batch(options, rest.list[0], with_parent, problem);
+    return do_batch(options, path, lifeline, problem);
 }
 
 /* What speaks to other ends. */
@@ -236,7 +265,7 @@ static int dispatch_run(const struct options *options, struct words words, struc
     for (size_t i = 0; i < words.count; i++)
         if (!is_word(words.list[i]))
             return refuse(words.list[i], problem);
-    return do_run(options, words, &(struct output){.json = false}, problem);
+    return do_run(options, words, &(struct output){.lifeline = NO_LIFELINE}, problem);
 }
 
 static int dispatch_behind_options(struct words words, struct problem *problem)

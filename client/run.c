@@ -481,7 +481,7 @@ static void give_up_orphaned(struct run *run)
 {
     struct problem problem = {0};
 
-    problem_failure(&problem, "standard input was closed: whoever asked for this run has gone");
+    problem_failure(&problem, "whoever asked for this run has gone");
     give_up(run, "run", &problem);
 }
 
@@ -604,9 +604,13 @@ static void on_parent_gone(void *owner)
         give_up_orphaned(client->running);
 }
 
-void client_follow_parent(struct client *client)
+int client_follow_parent(struct client *client, int fd, struct problem *problem)
 {
-    lifeline_hold(&client->parent, &client->loop, on_parent_gone, client);
+    if (uv_guess_handle(fd) != UV_NAMED_PIPE)
+        return problem_usage(problem, "--with-parent needs a pipe or a socket, which descriptor %d is not",
+                             fd);
+    lifeline_hold(&client->parent, &client->loop, fd, on_parent_gone, client);
+    return 0;
 }
 
 void client_close(struct client *client)

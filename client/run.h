@@ -27,8 +27,9 @@ struct client {
 void client_open(struct client *client, const struct options *options);
 void client_close(struct client *client);
 
-/* Gives up whatever runs when standard input closes: whoever started this process has gone. */
-void client_follow_parent(struct client *client);
+/* Gives up whatever runs when the descriptor closes: whoever started this process has gone. 0, or -1 with a
+ * usage problem where it is neither a pipe nor a socket. */
+int client_follow_parent(struct client *client, int fd, struct problem *problem);
 
 /* Runs the plan and returns its record, whatever happens; a usage problem that only the server could see (and
  * no record) comes back in `problem`. New reference, or NULL with the problem. */

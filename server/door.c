@@ -76,7 +76,7 @@ static void start_handles(struct door *door)
     uv_signal_start(&door->terminate, on_signal, SIGTERM);
     uv_signal_start(&door->interrupt, on_signal, SIGINT);
     if (door->with_parent)
-        lifeline_hold(&door->parent, door->loop, on_parent_gone, door);
+        lifeline_hold(&door->parent, door->loop, STDIN_FILENO, on_parent_gone, door);
 }
 
 int door_serve(struct door *door, int fd, struct problem *problem)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/lifeline.h"
 
-#include <unistd.h>
-
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char ignored[64];
@@ -22,12 +20,12 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     lifeline->cut(lifeline->owner);
 }
 
-void lifeline_hold(struct lifeline *lifeline, uv_loop_t *loop, void (*cut)(void *owner), void *owner)
+void lifeline_hold(struct lifeline *lifeline, uv_loop_t *loop, int fd, void (*cut)(void *owner), void *owner)
 {
     *lifeline = (struct lifeline){.cut = cut, .owner = owner, .held = true};
     uv_pipe_init(loop, &lifeline->pipe, 0);
     lifeline->pipe.data = lifeline;
-    if (uv_pipe_open(&lifeline->pipe, STDIN_FILENO) == 0)
+    if (uv_pipe_open(&lifeline->pipe, fd) == 0)
         uv_read_start((uv_stream_t *)&lifeline->pipe, on_alloc, on_read);
 }
 

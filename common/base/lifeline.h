@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Standard input as a lifeline: it closes when whoever started this process has gone, however that ended. */
+/* The end of a pipe as a lifeline, mostly standard input: it closes when whoever started this process has
+ * gone, however that ended. */
 #ifndef UNCORK_BASE_LIFELINE_H
 #define UNCORK_BASE_LIFELINE_H
 
@@ -13,8 +14,9 @@ struct lifeline {
     bool held;
 };
 
-/* Calls `cut` once, from the loop, when standard input closes; what comes in by it is ignored. */
-void lifeline_hold(struct lifeline *lifeline, uv_loop_t *loop, void (*cut)(void *owner), void *owner);
+/* Calls `cut` once, from the loop, when `fd` closes, which is a pipe or a socket and is taken over; what
+ * comes in by it is ignored. */
+void lifeline_hold(struct lifeline *lifeline, uv_loop_t *loop, int fd, void (*cut)(void *owner), void *owner);
 
 /* Lets go; the loop must turn once more before the memory may go. Harmless where nothing is held. */
 void lifeline_release(struct lifeline *lifeline);

@@ -242,19 +242,27 @@ def client_facts(client: Client, words: Iterable[str]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
+def lifeline_open() -> Iterator[int]:
+    """The end to read of a pipe that nobody writes to: when this process is killed the pipe closes,
+    and a client with it as standard input and --with-parent gives up."""
+    reader, writer = os.pipe()
+    try:
+        yield reader
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+@contextlib.contextmanager
 def client_batch(
     client: Client, line: str, held: Held | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """`--batch` with one line under way, in a process group of its own, perhaps inside a lab.
 
     The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id.
-    Its standard input is a pipe that nobody writes to: when this process is killed the pipe
-    closes, and the client gives up.
     """
-    with contextlib.ExitStack() as pipes:
+    with lifeline_open() as lifeline:
         words, words_writer = os.pipe()
-        lifeline, lifeline_writer = os.pipe()
-        pipes.callback(os.close, lifeline_writer)
         try:
             with open(words_writer, "wb") as file:
                 file.write(f"{line}\n".encode())
@@ -269,7 +277,6 @@ def client_batch(
             raise Failure(f"{client.program} does not start: {error.strerror}") from None
         finally:
             os.close(words)
-            os.close(lifeline)
         yield child
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from suite import stats
 from suite.frame import Cell
 from suite.gain import Gain
-from suite.heading import uncounted_note
+from suite.heading import UNSPLIT_NOTE, uncounted_note
 from suite.layout import Column, Group, Item
 from suite.metrics import Metric
 from suite.quotes import Quote, sets_of
@@ -59,9 +59,16 @@ def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: 
     if cell.status != "ok":
         return Item("failed" if cell.status == "failed" else "-", mark)
     if figure is None:
-        unseen = cell.uncounted and metric.of_records
-        return Item(ABSENT, mark + (notes.mark(uncounted_note(cell)) if unseen else ""))
+        return Item(*absent_parts(cell, metric, mark, notes))
     return Item(median_text(figure.median, metric, scale), mark)
+
+
+def absent_parts(cell: Cell, metric: Metric, mark: str, notes: Footnotes) -> tuple[str, str]:
+    """(text, mark) in place of a figure that good runs do not have."""
+    if metric.name in cell.unsplit:
+        return "", mark + notes.mark(UNSPLIT_NOTE)
+    unseen = cell.uncounted and metric.of_records
+    return ABSENT, mark + (notes.mark(uncounted_note(cell)) if unseen else "")
 
 
 def median_text(value: float, metric: Metric, scale: Scale) -> str:

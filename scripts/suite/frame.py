@@ -16,10 +16,13 @@ import pandas as pd
 
 from suite import stats
 from suite.errors import UsageError
-from suite.metrics import METRICS, metrics_compute
+from suite.metrics import METRICS, SPLITS, metrics_compute
 from suite.remarks import remarks_of, uncounted_of
 from suite.results import Result
 from suite.scenario import LABEL, LABEL_AGAIN
+
+SPLIT_LEAST_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -29,6 +32,7 @@ class Cell:
     status: ok, unsupported, failed (no run succeeded) or missing (not run yet).
     remarks: what its good runs did otherwise than the words say.
     uncounted: the security layers that cannot tell their records; empty where all can.
+    unsplit: the metrics, user or system, of a CPU time that is too short to be split.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Cell:
     runs_failed: int
     remarks: tuple[str, ...] = ()
     uncounted: str = ""
+    unsplit: frozenset[str] = frozenset()
 
     @property
     def open_loop(self) -> bool:
@@ -108,11 +113,35 @@ def frame_build(result: Result) -> pd.DataFrame:
         row: dict[str, Any] = {
             "status": record["status"], "reason": record.get("reason", ""), "cell": run["cell"],
             "label": run["label"], "round": run["round"], "position": run.get("position"),
+            "hyperfine": record.get("hyperfine", {}).get("version", ""),
         }
         row |= {axis: words[run["cell"]].get(axis, "") for axis in axes}
         rows.append(row | metrics_compute(record))
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(METRICS, float))
+
+
+def splits_unknown(frame: pd.DataFrame) -> dict[str, frozenset[str]]:
+    """By cell the parts of CPU times whose runs have less than SPLIT_LEAST_S of CPU in the median.
+
+    A kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks.
+    """
+    good = frame[(frame["round"] > 0) & (frame["status"] == "ok")]
+    found: dict[str, frozenset[str]] = {}
+    for prefix in dict.fromkeys(SPLITS.values()):
+        parts = [f"{prefix}user", f"{prefix}system"]
+        spent = good[parts].sum(axis=1, skipna=False).groupby(good["cell"]).median()
+        for cell in spent.index[spent < SPLIT_LEAST_S]:
+            found[cell] = found.get(cell, frozenset()) | set(parts)
+    return found
+
+
+def splits_clear(frame: pd.DataFrame, unsplit: Mapping[str, frozenset[str]]) -> pd.DataFrame:
+    """The frame without the values of these cells and metrics."""
+    cleared = frame.copy()
+    for cell, names in unsplit.items():
+        cleared.loc[cleared["cell"] == cell, sorted(names)] = float("nan")
+    return cleared
 
 
 def status_of(runs: pd.DataFrame) -> tuple[str, tuple[str, ...], int, int]:
@@ -141,7 +170,8 @@ def records_good(result: Result) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def cells_build(result: Result, frame: pd.DataFrame) -> dict[str, Cell]:
+def cells_build(result: Result, frame: pd.DataFrame, unsplit: Mapping[str, frozenset[str]]
+                ) -> dict[str, Cell]:
     """The cells of the plan in order, by name."""
     groups = dict(tuple(frame.groupby("cell")))
     records = records_good(result)
@@ -158,16 +188,19 @@ def cells_build(result: Result, frame: pd.DataFrame) -> dict[str, Cell]:
             axes={axis: words.get(axis, "") for axis in result.plan["axes"]},
             baseline=bool(entry.get("baseline")), status=status, reasons=reasons,
             runs_ok=good, runs_failed=failed,
-            remarks=remarks_of(words, able), uncounted=uncounted_of(able))
+            remarks=remarks_of(words, able), uncounted=uncounted_of(able),
+            unsplit=unsplit.get(entry["cell"], frozenset()))
     return cells
 
 
 def matrix_build(result: Result) -> Matrix:
     """All frames of a result."""
     frame = frame_build(result)
+    unsplit = splits_unknown(frame)
+    frame = splits_clear(frame, unsplit)
     good = frame[(frame["round"] > 0) & (frame["status"] == "ok")]
     values = good.groupby(["cell", "round"], sort=True)[list(METRICS)].mean()
-    return Matrix(result, frame, values, cells_build(result, frame))
+    return Matrix(result, frame, values, cells_build(result, frame, unsplit))
 
 
 def baseline_words(matrix: Matrix) -> dict[str, str]:

@@ -10,12 +10,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from suite import stats
-from suite.frame import Cell, Matrix, records_good
+from suite.frame import SPLIT_LEAST_S, Cell, Matrix, records_good
 from suite.lab.network import LAB_WORDS, lab_wanted, words_text
 from suite.metrics import ENDS
 from suite.remarks import protected_ends
 from suite.summary import Summary
 from suite.units import Scale, percent_text
+
+UNSPLIT_NOTE = (f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what of "
+                "it is user and what is system by ticks, too few here")
 
 
 def host_text(facts: Mapping[str, Any]) -> str:
@@ -76,6 +79,12 @@ def security_text(matrix: Matrix) -> str:
     return "; ".join(filter(None, [", ".join(named), ", ".join(filter(None, agreed))]))
 
 
+def timer_text(matrix: Matrix) -> str:
+    """The versions of hyperfine that timed the runs; empty where none did."""
+    versions = [version for version in matrix.frame["hyperfine"].unique() if version]
+    return f"hyperfine {', '.join(versions)}: whole processes, both ends" if versions else ""
+
+
 def rounds_text(matrix: Matrix) -> str:
     """How many rounds, of how many, and in which order."""
     plan, done = matrix.result.plan, matrix.rounds
@@ -109,13 +118,14 @@ def metric_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[st
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     """Machine, placement, congestion control, what TLS was, labs and rounds."""
-    labs, security = labs_text(matrix), security_text(matrix)
+    labs, security, timer = labs_text(matrix), security_text(matrix), timer_text(matrix)
     return [
         ("machine", machines_text(matrix)),
         ("place", word_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),
         *([("security", security)] if security else []),
         *([("lab", labs)] if labs else []),
+        *([("timer", timer)] if timer else []),
         ("rounds", rounds_text(matrix)),
     ]
 

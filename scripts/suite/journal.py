@@ -78,7 +78,7 @@ def plan_document(plan: Plan, identity: Identity) -> dict[str, Any]:
     return {
         "schema": SCHEMA, "name": plan.scenario.name, "uncork": identity.uncork,
         "revision": identity.revision, "build": identity.build, "boot": identity.boot,
-        "seed": plan.seed, "rounds": plan.rounds, "baseline": plan.baseline,
+        "seed": plan.seed, "rounds": plan.rounds, "baseline": plan.baseline, "timer": plan.timer,
         "axes": list(plan.axes), "cells": [cell_entry(cell) for cell in plan.cells],
     }
 
@@ -86,7 +86,7 @@ def plan_document(plan: Plan, identity: Identity) -> dict[str, Any]:
 def plan_same(document: dict[str, Any], plan: Plan) -> bool:
     """Whether a stored plan is this one; a seed counts only if this one was given a seed."""
     mine = {"name": plan.scenario.name, "rounds": plan.rounds, "baseline": plan.baseline,
-            "axes": list(plan.axes)}
+            "timer": plan.timer, "axes": list(plan.axes)}
     if plan.seed is not None:
         mine["seed"] = plan.seed
     cells = [cell_entry(cell) for cell in plan.cells]

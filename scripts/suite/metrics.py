@@ -140,6 +140,11 @@ class Run:
         self.streams = self.workload in STREAMS
 
     @cached_property
+    def timed(self) -> dict[str, Any] | None:
+        """What hyperfine measured of the whole processes; None where it did not time the run."""
+        return self.record.get("hyperfine")
+
+    @cached_property
     def ends(self) -> list[dict[str, Any]]:
         """The ends that the record has."""
         return [end for end in (self.client, self.server, self.proxy) if end is not None]
@@ -336,18 +341,43 @@ def maximum_of(name: str) -> Formula:
     return maximum
 
 
+def seconds(value_ns: float | None) -> float | None:
+    """Nanoseconds of a record in seconds."""
+    return None if value_ns is None else value_ns * NANOSECOND
+
+
 def cpu_part(key: str) -> Formula:
-    """CPU seconds of one kind over the data threads of every end."""
+    """CPU seconds of one kind: of the whole processes where hyperfine timed them, else of the data
+    threads of every end in the measured interval."""
     def part(run: Run) -> float | None:
-        spent = total(*(threads_sum(end, "cpu", key) for end in run.sides)) if run.ends else None
-        return None if spent is None else spent * NANOSECOND
+        if run.timed is not None:
+            return seconds(run.timed.get(key))
+        return seconds(total(*(threads_sum(end, "cpu", key) for end in run.sides))
+                       if run.ends else None)
     return part
 
 
+def end_cpu_part(name: str, key: str) -> Formula:
+    """The same of one end: what its process told, or its data threads."""
+    def part(run: Run) -> float | None:
+        end = run.record.get(name)
+        if run.timed is not None:
+            return seconds((end or {}).get("process", {}).get(key))
+        return seconds(threads_sum(end, "cpu", key))
+    return part
+
+
+def softirq(run: Run) -> float | None:
+    """Seconds in softirq during the measured interval, of every machine that an end was on, once."""
+    machines = {end.get("host"): end.get("machine", {}).get("softirq_ns")
+                for end in reversed(run.ends)}
+    return seconds(total(*machines.values())) if machines else None
+
+
 def wall_time(run: Run) -> float | None:
-    """Seconds from the start of the run to its finished record."""
-    wall_ns = run.record.get("wall_ns")
-    return None if wall_ns is None else wall_ns * NANOSECOND
+    """Seconds of the whole processes where hyperfine timed them, else from the start of the run to
+    its finished record."""
+    return seconds((run.record if run.timed is None else run.timed).get("wall_ns"))
 
 
 @dataclass(frozen=True)
@@ -371,10 +401,18 @@ class Metric:
         return self.name.startswith(("records_", "tls_bytes_"))
 
     @property
+    def split(self) -> bool:
+        """Whether it is one part, user or system, of a CPU time."""
+        return self.name in SPLITS
+
+    @property
     def whole(self) -> bool:
         """Whether it comes from whole things, events or bytes, so that rounds can agree exactly."""
         return self.unit in ("1", "B")
 
+
+SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
+          for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
 
 METRICS = {metric.name: metric for metric in (
     Metric("time_per_message", "s", "lower", time_per_message,
@@ -484,9 +522,15 @@ METRICS = {metric.name: metric for metric in (
            "resident memory of the client per connection; says little below some hundred"),
     Metric("server_memory_per_connection", "B", "lower",
            lambda run: memory_per_connection(run.server), "the same of the server"),
-    Metric("time", "s", "lower", wall_time, "the whole run, connecting and warming up included"),
-    Metric("user", "s", "lower", cpu_part("user_ns"), "CPU of all ends in user mode"),
-    Metric("system", "s", "lower", cpu_part("system_ns"), "CPU of all ends in the kernel"),
+    Metric("time", "s", "lower", wall_time,
+           "the whole run: by hyperfine from the start of the client to its end"),
+    Metric("user", "s", "lower", cpu_part("user_ns"),
+           "CPU of all ends in user mode: by hyperfine of their whole processes, else of data threads"),
+    Metric("system", "s", "lower", cpu_part("system_ns"), "the same in the kernel"),
+    *(Metric(f"{end}_{key}", "s", "lower", end_cpu_part(end, f"{key}_ns"), f"{key} of the {end} alone")
+      for end in ENDS for key in ("user", "system")),
+    Metric("softirq", "s", "lower", softirq,
+           "softirq of all CPUs of the ends' machines, whoever it was for"),
 )}
 
 

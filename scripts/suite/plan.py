@@ -20,12 +20,13 @@ from suite.client import (
     Checked, Client, Expanded, Vocabulary, client_check, client_expand, client_list,
 )
 from suite.errors import Failure, UsageError
+from suite.hyperfine import work_check
 from suite.lab.probe import lab_refusal
 from suite.scenario import Scenario
 
 CELLS_MAX = 100_000
 RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
-RUN_WORDS = ("rounds", "seed", "baseline")  # what this runner acts on; the client lists them too
+RUN_WORDS = ("rounds", "seed", "baseline", "timer")  # what this runner acts on; the client lists them too
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Plan:
     rounds: int
     seed: int | None
     baseline: str
+    timer: str
     notes: tuple[str, ...] = ()
 
     @property
@@ -331,9 +333,22 @@ def baseline_mark(
     return marked, " ".join(f"{key}={','.join(values)}" for key, values in selector.items())
 
 
+def run_word(words: Words, vocabulary: Vocabulary, key: str) -> str:
+    """A word of the run, or its default; empty where it has none."""
+    return words.run.get(key, str(vocabulary.words.get(key, {}).get("default", "")))
+
+
+def timer_choose(words: Words, vocabulary: Vocabulary, cells: Sequence[Cell]) -> str:
+    """Who times the runs; UsageError for a cell that cannot be timed so."""
+    timer = run_word(words, vocabulary, "timer")
+    for cell in cells if timer == "hyperfine" else ():
+        work_check(cell.name, cell.words, fixed=cell.planned_s is None)
+    return timer
+
+
 def count_read(words: Words, vocabulary: Vocabulary, key: str) -> int | None:
     """A word of the run as a number; its default, None where that is no number (`random`)."""
-    text = words.run.get(key, str(vocabulary.words.get(key, {}).get("default", "")))
+    text = run_word(words, vocabulary, key)
     return int(text) if re.fullmatch(r"\d+", text) else None
 
 
@@ -374,8 +389,10 @@ def plan_make(
     seed = count_read(words, vocabulary, "seed")
     run = {"rounds": str(rounds)} | ({} if seed is None else {"seed": str(seed)})
     run |= {"baseline": baseline} if baseline else {}
+    timer = timer_choose(words, vocabulary, cells)
+    run |= {"timer": timer} if "timer" in words.run else {}
     as_run = scenario_as_run(scenario, words, [text for text, *_ in excludes], run)
-    return Plan(as_run, axes, cells, rounds, seed, baseline, notes)
+    return Plan(as_run, axes, cells, rounds, seed, baseline, timer, notes)
 
 
 def plan_seeded(plan: Plan, seed: int) -> Plan:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Runs a schedule: one `uncork-client --batch` per run, one record for each, whatever happens.
+"""Runs a schedule: one process per run, one record for each, whatever happens.
 
-On the local target a batch is one cell: its line goes in, its record and the line `{"end": 1}` come
-out. A run that hangs, dies or is torn becomes a record of status `failed`.
+On the local target a batch is one cell: its line goes into `uncork-client --batch`, its record and
+the line `{"end": 1}` come out. By timer=hyperfine the client is started by hyperfine and writes its
+record into a file. A run that hangs, dies or is torn becomes a record of status `failed`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from suite.client import Client, client_batch, complaint_text, exit_text
+from suite import hyperfine
+from suite.client import Client, client_batch, complaint_text, exit_text, lifeline_open
 from suite.errors import Failure
 from suite.journal import Journal, record_append
 from suite.lab.labs import Held, Labs, labs_open
@@ -52,9 +56,9 @@ def group_kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def child_end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Asks the child to end, kills its group if it does not, and reaps it."""
+    """Asks the child's group to end, kills it if it does not, and reaps the child."""
     with contextlib.suppress(ProcessLookupError):
-        child.terminate()
+        os.killpg(child.pid, signal.SIGTERM)
     try:
         return child.communicate(timeout=GRACE_S)
     except subprocess.TimeoutExpired:
@@ -62,26 +66,30 @@ def child_end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
         return child.communicate()
 
 
-def batch_run(client: Client, line: str, limit_s: float, held: Held | None) -> Output:
-    """Runs one line; KeyboardInterrupt passes through after the child has ended."""
+def child_wait(child: subprocess.Popen[bytes], limit_s: float) -> Output:
+    """Waits for a run; KeyboardInterrupt passes through after the child has ended."""
     overdue = False
-    with client_batch(client, line, held) as child:
-        try:
-            stdout, stderr = child.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            overdue = True
-            stdout, stderr = child_end(child)
-        except BaseException:
-            child_end(child)
-            raise
+    try:
+        stdout, stderr = child.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        overdue = True
+        stdout, stderr = child_end(child)
+    except BaseException:
+        child_end(child)
+        raise
     return Output(stdout, stderr.decode(errors="replace"), child.returncode, overdue)
+
+
+def overdue_text(limit_s: float) -> str:
+    """That a run was taken to hang."""
+    return f"not finished after {limit_s:.0f} s, so it was ended"
 
 
 def output_complaint(output: Output, limit_s: float) -> str:
     """Why there is no whole record, in one line."""
     told = complaint_text(output.stderr)
     if output.overdue:
-        what = f"not finished after {limit_s:.0f} s, so it was ended"
+        what = overdue_text(limit_s)
     elif output.status != 0:
         what = f"uncork-client {exit_text(output.status)}"
     else:
@@ -114,17 +122,60 @@ def cell_run(
 ) -> dict[str, Any]:
     """Runs a cell once and gives its record, without the runner's own part."""
     limit = run_limit(cell) if limit_s is None else limit_s
-    return record_read(batch_run(client, cell.name, limit, held), limit)
+    with client_batch(client, cell.name, held) as child:
+        output = child_wait(child, limit)
+    return record_read(output, limit)
 
 
-def surrounded_run(client: Client, cell: Cell, labs: Labs) -> dict[str, Any]:
-    """cell_run() in the lab that the cell asks for; its record says what lab that was."""
+def timed_read(output: Output, folder: Path, version: str, limit_s: float) -> dict[str, Any]:
+    """The record in the folder of a run with what hyperfine measured, or why there is none."""
+    record, times = hyperfine.record_read(folder), hyperfine.times_read(folder, version)
+    if record is None or output.overdue or (record["status"] == "ok" and times is None):
+        told = hyperfine.complaint_text(output.stderr.splitlines())
+        what = overdue_text(limit_s) if output.overdue else "uncork-client left no whole record"
+        return {"status": "failed", "reason": f"{what}: {told}" if told else what}
+    return record if times is None else record | {"hyperfine": times}
+
+
+def hyperfine_run(
+    client: Client, cell: Cell, limit_s: float | None = None, held: Held | None = None,
+) -> dict[str, Any]:
+    """As cell_run, timed by hyperfine as a whole; there is no lab where that is allowed."""
+    limit = run_limit(cell) if limit_s is None else limit_s
+    version = hyperfine.version_read()
+    with tempfile.TemporaryDirectory(prefix="uncork-") as folder, lifeline_open() as lifeline:
+        command = hyperfine.client_timed(client.program, cell.name, lifeline)
+        child = subprocess.Popen(command, cwd=folder, pass_fds=(lifeline,),
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, process_group=0)
+        output = child_wait(child, limit)
+        return timed_read(output, Path(folder), version, limit)
+
+
+# Each value of the word timer: what runs a cell once.
+TIMERS: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "client": cell_run, "hyperfine": hyperfine_run,
+}
+
+
+def timer_require(name: str) -> None:
+    """Failure where what is to time the runs is not there."""
+    if name not in TIMERS:
+        raise Failure(f"this runner does not know timer={name}")
+    if name == "hyperfine":
+        hyperfine.version_read()
+
+
+def surrounded_run(
+    client: Client, cell: Cell, labs: Labs, timer: str = "client",
+) -> dict[str, Any]:
+    """Runs a cell in the lab that it asks for; its record says what lab that was."""
     with contextlib.ExitStack() as holding:
         try:
             held = holding.enter_context(labs.hold(cell.words))
         except Failure as error:
             return {"status": "failed", "reason": f"lab: {error}"}
-        record = cell_run(client, cell, held=held)
+        record = TIMERS[timer](client, cell, held=held)
         return record | {"lab": held.facts} if held else record
 
 
@@ -133,7 +184,7 @@ def matrix_run(client: Client, journal: Journal, runs: Sequence[Run], watch: Wat
     with labs_open() as labs:
         for run in runs:
             watch.begin(run)
-            record = surrounded_run(client, run.cell, labs)
+            record = surrounded_run(client, run.cell, labs, journal.document["timer"])
             record["run"] = run_stamp(run, journal.session)
             record_append(journal, record)
             watch.end(run, record)

@@ -13,10 +13,10 @@ from typing import Any
 from suite import stats
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_match, words_parse
-from suite.heading import machines_text, uncounted_note
+from suite.heading import UNSPLIT_NOTE, machines_text, uncounted_note
 from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
-from suite.metrics import ENDS, METRICS, Run, quotient, threads_sum
+from suite.metrics import ENDS, METRICS, SPLITS, Run, quotient, threads_sum
 from suite.summary import Figure, counts_exactly, figure_build, metrics_default
 from suite.units import (count_text, number_text, percent_text, ratio_text, scale_choose,
                          value_text)
@@ -300,6 +300,12 @@ def rounds_lines(matrix: Matrix, cell: Cell) -> Lines:
     return lines
 
 
+def ends_unsplit(cell: Cell) -> list[str]:
+    """Whose CPU time is too short to be split: all ends together, or ends by name."""
+    found = dict.fromkeys(SPLITS[name].rstrip("_") for name in SPLITS if name in cell.unsplit)
+    return ["all ends"] if "" in found else list(found)
+
+
 def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     """Reasons of runs that are not good, and remarks on the result."""
     counted = metrics_default(matrix)[0]
@@ -309,6 +315,9 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
         notes.append("segments_per_message differs between rounds: a measurement, not exact")
     if cell.uncounted:
         notes.append(uncounted_note(cell))
+    if cell.unsplit:
+        notes.append(f"user and system are not shown of {', '.join(ends_unsplit(cell))}: "
+                     f"{UNSPLIT_NOTE}")
     if cell.words.get("place") == "free":
         notes.append(f"place=free: {counted} also measures where the scheduler put the threads")
     return labelled_lines([("-", note) for note in notes], width - 2)

@@ -81,6 +81,8 @@ def metrics_default(matrix: Matrix) -> tuple[str, ...]:
     def known(name: str) -> bool:
         return bool(matrix.frame[name].notna().any())
 
+    if matrix.frame["hyperfine"].any():
+        return ("time", "user", "system", "softirq")
     names = metrics_usual(matrix)
     names = tuple(name if known(name) else STAND_INS.get(name, name) for name in names)
     return tuple(filter(known, names)) or names  # what no run can know needs no column

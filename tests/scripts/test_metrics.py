@@ -25,8 +25,9 @@ proxy_cpu_per_byte latency_p50 latency_p90 latency_p99 latency_p999 latency_max 
 late_start_p50 late_start_p99 late_start_max
 handover_p50 handover_p90 handover_p99 handover_p999 handover_max
 handshakes_per_second handshake_p50 handshake_p90 handshake_p99 handshake_p999 handshake_max
-requests_late memory_per_connection
-server_memory_per_connection time user system""".split()
+peer_window requests_late memory_per_connection
+server_memory_per_connection time user system client_user client_system server_user server_system
+proxy_user proxy_system softirq""".split()
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
 OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share"]
 OF_HANDOVER = [name for name in NAMES if name.startswith("handover_")]
@@ -116,8 +117,11 @@ def test_metrics_of_a_request_run(request_record):
         "server_cpu_per_message": 100e-9, "cpu_per_byte": 200e-9 / 30,
         "latency_p50": 500e-9, "latency_p90": 500e-9, "latency_p99": 500e-9,
         "latency_p999": 500e-9, "latency_max": 500e-9,
-        "time": 5e-3, "user": 800 * 30e-9, "system": 800 * 70e-9,
-    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, *OF_HANDOVER, *OF_TLS, "memory_per_connection",
+        "time": 5e-3, "user": 800 * 30e-9, "system": 800 * 70e-9, "client_user": 400 * 30e-9,
+        "client_system": 400 * 70e-9, "server_user": 400 * 30e-9, "server_system": 400 * 70e-9,
+        "softirq": None,
+    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, *OF_HANDOVER, *OF_TLS, "peer_window",
+                       "memory_per_connection",
                        "server_memory_per_connection"])
     assert list(values) == NAMES
     assert values == pytest.approx(expected)

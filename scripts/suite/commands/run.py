@@ -19,6 +19,7 @@ from suite.client import (
 from suite.commands import command_load
 from suite.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.hosts import hosts_collect, hosts_header
+from suite.hyperfine import by_hand
 from suite.journal import (
     RECORDS, Identity, Journal, document_read, folder_find, folder_name, journal_close,
     journal_continue, journal_create, left_runs, session_total,
@@ -28,7 +29,7 @@ from suite.metrics import metric_find
 from suite.plan import Plan, plan_make, plan_seeded, selector_expand
 from suite.progress import Pace, clock_text, round_text, watch_open
 from suite.reach import reach_check, reach_choose
-from suite.run import matrix_run, runs_seconds, signals_unify
+from suite.run import matrix_run, runs_seconds, signals_unify, timer_require
 from suite.scenario import Scenario, scenario_load
 from suite.schedule import Run, round_order, seed_draw
 
@@ -151,7 +152,8 @@ def plan_text(plan: Plan, reach: Sequence[str]) -> str:
                  f"seed: {'random' if plan.seed is None else plan.seed}")
     lines += [f"# {note}" for note in plan.notes]
     baselines = {client_command(cell.given, reach) for cell in cells if cell.baseline}
-    lines += [line + ("  # baseline" if line in baselines else "")
+    command = by_hand if plan.timer == "hyperfine" else str
+    lines += [command(line) + ("  # baseline" if line in baselines else "")
               for line in by_hand_lines([cell.given for cell in cells], reach)]
     lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
               for cell in plan.cells if cell.unsupported is not None]
@@ -267,6 +269,7 @@ def main(options: argparse.Namespace) -> int:
     if options.dry_run:
         print(plan_text(plan, client.reach))
         return 0
+    timer_require(plan.timer)
     signals_unify()
     hosts, mine = hosts_collect(client, plan)
     vocabulary = client_list(client)
