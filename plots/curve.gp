@@ -5,6 +5,7 @@
 # empty (1: no value at all), left, right, logarithmic_x, logarithmic_y (1: with bottom and top),
 # ratio_low, ratio_high, logarithmic_ratio, and as macros tics_x, tics_blank (the same without
 # labels), tics_text (as many as have room in text), tics_ratio, tics_ratio_text.
+# shaded: 1 where column 8 has the values that stand out.
 # Columns of name.dat: x, value, low, high, ratio, its low, its high. One block for each series.
 
 data = name.".dat"
@@ -22,6 +23,8 @@ do for [format in "png svg txt"] {
     set border 3
     set tics nomirror out
     set key outside right center reverse Left samplen 2
+    below = shaded && !base && !text && series <= 4 # the names of its lines are long
+    if (below) { set key at screen 0.54, screen 0.135 center top horizontal maxcols 2 }
     if (logarithmic_x) { set logscale x 2 }
     if (logarithmic_y) { set logscale y 10 }
     set xrange [left:right]
@@ -32,9 +35,9 @@ do for [format in "png svg txt"] {
         set grid xtics ytics lc rgb "#dddddd" lt 1
         set multiplot title headline font "Sans,13" offset 0,-0.3
         set lmargin at screen 0.12
-        set rmargin at screen 0.80
+        set rmargin at screen (below ? 0.97 : 0.80)
         set tmargin at screen 0.93
-        set bmargin at screen (base ? 0.46 : 0.14)
+        set bmargin at screen (base ? 0.46 : below ? 0.23 : 0.14)
         set label 1 note at screen 0.5, screen 0.014 center font "Sans,9" \
             textcolor rgb "#555555"
         if (!base) { set xlabel label_x }
@@ -50,8 +53,12 @@ do for [format in "png svg txt"] {
         plot for [i = 1:series] data index i-1 using 1:2 with linespoints \
             pt i title names[i]
     } else {
-        plot for [i = 1:series] data index i-1 using 1:2:3:4 with yerrorlines lw 1.4 \
-            pt points[i] ps 0.8 dt dashes[i] lc rgb colours[i] title names[i]
+        plot for [i = 1:(shaded ? series : 0)] data index i-1 using 1:8 with lines lw 18 \
+                lc rgb "#b8".colours[i][2:7] notitle, \
+            for [i = 1:(shaded ? series : 0)] data index i-1 using 1:8 with points pt 7 ps 2.2 \
+                lc rgb "#b8".colours[i][2:7] notitle, \
+            for [i = 1:series] data index i-1 using 1:2:3:4 with yerrorlines lw 1.4 \
+                pt points[i] ps 0.8 dt dashes[i] lc rgb colours[i] title names[i]
     }
     if (base) {
         unset key

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from suite import stats
 from suite.frame import Cell
@@ -11,6 +12,7 @@ from suite.gain import Gain
 from suite.heading import UNSPLIT_NOTE, uncounted_note
 from suite.layout import Column, Group, Item
 from suite.metrics import Metric
+from suite.optimum import better_ratio, is_speed, optimum_of
 from suite.quotes import Quote, sets_of
 from suite.summary import Figure, Summary
 from suite.units import (Scale, change_text, count_text, number_text, percent_text, ratio_text,
@@ -120,14 +122,15 @@ def published_name(of: str) -> str:
 def ratio_metrics(summary: Summary) -> set[str]:
     """The metrics with a ratio column: the first that is no count, and all that have one published.
 
-    Empty where there is no baseline to compare with; the metric of gains has these instead.
+    Empty where there is no baseline to compare with; the metric of gains has these instead, and that
+    by which the best is looked for has how many times better it is.
     """
     if len(summary.matrix.cells) < 2 or not summary.baseline:
         return set()
     first = next(({metric.name} for metric in summary.metrics if not metric.counts), set())
     quoted = {name for figures in summary.figures.values() for name, figure in figures.items()
               if any(quote.ratio is not None for quote in figure.quotes)}
-    return (first | quoted) - {summary.gain_shown}
+    return (first | quoted) - {summary.gain_shown, summary.leading}
 
 
 def scales_choose(summary: Summary) -> dict[str, Scale]:
@@ -141,9 +144,18 @@ def value_column(summary: Summary, cells: Rows, metric: Metric, scale: Scale, no
                  ) -> Column:
     """The medians of one metric."""
     first = metric is summary.metrics[0]
-    return Column(scale.unit, tuple(
-        value_item(cell, figure_of(summary, cell, metric), metric, scale, notes, first)
-        for cell in cells))
+    items = [value_item(cell, figure_of(summary, cell, metric), metric, scale, notes, first)
+             for cell in cells]
+    if metric.name == summary.leading:
+        items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
+                 for item, cell in zip(items, cells, strict=True)]
+    return Column(scale.unit, tuple(items))
+
+
+def best_mark(summary: Summary, cell: Cell) -> str:
+    """The mark of a cell in its group; empty where it has no figure."""
+    optimum = optimum_of(summary.optima, cell)
+    return optimum.marks.get(cell.axes[summary.best or ""], "") if optimum else ""
 
 
 def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes: Footnotes
@@ -154,7 +166,36 @@ def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes
     if metric.name == summary.gain_shown:
         return gain_groups(summary, cells, metric, values, head)
     title = head if head and len(summary.metrics) == 1 else f"{head} {metric.name}".strip()
-    return [Group(title, tuple(median_columns(summary, cells, metric, values)))]
+    groups = [Group(title, tuple(median_columns(summary, cells, metric, values)))]
+    return groups + (better_groups(summary, cells, metric) if metric.name == summary.leading else [])
+
+
+def better_groups(summary: Summary, cells: Rows, metric: Metric) -> list[Group]:
+    """How many times better than its baseline each row is, with the interval; published ones."""
+    figures = [figure_of(summary, cell, metric) for cell in cells]
+    ratios = [better_ratio(figure.ratio, metric) if figure and figure.ratio else None
+              for figure in figures]
+    if not any(ratios):
+        return []
+    turned = metric.better == "lower"
+    items = tuple(Item(ratio_text(ratio.value), verdict_mark(ratio)) if ratio else
+                  Item("base" if cell and figure and is_baseline(summary, cell) else "")
+                  for ratio, cell, figure in zip(ratios, cells, figures, strict=True))
+    columns = [Column("", items)]
+    if any(ratio and ratio.interval for ratio in ratios):
+        columns.append(Column("95 % interval", tuple(Item(times_interval(ratio)) for ratio in ratios)))
+    quoted = [figure.quotes if figure else () for figure in figures]
+    published = published_items(summary, quoted, lambda ratio: ratio_text(1 / ratio if turned else ratio))
+    columns += [Column(published_name(of), found) for of, found in published.items()]
+    word = "faster" if is_speed(metric) else "better"
+    return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
+
+
+def times_interval(ratio: stats.Estimate | None) -> str:
+    """`[1.21x, 1.34x]`; empty without an interval."""
+    if ratio is None or ratio.interval is None:
+        return ""
+    return f"[{ratio_text(ratio.interval.low)}, {ratio_text(ratio.interval.high)}]"
 
 
 def median_columns(summary: Summary, cells: Rows, metric: Metric, values: Column) -> list[Column]:

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from suite import stats
-from suite.frame import Cell, Matrix, baseline_words
+from suite.frame import Cell, Matrix, baseline_words, same_band
 from suite.metrics import ENDS, Metric
+from suite.optimum import optima_build, optimum_of
 from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
                            medians_text, note_text, number_data, place_name, place_text,
                            round_numbers, series_settings, tics_settings, title_settings, x_value)
@@ -19,15 +21,31 @@ from suite.units import Scale, size_parse
 
 
 COLUMNS, TEXT_COLUMNS = 80, 40  # of text that have room along an axis, drawn and in text
-SIZES = ("message", "chunk")  # words that are numbers of bytes
+SIZES = ("message", "chunk", "sndbuf", "rcvbuf")  # words that are numbers of bytes
+SHADED_NOTE = "shaded: best of its line, or not to be told apart from it; "
+APART = 4.0  # a word beside numbers stands as far from the smallest as that from so many times it
 
 
-def positions_make(matrix: Matrix, x: str) -> tuple[dict[str, float], bool]:
-    """Where each value of the axis stands, and whether on a logarithmic axis.
+@dataclass(frozen=True)
+class Axis:
+    """Where each value of a word stands along x, and whether that is logarithmic.
 
-    Messages stand at their bytes, as the records tell them; other sizes at their number. Values
-    that are no different numbers above 0 (`default`) stand side by side instead.
+    apart: a word beside numbers (`default`), which stands on their left and is joined to none.
     """
+
+    name: str
+    positions: Mapping[str, float]
+    logarithmic: bool
+    apart: str | None = None
+
+    def position(self, cell: Cell) -> float:
+        """Where a cell stands."""
+        return self.positions[x_value(cell, self.name)]
+
+
+def axis_make(matrix: Matrix, x: str) -> Axis:
+    """Messages stand at their bytes, as the records tell them; other sizes at their number, and a single
+    word beside them on their left. Other values stand side by side instead."""
     values = list(dict.fromkeys(x_value(cell, x) for cell in matrix.cells.values()))
     numbers: dict[str, float | None] = {value: size_parse(value) for value in values}
     if x == "message":
@@ -37,10 +55,13 @@ def positions_make(matrix: Matrix, x: str) -> tuple[dict[str, float], bool]:
                 part = record.get(end, {})
                 if part.get("drives") and "message_bytes" in part:
                     numbers[x_value(cell, x)] = part["message_bytes"]
-    known = [number for number in numbers.values() if number]
-    if len(known) == len(values) == len(set(known)):
-        return {value: float(number) for value, number in numbers.items() if number}, True
-    return {value: float(index) for index, value in enumerate(values)}, False
+    known = {value: float(number) for value, number in numbers.items() if number}
+    words = [value for value in values if value not in known]
+    if len(set(known.values())) < len(known) or len(words) > 1 or len(known) < 2:
+        return Axis(x, {value: float(index) for index, value in enumerate(values)}, False)
+    if not words:
+        return Axis(x, known, True)
+    return Axis(x, {words[0]: min(known.values()) / APART} | known, True, words[0])
 
 
 def ratio_settings(ratios: Sequence[float]) -> list[str]:
@@ -65,7 +86,7 @@ def ratio_tics(low: float, high: float, most: int) -> str:
 
 
 def curve_line(position: float, figure: Figure | None, scale: Scale) -> str:
-    """One line of a curve .dat."""
+    """One line of a curve .dat: position, value and ratio, both with their intervals."""
     if figure is None:
         return " ".join([number_data(position)] + ["NaN"] * 6)
     centre = scale.apply(figure.median)
@@ -85,7 +106,7 @@ def curve_draw(matrix: Matrix, plan: Plan) -> list[Drawing]:
     """One picture for each combination of the axes other than x and the series."""
     x = plan.x or ""
     others = tuple(axis for axis in matrix.axes if axis != x)
-    inner, outer = others[-1:], others[:-1]
+    inner, outer = (others, ()) if plan.shaded else (others[-1:], others[:-1])
     figures = figures_of(matrix, plan.metric)
     cells = list(matrix.cells.values())
     drawings = []
@@ -99,20 +120,19 @@ def curve_draw(matrix: Matrix, plan: Plan) -> list[Drawing]:
 def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[str, ...],
                 place: str, name: str, figures: Mapping[str, Figure]) -> Drawing:
     """One picture of the cells; inner is the axis of the series, or empty for a single one."""
-    x = plan.x or ""
-    positions, logarithmic = positions_make(matrix, x)
+    axis = axis_make(matrix, plan.x or "")
     scale = figures_scale({c.name: figures[c.name] for c in cells if c.name in figures},
                           plan.metric)
     series: dict[str, list[Cell]] = {}
-    for cell in sorted(cells, key=lambda cell: positions[x_value(cell, x)]):
-        series.setdefault(" ".join(cell.axes[axis] or "none" for axis in inner), []).append(cell)
-    order = [names[0] or plan.metric.name for names in axis_values(cells, inner)] if inner else [""]
-    blocks = []
-    for label in order:
-        lines = [f"# {label or plan.metric.name}"]
-        lines += [curve_line(positions[x_value(cell, x)], figures.get(cell.name), scale)
-                  for cell in series[label]]
-        blocks.append("\n".join(lines) + "\n")
+    for values in axis_values(cells, inner) if inner else [()]:
+        label = place_text(inner, values) if plan.shaded else " ".join(v or "none" for v in values)
+        found = [cell for cell in cells if tuple(cell.axes[axis] for axis in inner) == values]
+        series[label] = sorted(found, key=axis.position)
+    order = list(series)
+    alike = alike_cells(matrix, plan, cells) if plan.shaded else None
+    blocks = ["\n".join([f"# {label or plan.metric.name}",
+                         *series_lines(series[label], axis, figures, scale, alike)]) + "\n"
+              for label in order]
     used = [figures[cell.name] for cell in cells if cell.name in figures]
     base = baseline_words(matrix)
     base_at = next((number for number, label in enumerate(order, start=1)
@@ -120,16 +140,42 @@ def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[
     headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better, place)
     settings = [
         f"name = {gnuplot_string(name)}",
-        *title_settings(headline, note_text(matrix, cells, medians_text(matrix))),
+        *title_settings(headline, note_text(matrix, cells, SHADED_NOTE * plan.shaded + medians_text(matrix))),
         f"empty = {int(not used)}",
+        f"shaded = {int(plan.shaded)}",
         f"base = {base_at}",
         *series_settings([series_label(label or plan.metric.name, series[label], figures)
                           for label in order]),
-        *axes_settings(x, positions, logarithmic, scale, plan.metric, used),
+        *axes_settings(axis, scale, plan.metric, used),
         *ratio_settings([end for figure in used if figure.ratio
                          for end in ratio_ends(figure.ratio)]),
     ]
     return Drawing(name, "curve", "\n\n".join(blocks), "\n".join(settings) + "\n")
+
+
+def alike_cells(matrix: Matrix, plan: Plan, cells: Sequence[Cell]) -> set[str]:
+    """The names of the cells that are best in their group or cannot be told apart from the best."""
+    axis, metric = plan.x or "", plan.metric
+    optima = optima_build(matrix, axis, metric, same_band(matrix, metric.name))
+    found = ((cell, optimum_of(optima, cell)) for cell in cells)
+    return {cell.name for cell, optimum in found if optimum and cell.axes[axis] in optimum.alike}
+
+
+def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
+                 alike: set[str] | None) -> list[str]:
+    """The lines of one series; with alike a further column has the value of these cells again.
+
+    A blank line ends a line that is drawn: behind a value that stands apart.
+    """
+    lines = []
+    for cell in cells:
+        figure = figures.get(cell.name)
+        line = curve_line(axis.position(cell), figure, scale)
+        if alike is not None:
+            shown = scale.apply(figure.median) if figure and cell.name in alike else None
+            line += " " + number_data(shown)
+        lines += [line, ""] if x_value(cell, axis.name) == axis.apart else [line]
+    return lines
 
 
 def ratio_ends(ratio: stats.Estimate) -> Iterable[float]:
@@ -142,10 +188,10 @@ def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure
     return label if any(cell.name in figures for cell in cells) else f"{label} (none)"
 
 
-def axes_settings(x: str, positions: Mapping[str, float], logarithmic: bool, scale: Scale,
-                  metric: Metric, figures: Sequence[Figure]) -> list[str]:
+def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure]) -> list[str]:
     """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot."""
-    labels = sorted(positions.items(), key=lambda item: item[1])
+    labels = sorted(axis.positions.items(), key=lambda item: item[1])
+    x, logarithmic = axis.name, axis.logarithmic
     first, last = labels[0][1], labels[-1][1]
     low, high = (first / 1.3, last * 1.3) if logarithmic else (first - 0.4, last + 0.4)
     steps = [math.log(at / low) / math.log(high / low) if logarithmic else

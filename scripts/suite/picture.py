@@ -42,12 +42,16 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Plan:
-    """Bars or a curve with everything chosen. x: the axis along which it runs, None: plain bars."""
+    """Bars or a curve with everything chosen. x: the axis along which it runs, None: plain bars.
+
+    shaded: a curve on which the best of each line stands out, with what cannot be told apart from it.
+    """
 
     kind: str
     metric: Metric
     x: str | None
     name: str
+    shaded: bool = False
 
 
 def x_value(cell: Cell, x: str) -> str:

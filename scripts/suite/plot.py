@@ -57,7 +57,9 @@ def plan_make(matrix: Matrix, picture: Picture) -> Plan:
             kind = "bars"  # an axis of one value has no curve
     if x not in matrix.axes:
         x = None
-    return Plan(kind, metric, x, picture.name or f"{metric.name}-{kind}")
+    table = matrix.result.scenario.table
+    shaded = kind == "curve" and x is not None and table is not None and x == table.best
+    return Plan(kind, metric, x, picture.name or f"{metric.name}-{kind}", shaded)
 
 
 def distribution_make(matrix: Matrix, picture: Picture) -> Distribution:

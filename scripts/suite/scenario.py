@@ -56,11 +56,13 @@ class Table:
     """Which axes become rows and which metrics columns; empty means the table's own choice.
 
     gain: the metric of which pre, post and gain are shown; None: of none.
+    best: the axis of which the best value is looked for by the first metric; None: of none.
     """
 
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     gain: str | None = None
+    best: str | None = None
 
 
 @dataclass(frozen=True)
@@ -250,9 +252,11 @@ def layout_of(document: dict[str, Any], place: Place) -> Table | None:
         return None
     inside = place.inside("table")
     entry = table_of(document, "table", place)
-    keys_check(entry, ("rows", "columns", "gain"), inside)
-    return Table(texts_of(entry, "rows", inside), texts_of(entry, "columns", inside),
-                 text_of(entry, "gain", inside) or None)
+    keys_check(entry, ("rows", "columns", "gain", "best"), inside)
+    gain, best = (text_of(entry, key, inside) or None for key in ("gain", "best"))
+    if gain and best:
+        raise UsageError(f"{inside.at('best')}: a table has gain or best, not both")
+    return Table(texts_of(entry, "rows", inside), texts_of(entry, "columns", inside), gain, best)
 
 
 def picture_of(entry: dict[str, Any], place: Place) -> Picture:
@@ -384,7 +388,7 @@ def scenario_text(scenario: Scenario) -> str:
     if scenario.table is not None:
         lines += toml_table("[table]", {
             "rows": scenario.table.rows, "columns": scenario.table.columns,
-            "gain": scenario.table.gain,
+            "gain": scenario.table.gain, "best": scenario.table.best,
         })
     for picture in scenario.pictures:
         lines += toml_table("[[picture]]", {

@@ -11,6 +11,7 @@ from suite import stats
 from suite.frame import (Cell, Matrix, baseline_find, baseline_words, ratio_between, same_band)
 from suite.gain import Gain, gain_build
 from suite.metrics import METRICS, Metric, metric_find
+from suite.optimum import Optimum, optima_build
 from suite.quotes import Quote, published_unused, quotes_find
 
 
@@ -36,6 +37,7 @@ class Summary:
     """All figures of a result: figures[cell][metric], absent where a cell knows no value.
 
     gain: the metric whose gains[cell] are wanted, None: of none. A cell without one is absent.
+    best: the axis whose best value by the first metric is wanted, by group in optima; None: of none.
     """
 
     matrix: Matrix
@@ -46,11 +48,18 @@ class Summary:
     published_unused: tuple[str, ...]
     gain: str | None
     gains: Mapping[str, Gain]
+    best: str | None = None
+    optima: tuple[Optimum, ...] = ()
 
     @property
     def gain_shown(self) -> str | None:
         """The metric with columns of gains: that whose gains are wanted, if there are any."""
         return self.gain if self.gains else None
+
+    @property
+    def leading(self) -> str | None:
+        """The metric by which the best value is looked for; None where none is."""
+        return self.metrics[0].name if self.best else None
 
 
 def counts_exactly(metric: Metric, values: list[float]) -> bool:
@@ -121,8 +130,10 @@ def gains_build(matrix: Matrix, base: Mapping[str, str], name: str) -> dict[str,
     return {cell: gain for cell, gain in found.items() if gain}
 
 
-def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None) -> Summary:
-    """The figures of the metrics named, for every cell, and the gains of one of them."""
+def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None,
+                  best: str | None = None) -> Summary:
+    """The figures of the metrics named, for every cell; the gains of one of them, or the best values
+    of an axis by the first."""
     for figure in matrix.result.scenario.published:
         metric_find(figure.metric, "scenario.toml: [published] metric")
     metrics = tuple(METRICS[name] for name in names)
@@ -134,4 +145,6 @@ def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = Non
         figures[cell.name] = {name: figure for name, figure in found.items() if figure}
     bands = {metric.name: same_band(matrix, metric.name) for metric in metrics}
     gains = gains_build(matrix, base, gain) if gain else {}
-    return Summary(matrix, metrics, base, figures, bands, published_unused(matrix), gain, gains)
+    optima = optima_build(matrix, best, metrics[0], bands[names[0]]) if best else ()
+    return Summary(matrix, metrics, base, figures, bands, published_unused(matrix), gain, gains,
+                   best, optima)

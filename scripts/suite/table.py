@@ -12,28 +12,32 @@ from itertools import product
 from typing import Any
 
 from suite import stats
-from suite.columns import (SAME, Footnotes, groups_build, names_of, published_name, ratio_metrics,
-                           scales_choose)
+from suite.columns import (SAME, Footnotes, best_mark, groups_build, names_of, published_name,
+                           ratio_metrics, scales_choose)
 from suite.errors import UsageError, nearest_hint
 from suite.frame import Cell, Matrix
 from suite.gain import Gain
 from suite.heading import heading_pairs
 from suite.layout import Column, Group, Item, labelled_lines, markdown_lines, table_lines
 from suite.metrics import METRICS, metric_find
+from suite.optimum import ALIKE, BEST, answer_text, better_ratio, is_speed, place_text
 from suite.quotes import Quote
 from suite.scenario import Table
 from suite.summary import Figure, Summary, metrics_default
 
+BEST_PARTS = ("mark", "better", "better_low", "better_high")
 GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """rows: axes that name the rows; across: axes spread over columns; metrics: in order."""
+    """rows: axes that name the rows; across: axes spread over columns; metrics: in order; best: the
+    axis of which the best value is looked for."""
 
     rows: tuple[str, ...]
     across: tuple[str, ...]
     metrics: tuple[str, ...]
+    best: str | None = None
 
 
 def layout_choose(matrix: Matrix, asked: Table) -> Layout:
@@ -56,7 +60,12 @@ def layout_choose(matrix: Matrix, asked: Table) -> Layout:
     across = tuple(name for name in asked.columns if name in matrix.axes)
     named = tuple(name for name in asked.rows if name in matrix.axes and name not in across)
     rest = tuple(axis for axis in matrix.axes if axis not in across and axis not in named)
-    return Layout(named + rest, across, metrics)
+    if asked.best and asked.best not in known:
+        raise UsageError(f'best: no word "{asked.best}" in this result'
+                         f"{nearest_hint(asked.best, matrix.axes)}")
+    best = asked.best if asked.best in matrix.axes else None
+    rows = sorted(named + rest, key=lambda axis: axis == best)  # so that a group stands together
+    return Layout(tuple(rows), across, metrics, best)
 
 
 def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -111,6 +120,8 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
         pairs.append(("vs", "ratio to the baseline, round by round (Hodges-Lehmann)"
                       + published_legend(quotes, "ratio")))
     pairs += gain_legend(summary)
+    pairs += best_legend(summary)
+    ratios += [figure.ratio for figure in figures.get(summary.leading or "", ()) if figure.ratio]
     ratios += [gain.ratio for gain in summary.gains.values()]
     if any(ratio.interval and ratio.interval.contains(1.0) for ratio in ratios):
         pairs.append(("~", "no change: the 95 % interval of the ratio contains 1"))
@@ -139,6 +150,43 @@ def gain_legend(summary: Summary) -> list[tuple[str, str]]:
     ]
 
 
+def best_legend(summary: Summary) -> list[tuple[str, str]]:
+    """What the marks beside the leading metric mean, and the column of how much better it is."""
+    marks = {mark for optimum in summary.optima for mark in optimum.marks.values()}
+    if not marks:
+        return []
+    group = "of its group" if len(summary.optima) > 1 else "of all"
+    pairs = [(BEST, f"the best median of {summary.leading} {group}")]
+    if ALIKE in marks:
+        pairs.append((ALIKE, "cannot be told apart from it: the 95 % interval of the ratio, round by round "
+                             "(Hodges-Lehmann), does not lie on the worse side of 1, or the ratio is within "
+                             "the A/A band"))
+    return pairs + better_legend(summary)
+
+
+def better_legend(summary: Summary) -> list[tuple[str, str]]:
+    """What the column of times is; nothing where no row has a baseline."""
+    metric = summary.metrics[0]
+    figures = [found[metric.name] for found in summary.figures.values() if metric.name in found]
+    if not any(figure.ratio for figure in figures):
+        return []
+    base = " ".join(f"{key}={value}" for key, value in summary.baseline.items())
+    sides = (base, "the row") if metric.better == "lower" else ("the row", base)
+    return [(f"times {'faster' if is_speed(metric) else 'better'}",
+             f"{metric.name} of {sides[0]} / {metric.name} of {sides[1]}, round by round, with its 95 % interval"
+             + published_legend([quote for figure in figures for quote in figure.quotes], "ratio"))]
+
+
+def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
+    """The answer for each group, under everything else."""
+    axis, pairs = summary.best or "", []
+    for optimum in summary.optima:
+        place = place_text(optimum)
+        text = answer_text(optimum, axis, summary.metrics[0])
+        pairs.append(("" if pairs else "answer", f"{place}: {text}" if place else text))
+    return pairs
+
+
 def foot_pairs(summary: Summary, notes: Footnotes) -> list[tuple[str, str]]:
     """Everything under a table: legend, footnotes, remarks on the result."""
     pairs = legend_pairs(summary) + notes.lines()
@@ -164,8 +212,9 @@ def table_text(summary: Summary, layout: Layout, width: int) -> str:
     lines = [*labelled_lines([(title_text(summary.matrix), "")], width), ""]
     lines += labelled_lines(heading_pairs(summary, scales_choose(summary)), width)
     lines += ["", *table_lines(keys, groups, width, breaks)]
-    foot = labelled_lines(foot_pairs(summary, notes), width)
-    return "\n".join(lines + ([""] if foot else []) + foot) + "\n"
+    for pairs in (foot_pairs(summary, notes), answer_pairs(summary)):
+        lines += ["", *labelled_lines(pairs, width)] if pairs else []
+    return "\n".join(lines) + "\n"
 
 
 def table_markdown(summary: Summary, layout: Layout) -> str:
@@ -177,7 +226,7 @@ def table_markdown(summary: Summary, layout: Layout) -> str:
               heading_pairs(summary, scales_choose(summary))]
     lines += ["", *markdown_lines(keys, groups)]
     foot = [f"- {label}: {text}" if label else f"- {text}"
-            for label, text in foot_pairs(summary, notes)]
+            for label, text in foot_pairs(summary, notes) + answer_pairs(summary)]
     return "\n".join(lines + ([""] if foot else []) + foot) + "\n"
 
 
@@ -197,14 +246,27 @@ def gain_parts(gain: Gain | None) -> dict[str, float | None]:
             "gain_worst": gain.worst, "gain_best": gain.best}
 
 
+def better_parts(summary: Summary, cell: Cell) -> dict[str, float | None]:
+    """How many times better than its baseline a cell is, by the leading metric; empty where it has
+    none."""
+    figure = summary.figures[cell.name].get(summary.leading or "")
+    if figure is None or figure.ratio is None:
+        return {}
+    better = better_ratio(figure.ratio, summary.metrics[0])
+    within = better.interval
+    return {"better": better.value, "better_low": within.low if within else None,
+            "better_high": within.high if within else None}
+
+
 def table_csv(summary: Summary) -> str:
     """One line per cell: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI units; at
-    the end METRIC_PART for each of GAIN_PARTS where gains are shown."""
+    the end METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the best is."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = [name for metric in summary.metrics
              for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
     names += [f"{summary.gain}_{part}" for part in GAIN_PARTS] if summary.gain else []
+    names += [f"{summary.leading}_{part}" for part in BEST_PARTS] if summary.best else []
     writer.writerow(["status", *summary.matrix.axes, *names])
     for cell in summary.matrix.cells.values():
         row = [cell.status, *cell.axes.values()]
@@ -217,6 +279,9 @@ def table_csv(summary: Summary) -> str:
         if summary.gain:
             parts = gain_parts(summary.gains.get(cell.name))
             row += [csv_number(parts.get(part)) for part in GAIN_PARTS]
+        if summary.best:
+            better = better_parts(summary, cell)
+            row += [best_mark(summary, cell), *(csv_number(better.get(part)) for part in BEST_PARTS[1:])]
         writer.writerow(row)
     return out.getvalue()
 
@@ -252,14 +317,32 @@ def gain_json(gain: Gain | None) -> dict[str, Any]:
     return {"gain": gain_parts(gain) | {"pairs": gain.ratio.pairs} | quotes_json(gain.quotes)}
 
 
-def cell_json(cell: Cell, figures: Mapping[str, Figure], gain: Gain | None) -> dict[str, Any]:
+def best_json(summary: Summary, cell: Cell) -> dict[str, Any]:
+    """What is said of a cell where the best value of an axis is looked for."""
+    if not summary.best:
+        return {}
+    return {"best": {"mark": best_mark(summary, cell)} | better_parts(summary, cell)}
+
+
+def answers_json(summary: Summary) -> dict[str, Any] | None:
+    """The answer of every group; null where no best value is looked for."""
+    if not summary.best:
+        return None
+    return {"axis": summary.best, "metric": summary.leading, "groups": [
+        {"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
+         "answer": answer_text(optimum, summary.best, summary.metrics[0])}
+        for optimum in summary.optima]}
+
+
+def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
     """One cell."""
+    figures, gain = summary.figures[cell.name], summary.gains.get(cell.name)
     value: dict[str, Any] = {"cell": cell.name, "status": cell.status, "axes": dict(cell.axes),
                              "baseline": cell.baseline, "runs_ok": cell.runs_ok,
                              "runs_failed": cell.runs_failed}
     if cell.reasons:
         value["reasons"] = list(cell.reasons)
-    return value | gain_json(gain) | {
+    return value | gain_json(gain) | best_json(summary, cell) | {
         "metrics": {name: figure_json(figure) for name, figure in figures.items()}}
 
 
@@ -272,9 +355,8 @@ def table_json(summary: Summary) -> str:
         "rounds": matrix.rounds, "baseline": dict(summary.baseline),
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
                              "same_band": summary.bands[m.name]} for m in summary.metrics},
-        "gain": summary.gain,
-        "cells": [cell_json(cell, summary.figures[cell.name], summary.gains.get(cell.name))
-                  for cell in matrix.cells.values()],
+        "gain": summary.gain, "best": answers_json(summary),
+        "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),
     }
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

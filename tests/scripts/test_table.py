@@ -177,7 +177,7 @@ def test_percentages_beyond_three_digits_are_not_written_out():
     (["columns=bandwith"], "did you mean bandwidth?"),
     (["rows=wirte"], "did you mean write?"),
     (["row=write"], "did you mean rows?"),
-    (["write"], "table takes rows=..., columns=... and gain=..."),
+    (["write"], "table takes rows=..., columns=..., gain=... and best=..."),
     (["rows=write", "rows=place"], "given twice"),
     (["rows=write,write"], "given twice"),
     (["columns="], "an empty name"),

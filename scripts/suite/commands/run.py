@@ -100,6 +100,8 @@ def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """(axis, where it stands) of the table, pictures and claims."""
     for row in scenario.table.rows if scenario.table else ():
         yield row, "[table] rows"
+    if scenario.table and scenario.table.best:
+        yield scenario.table.best, "[table] best"
     for picture in scenario.pictures:
         if picture.x:
             yield picture.x, "[picture] x"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork table RESULTS [rows=...] [columns=...] [gain=...]`."""
+"""`uncork table RESULTS [rows=...] [columns=...] [gain=...] [best=...]`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suite.summary import summary_build
 from suite.table import layout_choose, table_csv, table_json, table_markdown, table_text
 
 HELP = "a result as a table: medians with intervals, beside what others published"
-WORDS = ("rows", "columns", "gain")
+WORDS = ("rows", "columns", "gain", "best")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
     parser.add_argument("words", nargs="*", metavar="WORD",
                         help="rows=place,write columns=time_per_message,segments_per_message; "
-                             "gain=METRIC: of it pre, post and gain over the baseline; gain=off")
+                             "gain=METRIC: of it pre, post and gain over the baseline; "
+                             "best=WORD: its best value by the first metric; gain=off, best=off")
     style = parser.add_mutually_exclusive_group()
     style.add_argument("--csv", action="store_true", help="base units, one line per cell")
     style.add_argument("--json", action="store_true", help="everything that is known")
@@ -31,12 +32,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def words_read(words: list[str], default: Table | None) -> Table:
-    """rows=, columns= and gain= of the shell over those of the scenario."""
+    """rows=, columns=, gain= and best= of the shell over those of the scenario, whose gain gives way to
+    a best and the other way round."""
     chosen: dict[str, tuple[str, ...]] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key not in WORDS:
-            raise UsageError(f'"{word}": table takes rows=..., columns=... and gain=...'
+            raise UsageError(f'"{word}": table takes rows=..., columns=..., gain=... and best=...'
                              f"{nearest_hint(key, WORDS) if equals else ''}")
         names = tuple(value.split(","))
         if key in chosen or len(set(names)) < len(names):
@@ -45,9 +47,13 @@ def words_read(words: list[str], default: Table | None) -> Table:
             raise UsageError(f'"{word}": an empty name')
         chosen[key] = names
     default = default or Table()
-    gain = ",".join(chosen["gain"]) if "gain" in chosen else default.gain
+    given = {key: ",".join(chosen[key]) for key in ("gain", "best") if key in chosen}
+    asked = {key: name for key, name in given.items() if name != "off"}
+    if len(asked) > 1:
+        raise UsageError("a table has gain=... or best=..., not both")
+    kept = {} if asked else {key: getattr(default, key) for key in ("gain", "best") if key not in given}
     return Table(chosen.get("rows", default.rows), chosen.get("columns", default.columns),
-                 None if gain == "off" else gain)
+                 **(kept | asked))
 
 
 def main(options: argparse.Namespace) -> int:
@@ -56,7 +62,7 @@ def main(options: argparse.Namespace) -> int:
     asked = words_read(options.words, result.scenario.table)
     matrix = matrix_build(result)
     layout = layout_choose(matrix, asked)
-    summary = summary_build(matrix, layout.metrics, asked.gain)
+    summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     if options.csv:
         text = table_csv(summary)
     elif options.json:

@@ -446,5 +446,56 @@ def recipe_sizes(series: int, sizes: int, rounds: int = 7) -> Recipe:
                   stream_record)
 
 
+BUFFERS = {  # seconds by direction and SO_SNDBUF
+    "send": {"default": 1.5, "64K": 2.0, "256K": 1.0, "1M": 1.003, "4M": 1.4},
+    "receive": {"default": 0.3, "64K": 0.45, "256K": 0.22, "1M": 0.219, "4M": 0.2205},
+}
+BUFFER_SCENARIO = '''
+[[published]]
+words = "direction=send sndbuf=default"
+metric = "time"
+value = 8.063
+from = "unix_sndbuf.csv:write_1conn/default"
+
+[[published]]
+words = "direction=send sndbuf=256K"
+metric = "time"
+value = 1.012
+from = "unix_sndbuf.csv:write_1conn/262144"
+
+[table]
+rows = ["direction", "sndbuf"]
+columns = ["time", "user", "system"]
+best = "sndbuf"
+
+[[picture]]
+kind = "curve"
+metric = "time"
+x = "sndbuf"
+'''
+
+
+def buffer_record(words: dict[str, str], number: int, chance: random.Random) -> dict[str, Any]:
+    """Fixed work by SO_SNDBUF, timed by hyperfine; a receiver takes less than a second of CPU."""
+    took = BUFFERS[words["direction"]][words["sndbuf"]] * chance.gauss(1, 0.006) * (1 + 0.003 * number)
+    count, elapsed = 4096, int(took * 1e9)
+    ends = [thread_of(words, side, elapsed, {kind: count}, elapsed // 2, **{
+        f"messages_{way}": count, f"bytes_{way}": count << 18})
+        for side, (kind, way) in enumerate([("send", "sent"), ("recv", "received")])]
+    record = ends_of(words, *ends)
+    for end in ("client", "server"):
+        record[end]["process"] = {"user_ns": elapsed // 10, "system_ns": elapsed // 2}
+    return record | {"hyperfine": {"version": "1.15.0", "wall_ns": elapsed + 9_000_000,
+                                   "user_ns": elapsed // 5, "system_ns": elapsed}}
+
+
+def recipe_buffers(rounds: int = 7) -> Recipe:
+    """A Unix socket by direction and SO_SNDBUF: where the best is one, and where it is many."""
+    fixed = {"transport": "unix", "workload": "stream", "message": "256K", "place": "apart",
+             "bytes": "1G", "write": "nodelay"}
+    return Recipe("buffers", fixed, {"direction": list(BUFFERS), "sndbuf": list(BUFFERS["send"])},
+                  rounds, "sndbuf=default", buffer_record, BUFFER_SCENARIO)
+
+
 if __name__ == "__main__":
     print(result_write(recipe_nodelay(), Path(__file__).parent))

@@ -3,6 +3,7 @@ headline = 'sizes-3-5: bandwidth, Gbit/s (higher is better)'
 headline_text = 'sizes-3-5: bandwidth, Gbit/s (higher is better)'
 note = 'median of 7 rounds, 95 % interval; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
 empty = 0
+shaded = 0
 base = 1
 series = 3
 array names[3] = ['nagle', 'nodelay', 'cork']

@@ -1,0 +1,26 @@
+name = 'time-curve'
+headline = 'buffers: time, s (lower is better)'
+headline_text = 'buffers: time, s (lower is better)'
+note = 'shaded: best of its line, or not to be told apart from it; median of 7 rounds, 95 % interval; place apart; congestion none; Invented CPU @ 3.00GHz,...'
+empty = 0
+shaded = 1
+base = 0
+series = 2
+array names[2] = ['direction=send', 'direction=receive']
+array colours[2] = ['#0072b2', '#d55e00']
+array points[2] = [7, 5]
+array dashes[2] = [1, 1]
+left = 12603.1
+right = 5.4526e+06
+logarithmic_x = 1
+logarithmic_y = 0
+tics_x = 'set xtics ("default" 16384, "64K" 65536, "256K" 262144, "1M" 1.04858e+06, "4M" 4.1943e+06)'
+tics_blank = 'set xtics ("" 16384, "" 65536, "" 262144, "" 1.04858e+06, "" 4.1943e+06)'
+tics_text = 'set xtics ("default" 16384, "64K" 65536, "256K" 262144, "1M" 1.04858e+06, "4M" 4.1943e+06)'
+label_x = 'sndbuf, bytes'
+label_y = 's'
+ratio_low = 0.600019
+ratio_high = 1.64698
+logarithmic_ratio = 1
+tics_ratio = 'set ytics ("0.7x" 0.7, "0.8x" 0.8, "0.9x" 0.9, "1x" 1, "1.2x" 1.2, "1.5x" 1.5)'
+tics_ratio_text = 'set ytics ("0.7x" 0.7, "1x" 1, "1.5x" 1.5)'

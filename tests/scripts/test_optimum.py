@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""The best value of a word by group, what cannot be told apart from it, and what that advises."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from answers import golden_check, matrix_of, refused, result_make
+from suite import stats
+from suite.commands.table import words_read
+from suite.curve import axis_make
+from suite.errors import UsageError
+from suite.metrics import METRICS
+from suite.optimum import (ALIKE, BEST, UNKNOWN, WORSE, Optimum, advice_text, answer_text,
+                           mark_choose, optima_build)
+from suite.plot import drawings_make
+from suite.scenario import Table, scenario_load, scenario_text
+from suite.summary import summary_build
+from suite.table import layout_choose, table_csv, table_json, table_markdown, table_text
+from test_plot import draw, needs_gnuplot
+
+TIME, BANDWIDTH = METRICS["time"], METRICS["bandwidth"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Buffers of a Unix socket in two directions, seven rounds."""
+    return result_make.result_write(result_make.recipe_buffers(), tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture(scope="module")
+def buffers(folder):
+    """Its frames."""
+    return matrix_of(folder)
+
+
+def summary_of(matrix, asked=None):
+    """Summary and layout with the scenario's table, or another."""
+    asked = asked or matrix.result.scenario.table
+    layout = layout_choose(matrix, asked)
+    return summary_build(matrix, layout.metrics, asked.gain, layout.best), layout
+
+
+def optimum(**marks):
+    """An optimum whose values have these marks; `size_` stands before what is no name in Python."""
+    marks = {value.removeprefix("size_"): mark for value, mark in marks.items()}
+    return Optimum({}, dict.fromkeys(marks, 1.0), marks)
+
+
+def test_a_table_marks_the_best_and_ends_with_the_answer(buffers):
+    summary, layout = summary_of(buffers)
+    golden_check("table-best-100.txt", table_text(summary, layout, 100))
+    golden_check("table-best.md", table_markdown(summary, layout))
+    golden_check("table-best.csv", table_csv(summary))
+
+
+def test_the_json_has_the_answer_by_group_and_the_mark_by_cell(buffers):
+    value = json.loads(table_json(summary_of(buffers)[0]))
+    assert value["best"]["axis"] == "sndbuf" and value["best"]["metric"] == "time"
+    send, receive = value["best"]["groups"]
+    assert (send["words"], send["best"], send["alike"]) == (
+        {"direction": "send"}, "256K", ["256K", "1M"])
+    assert receive["alike"] == ["256K", "1M", "4M"]
+    cells = {(cell["axes"]["direction"], cell["axes"]["sndbuf"]): cell["best"] for cell in value["cells"]}
+    assert cells["send", "256K"]["mark"] == "*" and cells["send", "4M"]["mark"] == ""
+    assert cells["send", "256K"]["better_low"] < 1.5 < cells["send", "256K"]["better_high"]
+    assert cells["send", "default"] == {"mark": ""}
+
+
+def test_a_curve_shades_what_cannot_be_told_apart_and_leaves_default_by_itself(buffers):
+    (drawing,) = drawings_make(buffers)
+    golden_check("curve-best.dat", drawing.data)
+    golden_check("curve-best.gp", drawing.settings)
+
+
+@needs_gnuplot
+def test_a_shaded_curve_is_drawn(buffers, tmp_path):
+    (drawing,) = draw(buffers, tmp_path)
+    svg = (tmp_path / f"{drawing.name}.svg").read_text()
+    assert svg.count('stroke-width="18.00"') >= 2  # a stretch of each line
+
+
+def test_a_word_beside_numbers_stands_left_of_them(buffers):
+    axis = axis_make(buffers, "sndbuf")
+    assert axis.logarithmic and axis.apart == "default"
+    assert axis.positions["default"] == 16384 < min(
+        at for value, at in axis.positions.items() if value != "default")
+    words = axis_make(buffers, "direction")
+    assert not words.logarithmic and words.apart is None
+
+
+@pytest.mark.parametrize("ratio, low, high, band, mark", [
+    (1.2, 1.1, 1.3, None, WORSE), (1.2, 0.9, 1.3, None, ALIKE), (1.02, 1.01, 1.03, 0.05, ALIKE),
+    (1.2, 1.1, 1.3, 0.05, WORSE), (0.9, 0.8, 0.95, None, ALIKE),
+])
+def test_only_what_is_worse_and_beyond_the_noise_is_told_apart(ratio, low, high, band, mark):
+    estimate = stats.Estimate(ratio, stats.Interval(low, high, 0.95), 7)
+    assert mark_choose(estimate, TIME, band) == mark
+    turned = stats.Estimate(1 / ratio, stats.Interval(1 / high, 1 / low, 0.95), 7)
+    assert mark_choose(turned, BANDWIDTH, band) == mark
+    assert mark_choose(replace(estimate, interval=None), TIME, band) == UNKNOWN
+
+
+@pytest.mark.parametrize("marks, said", [
+    ({"default": WORSE, "size_64K": WORSE, "size_256K": BEST, "size_1M": ALIKE},
+     "Set sndbuf=256K or more; nothing is gained beyond."),
+    ({"size_64K": WORSE, "size_256K": ALIKE, "size_1M": BEST, "size_4M": WORSE},
+     "Set sndbuf=256K; nothing is gained beyond, and 4M is slower."),
+    ({"size_64K": WORSE, "size_1M": BEST}, "Set sndbuf=1M, the largest that was tried: more may be better still."),
+    ({"default": ALIKE, "size_64K": BEST}, "Leave it at default: what others gain is less than can be told here."),
+    ({"default": BEST, "size_64K": WORSE}, "Leave it at default."),
+    ({"size_1M": ALIKE, "size_4M": BEST, "size_64K": ALIKE}, "Set sndbuf=64K or more; nothing is gained beyond."),
+    ({"nodelay": WORSE, "cork": BEST}, ""),
+    ({"size_64K": BEST, "size_1M": UNKNOWN}, ""),
+])
+def test_the_advice_is_the_smallest_value_that_is_good_enough(marks, said):
+    assert advice_text(optimum(**marks), "sndbuf", TIME) == said
+
+
+@pytest.mark.parametrize("marks, said", [
+    ({"size_64K": BEST, "size_1M": WORSE}, "sndbuf=64K is best (1.00 s); every other value is slower."),
+    ({"size_64K": BEST, "size_1M": ALIKE}, "no other value can be told apart from it"),
+    ({"size_64K": BEST, "size_1M": UNKNOWN}, "whether others are worse needs 6 rounds"),
+    ({"size_64K": BEST}, "sndbuf=64K is the only value with a good run (1.00 s)."),
+])
+def test_the_answer_says_what_is_known(marks, said):
+    assert said in answer_text(optimum(**marks), "sndbuf", TIME)
+
+
+def test_few_rounds_have_a_best_median_and_no_advice(tmp_path):
+    matrix = matrix_of(result_make.result_write(result_make.recipe_buffers(rounds=3), tmp_path))
+    found = optima_build(matrix, "sndbuf", TIME, None)
+    assert all(set(each.marks.values()) == {BEST, UNKNOWN} for each in found)
+    text = table_text(*summary_of(matrix), 120)
+    assert "needs 6 rounds" in text and "Set sndbuf" not in text
+
+
+def test_a_cell_without_a_good_run_is_in_no_group(buffers):
+    gone = next(name for name in buffers.cells if name.endswith("direction=send sndbuf=256K"))
+    without = replace(buffers, values=buffers.values.drop(index=gone))
+    send, _ = optima_build(without, "sndbuf", TIME, None)
+    assert "256K" not in send.marks and send.best == "1M"
+
+
+def test_user_and_system_are_absent_where_too_little_cpu_was_used(buffers):
+    absent = {cell.axes["direction"]: {"user", "system"} <= cell.unsplit for cell in buffers.cells.values()}
+    assert absent == {"send": False, "receive": True}
+    (cell,) = [name for name in buffers.cells if name.endswith("direction=receive sndbuf=1M")]
+    assert buffers.rounds_of(cell, "user").empty and len(buffers.rounds_of(cell, "time")) == 7
+
+
+def test_the_shell_and_the_scenario_choose_of_which_word_the_best_is_shown(buffers, folder):
+    table = buffers.result.scenario.table
+    assert words_read([], table).best == "sndbuf"
+    assert words_read(["best=off"], table).best is None
+    assert words_read(["gain=time"], table) == replace(table, gain="time", best=None)
+    assert words_read(["best=sndbuf"], Table(gain="time")) == Table(best="sndbuf")
+    with pytest.raises(UsageError, match="gain=... or best=..., not both"):
+        words_read(["best=sndbuf", "gain=time"], None)
+    assert "did you mean sndbuf" in refused("table", folder, "best=sndbuff")
+
+
+def test_a_scenario_with_a_best_is_read_and_written_again(folder, tmp_path):
+    scenario = scenario_load(folder / "scenario.toml")
+    path = tmp_path / "again.toml"
+    path.write_text(scenario_text(scenario))
+    assert scenario_load(path).table == Table(("direction", "sndbuf"), ("time", "user", "system"), best="sndbuf")
+    path.write_text('[table]\ngain = "time"\nbest = "sndbuf"\n')
+    with pytest.raises(UsageError, match="gain or best, not both"):
+        scenario_load(path)
