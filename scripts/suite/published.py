@@ -47,6 +47,11 @@ RULES = {
     "uring_bundles.csv": Rule(("method",), {
         "bandwidth": lambda row: 8e6 * float(row["total_mb"]) / (float(row["time_ms"]) / 1000),
     }),
+    # An image of 10 GiB, read or written by SO_SNDBUF in bytes.
+    "unix_sndbuf.csv": Rule(("test", "sndbuf"), {
+        "time": lambda row: float(row["time_s"]), "user": lambda row: float(row["user_s"]),
+        "system": lambda row: float(row["system_s"]),
+    }),
     # Random reads answered per second, before and after header and payload were corked.
     "nbd_cork.csv": Rule(("set", "transport", "security"), {
         "messages_per_second": lambda row: float(row[VALUE]),

@@ -24,6 +24,7 @@ from suite.optimum import ALIKE, BEST, answer_text, better_ratio, is_speed, plac
 from suite.quotes import Quote
 from suite.scenario import Table
 from suite.summary import Figure, Summary, metrics_default
+from suite.units import percent_text
 
 BEST_PARTS = ("mark", "better", "better_low", "better_high")
 GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
@@ -184,6 +185,9 @@ def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
         place = place_text(optimum)
         text = answer_text(optimum, axis, summary.metrics[0])
         pairs.append(("" if pairs else "answer", f"{place}: {text}" if place else text))
+    band = summary.bands[summary.leading] if summary.leading else None
+    if pairs and band:
+        pairs.append(("", f"What differs by less than {percent_text(band)} (A/A) is not told apart."))
     return pairs
 
 

@@ -61,6 +61,13 @@ def test_the_hand_over_to_a_sender_thread_is_told_in_microseconds(case, seconds)
     assert value == pytest.approx(seconds)
 
 
+def test_every_row_by_send_buffer_is_quoted_by_its_scenario():
+    with (FOLDER / "unix_sndbuf.csv").open(newline="") as file:
+        rows = {f"unix_sndbuf.csv:{row['test']}/{row['sndbuf']}" for row in csv.DictReader(file)}
+    quoted = scenario_load(ROOT / "scenarios" / "unix_sndbuf.toml").published
+    assert {figure.source for figure in quoted} == rows and len(quoted) == len(rows)
+
+
 def test_every_rule_is_of_a_file_that_is_there():
     assert all((FOLDER / name).exists() for name in RULES)
 
