@@ -27,9 +27,12 @@ def clock_text(seconds: float) -> str:
 
 
 def figure_text(record: dict[str, Any]) -> str:
-    """What a run came to, for a person who watches: its time per message, or why there is none."""
+    """What a run came to, for a person who watches: its time per message, or the whole time where
+    hyperfine took that, or why there is none."""
     if record["status"] != "ok":
         return record["status"]
+    if "hyperfine" in record:
+        return value_text(METRICS["time"].formula(Measured(record)) or 0.0, "s")
     metric = METRICS["time_per_message"]
     value = metric.formula(Measured(record))
     return "no message" if value is None else f"{value_text(value, metric.unit)}/message"

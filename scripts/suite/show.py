@@ -14,6 +14,7 @@ from suite import stats
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_match, words_parse
 from suite.heading import UNSPLIT_NOTE, machines_text, uncounted_note
+from suite.hyperfine import by_hand
 from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
 from suite.metrics import ENDS, METRICS, SPLITS, Run, quotient, threads_sum
@@ -351,5 +352,6 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     lines += section("Effective options", options_lines(runs, width - 2))
     lines += section(f"Rounds in order, {metric}", rounds_lines(matrix, cell))
     lines += section("Notes", notes_lines(matrix, cell, width))
-    lines += section("By hand", by_hand_lines([cell.given or cell.words]))
+    command = by_hand if matrix.result.plan.get("timer") == "hyperfine" else str
+    lines += section("By hand", [command(line) for line in by_hand_lines([cell.given or cell.words])])
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -18,6 +18,7 @@ from suite.optimum import (ALIKE, BEST, UNKNOWN, WORSE, Optimum, advice_text, an
                            mark_choose, optima_build)
 from suite.plot import drawings_make
 from suite.scenario import Table, scenario_load, scenario_text
+from suite.show import show_text
 from suite.summary import summary_build
 from suite.table import layout_choose, table_csv, table_json, table_markdown, table_text
 from test_plot import draw, needs_gnuplot
@@ -150,6 +151,13 @@ def test_user_and_system_are_absent_where_too_little_cpu_was_used(buffers):
     assert absent == {"send": False, "receive": True}
     (cell,) = [name for name in buffers.cells if name.endswith("direction=receive sndbuf=1M")]
     assert buffers.rounds_of(cell, "user").empty and len(buffers.rounds_of(cell, "time")) == 7
+
+
+def test_a_cell_that_hyperfine_timed_is_shown_with_the_command_that_does_it_again(buffers):
+    timed = replace(buffers, result=replace(buffers.result, plan=buffers.result.plan | {"timer": "hyperfine"}))
+    cell = next(cell for cell in timed.cells.values() if "send" in cell.axes.values())
+    *_, command = show_text(timed, cell, 100).splitlines()
+    assert command.startswith("  hyperfine -N") and f"'uncork-client --json record.json {cell.name}'" in command
 
 
 def test_the_shell_and_the_scenario_choose_of_which_word_the_best_is_shown(buffers, folder):
