@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/frame.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+/* What has not been read yet: of what was captured, and of what was there. */
+struct cursor {
+    const uint8_t *at;
+    size_t left, wire_left;
+};
+
+#define ETHERTYPE_IPV4 0x0800
+#define ETHERTYPE_IPV6 0x86dd
+#define ETHERTYPE_VLAN 0x8100
+#define ETHERTYPE_VLAN_OUTER 0x88a8
+
+static uint16_t read16(const uint8_t *at)
+{
+    return (uint16_t)(at[0] << 8 | at[1]);
+}
+
+static uint32_t read32(const uint8_t *at)
+{
+    return (uint32_t)read16(at) << 16 | read16(at + 2);
+}
+
+/* The next bytes, NULL where there are not so many. */
+static const uint8_t *take(struct cursor *cursor, size_t size)
+{
+    const uint8_t *taken = cursor->at;
+
+    if (size > cursor->left)
+        return NULL;
+    cursor->at += size;
+    cursor->left -= size;
+    cursor->wire_left -= size;
+    return taken;
+}
+
+/* An IP header and all behind it have this many bytes: what follows them is padding of the link. */
+static bool limit(struct cursor *cursor, size_t size)
+{
+    if (size > cursor->wire_left)
+        return false;
+    cursor->wire_left = size;
+    if (cursor->left > size)
+        cursor->left = size;
+    return true;
+}
+
+/* ---- what stands before IP ---- */
+
+static bool take_ethernet(struct cursor *cursor)
+{
+    const uint8_t *header = take(cursor, 14), *tag;
+    uint16_t type = header ? read16(header + 12) : 0;
+
+    while (type == ETHERTYPE_VLAN || type == ETHERTYPE_VLAN_OUTER) {
+        tag = take(cursor, 4);
+        type = tag ? read16(tag + 2) : 0;
+    }
+    return type == ETHERTYPE_IPV4 || type == ETHERTYPE_IPV6;
+}
+
+static bool take_cooked(struct cursor *cursor, size_t size, size_t at_type)
+{
+    const uint8_t *header = take(cursor, size);
+    uint16_t type = header ? read16(header + at_type) : 0;
+
+    return type == ETHERTYPE_IPV4 || type == ETHERTYPE_IPV6;
+}
+
+static bool take_link(struct cursor *cursor, int link)
+{
+    switch (link) {
+    case FRAME_ETHERNET:
+        return take_ethernet(cursor);
+    case FRAME_NULL:
+    case FRAME_LOOP:
+        return take(cursor, 4) != NULL;
+    case FRAME_RAW:
+    case FRAME_RAW_IN_FILE:
+        return true;
+    case FRAME_LINUX_SLL:
+        return take_cooked(cursor, 16, 14);
+    case FRAME_LINUX_SLL2:
+        return take_cooked(cursor, 20, 0);
+    default:
+        return false;
+    }
+}
+
+/* ---- IP ---- */
+
+static void set_hosts(struct segment *segment, int family, const uint8_t *hosts, size_t size)
+{
+    segment->source.family = segment->destination.family = family;
+    memcpy(segment->source.host, hosts, size);
+    memcpy(segment->destination.host, hosts + size, size);
+}
+
+/* A length of 0 is that of a packet too big for the field, which the kernel has not cut up yet: then all that
+ * was there belongs to it. The second and every later fragment have no header of TCP. */
+static bool take_ipv4(struct cursor *cursor, struct segment *segment)
+{
+    const uint8_t *header = cursor->at;
+    size_t size = cursor->left >= 20 ? (size_t)(header[0] & 15) * 4 : 0, whole;
+
+    if (size < 20 || header[9] != IPPROTO_TCP || (read16(header + 6) & 0x3fff) != 0)
+        return false;
+    whole = read16(header + 2) ? read16(header + 2) : cursor->wire_left;
+    if (whole < size || !limit(cursor, whole) || !take(cursor, size))
+        return false;
+    set_hosts(segment, AF_INET, header + 12, 4);
+    return true;
+}
+
+/* Up to TCP; false where something else comes. */
+static bool take_extensions(struct cursor *cursor, uint8_t next)
+{
+    const uint8_t *header;
+
+    while (next != IPPROTO_TCP) {
+        bool is_authentication = next == IPPROTO_AH;
+        bool is_option = next == IPPROTO_HOPOPTS || next == IPPROTO_ROUTING || next == IPPROTO_DSTOPTS;
+
+        if ((!is_option && !is_authentication) || cursor->left < 8)
+            return false;
+        header = cursor->at;
+        next = header[0];
+        if (!take(cursor, is_authentication ? ((size_t)header[1] + 2) * 4 : ((size_t)header[1] + 1) * 8))
+            return false;
+    }
+    return true;
+}
+
+static bool take_ipv6(struct cursor *cursor, struct segment *segment)
+{
+    const uint8_t *header = take(cursor, 40);
+    size_t whole = header ? read16(header + 4) : 0;
+
+    if (!header || !limit(cursor, whole ? whole : cursor->wire_left))
+        return false;
+    set_hosts(segment, AF_INET6, header + 8, 16);
+    return take_extensions(cursor, header[6]);
+}
+
+/* ---- TCP ---- */
+
+static void read_option(struct segment *segment, const uint8_t *option)
+{
+    if (option[0] == 2 && option[1] == 4)
+        segment->mss = read16(option + 2);
+    if (option[0] == 3 && option[1] == 3)
+        segment->shift = option[2] > 14 ? 14 : option[2]; /* RFC 7323 */
+}
+
+/* As many as were captured. */
+static void read_options(struct segment *segment, const uint8_t *at, size_t size)
+{
+    while (size > 0 && at[0] != 0) {
+        size_t length = at[0] == 1 ? 1 : size > 1 ? at[1] : 0;
+
+        if (length == 0 || length > size || (at[0] != 1 && length < 2))
+            return;
+        if (length > 1)
+            read_option(segment, at);
+        at += length;
+        size -= length;
+    }
+}
+
+static bool take_tcp(struct cursor *cursor, struct segment *segment)
+{
+    const uint8_t *header = take(cursor, 20);
+    size_t size = header ? (size_t)(header[12] >> 4) * 4 : 0;
+
+    if (size < 20 || size - 20 > cursor->wire_left)
+        return false;
+    segment->source.port = read16(header);
+    segment->destination.port = read16(header + 2);
+    segment->sequence = read32(header + 4);
+    segment->flags = header[13];
+    segment->window = read16(header + 14);
+    segment->option_bytes = (uint32_t)size - 20;
+    segment->payload_bytes = (uint32_t)(cursor->wire_left - segment->option_bytes);
+    read_options(segment, cursor->at,
+                 cursor->left < segment->option_bytes ? cursor->left : segment->option_bytes);
+    return true;
+}
+
+bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t size, size_t wire_bytes)
+{
+    struct cursor cursor = {bytes, size, wire_bytes};
+
+    *segment = (struct segment){.shift = -1};
+    if (wire_bytes < size || wire_bytes > UINT32_MAX || !take_link(&cursor, link) || !cursor.left)
+        return false;
+    if (cursor.at[0] >> 4 == 4)
+        return take_ipv4(&cursor, segment) && take_tcp(&cursor, segment);
+    return cursor.at[0] >> 4 == 6 && take_ipv6(&cursor, segment) && take_tcp(&cursor, segment);
+}
+
+/* ---- endpoints ---- */
+
+bool endpoint_of(struct endpoint *endpoint, const struct address *address)
+{
+    const struct sockaddr_in *in = (const struct sockaddr_in *)&address->storage;
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&address->storage;
+    bool is_mapped = address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr);
+
+    *endpoint = (struct endpoint){.family = is_mapped ? AF_INET : address->storage.ss_family,
+                                  .port = (uint16_t)address_port(address)};
+    if (is_mapped)
+        memcpy(endpoint->host, in6->sin6_addr.s6_addr + 12, 4);
+    else if (endpoint->family == AF_INET)
+        memcpy(endpoint->host, &in->sin_addr, 4);
+    else if (endpoint->family == AF_INET6)
+        memcpy(endpoint->host, &in6->sin6_addr, 16);
+    return endpoint->family == AF_INET || endpoint->family == AF_INET6;
+}
+
+bool endpoint_equal(const struct endpoint *a, const struct endpoint *b)
+{
+    return a->family == b->family && a->port == b->port && !memcmp(a->host, b->host, sizeof a->host);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/tally.h"
+
+#include "capture/ranges.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PORTS 65536
+#define SIZES_MAX 64            /* the most frequent ones, one by one */
+#define FIRST_MAX 64            /* packets that are listed in order */
+#define CLOSE_NOTIFY_BYTES 24   /* header, alert, type, tag: of every cipher there is here */
+#define MSS_WITHOUT_OPTION 536  /* RFC 9293 */
+#define WINDOW_TO_BE_HALVED 536 /* Linux, tcp_bound_to_half_wnd(): no segment above half of a larger one */
+
+/* A packet with payload, how much of it had not been seen before, and the largest segment that its sender
+ * would have made. */
+struct packet {
+    uint32_t payload_bytes, mss;
+    uint64_t fresh_bytes;
+};
+
+/* One way of one connection. */
+struct stream {
+    bool known; /* its SYN was seen */
+    uint32_t zero;
+    uint64_t highest; /* the byte behind the last that was seen, from its first */
+    uint64_t from;    /* the interval begins here */
+    struct ranges seen;
+    uint16_t mss; /* that its sender takes, said in its SYN */
+    int shift;    /* of the windows that its sender gives */
+    uint32_t largest_window;
+    struct packet last; /* not counted yet: it may be a close_notify. No payload: there is none */
+};
+
+/* A connection, from the client's SYN on. */
+struct flow {
+    struct flow *next;
+    bool counts, begun;
+    struct stream streams[WAY_COUNT];
+};
+
+struct size {
+    uint32_t bytes;
+    uint64_t count;
+};
+
+struct total {
+    uint64_t segments, packets, super_packets, payload_bytes;
+    uint64_t again_segments, again_bytes;
+    struct size *sizes; /* segments by payload, ascending */
+    size_t size_count, size_room;
+    uint32_t first[FIRST_MAX];
+    size_t first_count;
+    const struct stream *first_stream; /* whose packets are listed: of the first that has one */
+};
+
+struct tally {
+    struct endpoint server;
+    bool parts, renews, ended, exhausted; /* exhausted: memory was short */
+    uint64_t skipped;          /* connections that are begun before the interval, of a run that renews them */
+    struct flow *flows[PORTS]; /* by port of the client */
+    struct flow *all;
+    struct total totals[WAY_COUNT];
+};
+
+/* ---- what counts ---- */
+
+static size_t find_size(const struct total *total, uint32_t bytes)
+{
+    size_t low = 0, high = total->size_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (total->sizes[middle].bytes < bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool has_room(struct total *total)
+{
+    size_t room = total->size_room ? 2 * total->size_room : 16;
+    struct size *grown;
+
+    if (total->size_count < total->size_room)
+        return true;
+    grown = realloc(total->sizes, room * sizeof *grown);
+    if (!grown)
+        return false;
+    total->sizes = grown;
+    total->size_room = room;
+    return true;
+}
+
+static void count_segments(struct tally *tally, struct total *total, uint32_t bytes, uint64_t count)
+{
+    size_t at = find_size(total, bytes);
+
+    total->segments += count;
+    if (at == total->size_count || total->sizes[at].bytes != bytes) {
+        if (!has_room(total)) {
+            tally->exhausted = true;
+            return;
+        }
+        memmove(total->sizes + at + 1, total->sizes + at, (total->size_count - at) * sizeof *total->sizes);
+        total->sizes[at] = (struct size){bytes, 0};
+        total->size_count++;
+    }
+    total->sizes[at].count += count;
+}
+
+static uint32_t segments_in(const struct packet *packet)
+{
+    return (packet->payload_bytes - 1) / packet->mss + 1;
+}
+
+/* A packet above the MSS is one that nobody has cut up yet: it counts as the kernel counts it, which does
+ * that or has the device do it. */
+static void count_packet(struct tally *tally, struct total *total, const struct stream *stream,
+                         const struct packet *packet)
+{
+    uint32_t whole = (packet->payload_bytes - 1) / packet->mss; /* in front of the last */
+
+    total->packets++;
+    total->payload_bytes += packet->fresh_bytes;
+    total->super_packets += whole > 0;
+    if (whole)
+        count_segments(tally, total, packet->mss, whole);
+    count_segments(tally, total, packet->payload_bytes - whole * packet->mss, 1);
+    if (!total->first_stream)
+        total->first_stream = stream;
+    if (total->first_stream == stream && total->first_count < FIRST_MAX)
+        total->first[total->first_count++] = packet->payload_bytes;
+}
+
+static void settle_last(struct tally *tally, struct total *total, struct stream *stream)
+{
+    if (stream->last.payload_bytes)
+        count_packet(tally, total, stream, &stream->last);
+    stream->last = (struct packet){0};
+}
+
+/* ---- a stream ---- */
+
+/* Linux: what both ends take, less the options of this packet, and no more than half of the largest window
+ * that the receiver ever gave. */
+static uint32_t mss_of(const struct stream *stream, const struct stream *back, const struct segment *segment)
+{
+    uint32_t mss = stream->mss < back->mss ? stream->mss : back->mss, half = back->largest_window / 2;
+
+    mss = mss > segment->option_bytes ? mss - segment->option_bytes : 1;
+    return back->largest_window > WINDOW_TO_BE_HALVED && mss > half ? half : mss;
+}
+
+static void note_window(struct stream *stream, const struct segment *segment, const struct stream *back)
+{
+    bool is_scaled = !(segment->flags & SEGMENT_SYN) && stream->shift >= 0 && back->shift >= 0;
+    uint32_t window = (uint32_t)segment->window << (is_scaled ? stream->shift : 0);
+
+    if (window > stream->largest_window)
+        stream->largest_window = window;
+}
+
+static void begin_stream(struct stream *stream, const struct segment *segment)
+{
+    stream->known = true;
+    stream->zero = segment->sequence + 1;
+    stream->mss = segment->mss ? segment->mss : MSS_WITHOUT_OPTION;
+    stream->shift = segment->shift;
+}
+
+/* Sequence numbers come round every 4 GiB: the nearest to the last one is meant. Negative for what lies
+ * before the first byte, as a probe of a silent connection does. */
+static int64_t offset_of(const struct stream *stream, uint32_t sequence)
+{
+    int32_t ahead = (int32_t)(sequence - stream->zero - (uint32_t)stream->highest);
+
+    return (int64_t)stream->highest + ahead;
+}
+
+static void count_again(struct total *total, const struct packet *packet)
+{
+    total->again_segments += segments_in(packet);
+    total->again_bytes += packet->payload_bytes;
+}
+
+static int add_packet(struct tally *tally, struct total *total, struct stream *stream, struct packet *packet,
+                      uint64_t begin)
+{
+    uint64_t end = begin + packet->payload_bytes;
+
+    if (ranges_add(&stream->seen, begin, end, &packet->fresh_bytes) < 0)
+        return -ENOMEM;
+    if (end > stream->highest)
+        stream->highest = end;
+    if (begin < stream->from)
+        return 0;
+    if (!packet->fresh_bytes) {
+        count_again(total, packet);
+        return 0;
+    }
+    settle_last(tally, total, stream);
+    stream->last = *packet;
+    return 0;
+}
+
+/* ---- a connection ---- */
+
+/* What its port may see next is another connection. */
+static void end_flow(struct tally *tally, struct flow *flow)
+{
+    static const struct stream nobody;
+
+    for (int way = 0; way < WAY_COUNT; way++) {
+        struct stream *stream = &flow->streams[way];
+        struct total *total = &tally->totals[way];
+
+        if (tally->parts && stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
+            stream->last = (struct packet){0};
+        settle_last(tally, total, stream);
+        ranges_free(&stream->seen);
+        if (total->first_stream == stream)
+            total->first_stream = &nobody;
+    }
+}
+
+/* One that comes from this port, or will come. NULL when memory is short. */
+static struct flow *flow_of(struct tally *tally, uint16_t port)
+{
+    struct flow *flow = tally->flows[port];
+
+    if (flow || !(flow = calloc(1, sizeof *flow)))
+        return flow;
+    flow->next = tally->all;
+    tally->all = tally->flows[port] = flow;
+    return flow;
+}
+
+/* The client's SYN: a connection of its own, unless it is the same SYN again. One that comes from the port of
+ * another has no place in the interval where connections stay: its own is over. */
+static int begin_flow(struct tally *tally, const struct segment *segment)
+{
+    struct flow *flow = flow_of(tally, segment->source.port);
+
+    if (!flow)
+        return -ENOMEM;
+    if (flow->begun && flow->streams[WAY_SENT].zero == segment->sequence + 1)
+        return 0;
+    if (flow->begun) {
+        end_flow(tally, flow);
+        *flow = (struct flow){.next = flow->next};
+    }
+    flow->begun = true;
+    if (tally->renews)
+        flow->counts = tally->skipped == 0;
+    tally->skipped -= tally->skipped > 0;
+    begin_stream(&flow->streams[WAY_SENT], segment);
+    return 0;
+}
+
+static int add_to_flow(struct tally *tally, struct flow *flow, enum way way, const struct segment *segment)
+{
+    struct stream *stream = &flow->streams[way], *back = &flow->streams[WAY_COUNT - 1 - way];
+    struct packet packet = {.payload_bytes = segment->payload_bytes};
+    int64_t begin;
+
+    if (segment->flags & SEGMENT_SYN && !stream->known)
+        begin_stream(stream, segment);
+    note_window(stream, segment, back);
+    begin = offset_of(stream, segment->sequence);
+    if (!packet.payload_bytes || !stream->known || !back->known || begin < 0)
+        return 0;
+    packet.mss = mss_of(stream, back, segment);
+    return add_packet(tally, &tally->totals[way], stream, &packet, (uint64_t)begin);
+}
+
+int tally_add(struct tally *tally, const struct segment *segment)
+{
+    bool is_sent = endpoint_equal(&segment->destination, &tally->server);
+    uint16_t port = is_sent ? segment->source.port : segment->destination.port;
+    bool begins = is_sent && (segment->flags & (SEGMENT_SYN | SEGMENT_ACK)) == SEGMENT_SYN;
+
+    if (!is_sent && !endpoint_equal(&segment->source, &tally->server))
+        return 0;
+    if (begins && begin_flow(tally, segment) < 0)
+        return -ENOMEM;
+    if (!tally->flows[port] || !tally->flows[port]->counts)
+        return 0;
+    if (add_to_flow(tally, tally->flows[port], is_sent ? WAY_SENT : WAY_RECEIVED, segment) < 0)
+        return -ENOMEM;
+    return tally->exhausted ? -ENOMEM : 0;
+}
+
+/* ---- the summary ---- */
+
+static int compare_counts(const void *a, const void *b)
+{
+    const struct size *x = a, *y = b;
+
+    return (x->count < y->count) - (x->count > y->count);
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const struct size *x = a, *y = b;
+
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* The most frequent ones, by size; of the others only how many segments had one. */
+static void put_sizes(json_t *summary, struct total *total)
+{
+    struct size *sizes = total->sizes;
+    json_t *list = json_array();
+    uint64_t others = 0;
+
+    json_object_set_new(summary, "smallest_bytes", json_integer(sizes[0].bytes));
+    json_object_set_new(summary, "largest_bytes", json_integer(sizes[total->size_count - 1].bytes));
+    qsort(sizes, total->size_count, sizeof *sizes, compare_counts);
+    for (size_t i = SIZES_MAX; i < total->size_count; i++)
+        others += sizes[i].count;
+    qsort(sizes, total->size_count < SIZES_MAX ? total->size_count : SIZES_MAX, sizeof *sizes, compare_sizes);
+    for (size_t i = 0; i < total->size_count && i < SIZES_MAX; i++)
+        json_array_append_new(list,
+                              json_pack("[I, I]", (json_int_t)sizes[i].bytes, (json_int_t)sizes[i].count));
+    json_object_set_new(summary, "sizes", list);
+    if (others)
+        json_object_set_new(summary, "other_sizes", json_integer((json_int_t)others));
+    qsort(sizes, total->size_count, sizeof *sizes, compare_sizes); /* as they were */
+}
+
+static void put_first(json_t *summary, const struct total *total)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < total->first_count; i++)
+        json_array_append_new(list, json_integer(total->first[i]));
+    json_object_set_new(summary, "first", list);
+}
+
+static void end_flows(struct tally *tally)
+{
+    for (struct flow *flow = tally->all; flow && !tally->ended; flow = flow->next)
+        end_flow(tally, flow);
+    tally->ended = true;
+}
+
+json_t *tally_to_json(struct tally *tally, enum way way)
+{
+    struct total *total = &tally->totals[way];
+    json_t *summary;
+
+    end_flows(tally);
+    if (tally->exhausted)
+        return NULL;
+    summary =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "data_segments", (json_int_t)total->segments,
+                  "payload_bytes", (json_int_t)total->payload_bytes, "packets", (json_int_t)total->packets,
+                  "super_packets", (json_int_t)total->super_packets, "retransmitted_segments",
+                  (json_int_t)total->again_segments, "retransmitted_bytes", (json_int_t)total->again_bytes);
+    if (total->size_count) {
+        put_sizes(summary, total);
+        put_first(summary, total);
+    }
+    return summary;
+}
+
+/* ---- its life ---- */
+
+struct tally *tally_create(const struct endpoint *server, bool parts)
+{
+    struct tally *tally = calloc(1, sizeof *tally);
+
+    if (!tally)
+        return NULL;
+    tally->server = *server;
+    tally->parts = parts;
+    return tally;
+}
+
+void tally_free(struct tally *tally)
+{
+    if (!tally)
+        return;
+    end_flows(tally);
+    for (struct flow *flow = tally->all, *next; flow; flow = next) {
+        next = flow->next;
+        free(flow);
+    }
+    for (int way = 0; way < WAY_COUNT; way++)
+        free(tally->totals[way].sizes);
+    free(tally);
+}
+
+int tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received)
+{
+    struct flow *flow = flow_of(tally, port);
+
+    if (!flow)
+        return -ENOMEM;
+    flow->counts = true;
+    flow->streams[WAY_SENT].from = sent;
+    flow->streams[WAY_RECEIVED].from = received;
+    return 0;
+}
+
+void tally_begin_after(struct tally *tally, uint64_t connections)
+{
+    tally->renews = true;
+    tally->skipped = connections;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "capture/tally.h"
+
+#include "capture/ranges.h"
+
+#include <netinet/in.h>
+
+#define SERVER_PORT 7007
+#define CLIENT_PORT 40000
+#define CLIENT_ZERO 0xffffff00u /* the first sequence number: it comes round soon */
+#define SERVER_ZERO 77u
+#define MSS 1460
+#define TIMESTAMPS 12
+
+static const struct endpoint server = {AF_INET, {127, 0, 0, 1}, SERVER_PORT};
+
+/* A conversation as it is captured. */
+struct talk {
+    struct tally *tally;
+    uint16_t port;
+};
+
+static void add(struct talk *talk, enum way way, struct segment segment)
+{
+    struct endpoint client = server;
+
+    client.port = talk->port;
+    segment.source = way == WAY_SENT ? client : server;
+    segment.destination = way == WAY_SENT ? server : client;
+    assert_int_equal(tally_add(talk->tally, &segment), 0);
+}
+
+static void open_with(struct talk *talk, uint32_t zero, uint16_t window)
+{
+    struct segment syn = {.sequence = zero, .flags = SEGMENT_SYN, .window = window, .mss = MSS, .shift = 7};
+    struct segment answer = {.sequence = SERVER_ZERO,
+                             .flags = SEGMENT_SYN | SEGMENT_ACK,
+                             .window = window,
+                             .mss = MSS,
+                             .shift = 7};
+
+    add(talk, WAY_SENT, syn);
+    add(talk, WAY_RECEIVED, answer);
+}
+
+/* `bytes` from byte number `offset` of the stream. */
+static void carry(struct talk *talk, enum way way, uint32_t offset, uint32_t bytes)
+{
+    uint32_t zero = way == WAY_SENT ? CLIENT_ZERO : SERVER_ZERO;
+
+    add(talk, way,
+        (struct segment){.sequence = zero + 1 + offset,
+                         .flags = SEGMENT_ACK,
+                         .window = 512,
+                         .shift = -1,
+                         .option_bytes = TIMESTAMPS,
+                         .payload_bytes = bytes});
+}
+
+static struct talk begin(bool parts)
+{
+    struct talk talk = {tally_create(&server, parts), CLIENT_PORT};
+
+    assert_non_null(talk.tally);
+    return talk;
+}
+
+static struct talk begin_whole(void)
+{
+    struct talk talk = begin(false);
+
+    tally_begin_at(talk.tally, CLIENT_PORT, 0, 0);
+    open_with(&talk, CLIENT_ZERO, 64240);
+    return talk;
+}
+
+static void assert_summary(struct talk *talk, enum way way, const char *wanted)
+{
+    json_t *summary = tally_to_json(talk->tally, way), *expected = json_loads(wanted, 0, NULL);
+    char *text = json_dumps(summary, JSON_COMPACT);
+
+    assert_non_null(expected);
+    if (!json_equal(summary, expected))
+        fail_msg("%s is not %s", text, wanted);
+    free(text);
+    json_decref(summary);
+    json_decref(expected);
+}
+
+#define NOTHING                                                                                              \
+    "{\"data_segments\": 0, \"payload_bytes\": 0, \"packets\": 0, \"super_packets\": 0, "                    \
+    "\"retransmitted_segments\": 0, \"retransmitted_bytes\": 0}"
+
+TEST(segments_are_counted_by_size_and_told_in_order)
+{
+    struct talk talk = begin_whole();
+
+    carry(&talk, WAY_SENT, 0, 32);
+    carry(&talk, WAY_SENT, 32, 1000);
+    carry(&talk, WAY_RECEIVED, 0, 16);
+    carry(&talk, WAY_SENT, 1032, 32);
+    assert_summary(&talk, WAY_SENT,
+                   "{\"data_segments\": 3, \"payload_bytes\": 1064, \"packets\": 3, \"super_packets\": 0, "
+                   "\"retransmitted_segments\": 0, \"retransmitted_bytes\": 0, \"smallest_bytes\": 32, "
+                   "\"largest_bytes\": 1000, \"sizes\": [[32, 2], [1000, 1]], \"first\": [32, 1000, 32]}");
+    assert_summary(&talk, WAY_RECEIVED,
+                   "{\"data_segments\": 1, \"payload_bytes\": 16, \"packets\": 1, \"super_packets\": 0, "
+                   "\"retransmitted_segments\": 0, \"retransmitted_bytes\": 0, \"smallest_bytes\": 16, "
+                   "\"largest_bytes\": 16, \"sizes\": [[16, 1]], \"first\": [16]}");
+    tally_free(talk.tally);
+}
+
+TEST(the_interval_begins_at_a_byte_of_each_stream)
+{
+    struct talk talk = begin(false);
+
+    tally_begin_at(talk.tally, CLIENT_PORT, 320, 16);
+    open_with(&talk, CLIENT_ZERO, 64240);
+    for (uint32_t at = 0; at < 640; at += 32)
+        carry(&talk, WAY_SENT, at, 32); /* past the end of the sequence numbers */
+    carry(&talk, WAY_RECEIVED, 0, 16);
+    assert_summary(&talk, WAY_SENT,
+                   "{\"data_segments\": 10, \"payload_bytes\": 320, \"packets\": 10, \"super_packets\": 0, "
+                   "\"retransmitted_segments\": 0, \"retransmitted_bytes\": 0, \"smallest_bytes\": 32, "
+                   "\"largest_bytes\": 32, \"sizes\": [[32, 10]], "
+                   "\"first\": [32, 32, 32, 32, 32, 32, 32, 32, 32, 32]}");
+    assert_summary(&talk, WAY_RECEIVED, NOTHING);
+    tally_free(talk.tally);
+}
+
+TEST(what_was_seen_before_is_a_retransmission_and_what_fills_a_gap_is_not)
+{
+    struct talk talk = begin_whole();
+
+    carry(&talk, WAY_SENT, 0, 100);
+    carry(&talk, WAY_SENT, 200, 100);
+    carry(&talk, WAY_SENT, 0, 100);
+    carry(&talk, WAY_SENT, 100, 100);
+    carry(&talk, WAY_SENT, 150, 150);
+    assert_summary(&talk, WAY_SENT,
+                   "{\"data_segments\": 3, \"payload_bytes\": 300, \"packets\": 3, \"super_packets\": 0, "
+                   "\"retransmitted_segments\": 2, \"retransmitted_bytes\": 250, \"smallest_bytes\": 100, "
+                   "\"largest_bytes\": 100, \"sizes\": [[100, 3]], \"first\": [100, 100, 100]}");
+    tally_free(talk.tally);
+}
+
+TEST(a_packet_above_the_mss_counts_as_the_kernel_will_cut_it_and_is_told)
+{
+    struct talk talk = begin_whole();
+
+    carry(&talk, WAY_SENT, 0, 3000);
+    carry(&talk, WAY_SENT, 3000, MSS - TIMESTAMPS);
+    assert_summary(&talk, WAY_SENT,
+                   "{\"data_segments\": 4, \"payload_bytes\": 4448, \"packets\": 2, \"super_packets\": 1, "
+                   "\"retransmitted_segments\": 0, \"retransmitted_bytes\": 0, \"smallest_bytes\": 104, "
+                   "\"largest_bytes\": 1448, \"sizes\": [[104, 1], [1448, 3]], \"first\": [3000, 1448]}");
+    tally_free(talk.tally);
+}
+
+TEST(no_segment_is_above_half_of_the_largest_window_that_was_given)
+{
+    struct talk talk = begin(false);
+    json_t *summary;
+
+    tally_begin_at(talk.tally, CLIENT_PORT, 0, 0);
+    open_with(&talk, CLIENT_ZERO, 2000);
+    carry(&talk, WAY_SENT, 0, 1001);
+    carry(&talk, WAY_RECEIVED, 0, 1); /* with it a window of 512 << 7 */
+    carry(&talk, WAY_SENT, 1001, 1001);
+    summary = tally_to_json(talk.tally, WAY_SENT);
+    assert_int_equal(json_integer_value(json_object_get(summary, "data_segments")), 3);
+    assert_int_equal(json_integer_value(json_object_get(summary, "super_packets")), 1);
+    json_decref(summary);
+    tally_free(talk.tally);
+}
+
+TEST(connections_of_others_count_nothing)
+{
+    struct talk talk = begin(false);
+
+    tally_begin_at(talk.tally, CLIENT_PORT + 1, 0, 0);
+    open_with(&talk, CLIENT_ZERO, 64240);
+    carry(&talk, WAY_SENT, 0, 100);
+    talk.port = CLIENT_PORT + 1;
+    carry(&talk, WAY_SENT, 0, 100); /* whose beginning was not seen */
+    assert_summary(&talk, WAY_SENT, NOTHING);
+    tally_free(talk.tally);
+}
+
+TEST(where_connections_come_and_go_those_of_the_warm_up_are_left_out)
+{
+    struct talk talk = begin(false);
+
+    tally_begin_after(talk.tally, 1);
+    for (uint32_t turn = 0; turn < 3; turn++) { /* all from one port */
+        open_with(&talk, CLIENT_ZERO + turn, 64240);
+        open_with(&talk, CLIENT_ZERO + turn, 64240); /* the SYN again */
+        carry(&talk, WAY_SENT, turn, 100 + turn);
+    }
+    assert_summary(&talk, WAY_SENT,
+                   "{\"data_segments\": 2, \"payload_bytes\": 203, \"packets\": 2, \"super_packets\": 0, "
+                   "\"retransmitted_segments\": 0, \"retransmitted_bytes\": 0, \"smallest_bytes\": 101, "
+                   "\"largest_bytes\": 102, \"sizes\": [[101, 1], [102, 1]], \"first\": [101]}");
+    tally_free(talk.tally);
+}
+
+TEST(a_close_notify_at_the_end_is_nobodys_segment)
+{
+    struct talk talk = begin(true);
+    json_t *summary;
+
+    tally_begin_at(talk.tally, CLIENT_PORT, 0, 0);
+    open_with(&talk, CLIENT_ZERO, 64240);
+    carry(&talk, WAY_SENT, 0, 24);
+    carry(&talk, WAY_SENT, 24, 24);
+    carry(&talk, WAY_RECEIVED, 0, 48); /* it shares a segment */
+    summary = tally_to_json(talk.tally, WAY_SENT);
+    assert_int_equal(json_integer_value(json_object_get(summary, "data_segments")), 1);
+    json_decref(summary);
+    summary = tally_to_json(talk.tally, WAY_RECEIVED);
+    assert_int_equal(json_integer_value(json_object_get(summary, "data_segments")), 1);
+    json_decref(summary);
+    tally_free(talk.tally);
+}
+
+TEST(of_many_sizes_the_most_frequent_are_told_and_the_extremes)
+{
+    struct talk talk = begin_whole();
+    uint32_t at = 0;
+    json_t *summary;
+
+    for (uint32_t bytes = 1; bytes <= 100; bytes++)
+        for (uint32_t times = 0; times < (bytes == 50 ? 3 : 1); times++, at += bytes)
+            carry(&talk, WAY_SENT, at, bytes);
+    summary = tally_to_json(talk.tally, WAY_SENT);
+    assert_int_equal(json_array_size(json_object_get(summary, "sizes")), 64);
+    assert_int_equal(json_integer_value(json_object_get(summary, "other_sizes")), 102 - 66);
+    assert_int_equal(json_integer_value(json_object_get(summary, "smallest_bytes")), 1);
+    assert_int_equal(json_integer_value(json_object_get(summary, "largest_bytes")), 100);
+    assert_int_equal(json_array_size(json_object_get(summary, "first")), 64);
+    json_decref(summary);
+    tally_free(talk.tally);
+}
+
+TEST(ranges_know_every_byte_that_was_added_to_them)
+{
+    struct dice dice = {.state = 11};
+    struct ranges ranges = {0};
+    bool known[400] = {false};
+
+    for (int turn = 0; turn < 300; turn++) {
+        uint64_t begin = dice_roll(&dice, 380), end = begin + 1 + dice_roll(&dice, 20), fresh, wanted = 0;
+
+        for (uint64_t at = begin; at < end; at++) {
+            wanted += !known[at];
+            known[at] = true;
+        }
+        assert_int_equal(ranges_add(&ranges, begin, end, &fresh), 0);
+        assert_int_equal(fresh, wanted);
+        for (size_t i = 1; i < ranges.count; i++)
+            assert_true(ranges.list[i - 1].end < ranges.list[i].begin);
+    }
+    ranges_free(&ranges);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(segments_are_counted_by_size_and_told_in_order),
+        cmocka_unit_test(the_interval_begins_at_a_byte_of_each_stream),
+        cmocka_unit_test(what_was_seen_before_is_a_retransmission_and_what_fills_a_gap_is_not),
+        cmocka_unit_test(a_packet_above_the_mss_counts_as_the_kernel_will_cut_it_and_is_told),
+        cmocka_unit_test(no_segment_is_above_half_of_the_largest_window_that_was_given),
+        cmocka_unit_test(connections_of_others_count_nothing),
+        cmocka_unit_test(where_connections_come_and_go_those_of_the_warm_up_are_left_out),
+        cmocka_unit_test(a_close_notify_at_the_end_is_nobodys_segment),
+        cmocka_unit_test(of_many_sizes_the_most_frequent_are_told_and_the_extremes),
+        cmocka_unit_test(ranges_know_every_byte_that_was_added_to_them),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
