@@ -4,6 +4,7 @@
 #include "measure/histogram.h"
 #include "plan/plan.h"
 #include "record.h"
+#include "segments.h"
 #include "setting.h"
 
 #include <inttypes.h>
@@ -462,5 +463,6 @@ void answer_print(FILE *out, const json_t *record)
     print_counts(out, ends.both ? "message" : "reply", ends.other, client_drives ? "server" : "client");
     print_cpu(out, &ends, messages + (ends.both ? record_sum(ends.other, "messages_sent") : 0));
     print_memory(out, &ends);
+    segments_print(out, ends.all[END_CLIENT]);
     setting_print(out, record, ends.all);
 }

@@ -102,6 +102,8 @@ int batch_run(const struct batch *batch, struct client *client, struct problem *
         if (batch_refuse_unused(&batch->plans[i], problem) < 0 ||
             options_check(client->options, &batch->plans[i], problem) < 0)
             return -1;
+    if (client->options->pcap && batch->count > 1)
+        return problem_usage(problem, "--pcap is for one run, and this batch has %zu", batch->count);
     for (size_t i = 0; i < batch->count; i++) {
         json_t *record = run_cell(client, &batch->plans[i], problem);
 

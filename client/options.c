@@ -24,6 +24,16 @@ static int take_keys(struct options *options, const char *value, struct problem 
     return options->keys ? 2 : -1;
 }
 
+static int take_file(struct options *options, const char *value, struct problem *problem)
+{
+    if (!value || !*value)
+        return problem_usage(problem, "--pcap needs a FILE for the packets");
+    if (options->pcap)
+        return problem_usage(problem, "--pcap is given twice; one run makes one file");
+    options->pcap = value;
+    return 2;
+}
+
 /* How many arguments the first option and its value are, 0: it is none of these options, -1: it is wrong. */
 static int take_option(struct options *options, const char *name, const char *value, struct problem *problem)
 {
@@ -33,6 +43,8 @@ static int take_option(struct options *options, const char *name, const char *va
         return take_place(options, end, name, value, problem);
     if (!strcmp(name, "--psk"))
         return take_keys(options, value, problem);
+    if (!strcmp(name, "--pcap"))
+        return take_file(options, value, problem);
     if (strcmp(name, "--insecure") != 0)
         return 0;
     options->insecure = true;
@@ -76,6 +88,8 @@ int options_check(const struct options *options, const struct plan *plan, struct
     if ((options->keys || options->insecure) && !names_an_end(plan))
         return problem_usage(problem, "%s is for a server that is there already: add server=HOST:PORT",
                              options->keys ? "--psk" : "--insecure");
+    if (options->pcap && !plan_captures(plan))
+        return problem_usage(problem, "--pcap is for a run that captures packets: add capture=on");
     return where_check(options->where, plan, problem);
 }
 

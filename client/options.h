@@ -14,6 +14,7 @@ struct options {
     struct where where[END_COUNT];
     struct psk_list *keys; /* the first is shown to ends that words name; NULL: none */
     bool insecure;         /* such an end may be on another machine all the same */
+    const char *pcap;      /* file for the packets of capture=on; NULL: none is written */
 };
 
 /* Takes the options from the beginning of the arguments, which must outlive them. How many arguments they

@@ -10,6 +10,7 @@
 #include "control/channel.h"
 #include "measure/facts.h"
 #include "record.h"
+#include "segments.h"
 #include "team/conduct.h"
 #include "transport/sockets.h"
 #include "transport/transport.h"
@@ -43,7 +44,8 @@ struct run {
     char host[256]; /* id of the machine on which the end is that takes the data connections */
     struct team team;
     struct conduct conduct;
-    uv_timer_t patience; /* with an end that lives and does not report, or may know more */
+    struct capture *capture; /* NULL: there is none */
+    uv_timer_t patience;     /* with an end that lives and does not report, or may know more */
     bool has_patience, has_team, team_done, listens, over;
     int open_parts;
     struct run_result result;
@@ -137,6 +139,17 @@ static void on_patience_closed(uv_handle_t *patience)
     part_closed(patience->data);
 }
 
+static int put_capture(struct run *run, struct problem *problem)
+{
+    json_t *report = NULL;
+
+    if (run->capture)
+        report = segments_report(run->capture, &run->team, run->client->options->pcap, problem);
+    if (report)
+        json_object_set_new(run->result.reports[END_CLIENT], "capture", report);
+    return report || !run->capture ? 0 : -1;
+}
+
 static void finish_if_done(struct run *run)
 {
     struct problem problem = {0};
@@ -151,7 +164,7 @@ static void finish_if_done(struct run *run)
     run->result.reports[END_CLIENT] = team_report(&run->team);
     for (int end = END_CLIENT + 1; end < END_COUNT; end++)
         run->result.reports[end] = json_incref(run->links[end].answer);
-    if (has_links(run) && record_check(&run->result, &problem) < 0)
+    if ((has_links(run) && record_check(&run->result, &problem) < 0) || put_capture(run, &problem) < 0)
         give_up(run, "report", &problem);
     run->over = true;
 }
@@ -213,13 +226,24 @@ static int open_team(struct run *run, bool remote, struct problem *problem)
                      problem);
 }
 
+/* Nothing of a connection is missed: the first is made by the threads. */
+static int start_threads(struct run *run, bool remote, struct problem *problem)
+{
+    if (plan_captures(run->plan) && !(run->capture = segments_watch(run->plan, &run->team.target, remote,
+                                                                    run->client->options->pcap, problem)))
+        return -1;
+    return team_start(&run->team, problem);
+}
+
 static int start_team(struct run *run, struct problem *problem)
 {
-    if (open_team(run, strcmp(run->host, facts_host_id()) != 0, problem) == 0) {
+    bool remote = strcmp(run->host, facts_host_id()) != 0;
+
+    if (open_team(run, remote, problem) == 0) {
         run->team.target = run->target;
         memcpy(run->team.token, run->token, TOKEN_SIZE);
         memcpy(run->team.keys[plan_neighbour(run->plan, END_CLIENT)], run->key, SECURITY_KEY_SIZE);
-        if (team_start(&run->team, problem) == 0)
+        if (start_threads(run, remote, problem) == 0)
             return 0;
     }
     run->team_done = true; /* no thread runs that could tell */
@@ -471,7 +495,7 @@ static int begin_alone(struct run *run, struct problem *problem)
     if (open_team(run, remote, problem) < 0)
         return -1;
     run->team.target = peer;
-    if (team_start(&run->team, problem) < 0)
+    if (start_threads(run, remote, problem) < 0)
         return -1;
     conduct_start(&run->conduct);
     return 0;
@@ -499,6 +523,7 @@ static void clear(struct run *run)
 {
     if (run->has_team)
         team_close(&run->team);
+    capture_free(run->capture);
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             channel_close(&run->links[end].channel);

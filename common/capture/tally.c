@@ -48,7 +48,7 @@ struct size {
 
 struct total {
     uint64_t segments, packets, super_packets, payload_bytes;
-    uint64_t again_segments, again_bytes;
+    uint64_t again_segments, again_bytes, shared_partings;
     struct size *sizes; /* segments by payload, ascending */
     size_t size_count, size_room;
     uint32_t first[FIRST_MAX];
@@ -58,7 +58,8 @@ struct total {
 
 struct tally {
     struct endpoint server;
-    bool parts, renews, ended, exhausted; /* exhausted: memory was short */
+    unsigned parted;               /* bits 1 << way */
+    bool renews, ended, exhausted; /* exhausted: memory was short */
     uint64_t skipped;          /* connections that are begun before the interval, of a run that renews them */
     struct flow *flows[PORTS]; /* by port of the client */
     struct flow *all;
@@ -211,6 +212,15 @@ static int add_packet(struct tally *tally, struct total *total, struct stream *s
 
 /* ---- a connection ---- */
 
+/* One that has a segment to itself is left out; one that shares a segment with work is told. */
+static void leave_out_parting(struct total *total, struct stream *stream)
+{
+    if (stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
+        stream->last = (struct packet){0};
+    else
+        total->shared_partings += stream->last.payload_bytes > CLOSE_NOTIFY_BYTES;
+}
+
 /* What its port may see next is another connection. */
 static void end_flow(struct tally *tally, struct flow *flow)
 {
@@ -220,8 +230,8 @@ static void end_flow(struct tally *tally, struct flow *flow)
         struct stream *stream = &flow->streams[way];
         struct total *total = &tally->totals[way];
 
-        if (tally->parts && stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
-            stream->last = (struct packet){0};
+        if (tally->parted & 1u << way)
+            leave_out_parting(total, stream);
         settle_last(tally, total, stream);
         ranges_free(&stream->seen);
         if (total->first_stream == stream)
@@ -363,6 +373,9 @@ json_t *tally_to_json(struct tally *tally, enum way way)
                   "payload_bytes", (json_int_t)total->payload_bytes, "packets", (json_int_t)total->packets,
                   "super_packets", (json_int_t)total->super_packets, "retransmitted_segments",
                   (json_int_t)total->again_segments, "retransmitted_bytes", (json_int_t)total->again_bytes);
+    if (total->shared_partings)
+        json_object_set_new(summary, "shared_close_notifies",
+                            json_integer((json_int_t)total->shared_partings));
     if (total->size_count) {
         put_sizes(summary, total);
         put_first(summary, total);
@@ -372,14 +385,14 @@ json_t *tally_to_json(struct tally *tally, enum way way)
 
 /* ---- its life ---- */
 
-struct tally *tally_create(const struct endpoint *server, bool parts)
+struct tally *tally_create(const struct endpoint *server, unsigned parted)
 {
     struct tally *tally = calloc(1, sizeof *tally);
 
     if (!tally)
         return NULL;
     tally->server = *server;
-    tally->parts = parts;
+    tally->parted = parted;
     return tally;
 }
 

@@ -22,9 +22,9 @@ struct tally;
 /* As seen by the client: what it sends to the server, what it receives. */
 enum way { WAY_SENT, WAY_RECEIVED, WAY_COUNT };
 
-/* Counts connections to `server`. `parts`: each stream ends with a close_notify, which is nobody's message.
- * NULL when memory is short; tally_free() it. */
-struct tally *tally_create(const struct endpoint *server, bool parts);
+/* Counts connections to `server`. `parted`: the ways, as bits 1 << way, on which each stream ends with a
+ * close_notify, which is nobody's message. NULL when memory is short; tally_free() it. */
+struct tally *tally_create(const struct endpoint *server, unsigned parted);
 void tally_free(struct tally *tally);
 
 /* Before the first segment. The connection from this port of the client counts, from these bytes on. 0, or

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/descriptors.h"
 #include "base/digest.h"
+#include "capture/capture.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
 #include "plan/cores.h"
@@ -265,6 +266,8 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
                                    "that direction does not work with transport=%s: no other end is there to "
                                    "send",
                                    plan->transport->variant.name);
+    if (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0)
+        return -1;
     if (engine->suits(plan, end, problem) < 0 || check_scheduling(plan, end, remote, problem) < 0 ||
         check_limits(plan, end, problem) < 0)
         return -1;

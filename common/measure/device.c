@@ -6,6 +6,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -91,6 +92,35 @@ static int find_name(const struct address *local, char name[IFNAMSIZ])
     }
     freeifaddrs(list);
     return found;
+}
+
+int device_of_loopback(char name[IF_NAMESIZE])
+{
+    struct ifaddrs *list, *at;
+
+    if (getifaddrs(&list) < 0)
+        return -1;
+    for (at = list; at && !(at->ifa_flags & IFF_LOOPBACK); at = at->ifa_next)
+        ;
+    if (at)
+        snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
+    freeifaddrs(list);
+    return at ? 0 : -1;
+}
+
+/* What goes to an address of this machine goes over loopback, whatever device has the address. */
+int device_name_towards(const struct address *address, char name[IF_NAMESIZE])
+{
+    struct address local;
+    int fd;
+
+    if (address->storage.ss_family == AF_UNIX || (fd = connect_towards(address, &local)) < 0)
+        return -1;
+    close(fd);
+    memset(name, 0, IF_NAMESIZE);
+    if (address_is_local(address) || find_name(address, name) == 0)
+        return device_of_loopback(name);
+    return find_name(&local, name);
 }
 
 json_t *device_towards(const struct address *address)

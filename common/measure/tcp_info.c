@@ -54,8 +54,12 @@ static void read_figures(int fd, struct tcp_reading *reading)
     }
     if (REACHES(size, tcpi_delivered))
         put(reading, TCP_DELIVERED, info.tcpi_delivered);
-    if (REACHES(size, tcpi_bytes_retrans))
+    if (REACHES(size, tcpi_bytes_retrans)) {
         put(reading, TCP_BYTES_RETRANS, info.tcpi_bytes_retrans);
+        reading->knows_streams = true;
+        reading->sent_bytes = info.tcpi_bytes_sent - info.tcpi_bytes_retrans;
+        reading->received_bytes = info.tcpi_bytes_received;
+    }
     if (REACHES(size, tcpi_snd_wnd))
         put(reading, TCP_PEER_WINDOW, info.tcpi_snd_wnd);
 }

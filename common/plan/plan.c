@@ -343,6 +343,11 @@ bool plan_has_lab(const struct plan *plan)
     return plan_may_have_lab(plan) && plan->lab;
 }
 
+bool plan_captures(const struct plan *plan)
+{
+    return plan->transport->counts_segments && plan->capture;
+}
+
 bool plan_relays(const struct plan *plan)
 {
     return plan->workload->halves[ROLE_PROXY].keeps != NULL;

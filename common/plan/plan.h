@@ -103,6 +103,7 @@ struct plan {
     int lab;                                                      /* bool: in network namespaces of its own */
     uint64_t link_rate_bits, link_delay_ns, link_loss_millionths; /* of each link, each way; 0: none */
     uint64_t link_mtu_bytes;
+    int capture;                  /* bool: packets of the data connections, where the client is */
     char sysctl[SYSCTL_TEXT_MAX]; /* "net.NAME:VALUE" or "none" */
     char server[ADDRESS_TEXT_MAX];
     char via[ADDRESS_TEXT_MAX];  /* the proxy */
@@ -165,6 +166,10 @@ bool plan_may_have_lab(const struct plan *plan);
 
 /* Whether it is to run in them. */
 bool plan_has_lab(const struct plan *plan);
+
+/* Whether the packets of the data connections are captured. */
+bool plan_captures(const struct plan *plan);
+
 /* The CPUs of this end's threads: place_cpus(). `apart` parts client and server, or a proxy from both. */
 int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,
               struct problem *problem);

@@ -81,6 +81,11 @@ static bool with_buffers(const struct plan *plan, enum end end)
     return with_sockets(plan, end) && (own->sndbuf_bytes || own->rcvbuf_bytes);
 }
 
+static bool by_client_in_tcp(const struct plan *plan, enum end end)
+{
+    return end == END_CLIENT && in_tcp(plan, end);
+}
+
 static bool has_replies(const struct plan *plan)
 {
     return plan->workload->halves[ROLE_DRIVER].receives;
@@ -279,6 +284,7 @@ const struct word word_list[] = {
     {"sched",       &kind_sched,      "other",    OF_END(scheduling),   .used = always,        .help = "scheduling class of the data threads: other, or real time: rr:N, fifo:N with a priority from 1 to 99"},
     {"spin",        &kind_duration,   "0s",       OF_PLAN(spin_ns),     .used = by_replier,    .minimum = 0, .maximum = 1000000000, .unit = "duration", .help = "the replier burns so long per message: for tests of the statistics"},
     {"perf",        &kind_choice,     "off",      OF_END(perf),         .used = always,        .choices = switch_names, .help = "count cycles and instructions by perf_event_open(2), which slows every switch of threads"},
+    {"capture",     &kind_choice,     "off",      OF_PLAN(capture),     .used = by_client_in_tcp, .choices = switch_names, .help = "capture the packets of the data connections where the client is, and sum up their segments; costs time for each packet"},
     {"duration",    &kind_duration,   "2s",       OF_PLAN(duration_ns), .used = in_timed_work, .minimum = 1000000, .maximum = HOUR_NS, .unit = "duration", .help = "measured time"},
     {"messages",    &kind_count,      NULL,       OF_PLAN(messages),    .used = if_messages,   .minimum = 1, .maximum = UINT64_C(1) << 48, .unit = "messages", .help = "fixed work in messages, all connections together, in place of duration"},
     {"bytes",       &kind_size,       NULL,       OF_PLAN(bytes),       .used = if_bytes,      .minimum = 1, .maximum = UINT64_C(1) << 60, .unit = "bytes", .help = "fixed work in bytes, all connections together, rounded up to whole messages"},

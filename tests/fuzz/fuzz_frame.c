@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What comes first in the input: link, whether it is encrypted, then frames behind their length each. */
+/* What comes first in the input: link, which ways are encrypted, then frames behind their length each. */
 #define HEAD 2
 
 static const int links[] = {FRAME_NULL, FRAME_ETHERNET,  FRAME_RAW,       FRAME_RAW_IN_FILE,
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (frame_parse(&segment, links[data[0] % (sizeof links / sizeof *links)], data + at + 1, length,
                         length + beyond)) {
             check_segment(&segment, length + beyond);
-            if (!tally && (tally = tally_create(&segment.destination, data[1] & 1)))
+            if (!tally && (tally = tally_create(&segment.destination, data[1] & 3)))
                 tally_begin_after(tally, data[1] >> 6);
             if (tally_add(tally, &segment) < 0)
                 abort();

@@ -55,7 +55,7 @@ def test_the_clients_page_has_every_word_and_every_value_of_one(client_page: Pat
 
 
 def test_the_examples_of_the_clients_page_have_words_that_are_used(client_page: Path, tmp_path: Path) -> None:
-    examples = re.findall(r"^\.Dl uncork-client (?:--psk \S+ )?(.*)", client_page.read_text(), re.MULTILINE)
+    examples = re.findall(r"^\.Dl uncork-client (?:--(?:psk|pcap) \S+ )?(.*)", client_page.read_text(), re.MULTILINE)
     (tmp_path / "lines").write_text("\n".join(examples))
     *checked, end = client_json("--check", str(tmp_path / "lines"))
     assert end == {"end": len(examples)} and len(examples) > 3

@@ -59,9 +59,9 @@ static void carry(struct talk *talk, enum way way, uint32_t offset, uint32_t byt
                          .payload_bytes = bytes});
 }
 
-static struct talk begin(bool parts)
+static struct talk begin(unsigned parted)
 {
-    struct talk talk = {tally_create(&server, parts), CLIENT_PORT};
+    struct talk talk = {tally_create(&server, parted), CLIENT_PORT};
 
     assert_non_null(talk.tally);
     return talk;
@@ -69,7 +69,7 @@ static struct talk begin(bool parts)
 
 static struct talk begin_whole(void)
 {
-    struct talk talk = begin(false);
+    struct talk talk = begin(0);
 
     tally_begin_at(talk.tally, CLIENT_PORT, 0, 0);
     open_with(&talk, CLIENT_ZERO, 64240);
@@ -114,7 +114,7 @@ TEST(segments_are_counted_by_size_and_told_in_order)
 
 TEST(the_interval_begins_at_a_byte_of_each_stream)
 {
-    struct talk talk = begin(false);
+    struct talk talk = begin(0);
 
     tally_begin_at(talk.tally, CLIENT_PORT, 320, 16);
     open_with(&talk, CLIENT_ZERO, 64240);
@@ -161,7 +161,7 @@ TEST(a_packet_above_the_mss_counts_as_the_kernel_will_cut_it_and_is_told)
 
 TEST(no_segment_is_above_half_of_the_largest_window_that_was_given)
 {
-    struct talk talk = begin(false);
+    struct talk talk = begin(0);
     json_t *summary;
 
     tally_begin_at(talk.tally, CLIENT_PORT, 0, 0);
@@ -178,7 +178,7 @@ TEST(no_segment_is_above_half_of_the_largest_window_that_was_given)
 
 TEST(connections_of_others_count_nothing)
 {
-    struct talk talk = begin(false);
+    struct talk talk = begin(0);
 
     tally_begin_at(talk.tally, CLIENT_PORT + 1, 0, 0);
     open_with(&talk, CLIENT_ZERO, 64240);
@@ -191,7 +191,7 @@ TEST(connections_of_others_count_nothing)
 
 TEST(where_connections_come_and_go_those_of_the_warm_up_are_left_out)
 {
-    struct talk talk = begin(false);
+    struct talk talk = begin(0);
 
     tally_begin_after(talk.tally, 1);
     for (uint32_t turn = 0; turn < 3; turn++) { /* all from one port */
@@ -208,7 +208,7 @@ TEST(where_connections_come_and_go_those_of_the_warm_up_are_left_out)
 
 TEST(a_close_notify_at_the_end_is_nobodys_segment)
 {
-    struct talk talk = begin(true);
+    struct talk talk = begin(1u << WAY_SENT | 1u << WAY_RECEIVED);
     json_t *summary;
 
     tally_begin_at(talk.tally, CLIENT_PORT, 0, 0);
@@ -218,8 +218,24 @@ TEST(a_close_notify_at_the_end_is_nobodys_segment)
     carry(&talk, WAY_RECEIVED, 0, 48); /* it shares a segment */
     summary = tally_to_json(talk.tally, WAY_SENT);
     assert_int_equal(json_integer_value(json_object_get(summary, "data_segments")), 1);
+    assert_null(json_object_get(summary, "shared_close_notifies"));
     json_decref(summary);
     summary = tally_to_json(talk.tally, WAY_RECEIVED);
+    assert_int_equal(json_integer_value(json_object_get(summary, "data_segments")), 1);
+    assert_int_equal(json_integer_value(json_object_get(summary, "shared_close_notifies")), 1);
+    json_decref(summary);
+    tally_free(talk.tally);
+}
+
+TEST(a_stream_that_ends_without_a_close_notify_is_counted_whole)
+{
+    struct talk talk = begin(1u << WAY_RECEIVED);
+    json_t *summary;
+
+    tally_begin_at(talk.tally, CLIENT_PORT, 0, 0);
+    open_with(&talk, CLIENT_ZERO, 64240);
+    carry(&talk, WAY_SENT, 0, 24);
+    summary = tally_to_json(talk.tally, WAY_SENT);
     assert_int_equal(json_integer_value(json_object_get(summary, "data_segments")), 1);
     json_decref(summary);
     tally_free(talk.tally);
@@ -276,6 +292,7 @@ int main(void)
         cmocka_unit_test(connections_of_others_count_nothing),
         cmocka_unit_test(where_connections_come_and_go_those_of_the_warm_up_are_left_out),
         cmocka_unit_test(a_close_notify_at_the_end_is_nobodys_segment),
+        cmocka_unit_test(a_stream_that_ends_without_a_close_notify_is_counted_whole),
         cmocka_unit_test(of_many_sizes_the_most_frequent_are_told_and_the_extremes),
         cmocka_unit_test(ranges_know_every_byte_that_was_added_to_them),
     };

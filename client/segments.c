@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "segments.h"
+
+#include "plan/cores.h"
+#include "record.h"
+#include "team/beginnings.h"
+#include "workload/workload.h"
+
+#include <inttypes.h>
+
+#define SIZES_SHOWN 8
+
+static const char *const way_names[WAY_COUNT] = {[WAY_SENT] = "sent", [WAY_RECEIVED] = "received"};
+
+/* ---- where it runs ---- */
+
+static bool holds(const struct place_list *list, int cpu)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->cpus[i] == cpu)
+            return true;
+    return false;
+}
+
+/* Whether a data thread of this machine is to run there. */
+static bool is_taken(const struct plan *plan, bool remote, int cpu)
+{
+    struct problem ignored = {0};
+    struct place_list list;
+
+    for (int end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end) && (end == END_CLIENT || !remote) &&
+            plan_cpus(plan, (enum end)end, remote, &list, &ignored) == 0 && holds(&list, cpu))
+            return true;
+    return false;
+}
+
+/* The last CPU that no data thread has; -1 where they have all, and the scheduler may choose. */
+static int spare_cpu(const struct plan *plan, bool remote)
+{
+    struct cores cores;
+
+    if (cores_read(&cores) < 0)
+        return -1;
+    for (int i = cores.cpu_count - 1; i >= 0; i--)
+        if (!is_taken(plan, remote, cores.cpus[i]))
+            return cores.cpus[i];
+    return -1;
+}
+
+struct capture *segments_watch(const struct plan *plan, const struct address *server, bool remote,
+                               const char *path, struct problem *problem)
+{
+    return capture_start(server, spare_cpu(plan, remote), path, problem);
+}
+
+/* ---- what came of it ---- */
+
+static int add_all(struct tally *tally, const struct capture *capture, struct problem *problem)
+{
+    int link = capture_facts(capture).link;
+    struct captured captured;
+    struct segment segment;
+    size_t at = 0;
+
+    while (capture_next(capture, &at, &captured))
+        if (frame_parse(&segment, link, captured.bytes, captured.size, captured.wire_bytes) &&
+            tally_add(tally, &segment) < 0)
+            return problem_failure(problem, "out of memory for the capture");
+    return 0;
+}
+
+static json_t *report_facts(const struct capture *capture, const char *path)
+{
+    struct capture_facts facts = capture_facts(capture);
+    json_t *report = json_pack("{s:s, s:i, s:I, s:I, s:b}", "device", facts.device, "snap_bytes",
+                               CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts.packets, "dropped",
+                               (json_int_t)facts.dropped, "truncated", facts.truncated);
+
+    if (path)
+        json_object_set_new(report, "file", json_string(path));
+    return report;
+}
+
+static json_t *report_ways(struct tally *tally, json_t *report, struct problem *problem)
+{
+    for (int way = 0; way < WAY_COUNT; way++) {
+        json_t *summary = tally_to_json(tally, (enum way)way);
+
+        if (!summary) {
+            problem_failure(problem, "out of memory for the capture");
+            json_decref(report);
+            return NULL;
+        }
+        json_object_set_new(report, way_names[way], summary);
+    }
+    return report;
+}
+
+/* Where connections come and go only the client says that it has had all. */
+static unsigned parted(const struct plan *plan)
+{
+    if (!plan_encrypts(plan))
+        return 0;
+    return plan_half(plan, END_CLIENT)->renews ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
+}
+
+json_t *segments_report(struct capture *capture, const struct team *team, const char *path,
+                        struct problem *problem)
+{
+    struct endpoint server;
+    struct tally *tally;
+    json_t *report = NULL;
+
+    if (capture_stop(capture, problem) < 0)
+        return NULL;
+    endpoint_of(&server, &team->target);
+    tally = tally_create(&server, parted(team->plan));
+    if (!tally)
+        problem_failure(problem, "out of memory for the capture");
+    else if (beginnings_tell(team, tally, problem) == 0 && add_all(tally, capture, problem) == 0)
+        report = report_ways(tally, report_facts(capture, path), problem);
+    tally_free(tally);
+    if (report && capture_write(capture, problem) < 0) {
+        json_decref(report);
+        return NULL;
+    }
+    return report;
+}
+
+/* ---- for a person ---- */
+
+static uint64_t figure(const json_t *object, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static void print_way(FILE *out, const char *name, const json_t *way)
+{
+    const json_t *pair;
+    size_t i;
+
+    fprintf(out, "; %s %" PRIu64, name, figure(way, "data_segments"));
+    json_array_foreach(json_object_get(way, "sizes"), i, pair)
+    {
+        if (i == SIZES_SHOWN) {
+            fprintf(out, ", ...");
+            break;
+        }
+        fprintf(out, "%s%" JSON_INTEGER_FORMAT " x %" JSON_INTEGER_FORMAT, i ? ", " : ": ",
+                json_integer_value(json_array_get(pair, 1)), json_integer_value(json_array_get(pair, 0)));
+    }
+    if (figure(way, "super_packets"))
+        fprintf(out, " (%" PRIu64 " packets not cut up yet)", figure(way, "super_packets"));
+}
+
+void segments_print(FILE *out, const json_t *client)
+{
+    const json_t *capture = json_object_get(client, "capture"), *file;
+
+    if (!capture)
+        return;
+    fprintf(out, "  segments captured on %s", json_string_value(json_object_get(capture, "device")));
+    for (int way = 0; way < WAY_COUNT; way++)
+        print_way(out, way_names[way], json_object_get(capture, way_names[way]));
+    if (figure(capture, "dropped"))
+        fprintf(out, "; %" PRIu64 " packets were dropped, so this proves nothing",
+                figure(capture, "dropped"));
+    if (json_is_true(json_object_get(capture, "truncated")))
+        fprintf(out, "; more than %u packets, so the end is missing", CAPTURE_PACKETS_MAX);
+    if ((file = json_object_get(capture, "file")))
+        fprintf(out, "; %s", json_string_value(file));
+    fputc('\n', out);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * By libpcap. The device hands every packet over at once and the thread comes by every few milliseconds: so a
+ * packet costs its copy and wakes nobody, and when the last of a run has been received, all have been handed
+ * over and nothing has to be waited for.
+ */
+#include "capture/capture.h"
+
+#include "capture/frame.h"
+#include "measure/device.h"
+#include "plan/cores.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define RING_BYTES (16 << 20) /* of the kernel: some hundred thousand packets between two looks */
+#define LOOK_EVERY_NS UINT64_C(3000000)
+#define FIRST_ROOM_BYTES (size_t)(1 << 20)
+
+struct capture {
+    pcap_t *pcap;
+    struct capture_facts facts;
+    uint8_t *room; /* of what is stored, the thread's while it runs */
+    size_t room_bytes, used_bytes;
+    struct problem problem; /* of the thread */
+    int cpu;
+    char *path, *beside; /* NULL: no file is wanted */
+    FILE *file;
+
+    uv_thread_t thread;
+    bool runs;
+    uv_mutex_t mutex; /* over what follows */
+    uv_cond_t wanted;
+    bool stops;
+};
+
+/* ---- the thread ---- */
+
+/* A header and as many bytes of its packet, up to where the next may stand. */
+static size_t stored_bytes(uint32_t size)
+{
+    return sizeof(struct pcap_pkthdr) + (size + 7) / 8 * 8;
+}
+
+static bool make_room(struct capture *capture, size_t bytes)
+{
+    size_t room = capture->room_bytes ? capture->room_bytes : FIRST_ROOM_BYTES;
+    uint8_t *grown;
+
+    if (capture->used_bytes + bytes <= capture->room_bytes)
+        return true;
+    while (room < capture->used_bytes + bytes)
+        room *= 2;
+    grown = realloc(capture->room, room);
+    if (!grown)
+        return false;
+    capture->room = grown;
+    capture->room_bytes = room;
+    return true;
+}
+
+static void store(u_char *context, const struct pcap_pkthdr *header, const u_char *bytes)
+{
+    struct capture *capture = (struct capture *)(void *)context;
+    size_t needed = stored_bytes(header->caplen);
+    struct pcap_pkthdr *stored;
+
+    if (capture->facts.packets == CAPTURE_PACKETS_MAX || !make_room(capture, needed)) {
+        capture->facts.truncated = true;
+        pcap_breakloop(capture->pcap);
+        return;
+    }
+    stored = (struct pcap_pkthdr *)(void *)(capture->room + capture->used_bytes);
+    *stored = *header;
+    memcpy(stored + 1, bytes, header->caplen);
+    capture->used_bytes += needed;
+    capture->facts.packets++;
+}
+
+/* Everything that is there. */
+static void take_all(struct capture *capture)
+{
+    int taken;
+
+    do
+        taken = pcap_dispatch(capture->pcap, -1, store, (u_char *)capture);
+    while (taken > 0 && !capture->facts.truncated);
+    if (taken == PCAP_ERROR)
+        problem_failure(&capture->problem, "the capture on %s broke off: %s", capture->facts.device,
+                        pcap_geterr(capture->pcap));
+}
+
+static bool await_next_look(struct capture *capture)
+{
+    bool stops;
+
+    uv_mutex_lock(&capture->mutex);
+    if (!capture->stops)
+        uv_cond_timedwait(&capture->wanted, &capture->mutex, LOOK_EVERY_NS);
+    stops = capture->stops;
+    uv_mutex_unlock(&capture->mutex);
+    return !stops;
+}
+
+/* What passes when it stores no more is not dropped: the figure is taken before. */
+static void count_dropped(struct capture *capture)
+{
+    struct pcap_stat stat;
+
+    if (pcap_stats(capture->pcap, &stat) == 0)
+        capture->facts.dropped = (uint64_t)stat.ps_drop + stat.ps_ifdrop;
+    else
+        problem_failure(&capture->problem, "the capture on %s does not say what it dropped: %s",
+                        capture->facts.device, pcap_geterr(capture->pcap));
+}
+
+static void live(void *context)
+{
+    struct capture *capture = context;
+    bool goes_on = true;
+
+    if (capture->cpu >= 0)
+        cores_pin_thread(capture->cpu);
+    while (goes_on && !capture->facts.truncated && capture->problem.kind == PROBLEM_NONE) {
+        goes_on = await_next_look(capture);
+        take_all(capture);
+    }
+    if (capture->problem.kind == PROBLEM_NONE)
+        count_dropped(capture);
+}
+
+/* ---- its beginning ---- */
+
+static int refuse(struct problem *problem)
+{
+    char program[512];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+
+    program[length > 0 ? length : 0] = '\0';
+    return problem_unsupported(problem,
+                               "capture=on needs the right to see packets, CAP_NET_RAW: sudo setcap "
+                               "cap_net_raw+ep %s, or run it by sudo",
+                               length > 0 ? program : "uncork-client");
+}
+
+static pcap_t *open_device(const char *device, int ring_bytes, struct problem *problem)
+{
+    char why[PCAP_ERRBUF_SIZE];
+    pcap_t *pcap = pcap_create(device, why);
+    int result;
+
+    if (!pcap) {
+        problem_failure(problem, "capture on %s: %s", device, why);
+        return NULL;
+    }
+    pcap_set_snaplen(pcap, CAPTURE_SNAP_BYTES);
+    pcap_set_buffer_size(pcap, ring_bytes);
+    pcap_set_immediate_mode(pcap, 1);
+    pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO); /* where it cannot: microseconds */
+    result = pcap_activate(pcap);
+    if (result >= 0 && pcap_setnonblock(pcap, 1, why) == 0)
+        return pcap;
+    if (result == PCAP_ERROR_PERM_DENIED)
+        refuse(problem);
+    else
+        problem_failure(problem, "capture on %s: %s", device, result < 0 ? pcap_geterr(pcap) : why);
+    pcap_close(pcap);
+    return NULL;
+}
+
+/* The same in every run of the process, and a device is not closed at once. */
+int capture_check(struct problem *problem)
+{
+    static struct problem found;
+    static bool is_checked;
+    char device[IF_NAMESIZE];
+    pcap_t *pcap;
+
+    if (!is_checked && device_of_loopback(device) == 0 &&
+        (pcap = open_device(device, CAPTURE_SNAP_BYTES * 64, &found)))
+        pcap_close(pcap);
+    is_checked = true;
+    if (found.kind != PROBLEM_UNSUPPORTED)
+        return 0; /* anything else may be of this device, and is said of the run's */
+    *problem = found;
+    return -1;
+}
+
+/* Nothing else is copied out of the kernel. */
+static int set_filter(struct capture *capture, const struct endpoint *server, struct problem *problem)
+{
+    char host[INET6_ADDRSTRLEN], text[256];
+    struct bpf_program program;
+    int result;
+
+    inet_ntop(server->family, server->host, host, sizeof host);
+    snprintf(text, sizeof text, "tcp and ((dst host %s and dst port %d) or (src host %s and src port %d))",
+             host, server->port, host, server->port);
+    if (pcap_compile(capture->pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN) < 0)
+        return problem_failure(problem, "capture: no filter '%s': %s", text, pcap_geterr(capture->pcap));
+    result = pcap_setfilter(capture->pcap, &program);
+    pcap_freecode(&program);
+    return result < 0 ? problem_failure(problem, "capture: filter '%s': %s", text, pcap_geterr(capture->pcap))
+                      : 0;
+}
+
+static int open_towards(struct capture *capture, const struct address *server, struct problem *problem)
+{
+    struct endpoint endpoint;
+
+    if (!endpoint_of(&endpoint, server) || device_name_towards(server, capture->facts.device) < 0)
+        return problem_failure(problem, "capture: no device is known that leads to the server");
+    capture->pcap = open_device(capture->facts.device, RING_BYTES, problem);
+    if (!capture->pcap)
+        return -1;
+    capture->facts.link = pcap_datalink(capture->pcap);
+    return set_filter(capture, &endpoint, problem);
+}
+
+/* Beside the place where it is to be, so that there is never half of it. */
+static int open_file(struct capture *capture, const char *path, struct problem *problem)
+{
+    size_t size = strlen(path) + sizeof ".part";
+
+    capture->path = strdup(path);
+    capture->beside = malloc(size);
+    if (!capture->path || !capture->beside)
+        return problem_failure(problem, "out of memory");
+    snprintf(capture->beside, size, "%s.part", path);
+    capture->file = fopen(capture->beside, "we");
+    return capture->file ? 0 : problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
+}
+
+static int start_thread(struct capture *capture, struct problem *problem)
+{
+    int result = uv_thread_create(&capture->thread, live, capture);
+
+    capture->runs = result == 0;
+    return result < 0 ? problem_failure(problem, "no thread for the capture: %s", uv_strerror(result)) : 0;
+}
+
+struct capture *capture_start(const struct address *server, int cpu, const char *path,
+                              struct problem *problem)
+{
+    struct capture *capture = calloc(1, sizeof *capture);
+
+    if (!capture) {
+        problem_failure(problem, "out of memory");
+        return NULL;
+    }
+    capture->cpu = cpu;
+    uv_mutex_init(&capture->mutex);
+    uv_cond_init(&capture->wanted);
+    if ((!path || open_file(capture, path, problem) == 0) && open_towards(capture, server, problem) == 0 &&
+        start_thread(capture, problem) == 0)
+        return capture;
+    capture_free(capture);
+    return NULL;
+}
+
+/* ---- its end ---- */
+
+static void join(struct capture *capture)
+{
+    if (!capture->runs)
+        return;
+    uv_mutex_lock(&capture->mutex);
+    capture->stops = true;
+    uv_cond_signal(&capture->wanted);
+    uv_mutex_unlock(&capture->mutex);
+    uv_thread_join(&capture->thread);
+    capture->runs = false;
+}
+
+int capture_stop(struct capture *capture, struct problem *problem)
+{
+    join(capture);
+    if (capture->problem.kind == PROBLEM_NONE)
+        return 0;
+    *problem = capture->problem;
+    return -1;
+}
+
+struct capture_facts capture_facts(const struct capture *capture)
+{
+    return capture->facts;
+}
+
+static const struct pcap_pkthdr *next_stored(const struct capture *capture, size_t *at)
+{
+    const struct pcap_pkthdr *stored = (const struct pcap_pkthdr *)(const void *)(capture->room + *at);
+
+    if (*at >= capture->used_bytes)
+        return NULL;
+    *at += stored_bytes(stored->caplen);
+    return stored;
+}
+
+bool capture_next(const struct capture *capture, size_t *at, struct captured *captured)
+{
+    const struct pcap_pkthdr *stored = next_stored(capture, at);
+
+    if (stored)
+        *captured = (struct captured){(const uint8_t *)(stored + 1), stored->caplen, stored->len};
+    return stored != NULL;
+}
+
+static int dump(struct capture *capture)
+{
+    pcap_dumper_t *dumper = pcap_dump_fopen(capture->pcap, capture->file);
+    const struct pcap_pkthdr *stored;
+    size_t at = 0;
+    bool is_whole;
+
+    if (!dumper)
+        return -1;
+    while ((stored = next_stored(capture, &at)))
+        pcap_dump((u_char *)dumper, stored, (const u_char *)(stored + 1));
+    is_whole = pcap_dump_flush(dumper) == 0 && !ferror(capture->file);
+    pcap_dump_close(dumper); /* and with it the file */
+    capture->file = NULL;
+    return is_whole ? rename(capture->beside, capture->path) : -1;
+}
+
+int capture_write(struct capture *capture, struct problem *problem)
+{
+    if (!capture->path)
+        return 0;
+    errno = 0;
+    if (dump(capture) < 0)
+        return problem_failure(problem, "cannot write %s: %s", capture->path,
+                               errno ? strerror(errno) : pcap_geterr(capture->pcap));
+    free(capture->beside);
+    capture->beside = NULL;
+    return 0;
+}
+
+void capture_free(struct capture *capture)
+{
+    if (!capture)
+        return;
+    join(capture);
+    if (capture->pcap)
+        pcap_close(capture->pcap);
+    if (capture->file)
+        fclose(capture->file);
+    if (capture->beside)
+        remove(capture->beside);
+    uv_cond_destroy(&capture->wanted);
+    uv_mutex_destroy(&capture->mutex);
+    free(capture->beside);
+    free(capture->path);
+    free(capture->room);
+    free(capture);
+}

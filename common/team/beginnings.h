@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef UNCORK_TEAM_BEGINNINGS_H
+#define UNCORK_TEAM_BEGINNINGS_H
+
+#include "capture/tally.h"
+#include "team/team.h"
+
+/* The client's, after STAGE_DONE of a team that did not fail: tells the tally where the measured interval of
+ * each connection began. 0, or -1 with a problem. */
+int beginnings_tell(const struct team *team, struct tally *tally, struct problem *problem);
+
+#endif
