@@ -255,9 +255,10 @@ def lifeline_open() -> Iterator[int]:
 
 @contextlib.contextmanager
 def client_batch(
-    client: Client, line: str, held: Held | None = None,
+    client: Client, line: str, held: Held | None = None, options: Sequence[str] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """`--batch` with one line under way, in a process group of its own, perhaps inside a lab.
+    """`--batch` with one line and options under way, in a process group of its own, perhaps inside
+    a lab.
 
     The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id.
     """
@@ -269,7 +270,7 @@ def client_batch(
             with held.lab.inside(CLIENT_HOST) if held else contextlib.nullcontext():
                 child = subprocess.Popen(
                     [client.program, *reach_options(client.reach, line.split()),
-                     *(held.arguments if held else ()), "--batch", f"/dev/fd/{words}",
+                     *(held.arguments if held else ()), *options, "--batch", f"/dev/fd/{words}",
                      "--with-parent"],
                     pass_fds=(words,), stdin=lifeline, stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE, process_group=0)

@@ -61,10 +61,11 @@ def version_read() -> str:
     return found[0]
 
 
-def client_timed(program: str, line: str, lifeline: int) -> list[str]:
-    """The command that the runner starts for a line of words, in the folder of the run; lifeline is a
-    descriptor that hyperfine passes on, for it gives its commands no standard input."""
-    inner = [program, "--json", RECORD, f"--with-parent={lifeline}", *line.split()]
+def client_timed(program: str, options: Sequence[str], line: str, lifeline: int) -> list[str]:
+    """The command that the runner starts for a line of words with options of the client, in the folder
+    of the run; lifeline is a descriptor that hyperfine passes on, for it gives its commands no standard
+    input."""
+    inner = [program, *options, "--json", RECORD, f"--with-parent={lifeline}", *line.split()]
     return [PROGRAM, *OPTIONS, shlex.join(inner)]
 
 

@@ -220,6 +220,19 @@ class Run:
         return found
 
     @cached_property
+    def captured(self) -> dict[str, Any] | None:
+        """The segments that the client captured; None if it did not, or not all of them."""
+        capture = (self.client or {}).get("capture")
+        whole = capture and not capture["dropped"] and not capture["truncated"]
+        return capture if whole else None
+
+    @cached_property
+    def captured_messages(self) -> list[dict[str, Any]]:
+        """Of these the ways on which messages go: one, or both of direction=both."""
+        return [self.captured["sent" if end is self.client else "received"]
+                for end in self.senders] if self.captured else []
+
+    @cached_property
     def due(self) -> float | None:
         """Open loop: requests whose intended start lay in the interval."""
         return threads_sum(self.driver, "due")
@@ -252,6 +265,8 @@ class Run:
 
 Formula = Callable[[Run], float | None]
 SEGMENTS = ("tcp_info", "data_segs_out", "sum")
+SEGMENTS_IN = ("tcp_info", "data_segs_in", "sum")
+AGAIN = ("tcp_info", "retrans_segs", "sum")
 
 
 def time_per_message(run: Run) -> float | None:
@@ -314,6 +329,55 @@ def peer_window(run: Run) -> float | None:
     windows = [thread.get("tcp_info", {}).get("largest_peer_window_bytes", {}).get("max")
                for end in senders for thread in (end or {}).get("threads", ())]
     return None if not windows or None in windows else max(windows)
+
+
+def captured_per_message(run: Run) -> float | None:
+    """Segments that passed the client's device per message of the run."""
+    segments = sum(way["data_segments"] for way in run.captured_messages)
+    return quotient(segments if run.captured else None, run.messages)
+
+
+def captured_per_reply(run: Run) -> float | None:
+    """Segments that passed the client's device per reply that it was sent."""
+    if run.streams or not run.captured:
+        return None
+    return quotient(run.captured["received"]["data_segments"],
+                    threads_sum(run.other, "messages_sent"))
+
+
+def captured_extreme(key: str, choose: Callable[[list[float]], float]) -> Formula:
+    """The formula of the smallest or largest payload of a segment on the messages' way."""
+    def extreme(run: Run) -> float | None:
+        known = [way[key] for way in run.captured_messages if key in way]
+        return choose(known) if known else None
+    return extreme
+
+
+def captured_uncut(run: Run) -> float | None:
+    """Packets of a run on the messages' way that were above the MSS when they were captured."""
+    return sum(way["super_packets"] for way in run.captured_messages) if run.captured else None
+
+
+def capture_difference(run: Run) -> float | None:
+    """By how many segments the capture and TCP_INFO differ at most, over ways and ends.
+
+    TCP_INFO has one less for a close_notify that shared a segment. The server's figures are held
+    against the client's capture where the two are connected and nothing was sent again.
+    """
+    if not run.captured:
+        return None
+    once, arrived = {}, {}
+    for name in ("sent", "received"):
+        way = run.captured[name]
+        once[name] = way["data_segments"] - way.get("shared_close_notifies", 0)
+        arrived[name] = once[name] + way["retransmitted_segments"]
+    pairs = [(once["sent"], threads_sum(run.client, *SEGMENTS)),
+             (arrived["received"], threads_sum(run.client, *SEGMENTS_IN))]
+    if run.proxy is None and not any(threads_sum(end, *AGAIN) for end in run.ends):
+        pairs += [(once["received"], threads_sum(run.server, *SEGMENTS)),
+                  (arrived["sent"], threads_sum(run.server, *SEGMENTS_IN))]
+    known = [abs(seen - counted) for seen, counted in pairs if counted is not None]
+    return max(known) if known else None
 
 
 def memory_per_connection(end: dict[str, Any] | None) -> float | None:
@@ -424,6 +488,18 @@ METRICS = {metric.name: metric for metric in (
            "data segments of the end that sends messages, or the proxy, each counted once"),
     Metric("segments_per_reply", "1", "lower", reply_side(*SEGMENTS),
            "data segments of the end that sends replies"),
+    Metric("captured_segments_per_message", "1", "lower", captured_per_message,
+           "capture=on: data segments on the messages' way, as they pass the client's device"),
+    Metric("captured_segments_per_reply", "1", "lower", captured_per_reply,
+           "capture=on: data segments on the replies' way"),
+    Metric("smallest_segment", "B", "higher", captured_extreme("smallest_bytes", min),
+           "capture=on: the smallest payload of a segment on the messages' way"),
+    Metric("largest_segment", "B", "higher", captured_extreme("largest_bytes", max),
+           "capture=on: the largest payload of a segment on the messages' way"),
+    Metric("super_packets", "1", "lower", captured_uncut,
+           "capture=on: packets above the MSS on the messages' way, counted as they would be cut"),
+    Metric("capture_difference", "1", "lower", capture_difference,
+           "capture=on: segments by which capture and TCP_INFO differ at most, 0 if they agree"),
     Metric("records_per_message", "1", "lower", message_side("records_sent"),
            "TLS records of the end that sends messages, or the proxy"),
     Metric("records_per_reply", "1", "lower", reply_side("records_sent"),

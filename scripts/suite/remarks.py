@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from suite import stats
-from suite.metrics import ENDS, Run, copied_share
+from suite.metrics import ENDS, Run, capture_difference, copied_share
 from suite.units import percent_text, size_text
 
 Record = dict[str, Any]
@@ -25,6 +25,23 @@ def copied_remark(records: Iterable[Record]) -> str:
     if not share:
         return ""
     return f"the kernel copied {percent_text(share)} of what was to be sent without a copy"
+
+
+def capture_remarks(records: Sequence[Record]) -> list[str]:
+    """What captures missed, and where they and TCP_INFO contradict each other."""
+    captures = [end["capture"] for record in records
+                if "capture" in (end := record.get("client", {}))]
+    dropped = sum(capture["dropped"] > 0 for capture in captures)
+    full = sum(capture["truncated"] for capture in captures)
+    apart = [difference for record in records if (difference := capture_difference(Run(record)))]
+    runs = f"of {len(captures)} runs"
+    return [text for count, text in (
+        (dropped, f"the capture lost packets in {dropped} {runs}: it proves nothing there"),
+        (full, f"there were more packets than a capture stores in {full} {runs}: "
+               "its figures are absent there"),
+        (len(apart), f"capture and TCP_INFO differ in {len(apart)} {runs}, "
+                     f"by {max(apart, default=0):.0f} segments at most"),
+    ) if count]
 
 
 def protected_ends(records: Iterable[Record]) -> Iterable[tuple[str, Record, Record]]:
@@ -74,7 +91,8 @@ def clamp_remarks(records: Iterable[Record]) -> list[str]:
 def remarks_of(words: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
     """Everything that the words of a cell do not say about its good runs."""
     return tuple(filter(None, [
-        copied_remark(records), *choice_remarks(words, records), *clamp_remarks(records)]))
+        copied_remark(records), *capture_remarks(records), *choice_remarks(words, records),
+        *clamp_remarks(records)]))
 
 
 def uncounted_of(records: Iterable[Record]) -> str:

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from suite import hyperfine
+from suite.captures import capture_file, capture_options, capture_rename
 from suite.client import Client, client_batch, complaint_text, exit_text, lifeline_open
 from suite.errors import Failure
-from suite.journal import Journal, record_append
+from suite.journal import Journal, document_cells, record_append
 from suite.lab.labs import Held, Labs, labs_open
 from suite.plan import Cell
 from suite.progress import Watch
@@ -119,10 +120,11 @@ def run_stamp(run: Run, session: str) -> dict[str, Any]:
 
 def cell_run(
     client: Client, cell: Cell, limit_s: float | None = None, held: Held | None = None,
+    options: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Runs a cell once and gives its record, without the runner's own part."""
     limit = run_limit(cell) if limit_s is None else limit_s
-    with client_batch(client, cell.name, held) as child:
+    with client_batch(client, cell.name, held, options) as child:
         output = child_wait(child, limit)
     return record_read(output, limit)
 
@@ -139,12 +141,13 @@ def timed_read(output: Output, folder: Path, version: str, limit_s: float) -> di
 
 def hyperfine_run(
     client: Client, cell: Cell, limit_s: float | None = None, held: Held | None = None,
+    options: Sequence[str] = (),
 ) -> dict[str, Any]:
     """As cell_run, timed by hyperfine as a whole; there is no lab where that is allowed."""
     limit = run_limit(cell) if limit_s is None else limit_s
     version = hyperfine.version_read()
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder, lifeline_open() as lifeline:
-        command = hyperfine.client_timed(client.program, cell.name, lifeline)
+        command = hyperfine.client_timed(client.program, options, cell.name, lifeline)
         child = subprocess.Popen(command, cwd=folder, pass_fds=(lifeline,),
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.PIPE, process_group=0)
@@ -167,7 +170,7 @@ def timer_require(name: str) -> None:
 
 
 def surrounded_run(
-    client: Client, cell: Cell, labs: Labs, timer: str = "client",
+    client: Client, cell: Cell, labs: Labs, timer: str = "client", options: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Runs a cell in the lab that it asks for; its record says what lab that was."""
     with contextlib.ExitStack() as holding:
@@ -175,16 +178,20 @@ def surrounded_run(
             held = holding.enter_context(labs.hold(cell.words))
         except Failure as error:
             return {"status": "failed", "reason": f"lab: {error}"}
-        record = TIMERS[timer](client, cell, held=held)
+        record = TIMERS[timer](client, cell, held=held, options=options)
         return record | {"lab": held.facts} if held else record
 
 
 def matrix_run(client: Client, journal: Journal, runs: Sequence[Run], watch: Watch) -> None:
     """Does the runs in order; each record is stored before the next run starts."""
+    cells = [cell.name for cell in document_cells(journal.document)]
     with labs_open() as labs:
         for run in runs:
             watch.begin(run)
-            record = surrounded_run(client, run.cell, labs, journal.document["timer"])
+            file = capture_file(run, cells)
+            options = capture_options(journal.folder, file)
+            record = surrounded_run(client, run.cell, labs, journal.document["timer"], options)
+            capture_rename(record, file)
             record["run"] = run_stamp(run, journal.session)
             record_append(journal, record)
             watch.end(run, record)

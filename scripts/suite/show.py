@@ -18,6 +18,7 @@ from suite.hyperfine import by_hand
 from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
 from suite.metrics import ENDS, METRICS, SPLITS, Run, quotient, threads_sum
+from suite.segments import capture_rows
 from suite.summary import Figure, counts_exactly, figure_build, metrics_default
 from suite.units import (count_text, number_text, percent_text, ratio_text, scale_choose,
                          value_text)
@@ -348,6 +349,8 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     lines += section("All CPUs of the machine, share of time", machine_lines(runs, width - 2))
     lines += section("Placement", placement_lines(runs, width))
     lines += section("Lab", lab_lines(records, width))
+    lines += section("Segments as captured, of one run",
+                     labelled_lines(capture_rows(records), width - 2))
     lines += section("TCP_INFO (per run)", tcp_lines(runs, width - 2))
     lines += section("Effective options", options_lines(runs, width - 2))
     lines += section(f"Rounds in order, {metric}", rounds_lines(matrix, cell))

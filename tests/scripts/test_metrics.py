@@ -15,6 +15,8 @@ from suite.metrics import (
 )
 
 NAMES = """time_per_message messages_per_second bandwidth segments_per_message segments_per_reply
+captured_segments_per_message captured_segments_per_reply smallest_segment largest_segment
+super_packets capture_difference
 records_per_message records_per_reply tls_bytes_per_message tls_bytes_per_reply
 sends_per_message sends_per_reply syscalls_per_message server_syscalls_per_message
 proxy_sends_per_message proxy_syscalls_per_message proxy_chunks_per_group ring_requests_per_message
@@ -31,6 +33,8 @@ proxy_user proxy_system softirq""".split()
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
 OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share"]
 OF_HANDOVER = [name for name in NAMES if name.startswith("handover_")]
+OF_CAPTURE = [name for name in NAMES if name.startswith("capture") or name in (
+    "smallest_segment", "largest_segment", "super_packets")]
 OF_TLS = [name for name in NAMES if name.startswith(("records_", "tls_", "handshake"))]
 OPEN_LOOP = [name for name in NAMES
              if name.startswith(("service_", "late_start_")) or name == "requests_late"]
@@ -120,8 +124,8 @@ def test_metrics_of_a_request_run(request_record):
         "time": 5e-3, "user": 800 * 30e-9, "system": 800 * 70e-9, "client_user": 400 * 30e-9,
         "client_system": 400 * 70e-9, "server_user": 400 * 30e-9, "server_system": 400 * 70e-9,
         "softirq": None,
-    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, *OF_HANDOVER, *OF_TLS, "peer_window",
-                       "memory_per_connection",
+    } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, *OF_HANDOVER, *OF_CAPTURE, *OF_TLS,
+                       "peer_window", "memory_per_connection",
                        "server_memory_per_connection"])
     assert list(values) == NAMES
     assert values == pytest.approx(expected)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""capture=on in a matrix: what is kept of it, what is derived from it, and that it tells the truth."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from conftest import Uncork, records_of
+from suite.captures import capture_file, capture_rename
+from suite.client import Client, client_check
+from suite.lab.probe import namespaces_refusal
+from suite.metrics import metrics_compute
+from suite.plan import Cell
+from suite.remarks import remarks_of
+from suite.schedule import Run
+from suite.segments import capture_rows, sizes_text
+
+Record = dict[str, Any]
+QUICK = ("capture=on", "messages=20", "warmup=2ms", "place=free", "rounds=1")
+
+
+@pytest.fixture
+def can_capture(binaries: Client) -> None:
+    """Skips where this machine or this build cannot."""
+    refused = client_check(binaries, ["capture=on"])[0].unsupported
+    if refused is not None:
+        pytest.skip(refused)
+
+
+def way(sizes: list[list[int]], **more: Any) -> Record:
+    """One way of a capture; every packet is a segment."""
+    segments = sum(count for _, count in sizes)
+    known = {"smallest_bytes": sizes[0][0], "largest_bytes": sizes[-1][0], "sizes": sizes,
+             "first": [size for size, count in sizes for _ in range(count)]} if sizes else {}
+    return {"data_segments": segments, "payload_bytes": sum(size * count for size, count in sizes),
+            "packets": segments, "super_packets": 0, "retransmitted_segments": 0,
+            "retransmitted_bytes": 0} | known | more
+
+
+def end(drives: bool, sent: int, segments_out: int, segments_in: int, again: int = 0) -> Record:
+    """One end with one thread."""
+    tcp = {"data_segs_out": {"sum": segments_out}, "data_segs_in": {"sum": segments_in},
+           "retrans_segs": {"sum": again}}
+    return {"drives": drives, "threads": [{"messages_sent": sent, "messages_received": sent,
+                                           "tcp_info": tcp}]}
+
+
+@pytest.fixture
+def record() -> Record:
+    """Ten requests of 32/100/100 in three segments each, with replies of 7 bytes."""
+    capture = {"device": "lo", "snap_bytes": 96, "stored_packets": 99, "dropped": 0,
+               "truncated": False, "sent": way([[32, 10], [100, 20]]), "received": way([[7, 10]])}
+    return {"status": "ok", "words": {"workload": "request", "capture": "on"},
+            "run": {"round": 3}, "client": end(True, 10, 30, 10) | {"capture": capture},
+            "server": end(False, 10, 10, 30)}
+
+
+def test_segments_as_captured_are_told_by_message_and_by_size(record: Record) -> None:
+    values = metrics_compute(record)
+    told = {"captured_segments_per_message": 3, "captured_segments_per_reply": 1,
+            "smallest_segment": 32, "largest_segment": 100, "super_packets": 0,
+            "capture_difference": 0}
+    assert {name: values[name] for name in told} == told
+    assert remarks_of({}, [record]) == ()
+
+
+def test_the_messages_of_a_server_are_what_the_client_receives(record: Record) -> None:
+    record["words"] = {"workload": "stream", "direction": "receive"}
+    record["client"]["drives"], record["server"]["drives"] = False, True
+    values = metrics_compute(record)
+    assert values["captured_segments_per_message"] == 1
+    assert (values["smallest_segment"], values["largest_segment"]) == (7, 7)
+    assert values["captured_segments_per_reply"] is None
+
+
+@pytest.mark.parametrize("change, said", [
+    ({"dropped": 4}, "the capture lost packets in 1 of 2 runs: it proves nothing there"),
+    ({"truncated": True}, "there were more packets than a capture stores in 1 of 2 runs: "
+                          "its figures are absent there"),
+])
+def test_a_capture_that_is_not_whole_has_no_figures(
+    record: Record, change: Record, said: str,
+) -> None:
+    part = copy.deepcopy(record)
+    part["client"]["capture"] |= change
+    values = metrics_compute(part)
+    assert values["captured_segments_per_message"] is None and values["super_packets"] is None
+    assert values["largest_segment"] is None and values["capture_difference"] is None
+    assert remarks_of({}, [record, part]) == (said,)
+
+
+@pytest.mark.parametrize("name, key", [
+    ("client", "data_segs_out"), ("client", "data_segs_in"), ("server", "data_segs_out"),
+    ("server", "data_segs_in"),
+])
+def test_whatever_counter_contradicts_the_capture_is_a_remark(
+    record: Record, name: str, key: str,
+) -> None:
+    record[name]["threads"][0]["tcp_info"][key]["sum"] += 2
+    assert metrics_compute(record)["capture_difference"] == 2
+    assert remarks_of({}, [record, record]) == (
+        "capture and TCP_INFO differ in 2 of 2 runs, by 2 segments at most",)
+
+
+def test_what_was_sent_again_or_shared_with_a_close_notify_is_no_difference(
+    record: Record,
+) -> None:
+    capture = record["client"]["capture"]
+    capture["received"] |= {"retransmitted_segments": 1}
+    record["client"]["threads"][0]["tcp_info"]["data_segs_in"]["sum"] += 1
+    record["server"] = end(False, 10, 10, 28, again=1)  # two of the client's never came
+    capture["sent"] |= {"shared_close_notifies": 1}
+    record["client"]["threads"][0]["tcp_info"]["data_segs_out"]["sum"] -= 1
+    assert metrics_compute(record)["capture_difference"] == 0
+
+
+def test_sizes_stand_in_one_line_with_the_order_of_the_first_packets() -> None:
+    assert sizes_text(way([])) == "no segments with payload"
+    assert sizes_text(way([[32, 1], [8192, 2]])) == \
+        "1 x 32, 2 x 8192 bytes; in order 32, 8192, 8192"
+    many = way([[size, 1] for size in range(1, 20)] + [[20, 5]], super_packets=3,
+               retransmitted_segments=2)
+    assert sizes_text(many) == (
+        "1 x 1, 1 x 2, 1 x 3, 1 x 4, 1 x 5, 1 x 6, 1 x 7, 5 x 20 bytes, 12 of other sizes; "
+        "3 packets not cut up yet; 2 sent again; in order 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, ...")
+
+
+def test_of_a_cell_the_run_is_shown_whose_packets_were_kept(record: Record) -> None:
+    kept = copy.deepcopy(record)
+    kept["client"]["capture"] |= {"file": "captures/cell-001.pcap"}
+    kept["run"]["round"] = 1
+    rows = dict(capture_rows([kept, record]))
+    assert rows["captured on"] == "lo, 99 packets of round 1"
+    assert rows["packets"] == "captures/cell-001.pcap"
+    assert dict(capture_rows([record]))["captured on"] == "lo, 99 packets of round 3"
+    assert capture_rows([{"client": {}}]) == []
+
+
+@pytest.mark.parametrize("round_, label, words, file", [
+    (1, "A", {"capture": "on"}, "captures/cell-002.pcap"),
+    (0, "A", {"capture": "on"}, None),
+    (2, "A", {"capture": "on"}, None),
+    (1, "A'", {"capture": "on"}, None),
+    (1, "A", {"capture": "off"}, None),
+    (1, "A", {}, None),
+])
+def test_packets_are_kept_of_the_first_counted_round(
+    round_: int, label: str, words: dict[str, str], file: str | None,
+) -> None:
+    run = Run(Cell("b", words, {}, False, None, None), label, round_, 0)
+    assert capture_file(run, ["a", "b"]) == file
+
+
+def test_a_record_names_the_file_as_it_is_called_within_the_result(record: Record) -> None:
+    without = copy.deepcopy(record)
+    capture_rename(without, None)
+    assert without == record
+    record["client"]["capture"]["file"] = "/somewhere/captures/cell-001.pcap"
+    capture_rename(record, "captures/cell-001.pcap")
+    assert record["client"]["capture"]["file"] == "captures/cell-001.pcap"
+
+
+MESSAGE = "32/2x4K/2x4K/2x4K/2x4K"
+PAYLOADS = {"nodelay": [32, *[4096] * 8], "writev": [32, *[8192] * 4],
+            "more": [32, *[8192] * 4], "cork": [32, *[8192] * 4]}
+
+
+@pytest.mark.skipif(namespaces_refusal() is not None, reason=str(namespaces_refusal()))
+def test_in_a_lab_the_payloads_of_segments_are_what_the_strategy_makes_of_a_message(
+    uncork: Uncork, can_capture: None,
+) -> None:
+    folder = uncork.results / "x"
+    done = uncork.run("run", "lab=on", "link_mtu=9000", f"message={MESSAGE}",
+                      f"write={','.join(PAYLOADS)}", *QUICK, "-o", str(folder))
+    assert done.returncode == 0, done.stderr
+    records = records_of(folder)
+    assert len(records) == 2 * (4 + 1)  # a warm-up and a round, the baseline twice in each
+    for one in records:
+        words, capture = one["words"], one["client"]["capture"]
+        wanted = PAYLOADS[words["write"]]
+        assert capture["sent"]["first"] == (wanted * 20)[:64], words
+        assert capture["sent"]["sizes"] == sorted(
+            [size, 20 * wanted.count(size)] for size in set(wanted)), words
+        assert capture["sent"]["payload_bytes"] == 20 * one["client"]["message_bytes"]
+        assert metrics_compute(one)["capture_difference"] == 0, words
+        assert metrics_compute(one)["super_packets"] == 0, words
+    files = sorted(path.name for path in (folder / "captures").iterdir())
+    assert files == [f"cell-{number:03}.pcap" for number in range(1, 5)]
+    kept = [one for one in records if "file" in one["client"]["capture"]]
+    assert {one["run"]["round"] for one in kept} == {1} and len(kept) == 4
+    for one in kept:
+        size = (folder / one["client"]["capture"]["file"]).stat().st_size
+        assert size > one["client"]["capture"]["stored_packets"] * (16 + 54)
+    shown = uncork.run("show", str(folder), "write=more").stdout
+    assert "20 x 32, 80 x 8192 bytes; in order 32, 8192, 8192," in shown and "captures/cell-" in shown
+
+
+@pytest.mark.skipif(namespaces_refusal() is not None, reason=str(namespaces_refusal()))
+def test_packets_that_nobody_has_cut_up_count_as_tcp_counts_them(
+    uncork: Uncork, can_capture: None,
+) -> None:
+    folder = uncork.results / "x"
+    done = uncork.run("run", "lab=on", "workload=stream", "message=64K", "direction=send,receive",
+                      *QUICK, "-o", str(folder))
+    assert done.returncode == 0, done.stderr
+    for one in records_of(folder):
+        values = metrics_compute(one)
+        assert values["capture_difference"] == 0 and values["super_packets"] > 0
+        assert values["largest_segment"] == 1448
