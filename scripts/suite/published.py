@@ -63,6 +63,9 @@ RULES = {
     # What one patch after the other did to DRBD; each row has a figure of its own, in its own unit.
     "drbd.csv": Rule(("test", "case"), {
         "handover_p50": lambda row: 1e-6 * value_in(row, "microseconds"),
+        "peer_window": lambda row: value_in(row, "bytes at most"),
+        "largest_segment": lambda row: value_in(row, "bytes"),
+        "smallest_segment": lambda row: value_in(row, "bytes"),
     }),
 }
 

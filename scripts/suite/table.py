@@ -24,7 +24,7 @@ from suite.optimum import ALIKE, BEST, answer_text, better_ratio, is_speed, plac
 from suite.quotes import Quote
 from suite.scenario import Table
 from suite.summary import Figure, Summary, metrics_default
-from suite.units import percent_text
+from suite.units import percent_text, value_text
 
 BEST_PARTS = ("mark", "better", "better_low", "better_high")
 GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
@@ -137,6 +137,18 @@ def published_legend(quotes: Iterable[Quote], what: str) -> str:
     return f"; published: the same {what} of published figures" if known else ""
 
 
+def published_sizes(summary: Summary) -> list[tuple[str, str]]:
+    """Published sizes as they were told: bytes are the same on every machine, unlike times."""
+    told = []
+    for metric in summary.metrics:
+        quotes = [quote.figure for figures in summary.figures.values() if metric.name in figures
+                  for quote in figures[metric.name].quotes] if metric.unit == "B" else []
+        if quotes:
+            values = [f"{value_text(figure.value, 'B')} ({figure.words})" for figure in quotes]
+            told.append(("published", f"{metric.name}: {', '.join(values)}"))
+    return told
+
+
 def gain_legend(summary: Summary) -> list[tuple[str, str]]:
     """What the columns of gains mean."""
     if not summary.gains:
@@ -193,7 +205,7 @@ def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
 
 def foot_pairs(summary: Summary, notes: Footnotes) -> list[tuple[str, str]]:
     """Everything under a table: legend, footnotes, remarks on the result."""
-    pairs = legend_pairs(summary) + notes.lines()
+    pairs = legend_pairs(summary) + published_sizes(summary) + notes.lines()
     if summary.published_unused:
         pairs.append(("note", "published figures of cells that are not in this result: "
                       + ", ".join(summary.published_unused)))

@@ -6,7 +6,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -95,6 +97,20 @@ def test_the_csv_has_si_units_one_line_per_cell_and_no_line_for_the_second_basel
     cork = next(row for row in rows if row["write"] == "cork" and row["place"] == "together")
     assert 8e-6 < float(cork["time_per_message"]) < 9.5e-6
     assert float(cork["segments_per_message"]) == 1.0
+
+
+def test_published_sizes_stand_below_the_table_as_they_were_told(tmp_path):
+    folder = Path(shutil.copytree(NODELAY, tmp_path / "nodelay"))
+    with (folder / "scenario.toml").open("a") as file:
+        file.write('''
+[[published]]
+words = "write=cork"
+metric = "peer_window"
+value = 2097152.0
+from = "drbd.csv:window/buffers set before connect (SO_RCVBUF 4 MB)"
+''')
+    text = table_text(*summary_of(folder, columns=("time_per_message", "peer_window")), 120)
+    assert "published  peer_window: 2.00 MiB (write=cork)" in " ".join(text.split("\n"))
 
 
 def test_in_csv_what_is_absent_is_empty(made):
