@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/calls.h"
 
+#include "base/memory_file.h"
+
 #define CALL_INFO(kind, name, path) [kind] = {name, path},
 const struct call_info call_infos[CALL_KIND_COUNT] = {CALL_KINDS(CALL_INFO)};
 
 const struct call_table calls_of_sockets = {
     .send = send,
     .sendmsg = sendmsg,
+    .sendfile = memory_send,
     .recv = recv,
     .setsockopt = setsockopt,
 };
@@ -27,6 +30,12 @@ static ssize_t nothing_sendmsg(int fd, const struct msghdr *message, int flags)
     return sum;
 }
 
+static ssize_t nothing_sendfile(int fd, int file, off_t offset, size_t size)
+{
+    (void)fd, (void)file, (void)offset;
+    return (ssize_t)size;
+}
+
 static ssize_t nothing_recv(int fd, void *data, size_t size, int flags)
 {
     (void)fd, (void)data, (void)flags;
@@ -42,6 +51,7 @@ static int nothing_setsockopt(int fd, int level, int name, const void *value, so
 const struct call_table calls_of_nothing = {
     .send = nothing_send,
     .sendmsg = nothing_sendmsg,
+    .sendfile = nothing_sendfile,
     .recv = nothing_recv,
     .setsockopt = nothing_setsockopt,
 };

@@ -27,6 +27,7 @@ enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS, CALL_CONNECTS };
 #define CALL_KINDS(X)                                                                                        \
     X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
     X(CALL_SENDMSG, "sendmsg", CALL_WRITES)                                                                  \
+    X(CALL_SENDFILE, "sendfile", CALL_WRITES)                                                                \
     X(CALL_SETSOCKOPT, "setsockopt", CALL_WRITES)                                                            \
     X(CALL_ENTER_SENDING, "io_uring_enter", CALL_WRITES)                                                     \
     X(CALL_RECVFROM, "recvfrom", CALL_READS)                                                                 \
@@ -53,6 +54,7 @@ extern const struct call_info call_infos[CALL_KIND_COUNT];
 struct call_table {
     ssize_t (*send)(int fd, const void *data, size_t size, int flags);
     ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);
+    ssize_t (*sendfile)(int fd, int file, off_t offset, size_t size); /* as memory_send() */
     ssize_t (*recv)(int fd, void *data, size_t size, int flags);
     int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
 };
@@ -131,6 +133,18 @@ static inline ssize_t calls_sendmsg(struct calls *calls, const struct msghdr *me
     do {
         calls->counts.made[CALL_SENDMSG]++;
         result = calls->table->sendmsg(calls->fd, message, flags | calls->flags | MSG_NOSIGNAL);
+    } while (result < 0 && errno == EINTR);
+    return calls_result(calls, result);
+}
+
+/* sendfile(2) of `size` bytes of `file` from `offset` on. */
+static inline ssize_t calls_sendfile(struct calls *calls, int file, off_t offset, size_t size)
+{
+    ssize_t result;
+
+    do {
+        calls->counts.made[CALL_SENDFILE]++;
+        result = calls->table->sendfile(calls->fd, file, offset, size);
     } while (result < 0 && errno == EINTR);
     return calls_result(calls, result);
 }

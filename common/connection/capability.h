@@ -25,16 +25,19 @@
     X(CAPABLE_SEND_ZC, 11, "a SENDMSG_ZC of an io_uring is not carried out (TCP only, Linux 6.1)")           \
     X(CAPABLE_HOLD, 12, "there is no record layer that could hold back")                                     \
     X(CAPABLE_WHOLE, 13, "MSG_WAITALL is refused, so that a send may be cut short and the next overtake it") \
-    X(CAPABLE_STREAM, 14, "libuv gives a stream up at the first record that is no data")
+    X(CAPABLE_STREAM, 14, "libuv gives a stream up at the first record that is no data")                     \
+    X(CAPABLE_SENDFILE, 15, "sendfile() from memory does not arrive as it stands (Linux)")                   \
+    X(CAPABLE_WAITING, 16, "sendfile() cannot be told not to wait, and the descriptors of engine=ring wait")
 
 #define CAPABILITY_BIT(name, bit, lacks) name = 1u << (bit),
 enum capability { CAPABILITIES(CAPABILITY_BIT) };
 #undef CAPABILITY_BIT
 
-#define CAPABILITY_COUNT 15
+#define CAPABILITY_COUNT 17
 
-/* Those that an engine gives, not the connection; some engine of the list gives each. */
-#define CAPABILITIES_OF_ENGINES ((unsigned)(CAPABLE_LOOP | CAPABLE_RING))
+/* Those that an engine gives, not the connection; some engine of the list gives each. CAPABLE_WAITING:
+ * whether its descriptors wait is as it needs them, and no call has to be told. */
+#define CAPABILITIES_OF_ENGINES ((unsigned)(CAPABLE_LOOP | CAPABLE_RING | CAPABLE_WAITING))
 
 /* Those that only a security layer knows of; no transport is asked. */
 #define CAPABILITIES_OF_LAYERS ((unsigned)(CAPABLE_HOLD | CAPABLE_WHOLE | CAPABLE_STREAM))

@@ -58,6 +58,11 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
     const struct strategy_choice *choice = plan_strategy(plan, end);
     CLEANUP_FREE char *value = kind_strategy.format(NULL, choice);
 
+    if (choice->strategy->from_file && plan_half(plan, end)->keeps)
+        return problem_unsupported(problem,
+                                   "%s=%s does not work with workload=%s: what it sends on was received "
+                                   "into memory that is no file",
+                                   word_of(plan, choice), value, plan->workload->variant.name);
     return check_needs(word_of(plan, choice), value, strategy_needs(choice, plan->ends[end].security),
                        plan->transport, plan->ends[end].security, engine->gives, problem);
 }
@@ -287,7 +292,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
 /* What there is an engine for: it needs something to wait for. */
 static unsigned engines_give(const struct transport *transport)
 {
-    return transport->has_other_end ? CAPABILITIES_OF_ENGINES : 0;
+    return transport->has_other_end ? CAPABILITIES_OF_ENGINES : CAPABLE_WAITING;
 }
 
 int legality_of_strategy(const struct strategy *strategy, const struct transport *transport,

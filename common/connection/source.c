@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/source.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 static uint8_t pattern[PATTERN_PERIOD];
@@ -59,16 +57,19 @@ static size_t round_up(size_t size, size_t step)
     return (size + step - 1) / step * step;
 }
 
-int source_open(struct source *source, size_t longest, size_t cold, bool verify)
+int source_open(struct source *source, struct source_kind kind)
 {
-    *source = (struct source){.period = cold, .patterned = verify};
-    if (verify)
-        source->period = round_up(cold ? cold : 1, PATTERN_PERIOD);
-    source->memory = malloc(source->period + longest);
-    if (!source->memory)
-        return -ENOMEM;
-    pattern_fill(source->memory, source->period + longest, 0); /* also makes the pages present */
-    return 0;
+    size_t size;
+    int result;
+
+    *source = (struct source){.period = kind.cold, .patterned = kind.patterned};
+    if (kind.patterned)
+        source->period = round_up(kind.cold ? kind.cold : 1, PATTERN_PERIOD);
+    size = source->period + kind.longest;
+    result = memory_open(&source->memory, size, kind.as_file);
+    if (result == 0)
+        pattern_fill(source->memory.bytes, size, 0); /* also makes the pages present */
+    return result;
 }
 
 size_t source_start(const struct source *source, uint64_t number, uint64_t count)
@@ -80,6 +81,5 @@ size_t source_start(const struct source *source, uint64_t number, uint64_t count
 
 void source_close(struct source *source)
 {
-    free(source->memory);
-    *source = (struct source){0};
+    memory_close(&source->memory);
 }

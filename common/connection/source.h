@@ -13,6 +13,8 @@
 #ifndef UNCORK_CONNECTION_SOURCE_H
 #define UNCORK_CONNECTION_SOURCE_H
 
+#include "base/memory_file.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,14 +22,21 @@
 #define PATTERN_PERIOD 65521u
 
 struct source {
-    uint8_t *memory;
+    struct memory memory;
     size_t period; /* 0: always send from the beginning */
     bool patterned;
 };
 
-/* Memory for fragments of up to `longest` bytes; `cold` is the size to walk through, 0 for hot. 0 or -ENOMEM.
- */
-int source_open(struct source *source, size_t longest, size_t cold, bool verify);
+/* What it is to hold. */
+struct source_kind {
+    size_t longest; /* bytes of the longest fragment */
+    size_t cold;    /* bytes to walk through; 0: hot */
+    bool patterned;
+    bool as_file; /* whose bytes can be sent by sendfile(2) */
+};
+
+/* 0 or a negative errno value; source_close() it in both cases. */
+int source_open(struct source *source, struct source_kind kind);
 void source_close(struct source *source);
 
 /* Where connection `number` of `count` begins: apart from the others, so that none finds in the cache what
@@ -37,7 +46,7 @@ size_t source_start(const struct source *source, uint64_t number, uint64_t count
 /* Where the next `size` bytes of a walk at `position` (below the period) stand; moves it on. */
 static inline const uint8_t *source_take(const struct source *source, size_t *position, size_t size)
 {
-    const uint8_t *data = source->memory + *position;
+    const uint8_t *data = source->memory.bytes + *position;
 
     if (source->period) {
         *position += size;

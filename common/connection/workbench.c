@@ -4,9 +4,21 @@
 #include "base/clock.h"
 #include "plan/sizes.h"
 #include "security/security.h"
+#include "strategy/strategy.h"
 #include "workload/workload.h"
 
 #include <errno.h>
+
+static int open_source(struct workbench *bench, size_t longest)
+{
+    const struct plan *plan = bench->plan;
+    struct source_kind kind = {.longest = longest,
+                               .cold = plan->ends[bench->end].source_bytes,
+                               .patterned = plan->verify,
+                               .as_file = plan_strategy(plan, bench->end)->strategy->from_file};
+
+    return source_open(&bench->source, kind);
+}
 
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections)
 {
@@ -19,8 +31,7 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
     bench->end = end;
     bench->connections = connections;
     workbench_restart(bench);
-    if (outgoing &&
-        source_open(&bench->source, outgoing->longest_fragment, own->source_bytes, plan->verify) < 0)
+    if (outgoing && open_source(bench, outgoing->longest_fragment) < 0)
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;

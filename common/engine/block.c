@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 
 #include "base/clock.h"
+#include "connection/capability.h"
 #include "engine/pause.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
@@ -213,6 +214,7 @@ static int block_finish(struct duty *duty)
 
 const struct engine engine_block = {
     .variant = {"block", "a thread for each connection, in blocking calls"},
+    .gives = CAPABLE_WAITING,
     .one_each = true,
     .suits = suits,
     .run = block_run,

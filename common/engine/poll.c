@@ -520,7 +520,7 @@ static void poll_close(struct duty *duty)
 
 const struct engine engine_poll = {
     .variant = {"poll", "a libuv loop for each thread, any number of connections"},
-    .gives = CAPABLE_LOOP,
+    .gives = CAPABLE_LOOP | CAPABLE_WAITING,
     .nonblocking = true,
     .suits = suits,
     .open = poll_open,

@@ -22,6 +22,7 @@ struct strategy {
     unsigned needs;         /* capabilities */
     bool nodelay;           /* TCP_NODELAY that belongs to it */
     bool corks;             /* holds a group back: in the layer that its choice names, which it needs too */
+    bool from_file;         /* the memory that it sends from is a file */
 
     /* Bytes of state for groups of at most `longest_group` bytes; NULL: none. */
     size_t (*state_size)(size_t longest_group);

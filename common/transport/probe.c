@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "transport/probe.h"
 
+#include "base/memory_file.h"
 #include "connection/capability.h"
 #include "measure/tcp_info.h"
 #include "ring/check.h"
@@ -75,6 +76,24 @@ static bool probe_descriptor(struct pair *pair)
     return send_byte(pair, 0) && arrives(pair, ARRIVES_WITHIN_MS);
 }
 
+#define FILE_TEXT "out of a file"
+
+static bool probe_sendfile(struct pair *pair)
+{
+    struct memory memory;
+    char came[sizeof FILE_TEXT];
+    bool holds = memory_open(&memory, 2 * sizeof FILE_TEXT, true) == 0;
+
+    if (holds) {
+        memcpy(memory.bytes + 1, FILE_TEXT, sizeof FILE_TEXT);
+        holds = calls_sendfile(&pair->from, memory.file, 1, sizeof came) == sizeof came &&
+                arrives(pair, ARRIVES_WITHIN_MS) && recv(pair->to, came, sizeof came, 0) == sizeof came &&
+                !memcmp(came, FILE_TEXT, sizeof came);
+    }
+    memory_close(&memory);
+    return holds;
+}
+
 static bool probe_receive_again(struct pair *pair)
 {
     return ring_receives_again(pair->from.fd, pair->to);
@@ -109,6 +128,7 @@ static const struct probe {
     {CAPABLE_CORK, probe_cork},
     {CAPABLE_MORE, probe_more},
     {CAPABLE_TRUNCATE, probe_truncate},
+    {CAPABLE_SENDFILE, probe_sendfile},
     {CAPABLE_RECEIVE_AGAIN, probe_receive_again},
     {CAPABLE_RECEIVE_BUNDLE, probe_receive_bundle},
     {CAPABLE_SEND_BUFFERS, probe_send_buffers},

@@ -77,6 +77,20 @@ static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
     return sent;
 }
 
+static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
+{
+    ssize_t sent = answer(size);
+
+    (void)fd;
+    if (sent < 0)
+        return -1;
+    assert_int_equal(file, script.bench.source.memory.file);
+    remember(CALL_SENDFILE, 0, 0, size);
+    take(script.bench.source.memory.bytes + offset, (size_t)sent);
+    let_go(0, (size_t)sent == size);
+    return sent;
+}
+
 static ssize_t scripted_recv(int fd, void *data, size_t size, int flags)
 {
     (void)fd, (void)data, (void)size, (void)flags;
@@ -99,6 +113,7 @@ static int scripted_setsockopt(int fd, int level, int name, const void *value, s
 static const struct call_table scripted_calls = {
     .send = scripted_send,
     .sendmsg = scripted_sendmsg,
+    .sendfile = scripted_sendfile,
     .recv = scripted_recv,
     .setsockopt = scripted_setsockopt,
 };

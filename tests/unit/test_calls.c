@@ -29,6 +29,12 @@ static ssize_t fake_sendmsg(int fd, const struct msghdr *message, int flags)
     return answer(flags);
 }
 
+static ssize_t fake_sendfile(int fd, int file, off_t offset, size_t size)
+{
+    (void)fd, (void)file, (void)offset, (void)size;
+    return answer(0);
+}
+
 static ssize_t fake_recv(int fd, void *data, size_t size, int flags)
 {
     (void)fd, (void)data, (void)size;
@@ -41,7 +47,11 @@ static int fake_setsockopt(int fd, int level, int name, const void *value, sockl
     return (int)answer(0);
 }
 
-static const struct call_table fake = {fake_send, fake_sendmsg, fake_recv, fake_setsockopt};
+static const struct call_table fake = {.send = fake_send,
+                                       .sendmsg = fake_sendmsg,
+                                       .sendfile = fake_sendfile,
+                                       .recv = fake_recv,
+                                       .setsockopt = fake_setsockopt};
 
 static struct calls begin(const int *script, size_t count)
 {
@@ -55,7 +65,7 @@ static struct calls begin(const int *script, size_t count)
 
 TEST(every_call_is_counted_by_its_kind)
 {
-    struct calls calls = BEGIN(5, 6, 7, 0, 0);
+    struct calls calls = BEGIN(5, 6, 7, 0, 8, 0);
     struct msghdr message = {0};
 
     assert_int_equal(calls_send(&calls, NULL, 5, MSG_MORE), 5);
@@ -66,11 +76,12 @@ TEST(every_call_is_counted_by_its_kind)
     assert_int_equal(flags_seen, MSG_TRUNC);
     assert_int_equal(calls_set_option(&calls, CALL_SETSOCKOPT, 1, 2, 3), 0);
     assert_int_equal(calls_set_option(&calls, CALL_QUICKACK, 1, 2, 3), 0);
+    assert_int_equal(calls_sendfile(&calls, 3, 100, 8), 8);
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         assert_int_equal(calls.counts.made[kind],
                          call_infos[kind].path < CALL_WAITS && kind != CALL_ENTER_SENDING);
     assert_int_equal(calls.counts.would_block, 0);
-    assert_int_equal(calls_count_path(&calls.counts, CALL_WRITES), 3);
+    assert_int_equal(calls_count_path(&calls.counts, CALL_WRITES), 4);
     assert_int_equal(calls_count_path(&calls.counts, CALL_READS), 2);
 }
 
@@ -116,6 +127,7 @@ TEST(calls_of_nothing_move_everything_and_touch_no_memory)
 
     assert_int_equal(calls_send(&calls, NULL, 1 << 30, 0), 1 << 30);
     assert_int_equal(calls_sendmsg(&calls, &message, 0), SIZE_MAX / 8 + 15);
+    assert_int_equal(calls_sendfile(&calls, -1, 0, 1 << 30), 1 << 30);
     assert_int_equal(calls_recv(&calls, NULL, 77, 0), 77);
     assert_int_equal(calls_set_option(&calls, CALL_SETSOCKOPT, 1, 2, 3), 0);
     assert_int_equal(calls_set_option(&calls, CALL_QUICKACK, 1, 2, 3), 0);

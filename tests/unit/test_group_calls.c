@@ -3,7 +3,8 @@
 #include "script.h"
 #include "unit.h"
 
-/* "s" send, "S" with MSG_MORE, "v" sendmsg, "V" with MSG_MORE, "+" cork on, "-" off; a number repeats. */
+/* "s" send, "S" with MSG_MORE, "v" sendmsg, "V" with MSG_MORE, "f" sendfile, "+" cork on, "-" off; a number
+ * repeats. */
 static char *spell_calls(const struct script *script)
 {
     static char text[1024];
@@ -23,6 +24,7 @@ static char *spell_calls(const struct script *script)
             at += sprintf(at, "%zu", run);
         *at++ = call->kind == CALL_SETSOCKOPT ? (call->value ? '+' : '-')
                 : call->kind == CALL_SENDTO   ? (more ? 'S' : 's')
+                : call->kind == CALL_SENDFILE ? 'f'
                                               : (more ? 'V' : 'v');
         *at = '\0';
     }
@@ -38,6 +40,9 @@ static const struct {
     {"more", "15x2", "14Ss"},
     {"writev", "15x2", "v"},
     {"coalesce", "15x2", "s"},
+    {"sendfile", "15x2", "+S14f-"},
+    {"sendfile", "4K", "f"},
+    {"sendfile", "16+4K", "Sf"},
 
     {"nagle", "32/2x4K/2x4K", "5s"},
     {"nodelay", "32/2x4K/2x4K", "5s"},
@@ -45,6 +50,7 @@ static const struct {
     {"more", "32/2x4K/2x4K", "sSsSs"},
     {"writev", "32/2x4K/2x4K", "3v"},
     {"coalesce", "32/2x4K/2x4K", "3s"},
+    {"sendfile", "32/2x4K/2x4K", "fSfSf"},
 
     /* a parameter divides groups by their size: up to it, and above */
     {"cork:64K", "16x4K/17x4K/1", "+16s-17s+s-"},

@@ -140,11 +140,12 @@ TEST(tcp_on_linux_can_do_everything)
                      all & ~CAPABILITIES_OF_ENGINES & ~CAPABILITIES_OF_RINGS);
 }
 
-TEST(a_unix_socket_on_linux_is_a_descriptor_and_nothing_more)
+TEST(a_unix_socket_on_linux_is_a_descriptor_that_takes_files_and_nothing_more)
 {
     unsigned copying = CAPABILITIES_OF_RINGS & ~(unsigned)CAPABLE_SEND_ZC; /* as far as the kernel has them */
 
-    assert_int_equal(found(fresh("unix"), (1u << CAPABILITY_COUNT) - 1) & ~copying, CAPABLE_DESCRIPTOR);
+    assert_int_equal(found(fresh("unix"), (1u << CAPABILITY_COUNT) - 1) & ~copying,
+                     CAPABLE_DESCRIPTOR | CAPABLE_SENDFILE);
 }
 
 /* Whether this kernel bundles, for what is to be seen when it says so and does not. */
@@ -362,7 +363,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
 #ifdef __linux__
         cmocka_unit_test_setup(tcp_on_linux_can_do_everything, be_honest),
-        cmocka_unit_test_setup(a_unix_socket_on_linux_is_a_descriptor_and_nothing_more, be_honest),
+        cmocka_unit_test_setup(a_unix_socket_on_linux_is_a_descriptor_that_takes_files_and_nothing_more,
+                               be_honest),
         cmocka_unit_test_setup(a_bundle_that_takes_one_buffer_is_found_out, be_honest),
 #endif
         cmocka_unit_test_setup(only_what_is_wanted_is_answered, be_honest),

@@ -65,11 +65,11 @@ TEST(a_hot_source_sends_from_one_place)
     struct source source;
     size_t position = 0;
 
-    assert_int_equal(source_open(&source, 4096, 0, false), 0);
+    assert_int_equal(source_open(&source, (struct source_kind){.longest = 4096}), 0);
     for (int i = 0; i < 10; i++)
-        assert_ptr_equal(source_take(&source, &position, 1000), source.memory);
+        assert_ptr_equal(source_take(&source, &position, 1000), source.memory.bytes);
     source_close(&source);
-    assert_null(source.memory);
+    assert_null(source.memory.bytes);
 }
 
 TEST(a_cold_source_walks_around_its_memory)
@@ -77,9 +77,9 @@ TEST(a_cold_source_walks_around_its_memory)
     struct source source;
     size_t position = 0;
 
-    assert_int_equal(source_open(&source, 300, 1000, false), 0);
+    assert_int_equal(source_open(&source, (struct source_kind){.longest = 300, .cold = 1000}), 0);
     for (size_t expected = 0, i = 0; i < 100; i++, expected = (expected + 300) % 1000)
-        assert_ptr_equal(source_take(&source, &position, 300), source.memory + expected);
+        assert_ptr_equal(source_take(&source, &position, 300), source.memory.bytes + expected);
     source_close(&source);
 }
 
@@ -87,15 +87,18 @@ TEST(connections_begin_apart_and_where_the_pattern_begins)
 {
     struct source source;
 
-    assert_int_equal(source_open(&source, 300, 1000, false), 0);
+    assert_int_equal(source_open(&source, (struct source_kind){.longest = 300, .cold = 1000}), 0);
     assert_int_equal(source_start(&source, 0, 4), 0);
     assert_int_equal(source_start(&source, 3, 4), 750);
     source_close(&source);
-    assert_int_equal(source_open(&source, 300, 10 * PATTERN_PERIOD, true), 0);
+    assert_int_equal(
+        source_open(&source,
+                    (struct source_kind){.longest = 300, .cold = 10 * PATTERN_PERIOD, .patterned = true}),
+        0);
     assert_int_equal(source_start(&source, 3, 4) % PATTERN_PERIOD, 0);
     assert_int_equal(source_start(&source, 3, 4), 7 * PATTERN_PERIOD);
     source_close(&source);
-    assert_int_equal(source_open(&source, 300, 0, false), 0);
+    assert_int_equal(source_open(&source, (struct source_kind){.longest = 300}), 0);
     assert_int_equal(source_start(&source, 3, 4), 0);
     source_close(&source);
 }
@@ -103,12 +106,13 @@ TEST(connections_begin_apart_and_where_the_pattern_begins)
 /* Also under ASan: what is taken lies wholly in the memory of the source. */
 static void check_verified(size_t longest, size_t cold)
 {
+    struct source_kind kind = {.longest = longest, .cold = cold, .patterned = true};
     struct dice dice = {.state = 4};
     struct source source;
     size_t position = 0;
     uint64_t sent = 0;
 
-    assert_int_equal(source_open(&source, longest, cold, true), 0);
+    assert_int_equal(source_open(&source, kind), 0);
     assert_int_equal(source.period % PATTERN_PERIOD, 0);
     assert_true(source.period >= cold);
     for (int i = 0; i < 500; i++) {

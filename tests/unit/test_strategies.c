@@ -184,6 +184,12 @@ static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
     return answer_send(size, message->msg_iovlen, flags);
 }
 
+static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
+{
+    (void)fd, (void)file, (void)offset;
+    return answer_send(size, 1, 0);
+}
+
 static int scripted_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
     int answer = next_answer();
@@ -197,8 +203,10 @@ static int scripted_setsockopt(int fd, int level, int name, const void *value, s
     return 0;
 }
 
-static const struct call_table scripted_calls = {
-    .send = scripted_send, .sendmsg = scripted_sendmsg, .setsockopt = scripted_setsockopt};
+static const struct call_table scripted_calls = {.send = scripted_send,
+                                                 .sendmsg = scripted_sendmsg,
+                                                 .sendfile = scripted_sendfile,
+                                                 .setsockopt = scripted_setsockopt};
 
 static void scripted_open(struct pair *pair, const char *write, const char *message, const int *answers,
                           size_t count)
@@ -235,6 +243,7 @@ static void each_strategy_makes_as_many_calls_for_a_group_as_the_table_says(void
         {"more", "15x2", 15},       {"writev", "15x2", 1},         {"coalesce", "15x2", 1},
         {"cork:30", "15x2", 17},    {"cork:29", "15x2", 15},       {"coalesce:30", "15x2", 1},
         {"coalesce:29", "15x2", 1}, {"cork", "16+4K/16+4K", 8},    {"writev", "16+4K/16+4K", 2},
+        {"sendfile", "4K", 1},      {"sendfile", "16+4K", 2},      {"sendfile", "15x2", 17},
         {"cork:4K", "2/16+4K", 5},  {"coalesce:4K", "2/16+4K", 2}, {"coalesce", "16+4K/16+4K", 2},
     };
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/memory_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifdef __linux__
+
+#include <sys/sendfile.h>
+
+static int make_file(size_t size)
+{
+    int file = memfd_create("uncork", MFD_CLOEXEC);
+
+    if (file < 0)
+        return -errno;
+    if (ftruncate(file, (off_t)size) == 0)
+        return file;
+    close(file);
+    return -ENOMEM;
+}
+
+ssize_t memory_send(int fd, int file, off_t offset, size_t size)
+{
+    return sendfile(fd, file, &offset, size);
+}
+
+#else /* sendfile(2) is another call there, and macOS has no file without a name */
+
+static int make_file(size_t size)
+{
+    (void)size;
+    return -ENOSYS;
+}
+
+ssize_t memory_send(int fd, int file, off_t offset, size_t size)
+{
+    (void)fd, (void)file, (void)offset, (void)size;
+    errno = ENOSYS;
+    return -1;
+}
+
+#endif
+
+static int open_file(struct memory *memory)
+{
+    void *bytes;
+
+    memory->file = make_file(memory->size);
+    if (memory->file < 0)
+        return memory->file;
+    bytes = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, memory->file, 0);
+    if (bytes == MAP_FAILED) {
+        close(memory->file);
+        return -ENOMEM;
+    }
+    memory->bytes = bytes;
+    return 0;
+}
+
+int memory_open(struct memory *memory, size_t size, bool as_file)
+{
+    void *bytes = NULL;
+
+    *memory = (struct memory){.size = size ? size : 1, .file = -1};
+    if (as_file)
+        return open_file(memory);
+    if (posix_memalign(&bytes, (size_t)sysconf(_SC_PAGESIZE), memory->size) != 0)
+        return -ENOMEM;
+    memory->bytes = bytes;
+    return 0;
+}
+
+void memory_close(struct memory *memory)
+{
+    if (memory->bytes && memory->file >= 0) {
+        munmap(memory->bytes, memory->size);
+        close(memory->file);
+    } else {
+        free(memory->bytes);
+    }
+    *memory = (struct memory){.file = -1};
+}

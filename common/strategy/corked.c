@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "strategy/corked.h"
+
+#include "security/security.h"
+#include "transport/cork.h"
+
+/* Where the group at the head stands. Releasing comes after its last byte was accepted: the next group must
+ * wait. */
+enum stage { BETWEEN_GROUPS, SENDING, RELEASING };
+
+struct corked {
+    enum stage stage;
+    bool held; /* the cork is on: off again before the group counts as flushed */
+};
+
+size_t corked_state_size(size_t longest_group)
+{
+    (void)longest_group;
+    return sizeof(struct corked);
+}
+
+static int hold(struct connection *connection, struct corked *corked, bool on)
+{
+    int result = connection->cork_layer == CORK_RECORD ? connection->security->hold(connection, on)
+                                                       : cork_set(&connection->calls, on);
+
+    if (result == 0)
+        corked->held = on;
+    return result;
+}
+
+static int release(struct connection *connection, struct corked *corked)
+{
+    int result = corked->held ? hold(connection, corked, false) : 0;
+
+    return result < 0 ? result : strategy_flush(connection);
+}
+
+int corked_push(struct connection *connection, bool (*corks)(const struct connection *connection),
+                int (*send_group)(struct connection *connection))
+{
+    struct corked *corked = connection->strategy_state;
+
+    while (queue_head(&connection->queue) || corked->stage != BETWEEN_GROUPS) {
+        int result = 0;
+
+        if (corked->stage == BETWEEN_GROUPS && corks(connection))
+            result = hold(connection, corked, true);
+        else if (corked->stage == SENDING)
+            result = send_group(connection);
+        else if (corked->stage == RELEASING)
+            result = release(connection, corked);
+        queue_release(&connection->queue);
+        if (result < 0)
+            return result;
+        corked->stage = corked->stage == RELEASING ? BETWEEN_GROUPS : corked->stage + 1;
+    }
+    return 0;
+}

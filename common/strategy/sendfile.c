@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A header, then payload out of a file: the first fragment of a group of several is the header, which
+ * MSG_MORE ties to what follows, and each of the others, or the only one, goes by a sendfile(2) of its own.
+ *
+ * sendfile(2) has no flag that would tie it to the next. So where a group has more than one after the header,
+ * TCP's cork holds them together; where there is no TCP nothing is joined anyway.
+ *
+ * The kernel sends from the pages of the file and never says when it needs them no more. The memory of a
+ * source does not change while it is there, and so counts as released when it was accepted.
+ */
+#include "security/security.h"
+#include "strategy/corked.h"
+#include "transport/transport.h"
+
+static bool corks(const struct connection *connection)
+{
+    const struct transport *transport = connection->plan->transport;
+
+    for (uint64_t i = 0; i < 2; i++)
+        if (queue_fragment(&connection->queue, i).marks & FRAGMENT_ENDS_GROUP)
+            return false;
+    return transport->counts_segments || !transport->has_other_end; /* null: the calls of TCP */
+}
+
+static ssize_t send_payload(struct connection *connection, struct fragment rest)
+{
+    const struct memory *memory = &connection->bench->source.memory;
+
+    return calls_sendfile(&connection->calls, memory->file, rest.data - memory->bytes, rest.size);
+}
+
+static int send_group(struct connection *connection)
+{
+    struct send_queue *queue = &connection->queue;
+    bool done = false;
+
+    while (!done) {
+        struct fragment rest = queue_fragment(queue, 0);
+        bool first = queue->accepted == queue->flushed, last = rest.marks & FRAGMENT_ENDS_GROUP;
+        ssize_t sent = first && !last ? connection->security->send(connection, rest.data, rest.size, MSG_MORE)
+                                      : send_payload(connection, rest);
+
+        if (sent < 0)
+            return (int)sent;
+        queue_accept(queue, (size_t)sent);
+        done = last && (size_t)sent == rest.size;
+    }
+    return 0;
+}
+
+static int push(struct connection *connection)
+{
+    return corked_push(connection, corks, send_group);
+}
+
+const struct strategy strategy_sendfile = {
+    .variant = {"sendfile", "header by send(MSG_MORE), payload by sendfile() from memory that is a file"},
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_SENDFILE | CAPABLE_WAITING,
+    .nodelay = true,
+    .from_file = true,
+    .state_size = corked_state_size,
+    .push = push,
+};
