@@ -8,6 +8,8 @@
 #ifndef UNCORK_BASE_CALLS_H
 #define UNCORK_BASE_CALLS_H
 
+#include "base/lending.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -22,12 +24,14 @@
 enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS, CALL_CONNECTS };
 
 /* Kind, name as the kernel and strace spell it, path. CALL_OPTION is what a new connection is given,
- * CALL_SETSOCKOPT a cork, CALL_QUICKACK what acknowledges at once after a receive. An io_uring_enter(2) that
- * submits a send is one on the path of writes, any other waits. */
+ * CALL_SETSOCKOPT a cork, CALL_QUICKACK what acknowledges at once after a receive, CALL_RECVMSG asks for
+ * memory that was lent by a send. An io_uring_enter(2) that submits a send is one on the path of writes, any
+ * other waits. */
 #define CALL_KINDS(X)                                                                                        \
     X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
     X(CALL_SENDMSG, "sendmsg", CALL_WRITES)                                                                  \
     X(CALL_SENDFILE, "sendfile", CALL_WRITES)                                                                \
+    X(CALL_RECVMSG, "recvmsg", CALL_WRITES)                                                                  \
     X(CALL_SETSOCKOPT, "setsockopt", CALL_WRITES)                                                            \
     X(CALL_ENTER_SENDING, "io_uring_enter", CALL_WRITES)                                                     \
     X(CALL_RECVFROM, "recvfrom", CALL_READS)                                                                 \
@@ -55,6 +59,7 @@ struct call_table {
     ssize_t (*send)(int fd, const void *data, size_t size, int flags);
     ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);
     ssize_t (*sendfile)(int fd, int file, off_t offset, size_t size); /* as memory_send() */
+    int (*take_returned)(int fd, struct returned *returned);          /* as lending_take() */
     ssize_t (*recv)(int fd, void *data, size_t size, int flags);
     int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
 };
@@ -147,6 +152,13 @@ static inline ssize_t calls_sendfile(struct calls *calls, int file, off_t offset
         result = calls->table->sendfile(calls->fd, file, offset, size);
     } while (result < 0 && errno == EINTR);
     return calls_result(calls, result);
+}
+
+/* recvmsg(2) of the error queue. 0, -EAGAIN where it says nothing, or another negative errno value. */
+static inline int calls_take_returned(struct calls *calls, struct returned *returned)
+{
+    calls->counts.made[CALL_RECVMSG]++;
+    return (int)calls_result(calls, calls->table->take_returned(calls->fd, returned));
 }
 
 /* recv(2); 0 is the peer's half-close, and the call that finds it is not counted: it belongs to no message.

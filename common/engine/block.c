@@ -10,6 +10,7 @@
 #include "engine/pause.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
+#include "transport/sockets.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
 
@@ -41,15 +42,47 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 static int wait_until(struct duty *duty, uint64_t due_ns)
 {
     struct workbench *bench = duty->bench;
-    bool readable = false;
+    bool woken = false;
+    int result;
 
     if (bench->plan->pace == PACE_SPIN)
         pause_spin(bench, due_ns);
     else
-        readable = pause_sleep(bench, duty->connections->calls.fd, due_ns);
+        woken = pause_sleep(bench, duty->connections->calls.fd, due_ns);
     if (workbench_is_cancelled(bench))
         return -ECANCELED;
-    return readable ? engine_receive(duty->connections, 1) : 0; /* the end, or what was not due */
+    if (!woken)
+        return 0;
+    result = engine_reclaim(duty->connections);
+    if (result != 0)
+        return result < 0 ? result : 0;
+    return engine_receive(duty->connections, 1); /* the end, or what was not due */
+}
+
+/* Waits until some of the lent memory has come back. 0 or what run() returns. */
+static int await_memory(struct connection *connection)
+{
+    int result = engine_reclaim(connection);
+
+    if (result == 0) {
+        pause_for_error(connection->bench, connection->calls.fd);
+        result = engine_reclaim(connection);
+    }
+    if (result == 0) { /* an error that is none of memory, or control has shut the descriptor down */
+        result = sockets_error(connection->calls.fd);
+        return engine_broken(connection, "send to", result < 0 ? result : -EPIPE);
+    }
+    return result < 0 ? result : 0;
+}
+
+/* One push, and where memory has to come back first, that. */
+static int push_or_await(struct connection *connection)
+{
+    int result = connection->strategy->push(connection);
+
+    if (result == -EINPROGRESS && engine_has_lent(connection))
+        return await_memory(connection);
+    return result < 0 ? engine_broken(connection, "send to", result) : 0;
 }
 
 static int send_due(struct duty *duty, struct connection *connection)
@@ -63,9 +96,7 @@ static int send_due(struct duty *duty, struct connection *connection)
         result = dial_greet(duty->dial, connection);
     if (result == 0)
         result = engine_shake_hands(connection);
-    if (result == 0)
-        result = connection->strategy->push(connection);
-    return result < 0 ? engine_broken(connection, "send to", result) : 0;
+    return result < 0 ? engine_broken(connection, "send to", result) : push_or_await(connection);
 }
 
 /* What one call brought, and all that is there by then, up to a window. */
@@ -89,10 +120,20 @@ static int push_all(struct connection *connection)
 
     connection->half->fill(connection);
     while (result == 0 && !queue_is_idle(&connection->queue)) {
-        result = connection->strategy->push(connection);
+        result = push_or_await(connection);
         connection->half->fill(connection);
     }
-    return result < 0 ? engine_broken(connection, "send to", result) : 0;
+    return result;
+}
+
+/* Nothing is over before all of it is here. */
+static int await_all_memory(struct connection *connection)
+{
+    int result = 0;
+
+    while (result == 0 && engine_has_lent(connection))
+        result = await_memory(connection);
+    return result;
 }
 
 /* A pair of which one receives and the other sends that on. */
@@ -101,11 +142,13 @@ static int run_pair(struct connection *from)
     int result = 0;
 
     while (result == 0 && !half_over(from->twin)) {
-        result = receive_and_look(from);
+        bool full = !from->half->wants(from) && engine_has_lent(from->twin);
+
+        result = full ? await_memory(from->twin) : receive_and_look(from);
         if (result == 0)
             result = push_all(from->twin);
     }
-    return result;
+    return result < 0 ? result : await_all_memory(from->twin);
 }
 
 /* The sender's failure is the cause of what the data thread then met: it shut the descriptor down. */
@@ -169,17 +212,22 @@ static int block_run(struct duty *duty)
 
         if (engine_is_answered(connection))
             dial_hang_up(duty->dial, connection);
-        half->fill(connection);
+        if (engine_may_fill(connection))
+            half->fill(connection);
         if (!queue_is_idle(&connection->queue)) {
             result = send_due(duty, connection);
             if (result < 0)
                 return result;
             continue; /* more may be due, and the other end may wait for it */
         }
-        if (half->wants(connection))
+        if (engine_has_lent(connection) && !connection_room(connection))
+            result = await_memory(connection); /* or a reply that is owed could not be appended */
+        else if (half->wants(connection))
             result = engine_receive(connection, half->wants(connection));
+        else if (!engine_may_fill(connection))
+            result = await_memory(connection);
         else if (half_next(connection) == NEVER)
-            return 0;
+            return await_all_memory(connection);
         else
             result = wait_until(duty, half_next(connection));
         if (result < 0)

@@ -3,6 +3,7 @@
 
 #include "engine/engine.h"
 #include "security/security.h"
+#include "strategy/strategy.h"
 #include "transport/congestion.h"
 #include "transport/ports.h"
 #include "transport/sockets.h"
@@ -10,6 +11,12 @@
 
 #include <string.h>
 #include <unistd.h>
+
+static void renew(struct connection *connection)
+{
+    if (connection->strategy && connection->strategy->renew)
+        connection->strategy->renew(connection);
+}
 
 /* ---- the driver ---- */
 
@@ -62,6 +69,7 @@ static int open_socket(struct dial *dial, struct connection *connection, bool no
         result =
             transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
     connection->greeting_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
+    renew(connection);
     return result;
 }
 
@@ -115,6 +123,7 @@ int dial_take(struct dial *dial, struct connection *connection, int fd)
 {
     int result = dial->adopt(dial->owner, connection, fd);
 
+    renew(connection);
     if (result == 0)
         result =
             transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);

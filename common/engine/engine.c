@@ -135,6 +135,14 @@ int engine_shake_hands(struct connection *connection)
     return 0;
 }
 
+int engine_reclaim(struct connection *connection)
+{
+    int result = engine_has_lent(connection) ? connection->strategy->reclaim(connection) : 0;
+
+    return result < 0 ? engine_broken(connection, "have its memory back from what it sends to", result)
+                      : result;
+}
+
 int engine_peer_ended(struct connection *connection)
 {
     bool follows = connection->follows;

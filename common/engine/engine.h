@@ -13,6 +13,7 @@
 #include "engine/dial.h"
 #include "engine/handover.h"
 #include "security/security.h"
+#include "strategy/strategy.h"
 #include "workload/workload.h"
 
 /* What an engine is given: one thread's connections. */
@@ -119,14 +120,32 @@ static inline void engine_keep(struct connection *connection, ssize_t size)
         pool_take(&connection->bench->pool);
 }
 
+/* Whether memory is away that comes back by the error queue of the descriptor. */
+static inline bool engine_has_lent(const struct connection *connection)
+{
+    return connection->strategy && connection->strategy->reclaim &&
+           connection->queue.released != connection->queue.appended;
+}
+
 /* Whether a driver that renews its descriptors has all that it asked for on the one it has. */
 static inline bool engine_is_answered(const struct connection *connection)
 {
     const struct half *half = connection->half;
 
     return half->renews && connection->drives && connection->calls.fd >= 0 &&
-           queue_is_idle(&connection->queue) && !half->wants(connection);
+           queue_is_idle(&connection->queue) && !half->wants(connection) && !engine_has_lent(connection);
 }
+
+/* Whether the next message may be begun: where each has a descriptor of its own, nothing that was lent on the
+ * last may be away, for only that says so. */
+static inline bool engine_may_fill(const struct connection *connection)
+{
+    return !connection->half->renews || !engine_has_lent(connection);
+}
+
+/* The descriptor shows something: takes what says that lent memory has come back. 1 when some has, 0 when
+ * none has, or what run() returns. */
+int engine_reclaim(struct connection *connection);
 
 /* The peer has half-closed. 0, or -EPIPE with a problem if it was not its turn to: only a driver ends the
  * work, and only between two messages. */

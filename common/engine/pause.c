@@ -10,18 +10,19 @@
 #endif
 
 /* Milliseconds, rounded down, where there is no ppoll(2): the rest is spun away. */
-static int poll_for(struct pollfd *readable, uint64_t ns)
+static int poll_for(struct pollfd *watched, uint64_t ns)
 {
 #ifdef __APPLE__
-    return poll(readable, 1, (int)(ns / NS_PER_MS));
+    return poll(watched, 1, (int)(ns / NS_PER_MS));
 #else
     struct timespec timeout = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
 
-    return ppoll(readable, 1, &timeout, NULL);
+    return ppoll(watched, 1, &timeout, NULL);
 #endif
 }
 
 #define LOOK_NS (200 * NS_PER_MS) /* for who cancels */
+#define LONG_NS (3600 * NS_PER_S)
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -40,6 +41,15 @@ bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns)
         bench->waits.made[CALL_PPOLL]++;
     } while (poll_for(&readable, smaller(due_ns - bench->now_ns, longest_ns)) <= 0);
     return true;
+}
+
+void pause_for_error(struct workbench *bench, int fd)
+{
+    struct pollfd errors = {.fd = fd}; /* an error is told unasked */
+
+    do
+        bench->waits.made[CALL_PPOLL]++;
+    while (poll_for(&errors, LONG_NS) <= 0);
 }
 
 void pause_spin(struct workbench *bench, uint64_t due_ns)

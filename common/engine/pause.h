@@ -5,10 +5,14 @@
 
 #include "connection/workbench.h"
 
-/* Sleeps until `due_ns`, or until `fd` is readable: true then. Counted as a call; leaves the clock read.
- * Without a descriptor (-1) that could wake it, it looks every now and then whether it was cancelled, and
- * comes back. */
+/* Sleeps until `due_ns`, or until `fd` is readable or shows an error: true then. Counted as a call; leaves
+ * the clock read. Without a descriptor (-1) that could wake it, it looks every now and then whether it was
+ * cancelled, and comes back. */
 bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns);
+
+/* Sleeps until there is something on the error queue of `fd`, or its connection is over. Counted as a call.
+ */
+void pause_for_error(struct workbench *bench, int fd);
 
 /* Burns until `due_ns` or until it is cancelled, without a system call. */
 void pause_spin(struct workbench *bench, uint64_t due_ns);

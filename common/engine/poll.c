@@ -33,7 +33,8 @@ struct watch {
         struct stream stream;
     };
     struct turn turn;
-    int events;   /* watched for: UV_READABLE, UV_WRITABLE */
+    int events;   /* watched for: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
+    bool full;    /* the descriptor was */
     bool closing; /* its descriptor is gone, libuv does not know yet */
     int next_fd;  /* that came meanwhile; -1 */
 };
@@ -95,6 +96,14 @@ static void watch_for(struct watch *watch, int events)
         uv_poll_stop(&watch->poll);
 }
 
+/* POLLERR comes unasked where anything is watched for. But libuv 1.44 takes it for the end of a descriptor
+ * and stops watching, unless it comes alone and urgent data is watched for, which nobody sends. So that is,
+ * and only a POLLERR that comes with something else costs two epoll_ctl(2). */
+static bool is_to_be_returned(const struct connection *connection)
+{
+    return connection->strategy && connection->strategy->reclaim;
+}
+
 /* One that is out of the phase still takes what comes, if there is anything that it would take: the other end
  * may have to send it before it can go on with another. */
 static void watch_again(struct turn *turn)
@@ -102,10 +111,12 @@ static void watch_again(struct turn *turn)
     const struct connection *connection = turn->connection;
     bool listens = !turn->over && !connection->half->keeps; /* who keeps may have no room for more */
     bool reads = !connection->ended && (listens || connection->shakes || connection->half->wants(connection));
-    bool writes = connection->shakes ? connection->shakes == AWAITS_ROOM : turn->blocked;
+    bool full = turn->parting || (turn->blocked && watch_of(turn)->full);
+    bool writes = connection->shakes ? connection->shakes == AWAITS_ROOM : full;
 
     if (connection->calls.fd >= 0 && !watch_of(turn)->closing)
-        watch_for(watch_of(turn), (reads ? UV_READABLE : 0) | (writes ? UV_WRITABLE : 0));
+        watch_for(watch_of(turn), (reads ? UV_READABLE : 0) | (writes ? UV_WRITABLE : 0) |
+                                      (is_to_be_returned(connection) ? UV_PRIORITIZED : 0));
 }
 
 /* ---- descriptors that come and go ---- */
@@ -153,9 +164,13 @@ static int redial(struct watch *watch)
 
 /* ---- one connection ---- */
 
+/* Or the other end has come again, on another descriptor. */
 static void hang_up_if_ended(struct turn *turn)
 {
-    if (turn->connection->half->renews && turn->connection->ended)
+    const struct connection *connection = turn->connection;
+    bool ended = connection->ended || watch_of(turn)->next_fd >= 0;
+
+    if (connection->half->renews && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
         hang_up(watch_of(turn));
 }
 
@@ -175,6 +190,7 @@ static int push(struct turn *turn)
     if (result == 0)
         result = connection->strategy->push(connection);
     poller_of(watch)->unregistered |= result == -EINPROGRESS;
+    watch->full = result == -EAGAIN;
     return result == -EAGAIN && connection->calls.fd < 0 ? -EBUSY : result;
 }
 
@@ -220,16 +236,32 @@ static void on_event_of_end(struct watch *watch, int events)
         turn_go_on_to_end(&watch->turn, engine_take_end(watch->turn.connection));
 }
 
+/* Lent memory has come back, or there is an error on the socket: then the calls will say which. Returns what
+ * there may be beside it; where the error came `alone`, nothing. */
+static int look_at_error(struct watch *watch, bool alone)
+{
+    struct turn *turn = &watch->turn;
+    int result = engine_reclaim(turn->connection);
+
+    if (result < 0)
+        turn_stop(turn, result);
+    if (result <= 0)
+        return UV_READABLE | UV_WRITABLE;
+    if (!watch->full)
+        turn->blocked = false;
+    return !alone && turn->connection->half->wants(turn->connection) ? UV_READABLE : 0;
+}
+
 static void on_event(uv_poll_t *poll, int status, int events)
 {
     struct watch *watch = (struct watch *)poll;
     struct turns *turns = watch->turn.turns;
 
     poller_of(watch)->events++;
-    if (status < 0) { /* an error on the socket: libuv has stopped watching, the calls will say which */
+    if (status < 0) /* libuv has stopped watching */
         watch->events = 0;
-        events = UV_READABLE | UV_WRITABLE;
-    }
+    if (status < 0 || events & UV_PRIORITIZED)
+        events = look_at_error(watch, status == 0);
     if (turns->result < 0)
         return;
     if (turns->finishing) {
@@ -349,9 +381,8 @@ static void seat(void *owner, size_t number, int fd)
         return;
     }
     watch->next_fd = fd;
-    if (!watch->closing && watch->turn.connection->calls.fd >= 0)
-        hang_up(watch);
-    if (!watch->closing)
+    hang_up_if_ended(&watch->turn);
+    if (watch->turn.connection->calls.fd < 0 && !watch->closing)
         open_next(watch);
 }
 

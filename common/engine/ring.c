@@ -14,6 +14,7 @@
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -119,6 +120,15 @@ static bool is_to_receive(const struct turn *turn)
     return !connection->ended && (listens || connection->shakes || half->wants(connection));
 }
 
+/* Who is told what arrives by the descriptor is told of its errors, too. */
+static bool is_to_expect(const struct watch *watch)
+{
+    const struct connection *connection = watch->turn.connection;
+    bool told = watch->expecting || (watch->receiving && !reads_by_ring(connection));
+
+    return !told && engine_has_lent(connection);
+}
+
 void ring_ask(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);
@@ -136,6 +146,10 @@ void ring_ask(struct turn *turn)
         ((turn->blocked && watch->full) || turn->parting || turn->connection->shakes == AWAITS_ROOM)) {
         result = ring_watch(&watch->seat, RING_WRITABLE);
         watch->watching = result == 0;
+    }
+    if (is_to_expect(watch)) {
+        result = ring_watch(&watch->seat, RING_ERROR);
+        watch->expecting = result == 0;
     }
     if (result < 0 && result != -EAGAIN && result != -EINPROGRESS && turn->turns->result == 0)
         turn_stop(turn, engine_broken(turn->connection, "watch its connection to", result));
@@ -156,11 +170,12 @@ static int receive(struct watch *watch)
     return result;
 }
 
+/* A descriptor that shows no more than that lent memory has come back is not read from. */
 static int readable(struct watch *watch, const struct completion *completion)
 {
     if (completion->result < 0)
         return engine_broken(watch->turn.connection, "watch its connection to", completion->result);
-    return receive(watch);
+    return completion->result == POLLERR && watch->reclaimed ? -EAGAIN : receive(watch);
 }
 
 /* What comes of a descriptor that is gone. */
@@ -276,6 +291,33 @@ static void told_of_arrival(struct watch *watch, const struct ring_event *event)
         arrived(watch, by_ring ? result : readable(watch, &event->completion));
 }
 
+/* What a request that watches the descriptor tells of errors as well. */
+static void look_at_error(struct watch *watch, const struct completion *completion)
+{
+    int result = completion->result > 0 && completion->result & POLLERR && !watch->closing
+                     ? engine_reclaim(watch->turn.connection)
+                     : 0;
+
+    watch->reclaimed = result > 0;
+    if (result < 0)
+        turn_stop(&watch->turn, result);
+    if (result > 0 && !watch->full)
+        watch->turn.blocked = watch->connecting;
+}
+
+static void told_of_error(struct watch *watch)
+{
+    watch->expecting = false;
+    if (watch->closing)
+        ring_let_go(watch);
+    else if (watch->turn.turns->finishing)
+        return;
+    else if (watch->reclaimed || reads_by_ring(watch->turn.connection))
+        go_on(watch, 0); /* the receive that goes on will say what it is */
+    else
+        arrived(watch, receive(watch)); /* says it now */
+}
+
 static void told_of_room(struct watch *watch)
 {
     watch->watching = false;
@@ -306,6 +348,8 @@ static void dispatch(struct ringer *ringer, const struct ring_event *event)
         return;
     }
     watch = &ringer->watches[event->number];
+    if (event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR)
+        look_at_error(watch, &event->completion);
     switch (event->kind) {
     case RING_SEND:
         sent(watch, &event->completion);
@@ -313,6 +357,9 @@ static void dispatch(struct ringer *ringer, const struct ring_event *event)
     case RING_RECEIVE:
     case RING_READABLE:
         told_of_arrival(watch, event);
+        break;
+    case RING_ERROR:
+        told_of_error(watch);
         break;
     case RING_HALF_CLOSED:
         half_closed(watch);

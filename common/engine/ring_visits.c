@@ -50,7 +50,7 @@ int ring_take_next(struct watch *watch)
 /* Requests of the engine are under way on the descriptor. */
 static bool is_asked(const struct watch *watch)
 {
-    return watch->receiving || watch->watching || watch->listening;
+    return watch->receiving || watch->watching || watch->listening || watch->expecting;
 }
 
 void ring_hang_up(struct watch *watch)
@@ -63,13 +63,19 @@ void ring_hang_up(struct watch *watch)
         ring_cancel(&watch->seat, RING_WRITABLE);
     if (watch->listening)
         ring_cancel(&watch->seat, RING_HALF_CLOSED);
+    if (watch->expecting)
+        ring_cancel(&watch->seat, RING_ERROR);
     watch->closing = watch->turn.blocked = is_asked(watch);
     dial_hang_up(watch->turn.turns->duty->dial, connection);
 }
 
+/* Or the other end has come again, on another descriptor. */
 void ring_hang_up_if_ended(struct turn *turn)
 {
-    if (turn->connection->half->renews && turn->connection->ended)
+    const struct connection *connection = turn->connection;
+    bool ended = connection->ended || watch_of(turn)->next_fd >= 0;
+
+    if (connection->half->renews && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
         ring_hang_up(watch_of(turn));
 }
 
@@ -98,8 +104,7 @@ static void seat(void *owner, size_t number, int fd)
     }
     watch->next_fd = fd;
     ring_note_answer(watch); /* or the other end would not have come again */
-    if (!watch->closing && watch->turn.connection->calls.fd >= 0)
-        ring_hang_up(watch);
+    ring_hang_up_if_ended(&watch->turn);
     ring_ask(&watch->turn);
 }
 

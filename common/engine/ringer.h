@@ -16,6 +16,8 @@ struct watch {
     struct ring_seat seat;
     bool receiving; /* a request is to tell what arrives */
     bool listening; /* a request is to tell the end */
+    bool expecting; /* a request is to tell that lent memory is back */
+    bool reclaimed; /* what was told last has brought lent memory back */
     bool full;      /* the descriptor was */
     bool watching;  /* a request is to tell when it is not any more */
     bool starved;   /* on the list of those that found no buffer to receive into */

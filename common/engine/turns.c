@@ -82,7 +82,7 @@ static void rest(struct turn *turn)
     turn->blocked = false;
     if (turn->turns->on->rests)
         turn->turns->on->rests(turn);
-    if (lent && !connection_room(connection))
+    if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
         return;
     if (!lent && half_over(connection))
         leave(turn);
@@ -97,7 +97,7 @@ static void push(struct turn *turn)
     for (int i = 0; i < PUSHES_PER_TURN; i++) {
         int result;
 
-        if (queue_is_idle(&connection->queue))
+        if (queue_is_idle(&connection->queue) && engine_may_fill(connection))
             connection->half->fill(connection);
         if (queue_is_idle(&connection->queue)) {
             rest(turn);

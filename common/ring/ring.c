@@ -327,6 +327,8 @@ static unsigned events_of(enum ring_kind kind)
 {
     if (kind == RING_HALF_CLOSED)
         return POLLRDHUP;
+    if (kind == RING_ERROR)
+        return POLLERR;
     return kind == RING_WRITABLE ? POLLOUT : POLLIN;
 }
 

@@ -58,6 +58,7 @@ enum ring_kind {
     RING_READABLE,
     RING_WRITABLE,
     RING_HALF_CLOSED,
+    RING_ERROR,
     RING_CONNECT,
     RING_CANCEL,
     RING_WAKE
@@ -131,7 +132,8 @@ int ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned o
  * it takes (`bundle`, Linux 6.10), until a completion has no `more`: on a seat that is `ending` the first. */
 int ring_receive(struct ring_seat *seat, uint16_t group, bool bundle);
 
-/* One completion when the descriptor is readable or writable, or when its peer has half-closed. */
+/* One completion when the descriptor is readable or writable, when its peer has half-closed, or when it shows
+ * an error, which the others tell as well: its result is what it shows, as poll(2) has it. */
 int ring_watch(struct ring_seat *seat, enum ring_kind kind);
 
 /* connect(2) (Linux 5.5); `address` is lent until the completion. */

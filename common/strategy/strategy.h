@@ -23,6 +23,7 @@ struct strategy {
     bool nodelay;           /* TCP_NODELAY that belongs to it */
     bool corks;             /* holds a group back: in the layer that its choice names, which it needs too */
     bool from_file;         /* the memory that it sends from is a file */
+    bool zerocopy;          /* SO_ZEROCOPY belongs to it */
 
     /* Bytes of state for groups of at most `longest_group` bytes; NULL: none. */
     size_t (*state_size)(size_t longest_group);
@@ -33,7 +34,8 @@ struct strategy {
      *
      * - 0: the queue is idle, everything is flushed;
      * - -EAGAIN: the descriptor is full, call again when it is writable;
-     * - -EINPROGRESS: requests are under way, call again after completed();
+     * - -EINPROGRESS: requests are under way, call again after completed(); or memory has to come back first,
+     *   after reclaim();
      * - any other negative errno value: the connection is broken.
      */
     int (*push)(struct connection *connection);
@@ -52,6 +54,15 @@ struct strategy {
 
     /* Windows whose memory may be lent at once. 0: what it has accepted it does not need any more. */
     uint32_t lends;
+
+    /* For strategies whose memory comes back by the error queue of the descriptor, which then shows POLLERR:
+     * takes all that is there, and releases. 1 when some has come back, 0 when none has, or a negative errno
+     * value. Whoever waits for the descriptor calls it by engine_reclaim(). NULL: nothing comes back so. */
+    int (*reclaim)(struct connection *connection);
+
+    /* The connection has its next descriptor (workload=connect), and nothing of the last is lent any more.
+     * NULL: it remembers nothing of a descriptor. */
+    void (*renew)(struct connection *connection);
 };
 
 extern const struct axis strategy_axis;

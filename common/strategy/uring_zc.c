@@ -4,32 +4,20 @@
  * and later, in a second completion, that the memory is needed no more (IORING_CQE_F_NOTIF). In between the
  * next request is under way.
  */
-#include "strategy/request.h"
 #include "plan/sizes.h"
-
-#define LENT_MAX 16u /* windows */
+#include "strategy/lent.h"
+#include "strategy/request.h"
 
 struct lending_request {
-    struct request request;       /* first */
-    uint32_t submitted, returned; /* requests whose memory was lent, came back; oldest first */
-    struct lent {
-        uint64_t end; /* number of the first fragment that it does not touch */
-        bool back;
-    } lent[2 * LENT_MAX];
+    struct request request; /* first */
+    struct lent lent;
     struct msghdr message;
     struct iovec vectors[];
 };
 
-#define LENT_SLOTS (sizeof((struct lending_request *)0)->lent / sizeof(struct lent))
-
 static size_t state_size(size_t longest_group)
 {
     return sizeof(struct lending_request) + request_vectors_most(longest_group) * sizeof(struct iovec);
-}
-
-static struct lent *lent_of(struct lending_request *lending, uint32_t number)
-{
-    return &lending->lent[number % LENT_SLOTS];
 }
 
 static int submit(struct connection *connection)
@@ -38,14 +26,13 @@ static int submit(struct connection *connection)
     int limit = (int)request_vectors_most(plan_longest_group(connection->plan, connection->end));
     struct queue_group group;
 
-    if (lending->submitted - lending->returned == LENT_SLOTS)
+    if (lent_is_full(&lending->lent))
         return -EINPROGRESS; /* memory has to come back first */
     group = queue_gather(&connection->queue, lending->vectors, limit);
     lending->request = (struct request){.under_way = true, .bytes = group.bytes};
     lending->message = (struct msghdr){.msg_iov = lending->vectors, .msg_iovlen = (size_t)group.count};
-    *lent_of(lending, lending->submitted) = (struct lent){0};
     return ring_send_zc(connection->seat, &lending->message, MSG_WAITALL | (group.complete ? 0 : MSG_MORE),
-                        lending->submitted++ & RING_TOKEN_MAX);
+                        lent_add(&lending->lent, 0) & RING_TOKEN_MAX);
 }
 
 static int push(struct connection *connection)
@@ -53,17 +40,10 @@ static int push(struct connection *connection)
     return request_push(connection, submit);
 }
 
-/* Memory comes back in any order; the queue wants it in that of its fragments. */
-static void release(struct connection *connection, struct lending_request *lending)
-{
-    while (lending->returned != lending->submitted && lent_of(lending, lending->returned)->back)
-        queue_release_to(&connection->queue, lent_of(lending, lending->returned++)->end);
-}
-
 static int completed(struct connection *connection, const struct completion *completion)
 {
     struct lending_request *lending = connection->strategy_state;
-    struct lent *lent = lent_of(lending, completion->token);
+    struct loan *loan = lent_of(&lending->lent, completion->token);
     int sent = request_sent(completion);
 
     if (!completion->gives_back) {
@@ -71,10 +51,10 @@ static int completed(struct connection *connection, const struct completion *com
         if (sent < 0)
             return sent;
         queue_accept(&connection->queue, (size_t)sent);
-        lent->end = connection->queue.accepted;
+        loan->end = connection->queue.accepted;
     }
-    lent->back = completion->gives_back || !completion->more; /* one that failed at once lends nothing */
-    release(connection, lending);
+    loan->back = completion->gives_back || !completion->more; /* one that failed at once lends nothing */
+    lent_release(&lending->lent, &connection->queue);
     return 0;
 }
 
@@ -82,7 +62,7 @@ const struct strategy strategy_uring_zc = {
     .variant = {"uring-zc", "one SEND_ZC or SENDMSG_ZC of the group in an io_uring, without a copy"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_ZC,
     .nodelay = true,
-    .lends = LENT_MAX,
+    .lends = LENT_WINDOWS,
     .state_size = state_size,
     .push = push,
     .completed = completed,

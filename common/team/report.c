@@ -45,10 +45,14 @@ static void put_ring(json_t *thread, const struct call_counts *calls)
     put_number(thread, "enters", calls->made[CALL_ENTER_SENDING] + calls->made[CALL_ENTER_WAITING]);
     put_number(thread, "requests", calls->requests);
     put_number(thread, "completions", calls->completions);
-    if (calls->lent) {
-        put_number(thread, "lent", calls->lent);
-        put_number(thread, "copied", calls->copied);
-    }
+}
+
+static void put_lent(json_t *thread, const struct call_counts *calls)
+{
+    if (!calls->lent)
+        return;
+    put_number(thread, "lent", calls->lent);
+    put_number(thread, "copied", calls->copied);
 }
 
 static void put_records(json_t *thread, const struct call_counts *calls)
@@ -91,6 +95,7 @@ static void put_calls(json_t *thread, const struct worker *worker)
         put_number(thread, "would_block", calls.would_block);
     if (worker->team->engine->gives & CAPABLE_RING)
         put_ring(thread, &calls);
+    put_lent(thread, &calls);
 }
 
 /* Of one connection what sha256sum(1) says of its bytes; of several these, by exclusive or. */

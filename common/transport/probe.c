@@ -94,6 +94,19 @@ static bool probe_sendfile(struct pair *pair)
     return holds;
 }
 
+/* What was sent comes, and after it, when it has been taken, the memory. */
+static bool probe_zerocopy(struct pair *pair)
+{
+    struct pollfd returns = {.fd = pair->from.fd};
+    struct returned returned;
+    char byte;
+
+    return lending_allow(pair->from.fd) == 0 && send_byte(pair, lending_flag) &&
+           arrives(pair, ARRIVES_WITHIN_MS) && recv(pair->to, &byte, 1, 0) == 1 &&
+           poll(&returns, 1, ARRIVES_WITHIN_MS) == 1 && calls_take_returned(&pair->from, &returned) == 0 &&
+           returned.first == 0 && returned.last == 0;
+}
+
 static bool probe_receive_again(struct pair *pair)
 {
     return ring_receives_again(pair->from.fd, pair->to);
@@ -129,6 +142,7 @@ static const struct probe {
     {CAPABLE_MORE, probe_more},
     {CAPABLE_TRUNCATE, probe_truncate},
     {CAPABLE_SENDFILE, probe_sendfile},
+    {CAPABLE_ZEROCOPY, probe_zerocopy},
     {CAPABLE_RECEIVE_AGAIN, probe_receive_again},
     {CAPABLE_RECEIVE_BUNDLE, probe_receive_bundle},
     {CAPABLE_SEND_BUFFERS, probe_send_buffers},

@@ -106,6 +106,14 @@ uint64_t sockets_unsent(int fd)
     return fd >= 0 && result == 0 ? (uint64_t)bytes : 0;
 }
 
+int sockets_error(int fd)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
+}
+
 /* A descriptor that is given up for a moment, so that a connection can be taken and dropped. Whoever changes
  * it has the lock: control and a data thread accept at the same time. */
 static _Atomic int spare = -1;

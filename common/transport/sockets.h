@@ -18,6 +18,9 @@ int sockets_make_pair(int fds[2]);
  */
 uint64_t sockets_unsent(int fd);
 
+/* The error that waits on a socket, as a negative errno value, which is asked once; or 0. */
+int sockets_error(int fd);
+
 /* The next connection of a non-blocking listener, blocking or not; -1 when none waits. Where no
  * descriptor is left the connection is dropped instead of being offered again and again. For the control
  * thread. */

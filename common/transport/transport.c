@@ -59,9 +59,25 @@ static int set_nodelay(int fd, bool on, struct problem *problem)
     return problem_unsupported(problem, "TCP_NODELAY cannot be switched %s here", on ? "on" : "off");
 }
 
+static bool wants_zerocopy(const struct plan *plan, enum end end)
+{
+    return plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->zerocopy;
+}
+
+static int set_zerocopy(int fd, struct problem *problem)
+{
+    int result = lending_allow(fd);
+
+    return result < 0
+               ? problem_unsupported(problem, "SO_ZEROCOPY cannot be switched on here: %s", strerror(-result))
+               : 0;
+}
+
 int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
                       struct problem *problem)
 {
+    if (wants_zerocopy(plan, end) && set_zerocopy(fd, problem) < 0)
+        return -1;
     if (transport->counts_segments && set_nodelay(fd, wants_nodelay(plan, end), problem) < 0)
         return -1;
     return options_set(plan, end, fd, AFTER_CONNECT, problem);
@@ -119,11 +135,21 @@ int transport_choose_again(const struct transport *transport, const struct plan 
     return result;
 }
 
+static int choose_zerocopy(const struct plan *plan, enum end end, struct calls *calls)
+{
+    if (!wants_zerocopy(plan, end))
+        return 0;
+    calls->counts.made[CALL_OPTION]++;
+    return lending_allow(calls->fd);
+}
+
 int transport_prepare_again(const struct transport *transport, const struct plan *plan, enum end end,
                             struct calls *calls)
 {
-    int result = transport->counts_segments ? choose_nodelay(plan, end, calls) : 0;
+    int result = choose_zerocopy(plan, end, calls);
 
+    if (result == 0 && transport->counts_segments)
+        result = choose_nodelay(plan, end, calls);
     return result < 0 ? result : options_set_again(plan, end, calls, AFTER_CONNECT);
 }
 

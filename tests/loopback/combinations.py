@@ -36,7 +36,7 @@ OTHERS = {
 
 
 # Of what is lent every fragment arrives on pages of its own; TCP drops what does not fit, and waits to send it again.
-NEEDS_ROOM_TO_RECEIVE = ["uring-zc"]
+NEEDS_ROOM_TO_RECEIVE = ["zerocopy", "uring-zc"]
 
 # Linux 6.18 now and then leaves in an MPTCP socket what was corked: one of some hundred runs stops.
 STOPS = ("mptcp", "cork")
@@ -54,7 +54,7 @@ def names(axis: str) -> list[str]:
 
 def strategies() -> list[str]:
     """All of them; where threads are watched one of each kind, for a connection and its strategy have one thread."""
-    return ["nodelay", "uv", "uring-send", "uring-bundle", "uring-zc"] if "tsan" in BIN.parts else names("strategy")
+    return ["nodelay", "uv", "uring-send", "uring-bundle", "uring-zc", "zerocopy"] if "tsan" in BIN.parts else names("strategy")
 
 
 def choices(key: str) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from programs import CLIENT, client_json, server_started, strace_trouble
 
-CALLS = ("sendto", "sendmsg", "sendfile", "setsockopt", "recvfrom", "io_uring_enter")
+CALLS = ("sendto", "sendmsg", "sendfile", "recvmsg", "setsockopt", "recvfrom", "io_uring_enter")
 PER_MESSAGE = {"nagle": 15, "nodelay": 15, "cork": 17, "more": 15, "writev": 1, "coalesce": 1, "sendfile": 17}
 FEW, MANY = 20, 60
 

@@ -91,6 +91,14 @@ static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
     return sent;
 }
 
+/* All that was lent, whenever it is asked. */
+static int scripted_take_returned(int fd, struct returned *returned)
+{
+    (void)fd;
+    *returned = (struct returned){.first = 0, .last = UINT32_MAX};
+    return 0;
+}
+
 static ssize_t scripted_recv(int fd, void *data, size_t size, int flags)
 {
     (void)fd, (void)data, (void)size, (void)flags;
@@ -114,6 +122,7 @@ static const struct call_table scripted_calls = {
     .send = scripted_send,
     .sendmsg = scripted_sendmsg,
     .sendfile = scripted_sendfile,
+    .take_returned = scripted_take_returned,
     .recv = scripted_recv,
     .setsockopt = scripted_setsockopt,
 };
@@ -142,6 +151,14 @@ void script_close(struct script *opened)
     connection_close(&opened->connection);
     workbench_close(&opened->bench);
     plan_free(&opened->plan);
+}
+
+void script_reclaim(struct script *opened)
+{
+    const struct strategy *strategy = opened->connection.strategy;
+
+    if (strategy->reclaim && opened->connection.queue.released != opened->connection.queue.appended)
+        assert_int_equal(strategy->reclaim(&opened->connection), 1);
 }
 
 int script_push(struct script *opened)

@@ -41,6 +41,9 @@ struct script {
 struct script *script_open(const char *write, const char *message, size_t odd, ssize_t answer);
 void script_close(struct script *script);
 
+/* What was lent has come back. */
+void script_reclaim(struct script *script);
+
 /* Pushes once and checks all that must hold after any push. */
 int script_push(struct script *script);
 

@@ -39,6 +39,7 @@ static const struct {
     {"cork", "15x2", "+15s-"},
     {"more", "15x2", "14Ss"},
     {"writev", "15x2", "v"},
+    {"zerocopy", "15x2", "v"},
     {"coalesce", "15x2", "s"},
     {"sendfile", "15x2", "+S14f-"},
     {"sendfile", "4K", "f"},
@@ -64,6 +65,7 @@ static const struct {
     {"writev", "1024x1", "v"},
     {"writev", "1025x1", "Vv"},
     {"writev", "3000x1/2x1", "2V2v"},
+    {"zerocopy", "3000x1/2x1", "2V2v"},
     {"coalesce:1K", "3000x1", "2Vv"},
     {"coalesce", "3000x1", "s"},
 };

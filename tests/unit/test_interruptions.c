@@ -67,6 +67,7 @@ static void push_two_messages(struct script *script, int expected)
             assert_int_equal(script->connection.queue.flushed_messages, i);
             assert_int_equal(++failed, 1);
         }
+        script_reclaim(script);
         assert_int_equal(script->connection.queue.flushed_messages, i + 1);
         assert_int_equal(script->connection.queue.released, script->connection.queue.appended);
     }

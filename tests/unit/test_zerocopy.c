@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * write=zerocopy over a kernel that reads lent memory as late as it may: when it says that it is done with
+ * it. What the queue has released is poisoned, so that whoever releases too early sends poison.
+ */
+#include "unit.h"
+
+#include "strategy/lent.h"
+#include "strategy/strategy.h"
+
+#include <stdlib.h>
+
+#define POISON 0xee
+#define SENDS_MOST 64u     /* a power of two, more than may lend at once */
+#define VECTORS_MOST 1024u /* IOV_MAX */
+
+/* ---- the kernel ---- */
+
+struct late_send {
+    struct iovec vectors[VECTORS_MOST];
+    int count;
+    size_t position; /* in the stream */
+    bool done;
+};
+
+static struct kernel {
+    struct dice dice;
+    struct late_send sends[SENDS_MOST]; /* by number */
+    uint32_t begun, told;               /* numbers; all before `told` have been told of */
+    size_t position, read;              /* bytes that were sent; that were read */
+    uint32_t notes;                     /* sends that it takes note of: beyond, ENOBUFS */
+    unsigned full, out_of_notes;        /* times */
+    size_t ranges, spans;               /* told: how often, and of more than one send */
+} kernel;
+
+static struct late_send *send_of(uint32_t number)
+{
+    return &kernel.sends[number % SENDS_MOST];
+}
+
+static ssize_t refuse(int error)
+{
+    errno = error;
+    return -1;
+}
+
+/* Takes note of memory, up to `most` bytes, and reads none of it. */
+static ssize_t note_vectors(struct late_send *send, const struct msghdr *message, size_t most)
+{
+    size_t taken = 0;
+
+    *send = (struct late_send){.position = kernel.position};
+    for (size_t i = 0; i < message->msg_iovlen && taken < most; i++) {
+        struct iovec part = message->msg_iov[i];
+
+        if (part.iov_len > most - taken)
+            part.iov_len = most - taken;
+        send->vectors[send->count++] = part;
+        taken += part.iov_len;
+    }
+    kernel.position += taken;
+    return (ssize_t)taken;
+}
+
+static ssize_t late_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    size_t most = dice_roll(&kernel.dice, 3) ? SIZE_MAX : 1 + dice_roll(&kernel.dice, 3000);
+
+    (void)fd;
+    assert_true(flags & lending_flag);
+    if (kernel.begun - kernel.told >= kernel.notes) {
+        kernel.out_of_notes++;
+        return refuse(ENOBUFS);
+    }
+    if (dice_roll(&kernel.dice, 5) == 0) {
+        kernel.full++;
+        return refuse(EAGAIN);
+    }
+    return note_vectors(send_of(kernel.begun++), message, most);
+}
+
+/* Only now does it look at the memory. */
+static void transmit(struct late_send *send)
+{
+    size_t position = send->position;
+
+    assert_false(send->done);
+    for (int i = 0; i < send->count; i++) {
+        const struct iovec *part = &send->vectors[i];
+
+        assert_int_equal(pattern_compare(part->iov_base, part->iov_len, position), part->iov_len);
+        position += part->iov_len;
+        kernel.read += part->iov_len;
+    }
+    send->done = true;
+}
+
+/* Any send that is under way, and as many of its neighbours as are, in one range. */
+static int late_take_returned(int fd, struct returned *returned)
+{
+    uint32_t under_way = kernel.begun - kernel.told, first, last;
+
+    (void)fd;
+    if (!under_way || dice_roll(&kernel.dice, 2))
+        return (int)refuse(EAGAIN);
+    first = kernel.told + (uint32_t)dice_roll(&kernel.dice, under_way);
+    while (send_of(first)->done)
+        first = kernel.told + (first + 1 - kernel.told) % under_way;
+    for (last = first; last + 1 != kernel.begun && !send_of(last + 1)->done && dice_roll(&kernel.dice, 3);)
+        last++;
+    for (uint32_t number = first; number != last + 1; number++)
+        transmit(send_of(number));
+    while (kernel.told != kernel.begun && send_of(kernel.told)->done)
+        kernel.told++;
+    kernel.ranges++;
+    kernel.spans += first != last;
+    *returned = (struct returned){.first = first, .last = last, .copied = first % 2};
+    return 0;
+}
+
+static const struct call_table late_calls = {.sendmsg = late_sendmsg, .take_returned = late_take_returned};
+
+/* ---- who sends ---- */
+
+static struct plan plan;
+static struct workbench bench;
+static struct connection connection;
+static size_t appended_bytes;
+
+static void poison(void *owner, const struct fragment *fragment)
+{
+    (void)owner;
+    memset((void *)(uintptr_t)fragment->data, POISON, fragment->size);
+    free((void *)(uintptr_t)fragment->data);
+}
+
+/* Memory of its own for each fragment. */
+static void append_group(uint32_t fragments, size_t longest)
+{
+    for (uint32_t i = 0; i < fragments; i++) {
+        uint32_t size = 1 + (uint32_t)dice_roll(&kernel.dice, longest);
+        uint8_t *data = malloc(size);
+
+        assert_non_null(data);
+        pattern_fill(data, size, appended_bytes);
+        appended_bytes += size;
+        queue_append(&connection.queue, data, size,
+                     i + 1 == fragments ? FRAGMENT_ENDS_GROUP | FRAGMENT_ENDS_MESSAGE : 0);
+    }
+}
+
+/* Numbers begin at `first`. */
+static void open_late(uint32_t first, uint64_t seed)
+{
+    const char *words[] = {"transport=null", "workload=stream", "message=3000x1", "write=zerocopy"};
+    struct problem problem = {0};
+
+    if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
+        fail_msg("%s", problem.text);
+    memset(&bench, 0, sizeof bench);
+    memset(&connection, 0, sizeof connection);
+    assert_int_equal(workbench_open(&bench, &plan, END_CLIENT, 1), 0);
+    assert_int_equal(connection_open(&connection, &bench, 0, -1), 0);
+    connection.calls.table = &late_calls;
+    connection.queue.on_release = poison;
+    *(struct lent *)connection.strategy_state = (struct lent){.sends = first, .returned = first};
+    memset(&kernel, 0, sizeof kernel);
+    kernel.dice.state = seed;
+    kernel.notes = seed % 2 ? 12 : SENDS_MOST;
+    kernel.begun = kernel.told = first;
+    appended_bytes = 0;
+}
+
+static void close_late(void)
+{
+    connection_close(&connection);
+    workbench_close(&bench);
+    plan_free(&plan);
+}
+
+static void check_queue(void)
+{
+    const struct send_queue *queue = &connection.queue;
+
+    assert_true(queue->flushed <= queue->accepted && queue->released <= queue->accepted);
+    assert_true(queue->appended - queue->released <= queue->mask + 1);
+}
+
+/* Until all that was appended is flushed; memory comes back when it will. */
+static void push_all(void)
+{
+    int result, turn = 0;
+
+    while ((result = connection.strategy->push(&connection)) != 0) {
+        assert_true(turn++ < 100000);
+        assert_true(result == -EAGAIN || result == -EINPROGRESS);
+        check_queue();
+        assert_in_range(connection.strategy->reclaim(&connection), 0, 1);
+        check_queue();
+    }
+    assert_true(queue_is_idle(&connection.queue));
+}
+
+static void reclaim_all(void)
+{
+    for (int turn = 0; connection.queue.released != connection.queue.appended; turn++) {
+        assert_true(turn < 100000);
+        assert_in_range(connection.strategy->reclaim(&connection), 0, 1);
+    }
+    assert_int_equal(kernel.read, appended_bytes);
+    assert_int_equal(kernel.told, kernel.begun);
+}
+
+static void send_groups(int count, uint32_t most_fragments, size_t longest)
+{
+    for (int i = 0; i < count; i++) {
+        append_group(1 + (uint32_t)dice_roll(&kernel.dice, most_fragments), longest);
+        push_all();
+    }
+    reclaim_all();
+}
+
+/* ---- the tests ---- */
+
+TEST(memory_is_released_when_the_kernel_is_done_with_it_and_not_before)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        open_late(0, seed);
+        send_groups(100, 4, 2000);
+        send_groups(3, 2500, 3);
+        assert_true(kernel.full && (seed % 2 == 0 || kernel.out_of_notes));
+        assert_true(kernel.spans && kernel.spans < kernel.ranges);
+        assert_int_equal(connection.queue.flushed_messages, 103);
+        close_late();
+    }
+}
+
+TEST(numbers_of_sends_begin_anew_at_four_thousand_million)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        open_late(UINT32_MAX - 40, seed);
+        send_groups(100, 3, 500);
+        assert_true(kernel.told < 1000); /* they have */
+        close_late();
+    }
+}
+
+TEST(every_send_that_lent_is_counted_once_and_the_copied_ones_as_well)
+{
+    const struct call_counts *counts = &connection.calls.counts;
+
+    open_late(0, 3);
+    send_groups(200, 2, 1000);
+    assert_int_equal(counts->lent, kernel.begun);
+    assert_in_range(counts->copied, 1, counts->lent - 1);
+    assert_int_equal(counts->made[CALL_SENDMSG], kernel.begun + kernel.full + kernel.out_of_notes);
+    close_late();
+}
+
+TEST(a_kernel_that_takes_note_of_nothing_is_an_error_and_is_not_asked_for_ever)
+{
+    open_late(0, 5);
+    append_group(2, 10);
+    kernel.notes = 0;
+    assert_int_equal(connection.strategy->push(&connection), -ENOBUFS);
+    kernel.notes = SENDS_MOST;
+    push_all();
+    reclaim_all();
+    close_late();
+}
+
+TEST(a_descriptor_that_is_new_counts_from_the_beginning)
+{
+    open_late(0, 7);
+    send_groups(20, 3, 100);
+    connection.strategy->renew(&connection);
+    kernel.begun = kernel.told = 0;
+    send_groups(20, 3, 100);
+    close_late();
+}
+
+TEST(nothing_is_asked_for_while_nothing_is_lent)
+{
+    open_late(0, 9);
+    assert_int_equal(connection.strategy->reclaim(&connection), 0);
+    assert_int_equal(connection.calls.counts.made[CALL_RECVMSG], 0);
+    close_late();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_released_when_the_kernel_is_done_with_it_and_not_before),
+        cmocka_unit_test(numbers_of_sends_begin_anew_at_four_thousand_million),
+        cmocka_unit_test(every_send_that_lent_is_counted_once_and_the_copied_ones_as_well),
+        cmocka_unit_test(a_kernel_that_takes_note_of_nothing_is_an_error_and_is_not_asked_for_ever),
+        cmocka_unit_test(a_descriptor_that_is_new_counts_from_the_beginning),
+        cmocka_unit_test(nothing_is_asked_for_while_nothing_is_lent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
