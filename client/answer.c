@@ -315,6 +315,16 @@ static void print_copied(FILE *out, const json_t *end, const char *name)
                 100 * (double)copied / (double)lent, name);
 }
 
+/* What was to be received as pages, where any came. */
+static void print_mapped(FILE *out, const json_t *end, const char *name)
+{
+    uint64_t mapped = record_sum(end, "mapped_bytes"), all = mapped + record_sum(end, "copied_bytes");
+
+    if (all)
+        fprintf(out, "  %.0f %% of what arrived was mapped, the rest copied (the %s)\n",
+                100 * (double)mapped / (double)all, name);
+}
+
 /* Counts of one end per `unit` that it sends; per message that it takes where it sends none. */
 static void print_counts(FILE *out, const char *unit, const json_t *end, const char *name)
 {
@@ -351,6 +361,7 @@ static void print_counts(FILE *out, const char *unit, const json_t *end, const c
         fprintf(out, "%suncounted calls of libuv", between);
     fprintf(out, " (the %s)\n", name);
     print_copied(out, end, name);
+    print_mapped(out, end, name);
 }
 
 /* The figures of a proxy, per message that the source sends. */

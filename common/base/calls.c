@@ -12,6 +12,7 @@ const struct call_table calls_of_sockets = {
     .sendfile = memory_send,
     .take_returned = lending_take,
     .recv = recv,
+    .map = mapping_receive,
     .setsockopt = setsockopt,
 };
 
@@ -51,6 +52,13 @@ static ssize_t nothing_recv(int fd, void *data, size_t size, int flags)
     return (ssize_t)size;
 }
 
+static int nothing_map(int fd, struct mapped *mapped)
+{
+    (void)fd;
+    mapped->mapped = mapped->most;
+    return 0;
+}
+
 static int nothing_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
     (void)fd, (void)level, (void)name, (void)value, (void)size;
@@ -63,6 +71,7 @@ const struct call_table calls_of_nothing = {
     .sendfile = nothing_sendfile,
     .take_returned = nothing_take_returned,
     .recv = nothing_recv,
+    .map = nothing_map,
     .setsockopt = nothing_setsockopt,
 };
 

@@ -9,6 +9,7 @@
 #define UNCORK_BASE_CALLS_H
 
 #include "base/lending.h"
+#include "base/mapping.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -25,8 +26,8 @@ enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS, CALL_CONNECTS };
 
 /* Kind, name as the kernel and strace spell it, path. CALL_OPTION is what a new connection is given,
  * CALL_SETSOCKOPT a cork, CALL_QUICKACK what acknowledges at once after a receive, CALL_RECVMSG asks for
- * memory that was lent by a send. An io_uring_enter(2) that submits a send is one on the path of writes, any
- * other waits. */
+ * memory that was lent by a send, CALL_GETSOCKOPT maps what arrived. An io_uring_enter(2) that submits a send
+ * is one on the path of writes, any other waits. */
 #define CALL_KINDS(X)                                                                                        \
     X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
     X(CALL_SENDMSG, "sendmsg", CALL_WRITES)                                                                  \
@@ -34,6 +35,7 @@ enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS, CALL_CONNECTS };
     X(CALL_RECVMSG, "recvmsg", CALL_WRITES)                                                                  \
     X(CALL_SETSOCKOPT, "setsockopt", CALL_WRITES)                                                            \
     X(CALL_ENTER_SENDING, "io_uring_enter", CALL_WRITES)                                                     \
+    X(CALL_GETSOCKOPT, "getsockopt", CALL_READS)                                                             \
     X(CALL_RECVFROM, "recvfrom", CALL_READS)                                                                 \
     X(CALL_QUICKACK, "setsockopt", CALL_READS)                                                               \
     X(CALL_EPOLL_WAIT, "epoll_wait", CALL_WAITS)                                                             \
@@ -61,6 +63,7 @@ struct call_table {
     ssize_t (*sendfile)(int fd, int file, off_t offset, size_t size); /* as memory_send() */
     int (*take_returned)(int fd, struct returned *returned);          /* as lending_take() */
     ssize_t (*recv)(int fd, void *data, size_t size, int flags);
+    int (*map)(int fd, struct mapped *mapped); /* as mapping_receive() */
     int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
 };
 
@@ -74,6 +77,8 @@ extern const struct call_table calls_of_nothing; /* return at once, move everyth
     X(completions)        /* of an io_uring */                                                               \
     X(lent)               /* sends without a copy whose memory came back */                                  \
     X(copied)             /* of these, those that the kernel copied */                                       \
+    X(mapped_bytes)       /* received as pages that were mapped */                                           \
+    X(copied_bytes)       /* received beside those, by the reading that maps */                              \
     X(records_sent)       /* TLS records */                                                                  \
     X(records_received)   /* TLS records */                                                                  \
     X(tls_bytes_sent)     /* of records, with their headers */                                               \
@@ -173,6 +178,24 @@ static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, i
     } while (result < 0 && errno == EINTR);
     calls->counts.made[CALL_RECVFROM] -= result == 0;
     return calls_result(calls, result);
+}
+
+/* getsockopt(2) that maps pages. 0; -EAGAIN when there is nothing; or another negative errno value, -EIO at
+ * the peer's half-close: that call is not counted. */
+static inline int calls_map(struct calls *calls, struct mapped *mapped)
+{
+    ssize_t result = calls->table->map(calls->fd, mapped);
+    size_t taken = mapped->mapped + mapped->copied;
+
+    calls->counts.made[CALL_GETSOCKOPT] += result == 0 || errno != EIO;
+    if (result == 0 && !taken && !mapped->skip && !mapped->error) {
+        errno = EAGAIN;
+        result = -1;
+    }
+    calls->counts.mapped_bytes += mapped->mapped;
+    calls->counts.copied_bytes += mapped->copied;
+    result = calls_result(calls, result < 0 ? result : (ssize_t)taken);
+    return result < 0 ? (int)result : 0;
 }
 
 /* setsockopt(2) with an int, on the data path; `kind` says for what: CALL_SETSOCKOPT or CALL_QUICKACK. */

@@ -28,13 +28,15 @@
     X(CAPABLE_STREAM, 14, "libuv gives a stream up at the first record that is no data")                     \
     X(CAPABLE_SENDFILE, 15, "sendfile() from memory does not arrive as it stands (Linux)")                   \
     X(CAPABLE_WAITING, 16, "sendfile() cannot be told not to wait, and the descriptors of engine=ring wait") \
-    X(CAPABLE_ZEROCOPY, 17, "memory that is sent with MSG_ZEROCOPY does not come back (TCP only, Linux 4.14)")
+    X(CAPABLE_ZEROCOPY, 17,                                                                                  \
+      "memory that is sent with MSG_ZEROCOPY does not come back (TCP only, Linux 4.14)")                     \
+    X(CAPABLE_MAP, 18, "pages that arrived cannot be mapped (TCP only, Linux 5.12)")
 
 #define CAPABILITY_BIT(name, bit, lacks) name = 1u << (bit),
 enum capability { CAPABILITIES(CAPABILITY_BIT) };
 #undef CAPABILITY_BIT
 
-#define CAPABILITY_COUNT 18
+#define CAPABILITY_COUNT 19
 
 /* Those that an engine gives, not the connection; some engine of the list gives each. CAPABLE_WAITING:
  * whether its descriptors wait is as it needs them, and no call has to be told. */

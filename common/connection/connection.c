@@ -37,6 +37,16 @@ static int open_sending(struct connection *connection)
     return queue_open(&connection->queue, plan_queue_fragments(plan, connection->end));
 }
 
+static int open_receiving(struct connection *connection)
+{
+    const struct reading *reading = connection->plan->ends[connection->end].reading;
+
+    if (reading->state_size && !(connection->reading_state = calloc(1, reading->state_size())))
+        return -ENOMEM;
+    connection->reading = reading;
+    return reading->open ? reading->open(connection) : 0;
+}
+
 /* A proxy plays towards each of its peers what the other of them plays. */
 static void take_part(struct connection *connection)
 {
@@ -54,6 +64,7 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
 {
     const struct plan *plan = bench->plan;
     enum end end = bench->end;
+    int result = 0;
     size_t state;
 
     connection->plan = plan;
@@ -71,7 +82,6 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     connection->incoming = plan_incoming(plan, end);
     connection->acks_quickly = plan->transport->counts_segments && connection->incoming &&
                                plan->ends[end].quickack == QUICKACK_REARM;
-    connection->reading = connection->incoming ? plan->ends[end].reading : NULL;
     if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
         !(connection->digest = digest_open()))
         return -ENOMEM;
@@ -82,17 +92,23 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
         return -ENOMEM;
     connection->queue.on_release = connection->half->released;
     connection->queue.owner = connection;
-    return 0;
+    if (connection->incoming)
+        result = open_receiving(connection);
+    return result;
 }
 
 void connection_close(struct connection *connection)
 {
     security_end(connection);
     queue_close(&connection->queue);
+    if (connection->reading && connection->reading->close)
+        connection->reading->close(connection);
     digest_close(connection->digest);
     free(connection->strategy_state);
+    free(connection->reading_state);
     free(connection->half_state);
-    connection->strategy_state = connection->half_state = NULL;
+    connection->strategy_state = connection->reading_state = connection->half_state = NULL;
+    connection->reading = NULL;
     connection->digest = NULL;
 }
 

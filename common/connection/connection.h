@@ -52,7 +52,7 @@ struct connection {
     const struct half *half;
     struct stream *stream;  /* by which its engine watches it, NULL where that is the descriptor itself */
     struct ring_seat *seat; /* its place at the ring of its engine, NULL where that has none */
-    void *strategy_state, *half_state;
+    void *strategy_state, *reading_state, *half_state;
     uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
     int cork_layer;              /* CORK_RECORD or CORK_SEGMENT */
     uint64_t window;             /* plan_window() of its end */
@@ -74,8 +74,8 @@ struct connection {
 };
 
 /* Makes `connection`, which must be zeroed but for its descriptor (and at a proxy its peer and its twin),
- * ready to run on `fd` (-1: the one it has, or none) as connection `number` of the run. 0 or -ENOMEM. The
- * descriptor stays the caller's. */
+ * ready to run on `fd` (-1: the one it has, or none) as connection `number` of the run. 0 or a negative errno
+ * value; connection_close() it in both cases. The descriptor stays the caller's. */
 int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd);
 void connection_close(struct connection *connection);
 

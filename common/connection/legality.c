@@ -96,6 +96,12 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
                                    "connection it would take what is the handshake's",
                                    reading->variant.name, plan->workload->variant.name,
                                    plan->ends[end].security->variant.name);
+    if (reading->maps && (plan_half(plan, end)->renews || plan_half(plan, end)->keeps))
+        return problem_unsupported(problem, "read=%s does not work with workload=%s: %s",
+                                   reading->variant.name, plan->workload->variant.name,
+                                   plan_half(plan, end)->keeps
+                                       ? "what it maps goes back with the next read, and is to be sent on"
+                                       : "each new connection would have to be mapped first");
     return check_needs("read", reading->variant.name, reading->needs, plan->transport,
                        plan->ends[end].security, engine->gives, problem);
 }

@@ -14,6 +14,8 @@
 #include "transport/transport.h"
 #include "workload/workload.h"
 
+#include <poll.h>
+
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
     if (plan_half(plan, end)->renews && !plan->transport->has_other_end)
@@ -65,7 +67,7 @@ static int await_memory(struct connection *connection)
     int result = engine_reclaim(connection);
 
     if (result == 0) {
-        pause_for_error(connection->bench, connection->calls.fd);
+        pause_for(connection->bench, connection->calls.fd, 0);
         result = engine_reclaim(connection);
     }
     if (result == 0) { /* an error that is none of memory, or control has shut the descriptor down */
@@ -83,6 +85,18 @@ static int push_or_await(struct connection *connection)
     if (result == -EINPROGRESS && engine_has_lent(connection))
         return await_memory(connection);
     return result < 0 ? engine_broken(connection, "send to", result) : 0;
+}
+
+/* Where the call of a reading never waits, it is waited for here. */
+static int receive(struct connection *connection)
+{
+    int result = engine_receive(connection, connection->half->wants(connection));
+
+    if (result != -EAGAIN)
+        return result;
+    pause_for(connection->bench, connection->calls.fd, POLLIN);
+    result = engine_reclaim(connection);
+    return result < 0 ? result : 0;
 }
 
 static int send_due(struct duty *duty, struct connection *connection)
@@ -223,7 +237,7 @@ static int block_run(struct duty *duty)
         if (engine_has_lent(connection) && !connection_room(connection))
             result = await_memory(connection); /* or a reply that is owed could not be appended */
         else if (half->wants(connection))
-            result = engine_receive(connection, half->wants(connection));
+            result = receive(connection);
         else if (!engine_may_fill(connection))
             result = await_memory(connection);
         else if (half_next(connection) == NEVER)

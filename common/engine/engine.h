@@ -12,6 +12,7 @@
 #include "connection/connection.h"
 #include "engine/dial.h"
 #include "engine/handover.h"
+#include "reading/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "workload/workload.h"
@@ -87,12 +88,17 @@ int engine_broken(struct connection *connection, const char *doing, int result);
  * as the layer says; or what run() returns. */
 int engine_shake_hands(struct connection *connection);
 
-/* Whether the layer has bytes that the descriptor does not show any more, and the half would take them. */
+/* Whether the layer or the reading has bytes that the descriptor does not show any more, and the half would
+ * take them. */
 static inline bool engine_has_unseen(const struct connection *connection)
 {
+    const struct reading *reading = connection->reading;
     bool (*has_more)(const struct connection *) = connection->security->has_more;
 
-    return has_more && connection->session && !connection->shakes && has_more(connection) &&
+    if (has_more)
+        return connection->session && !connection->shakes && has_more(connection) &&
+               connection->half->wants(connection);
+    return reading && reading->has_more && reading->has_more(connection) &&
            connection->half->wants(connection);
 }
 

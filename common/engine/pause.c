@@ -43,13 +43,13 @@ bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns)
     return true;
 }
 
-void pause_for_error(struct workbench *bench, int fd)
+void pause_for(struct workbench *bench, int fd, short events)
 {
-    struct pollfd errors = {.fd = fd}; /* an error is told unasked */
+    struct pollfd watched = {.fd = fd, .events = events};
 
     do
         bench->waits.made[CALL_PPOLL]++;
-    while (poll_for(&errors, LONG_NS) <= 0);
+    while (poll_for(&watched, LONG_NS) <= 0);
 }
 
 void pause_spin(struct workbench *bench, uint64_t due_ns)

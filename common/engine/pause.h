@@ -10,9 +10,9 @@
  * cancelled, and comes back. */
 bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns);
 
-/* Sleeps until there is something on the error queue of `fd`, or its connection is over. Counted as a call.
- */
-void pause_for_error(struct workbench *bench, int fd);
+/* Sleeps until `fd` shows one of these `events` of poll(2), or an error or the end of its connection, which
+ * are shown unasked. Counted as a call. */
+void pause_for(struct workbench *bench, int fd, short events);
 
 /* Burns until `due_ns` or until it is cancelled, without a system call. */
 void pause_spin(struct workbench *bench, uint64_t due_ns);

@@ -96,6 +96,10 @@ static void put_calls(json_t *thread, const struct worker *worker)
     if (worker->team->engine->gives & CAPABLE_RING)
         put_ring(thread, &calls);
     put_lent(thread, &calls);
+    if (worker->connections->reading && worker->connections->reading->maps) {
+        put_number(thread, "mapped_bytes", calls.mapped_bytes);
+        put_number(thread, "copied_bytes", calls.copied_bytes);
+    }
 }
 
 /* Of one connection what sha256sum(1) says of its bytes; of several these, by exclusive or. */

@@ -107,6 +107,36 @@ static bool probe_zerocopy(struct pair *pair)
            returned.first == 0 && returned.last == 0;
 }
 
+#define MAPPED_PAGES 4
+
+/* Pages that were lent arrive as pages: over loopback the kernel copies them to whole ones. */
+static bool arrives_as_pages(struct pair *pair, const struct memory *memory, const struct mapping *mapping)
+{
+    struct calls to = {.table = &calls_of_sockets, .fd = pair->to};
+    struct mapped mapped = {.pages = mapping->pages, .most = mapping->size};
+
+    return lending_allow(pair->from.fd) == 0 &&
+           calls_send(&pair->from, memory->bytes, memory->size, lending_flag) == (ssize_t)memory->size &&
+           arrives(pair, ARRIVES_WITHIN_MS) && calls_map(&to, &mapped) == 0 && mapped.mapped &&
+           !memcmp(mapping->pages, memory->bytes, mapped.mapped);
+}
+
+static bool probe_map(struct pair *pair)
+{
+    size_t size = MAPPED_PAGES * mapping_page();
+    struct memory memory = {0};
+    struct mapping mapping = {0};
+    bool holds = mapping_open(&mapping, pair->to, size) == 0 && memory_open(&memory, size, false) == 0;
+
+    if (holds) {
+        memset(memory.bytes, 'u', size);
+        holds = arrives_as_pages(pair, &memory, &mapping);
+    }
+    mapping_close(&mapping);
+    memory_close(&memory);
+    return holds;
+}
+
 static bool probe_receive_again(struct pair *pair)
 {
     return ring_receives_again(pair->from.fd, pair->to);
@@ -143,6 +173,7 @@ static const struct probe {
     {CAPABLE_TRUNCATE, probe_truncate},
     {CAPABLE_SENDFILE, probe_sendfile},
     {CAPABLE_ZEROCOPY, probe_zerocopy},
+    {CAPABLE_MAP, probe_map},
     {CAPABLE_RECEIVE_AGAIN, probe_receive_again},
     {CAPABLE_RECEIVE_BUNDLE, probe_receive_bundle},
     {CAPABLE_SEND_BUFFERS, probe_send_buffers},
@@ -192,9 +223,9 @@ int probe_capabilities(const struct transport *transport, unsigned wanted, unsig
     } known[TRANSPORTS_MAX];
     size_t at = 0;
 
-    *found = wanted;
+    *found = wanted & ~(unsigned)CAPABLE_MAP;
     if (!transport->pair)
-        return 0; /* nothing happens in calls that return at once, so nothing can be missing */
+        return 0; /* nothing happens in calls that return at once, so nothing but pages can be missing */
     while (at < TRANSPORTS_MAX - 1 && known[at].transport && known[at].transport != transport)
         at++;
     if (known[at].transport != transport)

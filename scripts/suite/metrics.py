@@ -323,6 +323,14 @@ def copied_share(run: Run) -> float | None:
     return quotient(total(*(threads_sum(end, "copied") for end in lending)), lent or None)
 
 
+def mapped_share(run: Run) -> float | None:
+    """Of the bytes that were to be mapped the share that was."""
+    mapping = [end for end in run.ends if threads_sum(end, "mapped_bytes") is not None]
+    mapped = total(*(threads_sum(end, "mapped_bytes") for end in mapping))
+    copied = total(*(threads_sum(end, "copied_bytes") for end in mapping))
+    return quotient(mapped, total(mapped, copied) or None)
+
+
 def peer_window(run: Run) -> float | None:
     """Bytes: the largest window that was advertised to whoever sends messages, or to the proxy."""
     senders = [run.proxy] if run.proxy is not None else run.senders
@@ -540,6 +548,8 @@ METRICS = {metric.name: metric for metric in (
            "completions that the proxy took from its io_uring"),
     Metric("copied_share", "1", "lower", copied_share,
            "of the sends that lent their memory those that the kernel copied all the same, 0 to 1"),
+    Metric("mapped_share", "1", "higher", mapped_share,
+           "of the bytes that read=zerocopy received those that were mapped and not copied, 0 to 1"),
     Metric("cpu_per_message", "s", "lower", lambda run: quotient(run.cpu_all(), run.messages),
            "CPU of the data threads of all ends"),
     Metric("client_cpu_per_message", "s", "lower",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from suite import stats
-from suite.metrics import ENDS, Run, capture_difference, copied_share
+from suite.metrics import ENDS, Run, capture_difference, copied_share, mapped_share
 from suite.units import percent_text, size_text
 
 Record = dict[str, Any]
@@ -25,6 +25,14 @@ def copied_remark(records: Iterable[Record]) -> str:
     if not share:
         return ""
     return f"the kernel copied {percent_text(share)} of what was to be sent without a copy"
+
+
+def mapped_remark(records: Iterable[Record]) -> str:
+    """That a reading which maps pages found none that it could; empty if it found some."""
+    known = [share for record in records if (share := mapped_share(Run(record))) is not None]
+    if not known or any(known):
+        return ""
+    return "nothing of what was received could be mapped: all of it was copied"
 
 
 def capture_remarks(records: Sequence[Record]) -> list[str]:
@@ -91,8 +99,8 @@ def clamp_remarks(records: Iterable[Record]) -> list[str]:
 def remarks_of(words: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
     """Everything that the words of a cell do not say about its good runs."""
     return tuple(filter(None, [
-        copied_remark(records), *capture_remarks(records), *choice_remarks(words, records),
-        *clamp_remarks(records)]))
+        copied_remark(records), mapped_remark(records), *capture_remarks(records),
+        *choice_remarks(words, records), *clamp_remarks(records)]))
 
 
 def uncounted_of(records: Iterable[Record]) -> str:

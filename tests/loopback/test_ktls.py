@@ -125,6 +125,8 @@ def test_a_ticket_that_the_kernel_receives_is_used(engine: str) -> None:
 CANNOT = {
     "write=uring-send": "MSG_WAITALL is refused",
     "write=uring-zc": "the kernel's TLS refuses",
+    "write=zerocopy": "the kernel's TLS refuses",
+    "read=zerocopy": "the kernel's TLS",
     "write=uring-bundle": "the kernel's TLS refuses",
     "write=uv": "libuv",
     "write=cork:record": "no record layer",

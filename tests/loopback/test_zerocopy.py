@@ -74,6 +74,33 @@ def test_calls_that_lend_and_take_back_are_those_that_strace_counts(engine: str,
     assert 0 < seen["recvmsg"] <= 2 * MESSAGES
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_pages_that_were_lent_are_mapped_and_what_was_copied_is_not(engine: str) -> None:
+    common = supported(f"workload=stream message=64K messages=50 read=zerocopy warmup=0s verify=on place=free engine={engine}")
+    lent, copied = batch_run([f"write={write} {common}" for write in ("zerocopy", "nodelay")])
+    for record in (lent, copied):
+        assert record["status"] == "ok", record["reason"]
+        both = record_sum(record["server"], "mapped_bytes") + record_sum(record["server"], "copied_bytes")
+        assert both == record_sum(record["server"], "bytes_received") == 50 << 16
+    assert record_sum(lent["server"], "mapped_bytes") > 25 << 16
+    assert record_sum(copied["server"], "mapped_bytes") == 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_mebibyte_is_mapped_whole_in_every_way_that_it_is_sent(engine: str) -> None:
+    common = f"message=1M engine={engine} read=zerocopy verify=on warmup=0s place=free"
+    ways = ["messages=2 reply=1M reply_write={write}", "messages=2 workload=stream", "messages=2 workload=stream direction=receive",
+            "messages=8 depth=4 reply=300x3K/1 reply_write={write} window=2 connections=2",
+            "messages=6 workload=stream direction=both reply_write={write}"]
+    buffers = {"zerocopy": "sndbuf=64K", "writev": "rcvbuf=4K", "sendfile": "sndbuf=64K"}
+    lines = [f"{common} {size} write={write} {way.format(write=write)}" for write, size in buffers.items() for way in ways]
+    records = batch_run(lines)
+    for text, record in zip(lines, records, strict=True):
+        assert record["status"] in ("ok", "unsupported"), f"{text}: {record['reason']}"
+    if not any(record["status"] == "ok" for record in records):
+        pytest.skip(records[0]["reason"])
+
+
 def test_an_engine_that_cannot_be_told_not_to_wait_does_not_send_files() -> None:
     (check,) = client_json("--check", "-", stdin="write=sendfile engine=ring\n")[:-1]
     assert "cannot be told not to wait" in check["unsupported"] or "io_uring" in check["unsupported"]
@@ -83,6 +110,11 @@ def test_an_engine_that_cannot_be_told_not_to_wait_does_not_send_files() -> None
     ("sendfile", "workload=proxy", "memory that is no file"),
     ("zerocopy", "transport=unix", "does not come back"),
     ("zerocopy", "security=gnutls", ""),
+    ("nodelay", "read=zerocopy transport=unix", "pages that arrived cannot be mapped"),
+    ("nodelay", "read=zerocopy transport=null", "pages that arrived cannot be mapped"),
+    ("nodelay", "read=zerocopy security=gnutls", ""),
+    ("nodelay", "read=zerocopy workload=proxy", "goes back with the next read"),
+    ("nodelay", "read=zerocopy workload=connect", "each new connection"),
 ])
 def test_what_cannot_be_sent_without_a_copy_says_why(write: str, words: str, why: str) -> None:
     (check,) = client_json("--check", "-", stdin=f"write={write} {words}\n")[:-1]

@@ -21,7 +21,7 @@ records_per_message records_per_reply tls_bytes_per_message tls_bytes_per_reply
 sends_per_message sends_per_reply syscalls_per_message server_syscalls_per_message
 proxy_sends_per_message proxy_syscalls_per_message proxy_chunks_per_group ring_requests_per_message
 ring_completions_per_message proxy_ring_requests_per_message proxy_ring_completions_per_message
-copied_share cpu_per_message
+copied_share mapped_share cpu_per_message
 client_cpu_per_message server_cpu_per_message proxy_cpu_per_message cpu_per_byte
 proxy_cpu_per_byte latency_p50 latency_p90 latency_p99 latency_p999 latency_max service_p50 service_p90 service_p99 service_p999 service_max
 late_start_p50 late_start_p99 late_start_max
@@ -31,7 +31,7 @@ peer_window requests_late memory_per_connection
 server_memory_per_connection time user system client_user client_system server_user server_system
 proxy_user proxy_system softirq""".split()
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
-OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share"]
+OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share", "mapped_share"]
 OF_HANDOVER = [name for name in NAMES if name.startswith("handover_")]
 OF_CAPTURE = [name for name in NAMES if name.startswith("capture") or name in (
     "smallest_segment", "largest_segment", "super_packets")]
@@ -435,3 +435,15 @@ def test_what_the_kernel_copied_is_a_share_of_what_was_lent_by_every_end_that_le
     for worker in request_record["server"]["threads"]:
         worker |= {"lent": 30, "copied": 0}
     assert metrics_compute(request_record)["copied_share"] == 0.25
+
+
+def test_what_was_mapped_is_a_share_of_what_every_end_received_that_maps(request_record):
+    assert metrics_compute(request_record)["mapped_share"] is None
+    for worker in request_record["server"]["threads"]:
+        worker |= {"mapped_bytes": 0, "copied_bytes": 100}
+    assert metrics_compute(request_record)["mapped_share"] == 0
+    for worker in request_record["client"]["threads"]:
+        worker |= {"mapped_bytes": 300, "copied_bytes": 0}
+    of_server = 100 * len(request_record["server"]["threads"])
+    of_client = 300 * len(request_record["client"]["threads"])
+    assert metrics_compute(request_record)["mapped_share"] == of_client / (of_client + of_server)

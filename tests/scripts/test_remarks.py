@@ -50,3 +50,12 @@ def test_memory_that_was_copied_after_all_is_a_remark():
     record = {"words": {}, "client": {"drives": True, "threads": [{"lent": 10, "copied": 9}]}}
     assert remarks_of({}, [record]) == (
         "the kernel copied 90% of what was to be sent without a copy",)
+
+
+def test_pages_of_which_none_could_be_mapped_are_a_remark_and_a_few_that_could_are_not():
+    def record(mapped):
+        return {"words": {}, "client": {"drives": True, "threads": [{}]},
+                "server": {"threads": [{"mapped_bytes": mapped, "copied_bytes": 10}]}}
+    assert remarks_of({}, [record(0), record(0)]) == (
+        "nothing of what was received could be mapped: all of it was copied",)
+    assert remarks_of({}, [record(0), record(1)]) == ()

@@ -48,6 +48,13 @@ static ssize_t fake_recv(int fd, void *data, size_t size, int flags)
     return answer(flags);
 }
 
+static int fake_map(int fd, struct mapped *mapped)
+{
+    (void)fd;
+    mapped->mapped = 4096;
+    return (int)answer(0);
+}
+
 static int fake_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
     (void)fd, (void)level, (void)name, (void)value, (void)size;
@@ -59,6 +66,7 @@ static const struct call_table fake = {.send = fake_send,
                                        .sendfile = fake_sendfile,
                                        .take_returned = fake_take_returned,
                                        .recv = fake_recv,
+                                       .map = fake_map,
                                        .setsockopt = fake_setsockopt};
 
 static struct calls begin(const int *script, size_t count)
@@ -73,8 +81,9 @@ static struct calls begin(const int *script, size_t count)
 
 TEST(every_call_is_counted_by_its_kind)
 {
-    struct calls calls = BEGIN(5, 6, 7, 0, 0, 8, 0);
+    struct calls calls = BEGIN(5, 6, 7, 0, 0, 8, 0, 0);
     struct msghdr message = {0};
+    struct mapped mapped = {0};
     struct returned returned;
 
     assert_int_equal(calls_send(&calls, NULL, 5, MSG_MORE), 5);
@@ -88,12 +97,14 @@ TEST(every_call_is_counted_by_its_kind)
     assert_int_equal(calls_sendfile(&calls, 3, 100, 8), 8);
     assert_int_equal(calls_take_returned(&calls, &returned), 0);
     assert_int_equal(returned.last, 7);
+    assert_int_equal(calls_map(&calls, &mapped), 0);
+    assert_int_equal(calls.counts.mapped_bytes, 4096);
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         assert_int_equal(calls.counts.made[kind],
                          call_infos[kind].path < CALL_WAITS && kind != CALL_ENTER_SENDING);
     assert_int_equal(calls.counts.would_block, 0);
     assert_int_equal(calls_count_path(&calls.counts, CALL_WRITES), 5);
-    assert_int_equal(calls_count_path(&calls.counts, CALL_READS), 2);
+    assert_int_equal(calls_count_path(&calls.counts, CALL_READS), 3);
 }
 
 TEST(an_interrupted_call_is_made_again_and_counted_as_strace_would)
@@ -135,6 +146,7 @@ TEST(calls_of_nothing_move_everything_and_touch_no_memory)
     struct calls calls = {.table = &calls_of_nothing, .fd = -1};
     struct iovec vectors[3] = {{NULL, 10}, {NULL, SIZE_MAX / 8}, {NULL, 5}};
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = 3};
+    struct mapped mapped = {.most = 1 << 30};
     struct returned returned;
 
     assert_int_equal(calls_send(&calls, NULL, 1 << 30, 0), 1 << 30);
@@ -142,6 +154,8 @@ TEST(calls_of_nothing_move_everything_and_touch_no_memory)
     assert_int_equal(calls_sendfile(&calls, -1, 0, 1 << 30), 1 << 30);
     assert_int_equal(calls_take_returned(&calls, &returned), 0);
     assert_int_equal(returned.last - returned.first, UINT32_MAX); /* whatever was lent is back */
+    assert_int_equal(calls_map(&calls, &mapped), 0);
+    assert_int_equal(mapped.mapped, 1 << 30);
     assert_int_equal(calls_recv(&calls, NULL, 77, 0), 77);
     assert_int_equal(calls_set_option(&calls, CALL_SETSOCKOPT, 1, 2, 3), 0);
     assert_int_equal(calls_set_option(&calls, CALL_QUICKACK, 1, 2, 3), 0);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel maps the pages in which bytes arrived instead of copying them, where those are whole pages of
+ * the stream; it copies what is less than a page, and says how much has to be received otherwise.
+ *
+ * The pages go back with the next call. What was copied in the same call as pages were mapped comes after
+ * them in the stream and is delivered by the next read().
+ */
+#include "base/mapping.h"
+#include "connection/capability.h"
+#include "reading/reading.h"
+#include "security/security.h"
+
+struct pages {
+    struct mapping mapping;
+    size_t page;
+    const uint8_t *rest; /* copied and not delivered */
+    size_t rest_size;
+    size_t skip; /* bytes that have to be received */
+    int error;   /* that came together with bytes */
+    uint8_t copy[];
+};
+
+static size_t state_size(void)
+{
+    return sizeof(struct pages) + mapping_page();
+}
+
+static int open_pages(struct connection *connection)
+{
+    struct pages *pages = connection->reading_state;
+
+    pages->page = mapping_page();
+    return mapping_open(&pages->mapping, connection->calls.fd, connection->bench->pool.size);
+}
+
+static void close_pages(struct connection *connection)
+{
+    struct pages *pages = connection->reading_state;
+
+    mapping_close(&pages->mapping);
+}
+
+static ssize_t deliver_rest(struct pages *pages, size_t limit, const uint8_t **data)
+{
+    size_t size = limit < pages->rest_size ? limit : pages->rest_size;
+
+    *data = pages->rest;
+    pages->rest += size;
+    pages->rest_size -= size;
+    return (ssize_t)size;
+}
+
+static ssize_t receive(struct connection *connection, size_t limit, const uint8_t **data)
+{
+    struct pages *pages = connection->reading_state;
+    uint8_t *buffer = pool_next(&connection->bench->pool);
+    ssize_t size = connection->security->recv(connection, buffer, limit, 0);
+
+    *data = buffer;
+    if (size > 0) {
+        connection->calls.counts.copied_bytes += (uint64_t)size;
+        pages->skip -= (size_t)size < pages->skip ? (size_t)size : pages->skip;
+    }
+    return size;
+}
+
+/* Whole pages up to `limit`. As read(), but 0 where something has to be received first. */
+static ssize_t map(struct connection *connection, size_t limit, const uint8_t **data)
+{
+    struct pages *pages = connection->reading_state;
+    struct mapped mapped = {.pages = pages->mapping.pages,
+                            .most = limit < pages->mapping.size ? limit : pages->mapping.size,
+                            .rest = pages->copy,
+                            .rest_most = pages->page - 1};
+    int result = calls_map(&connection->calls, &mapped);
+
+    if (result < 0)
+        return result == -EIO ? 0 : result;
+    pages->skip = mapped.skip;
+    pages->error = mapped.error;
+    pages->rest = pages->copy;
+    pages->rest_size = mapped.copied;
+    if (!mapped.mapped)
+        return deliver_rest(pages, limit, data);
+    *data = pages->mapping.pages;
+    return (ssize_t)mapped.mapped;
+}
+
+static int take_error(struct pages *pages)
+{
+    int error = pages->error;
+
+    pages->error = 0;
+    return error;
+}
+
+/* What is less than a page is never mapped, and not asked for. */
+static ssize_t read_pages(struct connection *connection, size_t limit, const uint8_t **data)
+{
+    struct pages *pages = connection->reading_state;
+    size_t chunk = connection->bench->pool.size;
+    ssize_t size = 0;
+
+    if (pages->rest_size)
+        return deliver_rest(pages, limit, data);
+    if (pages->error)
+        return take_error(pages);
+    limit = limit < chunk ? limit : chunk;
+    if (!pages->skip && limit >= pages->page)
+        size = map(connection, limit, data);
+    if (size == 0 && pages->error)
+        return take_error(pages);
+    if (size != 0)
+        return size;
+    return receive(connection, pages->skip && pages->skip < limit ? pages->skip : limit, data);
+}
+
+static bool has_more(const struct connection *connection)
+{
+    const struct pages *pages = connection->reading_state;
+
+    return pages->rest_size || pages->skip || pages->error;
+}
+
+const struct reading reading_zerocopy = {
+    .variant = {"zerocopy", "getsockopt(TCP_ZEROCOPY_RECEIVE): whole pages are mapped, the rest is copied"},
+    .needs = CAPABLE_MAP,
+    .delivers = true,
+    .maps = true,
+    .state_size = state_size,
+    .open = open_pages,
+    .close = close_pages,
+    .read = read_pages,
+    .has_more = has_more,
+};

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* read=zerocopy: over a real connection, and over calls that answer as the test says. */
+#include "unit.h"
+
+#include "connection/legality.h"
+#include "reading/reading.h"
+#include "transport/transport.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct plan plan;
+static struct workbench bench;
+static struct connection connection;
+static int other = -1;
+
+static void open_reader(const char *chunk)
+{
+    const char *words[] = {"workload=stream", "verify=on", "read=zerocopy", chunk};
+    struct problem problem = {0};
+    int fds[2];
+
+    if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
+        fail_msg("%s", problem.text);
+    assert_int_equal(plan.transport->pair(fds), 0);
+    assert_int_equal(fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(lending_allow(fds[0]), 0);
+    other = fds[0];
+    memset(&bench, 0, sizeof bench);
+    memset(&connection, 0, sizeof connection);
+    assert_int_equal(workbench_open(&bench, &plan, END_SERVER, 1), 0);
+    assert_int_equal(connection_open(&connection, &bench, 0, fds[1]), 0);
+}
+
+static void close_reader(void)
+{
+    close(connection.calls.fd);
+    if (other >= 0)
+        close(other);
+    connection_close(&connection);
+    workbench_close(&bench);
+    plan_free(&plan);
+}
+
+static ssize_t read_some(size_t limit, const uint8_t **data)
+{
+    return connection.reading->read(&connection, limit, data);
+}
+
+static bool is_legal(void)
+{
+    struct problem why = {0};
+    const struct reading *reading = plan.ends[END_SERVER].reading;
+    bool legal = legality_of_reading(reading, plan.transport, &why) == 0;
+
+    if (!legal)
+        print_message("skipped: %s\n", why.text);
+    return legal;
+}
+
+/* ---- over a real connection ---- */
+
+#define BYTES (4u << 20)
+
+static uint8_t outgoing[BYTES] __attribute__((aligned(4096)));
+
+/* Sends that lend and sends that copy, whole pages and odd sizes. Returns how many bytes went. */
+static size_t send_some(struct dice *dice, size_t at)
+{
+    size_t size = dice_roll(dice, 2) ? 4096 * (1 + dice_roll(dice, 16)) : 1 + dice_roll(dice, 9000);
+    ssize_t sent;
+
+    if (size > BYTES - at)
+        size = BYTES - at;
+    sent = send(other, outgoing + at, size, MSG_DONTWAIT | (dice_roll(dice, 4) ? lending_flag : 0));
+    return sent > 0 ? (size_t)sent : 0;
+}
+
+static void forget_returned(void)
+{
+    struct returned returned;
+
+    while (lending_take(other, &returned) == 0)
+        ;
+}
+
+static void carry(uint64_t seed)
+{
+    struct dice dice = {.state = seed};
+    const struct call_counts *counts = &connection.calls.counts;
+    size_t sent = 0, came = 0;
+
+    for (int turn = 0; came < BYTES; turn++) {
+        struct pollfd readable = {.fd = connection.calls.fd, .events = POLLIN};
+        const uint8_t *data;
+        ssize_t size;
+
+        assert_true(turn < 1000000);
+        for (uint64_t i = dice_roll(&dice, 8); i && sent < BYTES; i--)
+            sent += send_some(&dice, sent);
+        forget_returned();
+        size = read_some(1 + dice_roll(&dice, 100000), &data);
+        if (size == -EAGAIN) {
+            poll(&readable, 1, 1);
+            continue;
+        }
+        assert_true(size > 0);
+        assert_int_equal(pattern_compare(data, (size_t)size, came), size);
+        came += (size_t)size;
+    }
+    assert_int_equal(counts->mapped_bytes + counts->copied_bytes, BYTES);
+    assert_true(counts->mapped_bytes > 0 && counts->copied_bytes > 0);
+    assert_int_equal(atomic_load(&connection.calls.moved), BYTES);
+}
+
+TEST(what_is_mapped_and_what_is_copied_is_the_stream_in_order)
+{
+    static const char *const chunks[] = {"chunk=64K", "chunk=1M", "chunk=5000"};
+
+    pattern_fill(outgoing, BYTES, 0);
+    for (size_t i = 0; i < COUNT_OF(chunks); i++) {
+        const uint8_t *data;
+
+        open_reader(chunks[i]);
+        if (!is_legal()) {
+            close_reader();
+            return;
+        }
+        carry(i + 1);
+        shutdown(other, SHUT_WR);
+        assert_int_equal(read_some(65536, &data), 0);
+        close_reader();
+    }
+}
+
+TEST(a_reset_connection_is_an_error_and_not_an_end)
+{
+    struct linger at_once = {.l_onoff = 1};
+    const uint8_t *data;
+    ssize_t size = 1;
+
+    open_reader("chunk=64K");
+    if (is_legal()) {
+        assert_int_equal(send(other, outgoing, 10000, 0), 10000);
+        setsockopt(other, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        close(other);
+        other = -1;
+        while (size > 0)
+            size = read_some(65536, &data);
+        assert_int_equal(size, -ECONNRESET);
+    }
+    close_reader();
+}
+
+/* ---- over calls that answer as the test says ---- */
+
+static struct mapped answers[4];
+static int failures[4]; /* in place of the answer: errno */
+static size_t maps, receives;
+static size_t asked_to_map, asked_to_receive;
+
+static int scripted_map(int fd, struct mapped *mapped)
+{
+    const struct mapped *answer = &answers[maps];
+
+    (void)fd;
+    asked_to_map = mapped->most;
+    if (failures[maps]) {
+        errno = failures[maps++];
+        return -1;
+    }
+    memset(mapped->rest, 'r', answer->copied);
+    mapped->mapped = answer->mapped;
+    mapped->copied = answer->copied;
+    mapped->skip = answer->skip;
+    mapped->error = answer->error;
+    maps++;
+    return 0;
+}
+
+static ssize_t scripted_recv(int fd, void *data, size_t size, int flags)
+{
+    (void)fd, (void)data, (void)flags;
+    asked_to_receive = size;
+    receives++;
+    return (ssize_t)size;
+}
+
+static const struct call_table scripted_calls = {.map = scripted_map, .recv = scripted_recv};
+
+static void open_scripted(void)
+{
+    open_reader("chunk=64K");
+    connection.calls.table = &scripted_calls;
+    memset(answers, 0, sizeof answers);
+    memset(failures, 0, sizeof failures);
+    maps = receives = 0;
+}
+
+TEST(what_was_copied_beside_pages_is_delivered_after_them_without_a_call)
+{
+    const uint8_t *data, *pages;
+
+    open_scripted();
+    answers[0] = (struct mapped){.mapped = 8192, .copied = 100};
+    answers[1] = (struct mapped){.mapped = 4096};
+    assert_false(connection.reading->has_more(&connection));
+    assert_int_equal(read_some(65536, &pages), 8192);
+    assert_true(connection.reading->has_more(&connection));
+    assert_int_equal(read_some(60, &data), 60);
+    assert_int_equal(data[0], 'r');
+    assert_int_equal(read_some(65536, &data), 40);
+    assert_int_equal(maps, 1);
+    assert_false(connection.reading->has_more(&connection));
+    assert_int_equal(read_some(65536, &data), 4096);
+    assert_ptr_equal(data, pages);
+    assert_int_equal(connection.calls.counts.mapped_bytes, 12288);
+    assert_int_equal(connection.calls.counts.copied_bytes, 100);
+    close_reader();
+}
+
+TEST(what_the_kernel_says_cannot_be_mapped_is_received_and_no_more_than_that)
+{
+    const uint8_t *data;
+
+    open_scripted();
+    answers[0] = (struct mapped){.skip = 5000};
+    assert_int_equal(read_some(65536, &data), 5000);
+    assert_int_equal(asked_to_receive, 5000);
+    answers[1] = (struct mapped){.mapped = 4096, .skip = 5000};
+    assert_int_equal(read_some(65536, &data), 4096);
+    assert_int_equal(read_some(3000, &data), 3000);
+    assert_int_equal(read_some(65536, &data), 2000);
+    assert_int_equal(maps, 2);
+    assert_int_equal(receives, 3);
+    assert_int_equal(connection.calls.counts.copied_bytes, 10000);
+    close_reader();
+}
+
+TEST(less_than_a_page_is_received_without_asking_for_pages)
+{
+    const uint8_t *data;
+
+    open_scripted();
+    assert_int_equal(read_some(4095, &data), 4095);
+    assert_int_equal(maps, 0);
+    answers[0] = (struct mapped){.mapped = 4096};
+    assert_int_equal(read_some(6000, &data), 4096);
+    assert_int_equal(asked_to_map, 6000);
+    assert_int_equal(read_some(1 << 20, &data), -EAGAIN);
+    assert_int_equal(asked_to_map, 65536); /* no more than the chunk */
+    assert_int_equal(connection.calls.counts.would_block, 1);
+    close_reader();
+}
+
+TEST(an_error_that_comes_with_bytes_is_told_after_them)
+{
+    const uint8_t *data;
+
+    open_scripted();
+    answers[0] = (struct mapped){.mapped = 4096, .copied = 7, .error = -ECONNRESET};
+    assert_int_equal(read_some(65536, &data), 4096);
+    assert_int_equal(read_some(65536, &data), 7);
+    assert_int_equal(read_some(65536, &data), -ECONNRESET);
+    answers[1] = (struct mapped){.error = -ETIMEDOUT};
+    assert_int_equal(read_some(65536, &data), -ETIMEDOUT);
+    close_reader();
+}
+
+/* And is not counted, as the recv() is not that finds it. */
+TEST(where_nothing_more_will_come_a_recv_says_why)
+{
+    const uint8_t *data;
+
+    open_scripted();
+    failures[0] = EIO;
+    assert_int_equal(read_some(65536, &data), 65536);
+    assert_int_equal(receives, 1);
+    assert_int_equal(connection.calls.counts.made[CALL_GETSOCKOPT], 0);
+    failures[1] = EINVAL;
+    assert_int_equal(read_some(65536, &data), -EINVAL);
+    assert_int_equal(connection.calls.counts.made[CALL_GETSOCKOPT], 1);
+    close_reader();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_mapped_and_what_is_copied_is_the_stream_in_order),
+        cmocka_unit_test(a_reset_connection_is_an_error_and_not_an_end),
+        cmocka_unit_test(what_was_copied_beside_pages_is_delivered_after_them_without_a_call),
+        cmocka_unit_test(what_the_kernel_says_cannot_be_mapped_is_received_and_no_more_than_that),
+        cmocka_unit_test(less_than_a_page_is_received_without_asking_for_pages),
+        cmocka_unit_test(an_error_that_comes_with_bytes_is_told_after_them),
+        cmocka_unit_test(where_nothing_more_will_come_a_recv_says_why),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
