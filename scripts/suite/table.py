@@ -144,7 +144,8 @@ def published_sizes(summary: Summary) -> list[tuple[str, str]]:
         quotes = [quote.figure for figures in summary.figures.values() if metric.name in figures
                   for quote in figures[metric.name].quotes] if metric.unit == "B" else []
         if quotes:
-            values = [f"{value_text(figure.value, 'B')} ({figure.words})" for figure in quotes]
+            values = dict.fromkeys(f"{value_text(figure.value, 'B')} ({figure.words})"
+                                   for figure in quotes)  # once, for however many cells
             told.append(("published", f"{metric.name}: {', '.join(values)}"))
     return told
 
