@@ -311,8 +311,9 @@ static void print_copied(FILE *out, const json_t *end, const char *name)
     uint64_t lent = record_sum(end, "lent"), copied = record_sum(end, "copied");
 
     if (copied)
-        fprintf(out, "  the kernel copied %.0f %% of what was to be sent without a copy (the %s)\n",
-                100 * (double)copied / (double)lent, name);
+        fprintf(out, "  the kernel copied %.0f %% of what was to be sent without a copy%s (the %s)\n",
+                100 * (double)copied / (double)lent,
+                copied == lent ? ", as it does for a receiver on the same machine" : "", name);
 }
 
 /* What was to be received as pages, where any came. */

@@ -24,7 +24,8 @@ def copied_remark(records: Iterable[Record]) -> str:
     share = stats.median(known) if known else 0.0
     if not share:
         return ""
-    return f"the kernel copied {percent_text(share)} of what was to be sent without a copy"
+    local = ", as it does for a receiver on the same machine" if share == 1 else ""
+    return f"the kernel copied {percent_text(share)} of what was to be sent without a copy{local}"
 
 
 def mapped_remark(records: Iterable[Record]) -> str:

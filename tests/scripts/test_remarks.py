@@ -50,6 +50,9 @@ def test_memory_that_was_copied_after_all_is_a_remark():
     record = {"words": {}, "client": {"drives": True, "threads": [{"lent": 10, "copied": 9}]}}
     assert remarks_of({}, [record]) == (
         "the kernel copied 90% of what was to be sent without a copy",)
+    record["client"]["threads"] = [{"lent": 10, "copied": 10}]
+    (remark,) = remarks_of({}, [record])
+    assert remark.endswith("without a copy, as it does for a receiver on the same machine")
 
 
 def test_pages_of_which_none_could_be_mapped_are_a_remark_and_a_few_that_could_are_not():
