@@ -58,6 +58,12 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
     const struct strategy_choice *choice = plan_strategy(plan, end);
     CLEANUP_FREE char *value = kind_strategy.format(NULL, choice);
 
+    if (choice->strategy->reclaim && plan_hands_over(plan, end))
+        return problem_unsupported(
+            problem,
+            "%s=%s does not work with handoff=thread: what it lent comes back to whoever "
+            "waits for the connection, and that is not the thread that sends",
+            word_of(plan, choice), value);
     if (choice->strategy->from_file && plan_half(plan, end)->keeps)
         return problem_unsupported(problem,
                                    "%s=%s does not work with workload=%s: what it sends on was received "

@@ -185,7 +185,7 @@ static int exchange_handed_over(struct duty *duty)
 
     handover_give(duty->handover, HANDOVER_SEND);
     while (result == 0 && connection->half->wants(connection))
-        result = engine_receive(connection, connection->half->wants(connection));
+        result = receive(connection);
     if (result < 0)
         return tell_cause(duty, result);
     result = handover_take_back(duty->handover);
