@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "base/whole_file.h"
 #include "batch.h"
 #include "list.h"
 #include "plan/expand.h"
@@ -71,17 +72,16 @@ static bool is_word(const char *argument)
     return strchr(argument, '=') != NULL;
 }
 
-/* Whole or not at all: written beside the file and renamed. */
 static int write_json(const json_t *record, const char *path, struct problem *problem)
 {
-    char beside[4096];
+    struct whole_file file;
 
-    if (snprintf(beside, sizeof beside, "%s.part", path) >= (int)sizeof beside)
-        return problem_usage(problem, "%.60s...: the name is too long", path);
-    if (json_dump_file(record, beside, JSON_COMPACT) == 0 && rename(beside, path) == 0)
-        return 0;
+    if (whole_file_open(&file, path, problem) < 0)
+        return -1;
+    if (json_dumpf(record, file.file, JSON_COMPACT) == 0)
+        return whole_file_keep(&file, problem);
     problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
-    remove(beside);
+    whole_file_drop(&file);
     return -1;
 }
 
@@ -102,6 +102,16 @@ static int follow(struct client *client, int lifeline, struct problem *problem)
     return lifeline == NO_LIFELINE ? 0 : client_follow_parent(client, lifeline, problem);
 }
 
+/* Before the run: what it came to shall have its place. */
+static int check_output(const struct options *options, const struct output *output, struct problem *problem)
+{
+    if (!output->path)
+        return 0;
+    if (options->pcap && !strcmp(options->pcap, output->path))
+        return problem_usage(problem, "--json and --pcap name the same file, %s", output->path);
+    return whole_file_check(output->path, problem);
+}
+
 static int do_run(const struct options *options, struct words words, const struct output *output,
                   struct problem *problem)
 {
@@ -112,7 +122,8 @@ static int do_run(const struct options *options, struct words words, const struc
 
     if (plan_parse(&plan, words.list, words.count, problem) < 0)
         return -1;
-    if (batch_refuse_unused(&plan, problem) == 0 && options_check(options, &plan, problem) == 0) {
+    if (batch_refuse_unused(&plan, problem) == 0 && options_check(options, &plan, problem) == 0 &&
+        check_output(options, output, problem) == 0) {
         probe_counters();
         client_open(&client, options);
         if (follow(&client, output->lifeline, problem) == 0)

@@ -6,6 +6,7 @@
  */
 #include "capture/capture.h"
 
+#include "base/whole_file.h"
 #include "capture/frame.h"
 #include "measure/device.h"
 #include "plan/cores.h"
@@ -30,8 +31,7 @@ struct capture {
     size_t room_bytes, used_bytes;
     struct problem problem; /* of the thread */
     int cpu;
-    char *path, *beside; /* NULL: no file is wanted */
-    FILE *file;
+    const char *path; /* the caller's, NULL: no file is wanted */
 
     uv_thread_t thread;
     bool runs;
@@ -223,20 +223,6 @@ static int open_towards(struct capture *capture, const struct address *server, s
     return set_filter(capture, &endpoint, problem);
 }
 
-/* Beside the place where it is to be, so that there is never half of it. */
-static int open_file(struct capture *capture, const char *path, struct problem *problem)
-{
-    size_t size = strlen(path) + sizeof ".part";
-
-    capture->path = strdup(path);
-    capture->beside = malloc(size);
-    if (!capture->path || !capture->beside)
-        return problem_failure(problem, "out of memory");
-    snprintf(capture->beside, size, "%s.part", path);
-    capture->file = fopen(capture->beside, "we");
-    return capture->file ? 0 : problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
-}
-
 static int start_thread(struct capture *capture, struct problem *problem)
 {
     int result = uv_thread_create(&capture->thread, live, capture);
@@ -255,9 +241,10 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
         return NULL;
     }
     capture->cpu = cpu;
+    capture->path = path;
     uv_mutex_init(&capture->mutex);
     uv_cond_init(&capture->wanted);
-    if ((!path || open_file(capture, path, problem) == 0) && open_towards(capture, server, problem) == 0 &&
+    if ((!path || whole_file_check(path, problem) == 0) && open_towards(capture, server, problem) == 0 &&
         start_thread(capture, problem) == 0)
         return capture;
     capture_free(capture);
@@ -311,34 +298,34 @@ bool capture_next(const struct capture *capture, size_t *at, struct captured *ca
     return stored != NULL;
 }
 
-static int dump(struct capture *capture)
+/* The dumper is the stream and nothing else, and who opened that closes it. */
+static int dump(struct capture *capture, FILE *file, struct problem *problem)
 {
-    pcap_dumper_t *dumper = pcap_dump_fopen(capture->pcap, capture->file);
+    pcap_dumper_t *dumper = pcap_dump_fopen(capture->pcap, file);
     const struct pcap_pkthdr *stored;
     size_t at = 0;
     bool is_whole;
 
     if (!dumper)
-        return -1;
+        return problem_failure(problem, "cannot write %s: %s", capture->path, pcap_geterr(capture->pcap));
     while ((stored = next_stored(capture, &at)))
         pcap_dump((u_char *)dumper, stored, (const u_char *)(stored + 1));
-    is_whole = pcap_dump_flush(dumper) == 0 && !ferror(capture->file);
-    pcap_dump_close(dumper); /* and with it the file */
-    capture->file = NULL;
-    return is_whole ? rename(capture->beside, capture->path) : -1;
+    is_whole = pcap_dump_flush(dumper) == 0 && !ferror(file);
+    return is_whole ? 0 : problem_failure(problem, "cannot write %s: %s", capture->path, strerror(errno));
 }
 
 int capture_write(struct capture *capture, struct problem *problem)
 {
+    struct whole_file file;
+
     if (!capture->path)
         return 0;
-    errno = 0;
-    if (dump(capture) < 0)
-        return problem_failure(problem, "cannot write %s: %s", capture->path,
-                               errno ? strerror(errno) : pcap_geterr(capture->pcap));
-    free(capture->beside);
-    capture->beside = NULL;
-    return 0;
+    if (whole_file_open(&file, capture->path, problem) < 0)
+        return -1;
+    if (dump(capture, file.file, problem) == 0)
+        return whole_file_keep(&file, problem);
+    whole_file_drop(&file);
+    return -1;
 }
 
 void capture_free(struct capture *capture)
@@ -348,14 +335,8 @@ void capture_free(struct capture *capture)
     join(capture);
     if (capture->pcap)
         pcap_close(capture->pcap);
-    if (capture->file)
-        fclose(capture->file);
-    if (capture->beside)
-        remove(capture->beside);
     uv_cond_destroy(&capture->wanted);
     uv_mutex_destroy(&capture->mutex);
-    free(capture->beside);
-    free(capture->path);
     free(capture->room);
     free(capture);
 }

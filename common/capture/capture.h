@@ -37,7 +37,7 @@ struct captured {
 int capture_check(struct problem *problem);
 
 /* Stores what passes from and to `server` from now on. The thread runs on `cpu`, -1: anywhere. With a `path`
- * the packets are to become a file there, which is begun beside it. NULL with a problem. */
+ * the packets are to become a file there. NULL with a problem. */
 struct capture *capture_start(const struct address *server, int cpu, const char *path,
                               struct problem *problem);
 
@@ -52,7 +52,7 @@ bool capture_next(const struct capture *capture, size_t *at, struct captured *ca
 /* After capture_stop(): makes the file. 0, or -1 with a failure; then there is none. */
 int capture_write(struct capture *capture, struct problem *problem);
 
-/* Stops it where that has not been done; a file that was not made is gone. Harmless for NULL. */
+/* Stops it where that has not been done. Harmless for NULL. */
 void capture_free(struct capture *capture);
 
 #endif

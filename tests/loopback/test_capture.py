@@ -179,8 +179,13 @@ def test_a_file_for_many_runs_is_refused(tmp_path: Path) -> None:
 
 @can_capture
 def test_a_file_that_cannot_be_written_ends_the_run_before_it_began(tmp_path: Path) -> None:
-    done = client_run("--pcap", str(tmp_path / "none" / "x"), *QUICK.split())
-    assert done.returncode == 1 and "none/x: No such file or directory" in done.stderr
+    link = tmp_path / "link"
+    link.symlink_to("/dev/null")
+    for path, why in (tmp_path / "none" / "x", "No such file or directory"), (tmp_path, "it is a directory"), (
+            link, "it is a symbolic link"):
+        done = client_run("--pcap", str(path), "capture=on", "duration=60s")
+        assert done.returncode == 1 and f"cannot write {path}: {why}" in done.stderr
+    assert link.is_symlink() and [*tmp_path.iterdir()] == [link]
 
 
 @can_capture

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,7 @@ QUICK = ["messages=200", "warmup=0s", "place=free"]
         ["--batch", "-", "--with-parent=x"],
         ["--json", "--with-parent=9999"],
         ["--json", "--with-parents"],
+        ["--pcap", "x", "--json", "x", "capture=on"],
         ["--list=xml"],
         ["lab=on"],
         ["--facts", "lab=on"],
@@ -166,6 +169,20 @@ def test_a_record_written_to_a_file_is_whole(tmp_path: Path) -> None:
     assert client_run("--json", str(path), *QUICK).returncode == 0
     assert json.loads(path.read_text())["status"] == "ok"
     assert [entry.name for entry in tmp_path.iterdir()] == ["record.json"]
+
+
+@pytest.mark.parametrize("make, why", [
+    (os.mkdir, "a directory"), (os.mkfifo, "no regular file"), (lambda path: os.symlink("/dev/null", path), "a symbolic link"),
+])
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, make: Callable[[Path], None], why: str) -> None:
+    """For root a record would otherwise stand in the place of /dev/stdout or /dev/null ever after."""
+    path = tmp_path / "there"
+    make(path)
+    before = path.lstat()
+    done = client_run("--json", str(path), "duration=60s")  # and it is said before the run
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1) and f"cannot write {path}: it is {why}" in done.stderr
+    after = path.lstat()
+    assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode) and [*tmp_path.iterdir()] == [path]
 
 
 def test_each_end_tells_the_cpu_of_its_whole_process() -> None:
