@@ -57,7 +57,7 @@ static void read_figures(int fd, struct tcp_reading *reading)
     if (REACHES(size, tcpi_bytes_retrans)) {
         put(reading, TCP_BYTES_RETRANS, info.tcpi_bytes_retrans);
         reading->knows_streams = true;
-        reading->sent_bytes = info.tcpi_bytes_sent - info.tcpi_bytes_retrans;
+        reading->sent_bytes = info.tcpi_bytes_sent - info.tcpi_bytes_retrans + info.tcpi_notsent_bytes;
         reading->received_bytes = info.tcpi_bytes_received;
     }
     if (REACHES(size, tcpi_snd_wnd))

@@ -34,8 +34,8 @@ enum tcp_figure { TCP_FIGURES(TCP_FIGURE_ENUM) TCP_FIGURE_COUNT };
 struct tcp_reading {
     uint32_t known; /* bit per figure: the system filled it in */
     uint64_t figures[TCP_FIGURE_COUNT];
-    bool knows_streams; /* the system filled in, at the same moment, how much had gone each way: */
-    uint64_t sent_bytes, received_bytes; /* from the first byte of the stream, each byte once */
+    bool knows_streams; /* the system filled in, at the same moment, how much was in each stream from its */
+    uint64_t sent_bytes, received_bytes; /* first byte on; what waits to be sent (Nagle, a full window) is */
 };
 
 /* The figures of a connected socket; none known where it is not TCP or the system does not tell. */

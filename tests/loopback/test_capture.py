@@ -119,6 +119,14 @@ def test_every_workload_and_many_connections_agree() -> None:
 
 
 @can_capture
+def test_what_still_waits_to_be_sent_when_the_interval_begins_is_of_the_warm_up() -> None:
+    """In direction=both an end marks while its own last bytes may be held by Nagle's algorithm."""
+    text = f"{WARM} workload=stream direction=both message=64 nodelay=off"
+    for record in batch_run([text] * 40):
+        assert_agrees(text, record)
+
+
+@can_capture
 def test_where_connections_come_and_go_those_of_the_interval_are_counted() -> None:
     engines = ["block", "poll"] if ring_trouble() else ["block", "poll", "ring"]  # a ring connects without a call
     lines = [f"{WARM} workload=connect message=15x2 write=cork reply=7 connections={count} client.engine={engine}"
