@@ -8,6 +8,7 @@ sums hold the client and what the client has started and waited for: the server 
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 import shutil
@@ -22,6 +23,7 @@ from suite.lab.network import lab_wanted
 PROGRAM = "hyperfine"
 PACKAGE_HINT = "apt-get install hyperfine, dnf install hyperfine, or scripts/demo, which sets up a machine"
 VERSION_LEAST = (1, 13)  # the first with -N
+VERSION_SECONDS = 10
 RECORD, TIMES = "record.json", "times.json"  # what a run leaves, in a folder of its own
 # What the client says must reach us: with --output FILE or null hyperfine throws standard error away.
 OPTIONS = ("-N", "-r", "1", "-w", "0", "--style", "none", "--output", "inherit",
@@ -51,7 +53,11 @@ def version_read() -> str:
     """The version of hyperfine; Failure names the package where it is missing or too old."""
     if shutil.which(PROGRAM) is None:
         raise Failure(f"timer=hyperfine: hyperfine is missing: {PACKAGE_HINT}")
-    done = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, timeout=30)
+    try:
+        done = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True,
+                              errors="replace", timeout=VERSION_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failure(f"timer=hyperfine: hyperfine --version: {error}") from None
     found = re.search(r"(\d+)\.(\d+)\S*", done.stdout)
     if done.returncode != 0 or not found:
         raise Failure(f"timer=hyperfine: hyperfine --version says {done.stdout.strip()!r}")
@@ -90,9 +96,12 @@ def times_read(folder: Path, version: str) -> dict[str, Any] | None:
         (result,) = (object_read(folder / TIMES) or {})["results"]
         (wall,) = result["times"]
         seconds = {"wall_ns": wall, "user_ns": result["user"], "system_ns": result["system"]}
-        return {"version": version} | {key: round(1e9 * value) for key, value in seconds.items()}
+        known = all(math.isfinite(value) and value >= 0 for value in seconds.values())
     except (KeyError, TypeError, ValueError):
         return None
+    if not known:
+        return None
+    return {"version": version} | {key: round(1e9 * value) for key, value in seconds.items()}
 
 
 def record_read(folder: Path) -> dict[str, Any] | None:

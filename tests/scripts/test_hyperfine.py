@@ -17,7 +17,7 @@ import pytest
 from conftest import Uncork, keys_of, records_of
 from suite.client import Client
 from suite.errors import Failure, UsageError
-from suite.hyperfine import complaint_text, version_read
+from suite.hyperfine import TIMES, complaint_text, times_read, version_read
 from suite.metrics import metrics_compute
 from suite.plan import Plan, plan_make
 from suite.run import hyperfine_run
@@ -121,6 +121,31 @@ def test_a_hyperfine_that_is_too_old_is_refused(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Failure, match="hyperfine is 1.12.0, and 1.13 or newer is needed"):
         version_read()
+
+
+@pytest.mark.parametrize("script", ["echo garbage", "printf '\\377\\376'", "exit 3", "exec sleep 600"])
+def test_a_program_of_that_name_that_is_another_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str,
+) -> None:
+    program = tmp_path / "hyperfine"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr("suite.hyperfine.VERSION_SECONDS", 1)
+    with pytest.raises(Failure, match="timer=hyperfine: hyperfine --version"):
+        version_read()
+
+
+@pytest.mark.parametrize("times", [
+    "garbage", "[]", '{"results": []}', '{"results": [{"times": [1], "user": 1}]}',
+    '{"results": [{"times": [Infinity], "user": 1, "system": 1}]}',
+    '{"results": [{"times": [1], "user": NaN, "system": 1}]}',
+    '{"results": [{"times": [1], "user": -1, "system": 1}]}',
+    '{"results": [{"times": ["1"], "user": 1, "system": 1}]}',
+])
+def test_times_that_are_no_times_are_none(tmp_path: Path, times: str) -> None:
+    (tmp_path / TIMES).write_text(times)
+    assert times_read(tmp_path, "1.15.0") is None
 
 
 @pytest.mark.parametrize("script, reason", [
