@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator, Sequence
 
 from control import connect
+from programs import WITHIN_S
 
 EVERYTHING = 1 << 60
 
@@ -46,7 +47,7 @@ class Between:
     def address(self) -> str:
         return _address(self._listener)
 
-    def failure(self, session: int, end: str, within_s: float = 5.5) -> dict[str, Any]:
+    def failure(self, session: int, end: str, within_s: float = WITHIN_S) -> dict[str, Any]:
         """What this end has said when the session failed; it was not told so by the other."""
         _await(lambda: (session, end) in self.failures, within_s, f"the {end} to say that session {session} failed")
         return self.failures[session, end]

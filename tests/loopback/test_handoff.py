@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 from combinations import STOPS, cells_run, names, strategies
-from programs import SANITIZED, batch_run, client_json, client_run, client_start, cpu_seconds, record_sum, server_started
+from programs import (
+    SANITIZED, WITHIN_S, batch_run, client_json, client_run, client_start, cpu_seconds, record_sum, server_started,
+)
 
-WITHIN_S = 5.5
 HANDED = "handoff=thread place=free"
 SHORT = f"{HANDED} warmup=0s"
 

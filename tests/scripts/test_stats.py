@@ -44,7 +44,8 @@ def test_signed_rank_probabilities_are_those_of_all_sign_patterns():
 
 
 def test_large_numbers_of_rounds_stay_finite():
-    rank, level = stats.signed_rank_rank(2000)
+    # 2**1024 is more than a float holds.
+    rank, level = stats.signed_rank_rank(1100)
     assert rank > 0 and 0.95 <= level < 0.9501
 
 
