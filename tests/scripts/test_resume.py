@@ -14,8 +14,8 @@ from conftest import Uncork, keys_of, records_of
 from suite.journal import session_schedule
 from test_run import SHORT, wait_for_records
 
-WORDS = ("run", "write=nodelay,writev,coalesce", "place=free", "rounds=12", *SHORT)
-RUNS = 13 * 4  # warm-up and 12 rounds of three cells, one of them twice
+WORDS = ("run", "write=nodelay,writev,coalesce", "place=free", "rounds=6", *SHORT)
+RUNS = 7 * 4  # warm-up and 6 rounds of three cells, one of them twice
 
 
 def plan_read(folder: Path) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def assert_complete(folder: Path) -> None:
     assert keys_of(folder) == expected
 
 
-def killed(uncork: Uncork, *words: str, after: int = 17) -> Path:
+def killed(uncork: Uncork, *words: str, after: int = 5) -> Path:
     """The folder of a matrix that was killed in the middle."""
     process = uncork.start(*words)
     folder = wait_for_records(process, uncork, after)
@@ -63,7 +63,7 @@ AGAIN = ("run", "place=free", "rounds=1", *SHORT, "-o")
 def test_a_killed_matrix_goes_on_where_it_was(uncork: Uncork) -> None:
     folder = killed(uncork, *WORDS)
     before = records_of(folder)
-    assert 17 <= len(before) < RUNS
+    assert 5 <= len(before) < RUNS
     done = uncork.run(*WORDS)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in uncork.results.iterdir()] == [folder.name]
@@ -76,7 +76,7 @@ def test_a_killed_matrix_goes_on_where_it_was(uncork: Uncork) -> None:
 
 def test_a_matrix_that_is_killed_again_and_again_is_complete_in_the_end(uncork: Uncork) -> None:
     folder = killed(uncork, *WORDS, after=3)
-    for count in (15, 30):
+    for count in (6, 12):
         assert killed(uncork, *WORDS, after=count) == folder
     assert uncork.run(*WORDS).returncode == 0
     assert_complete(folder)
@@ -86,7 +86,7 @@ def test_a_torn_last_line_is_dropped_and_its_run_done_again(uncork: Uncork) -> N
     folder = killed(uncork, *WORDS)
     path = folder / "records.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:10]) + lines[10][:50])
+    path.write_bytes(b"".join(lines[:4]) + lines[4][:50])
     assert uncork.run(*WORDS).returncode == 0
     assert_complete(folder)
 
