@@ -22,7 +22,7 @@ from suite.units import Scale, size_parse
 
 COLUMNS, TEXT_COLUMNS = 80, 40  # of text that have room along an axis, drawn and in text
 SIZES = ("message", "chunk", "sndbuf", "rcvbuf")  # words that are numbers of bytes
-SHADED_NOTE = "shaded: best of its line, or not to be told apart from it; "
+SHADED_NOTE = "shaded: as good as the best; "
 APART = 4.0  # a word beside numbers stands as far from the smallest as that from so many times it
 
 
@@ -140,7 +140,7 @@ def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[
     headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better, place)
     settings = [
         f"name = {gnuplot_string(name)}",
-        *title_settings(headline, note_text(matrix, cells, SHADED_NOTE * plan.shaded + medians_text(matrix))),
+        *title_settings(headline, note_text(matrix, cells, SHADED_NOTE * bool(alike) + medians_text(matrix))),
         f"empty = {int(not used)}",
         f"shaded = {int(plan.shaded)}",
         f"base = {base_at}",

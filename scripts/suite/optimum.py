@@ -79,12 +79,13 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, band: float | None,
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric, band: float | None
                  ) -> tuple[Optimum, ...]:
-    """The optimum of every group that has one, in the plan's order."""
+    """The optimum of every group that has one, in the plan's order: a cell alone has none."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in matrix.cells.values():
         place = tuple(value for key, value in cell.axes.items() if key != axis)
         groups.setdefault(place, []).append(cell)
-    found = (optimum_build(matrix, axis, metric, band, cells) for cells in groups.values())
+    found = (optimum_build(matrix, axis, metric, band, cells) for cells in groups.values()
+             if len(cells) > 1)
     return tuple(optimum for optimum in found if optimum)
 
 

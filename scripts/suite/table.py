@@ -20,7 +20,7 @@ from suite.gain import Gain
 from suite.heading import heading_pairs
 from suite.layout import Column, Group, Item, labelled_lines, markdown_lines, table_lines
 from suite.metrics import METRICS, metric_find
-from suite.optimum import ALIKE, BEST, answer_text, better_ratio, is_speed, place_text
+from suite.optimum import ALIKE, BEST, WORSE, answer_text, better_ratio, is_speed, place_text
 from suite.quotes import Quote
 from suite.scenario import Table
 from suite.summary import Figure, Summary, metrics_default
@@ -200,7 +200,9 @@ def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
         pairs.append(("" if pairs else "answer", f"{place}: {text}" if place else text))
     band = summary.bands[summary.leading] if summary.leading else None
     if pairs and band:
-        pairs.append(("", f"What differs by less than {percent_text(band)} (A/A) is not told apart."))
+        told = any(WORSE in optimum.marks.values() for optimum in summary.optima)
+        pairs.append(("", f"What differs by less than {percent_text(band)} (A/A) is not told apart"
+                          + ("." if told else "; more work in each run or a quieter machine may tell more.")))
     return pairs
 
 

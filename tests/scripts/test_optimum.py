@@ -139,6 +139,28 @@ def test_few_rounds_have_a_best_median_and_no_advice(tmp_path):
     assert "needs 6 rounds" in text and "Set sndbuf" not in text
 
 
+def test_a_picture_says_shaded_only_where_it_is(buffers, tmp_path):
+    few = matrix_of(result_make.result_write(result_make.recipe_buffers(rounds=3), tmp_path))
+    for matrix, shaded in ((buffers, True), (few, False)):
+        (drawing,) = drawings_make(matrix)
+        assert ("shaded: as good as the best" in drawing.settings) == shaded
+
+
+def test_where_nothing_is_told_apart_the_noise_of_the_machine_is_said_to_be_in_the_way(buffers):
+    summary, layout = summary_of(buffers)
+    noisy = replace(summary, bands=summary.bands | {"time": 3.0}, optima=tuple(
+        replace(each, marks={value: mark or ALIKE for value, mark in each.marks.items()}) for each in summary.optima))
+    assert "(A/A) is not told apart.\n" in table_text(summary, layout, 120)
+    assert "less than 300% (A/A) is not told apart; more work in each run" in table_text(noisy, layout, 120)
+
+
+def test_a_cell_that_nothing_stands_beside_asks_no_question(buffers):
+    alone = {name: cell for name, cell in buffers.cells.items()
+             if "direction=send" in name or "sndbuf=1M" in name}
+    (send,) = optima_build(replace(buffers, cells=alone), "sndbuf", TIME, None)
+    assert send.place == {"direction": "send"}
+
+
 def test_a_cell_without_a_good_run_is_in_no_group(buffers):
     gone = next(name for name in buffers.cells if name.endswith("direction=send sndbuf=256K"))
     without = replace(buffers, values=buffers.values.drop(index=gone))

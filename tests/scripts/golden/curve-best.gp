@@ -1,7 +1,7 @@
 name = 'time-curve'
 headline = 'buffers: time, s (lower is better)'
 headline_text = 'buffers: time, s (lower is better)'
-note = 'shaded: best of its line, or not to be told apart from it; median of 7 rounds, 95 % interval; place apart; congestion none; Invented CPU @ 3.00GHz,...'
+note = 'shaded: as good as the best; median of 7 rounds, 95 % interval; place apart; congestion none; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hy...'
 empty = 0
 shaded = 1
 base = 0
