@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from suite import stats
@@ -69,8 +69,18 @@ def absent_parts(cell: Cell, metric: Metric, mark: str, notes: Footnotes) -> tup
     """(text, mark) in place of a figure that good runs do not have."""
     if metric.name in cell.unsplit:
         return "", mark + notes.mark(UNSPLIT_NOTE)
-    unseen = cell.uncounted and metric.of_records
-    return ABSENT, mark + (notes.mark(uncounted_note(cell)) if unseen else "")
+    return ABSENT, mark + (notes.mark(uncounted_note(cell)) if is_uncounted(cell, metric) else "")
+
+
+def is_uncounted(cell: Cell, metric: Metric) -> bool:
+    """Whether a metric is absent because nobody could count what it is made of."""
+    return bool(cell.uncounted) and metric.of_records
+
+
+def is_undefined(cell: Cell, metric: Metric, figures: Mapping[str, Figure]) -> bool:
+    """Whether good runs have no such figure for no other reason than what they are."""
+    return (cell.runs_ok > 0 and metric.name not in figures and metric.name not in cell.unsplit
+            and not is_uncounted(cell, metric))
 
 
 def median_text(value: float, metric: Metric, scale: Scale) -> str:

@@ -168,17 +168,18 @@ def counts_lines(runs: Sequence[Run], width: int) -> Lines:
     return ends_table(rows, width)
 
 
-def cpu_lines(runs: Sequence[Run], width: int) -> Lines:
-    """CPU time per message by end, in one unit."""
-    values = {key: [per_message(runs, end, "cpu", key) for end in ENDS]
-              for key in ("user_ns", "system_ns")}
-    known = [value * 1e-9 for pair in values.values() for value in pair if value is not None]
-    scale = scale_choose(known, "s")
-    rows = []
-    for label, key in (("user", "user_ns"), ("system", "system_ns")):
-        texts = [number_text(scale.apply(value * 1e-9)) if value is not None else ""
-                 for value in values[key]]
-        rows.append((f"{label}, {scale.unit}", texts))
+def cpu_lines(cell: Cell, runs: Sequence[Run], width: int) -> Lines:
+    """CPU time per message by end, in one unit; its parts only of ends that have enough of it to be split."""
+    parts = {key: [per_message(runs, end, "cpu", f"{key}_ns") for end in ENDS] for key in ("user", "system")}
+    values = {"all": [None if user is None or system is None else user + system
+                      for user, system in zip(*parts.values(), strict=True)]}
+    for key, ends in parts.items():
+        values[key] = [None if f"{end}_{key}" in cell.unsplit else value
+                       for end, value in zip(ENDS, ends, strict=True)]
+    scale = scale_choose([value * 1e-9 for value in values["all"] if value is not None], "s")
+    rows = [(f"{label}, {scale.unit}", [number_text(scale.apply(value * 1e-9)) if value is not None else ""
+                                        for value in ends])
+            for label, ends in values.items()]
     return ends_table(rows, width)
 
 
@@ -345,7 +346,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     lines = [axes_text(cell) or cell.name, "", *labelled_lines(head, width)]
     lines += section(f"Metrics (medians over rounds{compared})", metrics_lines(matrix, cell, width))
     lines += section("Calls and counts per message", counts_lines(runs, width - 2))
-    lines += section("CPU per message", cpu_lines(runs, width - 2))
+    lines += section("CPU per message", cpu_lines(cell, runs, width - 2))
     lines += section("All CPUs of the machine, share of time", machine_lines(runs, width - 2))
     lines += section("Placement", placement_lines(runs, width))
     lines += section("Lab", lab_lines(records, width))

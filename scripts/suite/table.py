@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from suite import stats
-from suite.columns import (SAME, Footnotes, best_mark, groups_build, names_of, published_name,
+from suite.columns import (ABSENT, SAME, Footnotes, best_mark, groups_build, is_undefined, names_of, published_name,
                            ratio_metrics, scales_choose)
 from suite.errors import UsageError, nearest_hint
 from suite.frame import Cell, Matrix
@@ -128,6 +128,9 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
         pairs.append(("~", "no change: the 95 % interval of the ratio contains 1"))
     if any(ratio.interval is None for ratio in ratios):
         pairs.append(("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval"))
+    if any(is_undefined(cell, metric, summary.figures.get(cell.name, {}))
+           for cell in summary.matrix.cells.values() for metric in summary.metrics):
+        pairs.append((ABSENT, "nothing of the kind in these runs, or too few values to tell it"))
     return pairs
 
 

@@ -175,6 +175,16 @@ def test_user_and_system_are_absent_where_too_little_cpu_was_used(buffers):
     assert buffers.rounds_of(cell, "user").empty and len(buffers.rounds_of(cell, "time")) == 7
 
 
+@pytest.mark.parametrize("unsplit, rows", [
+    ((), ["all,", "user,", "system,"]), (("client_user", "client_system", "server_user", "server_system"), ["all,"]),
+])
+def test_parts_of_a_cpu_time_that_is_too_short_to_be_split_are_not_shown(buffers, unsplit, rows):
+    cell = replace(next(iter(buffers.cells.values())), unsplit=frozenset(unsplit))
+    lines = show_text(buffers, cell, 100).splitlines()
+    below = lines[lines.index("CPU per message") + 3:]
+    assert [line.split()[0] for line in below[:below.index("")]] == rows
+
+
 def test_a_cell_that_hyperfine_timed_is_shown_with_the_command_that_does_it_again(buffers):
     timed = replace(buffers, result=replace(buffers.result, plan=buffers.result.plan | {"timer": "hyperfine"}))
     cell = next(cell for cell in timed.cells.values() if "send" in cell.axes.values())
