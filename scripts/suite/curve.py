@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from suite import stats
 from suite.frame import Cell, Matrix, baseline_words, same_band
-from suite.metrics import ENDS, Metric
+from suite.measured import ENDS
+from suite.metrics import Metric
 from suite.optimum import optima_build, optimum_of
 from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
                            medians_text, note_text, number_data, place_name, place_text,

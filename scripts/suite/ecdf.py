@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from suite.distribution import Distribution, distribution_draw, tics_of, time_in
 from suite.frame import Matrix
-from suite.metrics import Histogram
+from suite.histogram import Histogram
 from suite.picture import Drawing, gnuplot_string, number_data, tics_settings
 from suite.units import Scale
 

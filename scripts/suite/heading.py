@@ -12,7 +12,7 @@ from typing import Any
 from suite import stats
 from suite.frame import SPLIT_LEAST_S, Cell, Matrix, records_good
 from suite.lab.network import LAB_WORDS, lab_wanted, words_text
-from suite.metrics import ENDS
+from suite.measured import ENDS
 from suite.remarks import protected_ends
 from suite.summary import Summary
 from suite.units import Scale, percent_text

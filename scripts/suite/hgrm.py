@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from suite.metrics import Histogram
+from suite.histogram import Histogram
 
 UNITS = {"ns": (1, 3), "us": (10**3, 3), "ms": (10**6, 6), "s": (10**9, 9)}  # in ns; decimals
 STEPS_PER_HALF = 5

@@ -10,7 +10,7 @@ from typing import Any
 from suite.client import ROOT, Client, client_facts
 from suite.errors import Failure
 from suite.lab.network import LAB_WORDS
-from suite.metrics import ENDS
+from suite.measured import ENDS
 from suite.plan import Plan
 
 

@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
-from suite.metrics import METRICS, Run as Measured
+from suite.measured import Run as Measured
+from suite.metrics import METRICS
 from suite.schedule import WARMUP_ROUND, Run
 from suite.units import value_text
 

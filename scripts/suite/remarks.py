@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from suite import stats
-from suite.metrics import ENDS, Run, capture_difference, copied_share, mapped_share
+from suite.formulas import capture_difference, copied_share, mapped_share
+from suite.measured import ENDS, Run
 from suite.units import percent_text, size_text
 
 Record = dict[str, Any]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import UsageError, nearest_hint
-from suite.metrics import histogram_find
+from suite.histogram import histogram_find
 
 METRIC_PICTURES = ("bars", "curve")
 HISTOGRAM_PICTURES = ("percentiles", "ecdf")

@@ -17,7 +17,8 @@ from suite.heading import UNSPLIT_NOTE, machines_text, uncounted_note
 from suite.hyperfine import by_hand
 from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
-from suite.metrics import ENDS, METRICS, SPLITS, Run, quotient, threads_sum
+from suite.measured import ENDS, Run, quotient, threads_sum
+from suite.metrics import METRICS, SPLITS
 from suite.segments import capture_rows
 from suite.summary import Figure, counts_exactly, figure_build, metrics_default
 from suite.units import (count_text, number_text, percent_text, ratio_text, scale_choose,

@@ -10,9 +10,8 @@ import pytest
 
 import answers
 from suite.errors import UsageError
-from suite.metrics import (
-    HISTOGRAMS, METRICS, Histogram, histogram_find, metric_find, metrics_compute,
-)
+from suite.histogram import HISTOGRAMS, Histogram, histogram_find
+from suite.metrics import METRICS, metric_find, metrics_compute
 
 NAMES = """time_per_message messages_per_second bandwidth segments_per_message segments_per_reply
 captured_segments_per_message captured_segments_per_reply smallest_segment largest_segment

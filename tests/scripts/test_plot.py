@@ -16,7 +16,7 @@ from suite.bars import Panel, panels_group
 from suite.commands.plot import drawing_write
 from suite.curve import height_settings, labels_thin, ratio_tics
 from suite.distribution import unsent_text
-from suite.metrics import Run
+from suite.measured import Run
 from suite.percentiles import nines_text
 from suite.picture import (gnuplot_string, name_safe, place_name, place_text, round_numbers,
                            title_settings)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite.metrics import Run
+from suite.measured import Run
 from suite.show import cell_choose, indices_text, placement_lines, show_text, tcp_lines
 
 

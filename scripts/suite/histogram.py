@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Histograms of a record: read, merged, asked for a quantile. Pure; shape as in docs/record.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from suite.errors import UsageError, nearest_hint
+
+HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Values in ns: bins are (low, width, count), ascending; maximum, minimum and sum are exact."""
+
+    count: int
+    maximum: float
+    minimum: float
+    sum: float
+    bins: tuple[tuple[int, int, int], ...]
+
+    def quantile(self, share: float) -> float | None:
+        """The value, in ns, at rank ceil(share * count): the middle of its bin.
+
+        None if fewer than 1 / (1 - share) values were counted: the tail was not seen.
+        """
+        if self.count * (1 - share) < 1 - 1e-9:
+            return None
+        rank, seen = math.ceil(share * self.count - 1e-9), 0
+        for low, width, count in self.bins:
+            seen += count
+            if seen >= rank:
+                return min(max(low + (width - 1) / 2, self.minimum), self.maximum)
+        return None
+
+
+def histogram_read(part: dict[str, Any]) -> Histogram:
+    """The histogram of one thread, as it stands in a record."""
+    return Histogram(part["count"], part["maximum"], part["minimum"], part["sum"],
+                     tuple((low, width, count) for low, width, count in part["bins"]))
+
+
+def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
+    """One histogram of several; bins of one low have one width. None of none."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    counts: dict[tuple[int, int], int] = {}
+    for part in parts:
+        for low, width, count in part.bins:
+            counts[low, width] = counts.get((low, width), 0) + count
+    bins = tuple((low, width, count) for (low, width), count in sorted(counts.items()))
+    return Histogram(sum(part.count for part in parts), max(part.maximum for part in parts),
+                     min(part.minimum for part in parts), sum(part.sum for part in parts), bins)
+
+
+def histogram_find(name: str, where: str) -> str:
+    """The name if it is one of HISTOGRAMS; UsageError says where it stood and names the nearest."""
+    if name not in HISTOGRAMS:
+        raise UsageError(f'{where}: unknown histogram "{name}"{nearest_hint(name, HISTOGRAMS)}')
+    return name
