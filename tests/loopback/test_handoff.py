@@ -32,7 +32,7 @@ def threads(record: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("transport", [name for name in names("transport") if name != "null"])
 def test_every_strategy_of_a_blocking_thread_sends_what_was_handed_over(transport: str, tally) -> None:
     carried = [write for write in strategies()
-               if write != "uv" and not write.startswith("uring-") and (transport, write) != STOPS]
+               if write not in ("uv", "zerocopy") and not write.startswith("uring-") and (transport, write) != STOPS]
     planned = [{"workload": "request", "transport": transport, "write": write, "message": message, "reply": "5/3x700",
                 "handoff": "thread", "verify": "on", "connections": "3", "warmup": warmup, "messages": "3",
                 "sndbuf": sndbuf, "place": "free"}
@@ -41,7 +41,20 @@ def test_every_strategy_of_a_blocking_thread_sends_what_was_handed_over(transpor
     assert len(cells_run(planned, tally)) >= 3
 
 
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_every_reading_of_a_blocking_thread_takes_the_replies_of_a_hundred_requests(transport: str) -> None:
+    """More than there can be groups in the queue at once, and readings whose call never waits."""
+    lines = [f"{SHORT} transport={transport} client.read={read} reply=32/64K messages=100"
+             for read in names("reading") if not read.startswith("uring-")]
+    for text, record in zip(lines, batch_run(lines), strict=True):
+        if record["status"] == "unsupported":
+            continue
+        assert record["status"] == "ok", f"{text}: {record['reason']}"
+        assert record_sum(record["client"], "messages_received") == 100, text
+
+
 @pytest.mark.parametrize(("words", "says"), [
+    ("write=zerocopy", "that is not the thread that sends"),
     ("engine=poll", "engine=poll cannot carry handoff=thread"),
     ("client.engine=ring", "engine=ring cannot carry handoff=thread"),
     ("write=uv", "cannot carry handoff=thread"),
