@@ -2,6 +2,7 @@
 #include "connection/legality.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/digest.h"
 #include "capture/capture.h"
@@ -18,6 +19,7 @@
 #include "transport/transport.h"
 #include "workload/workload.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include <string.h>
@@ -253,8 +255,9 @@ static int check_options(const struct plan *plan, enum end end, struct problem *
     if (!plan->transport->counts_segments)
         return buffers && own->buffers == BUFFERS_BEFORE
                    ? problem_unsupported(problem,
-                                         "buffers=before does not work with transport=%s: accept(2) gives a "
-                                         "connection buffers of its own, not the listener's",
+                                         "buffers=before does not work with transport=%s: there they are set "
+                                         "after connect(2), and after accept(2), which gives a connection "
+                                         "buffers of its own and not the listener's",
                                          transport)
                    : 0;
     if (renews && buffers && own->buffers == BUFFERS_AFTER && plan_drives(plan, end))
@@ -262,6 +265,10 @@ static int check_options(const struct plan *plan, enum end end, struct problem *
                                    "buffers=after does not work with workload=%s: the first message leaves "
                                    "with the connection",
                                    plan->workload->variant.name);
+    if (own->busy_poll_ns % NS_PER_US)
+        return problem_unsupported(problem,
+                                   "busy_poll=%" PRIu64 "ns: SO_BUSY_POLL takes whole microseconds only",
+                                   own->busy_poll_ns);
     if (renews && own->busy_poll_ns)
         return problem_unsupported(problem,
                                    "busy_poll does not work with workload=%s: whether a queue is polled "

@@ -57,7 +57,8 @@ const struct engine *engine_of(const struct plan *plan, enum end end)
         last = engine;
         if (!gives_enough(engine, plan, end))
             continue;
-        willing = engine;
+        if (!willing->run || !plan_hands_over(plan, end)) /* or the first says what hinders it */
+            willing = engine;
         if (!can_run(engine, plan, end))
             continue;
         if (!engine->one_each || plan->ends[end].threads >= plan->connections)

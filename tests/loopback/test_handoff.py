@@ -58,7 +58,7 @@ def test_every_reading_of_a_blocking_thread_takes_the_replies_of_a_hundred_reque
     ("engine=poll", "engine=poll cannot carry handoff=thread"),
     ("client.engine=ring", "engine=ring cannot carry handoff=thread"),
     ("write=uv", "cannot carry handoff=thread"),
-    ("depth=2", "cannot carry"),
+    ("depth=2", "engine=block cannot carry depth=2"),
     ("security=gnutls", "a session of TLS is of one thread"),
     ("security=openssl", "a session of TLS is of one thread"),
 ])

@@ -75,6 +75,7 @@ def test_a_value_that_is_none_is_one_line_and_status_2(word: str) -> None:
     ("place=9999/9999", "CPU 9999"),
     ("read=uring-multishot quickack=rearm", "quickack=rearm does not work with a reading of the ring"),
     ("write=uv quickack=rearm", "quickack=rearm does not work with write=uv"),
+    ("busy_poll=1500ns", "busy_poll=1500ns: SO_BUSY_POLL takes whole microseconds only"),
     ("workload=connect busy_poll=50us", "busy_poll does not work with workload=connect"),
     ("workload=connect sndbuf=64K buffers=after", "buffers=after does not work with workload=connect"),
     ("transport=unix sndbuf=64K buffers=before", "buffers=before does not work with transport=unix"),
