@@ -151,6 +151,11 @@ static int refuse(const struct scheduling *wanted, int result, struct problem *p
     scheduling_format(word, wanted);
     switch (result) {
     case -EPERM:
+        if (!scheduling_is_realtime(wanted))
+            return problem_unsupported(problem,
+                                       "sched=%s: this process was started in a class that it may not "
+                                       "leave, as by chrt --idle; start it without",
+                                       word);
         return realtime_refused(word, wanted->priority, problem);
     case -ERANGE:
         return problem_unsupported(problem, "sched=%s: this system has no priority %d in that class", word,

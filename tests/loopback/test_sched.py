@@ -114,6 +114,15 @@ def test_without_the_right_a_cell_is_unsupported_with_the_command_that_allows_it
     assert done.stderr.endswith("sudo prlimit --pid $$ --rtprio=2\n")
 
 
+def test_a_class_that_was_inherited_and_may_not_be_left_is_named_as_the_reason() -> None:
+    if not hasattr(os, "SCHED_IDLE") or not shutil.which("chrt"):
+        pytest.skip("there is no chrt, or no class of the idle")
+    done = run([*limited(0), "chrt", "--idle", "0"], *SHORT, "transport=unix")
+    if done.returncode == 0:
+        pytest.skip("this process may leave the class of the idle")
+    assert done.returncode == 1 and "sched=other: this process was started in a class that it may not leave" in done.stderr
+
+
 def test_only_the_cells_that_need_the_right_are_unsupported() -> None:
     lines = "\n".join(f"{sched} {' '.join(SHORT)}" for sched in ("sched=rr:2", "sched=other", "server.sched=rr:2"))
     done = subprocess.run([*limited(0), str(CLIENT), "--batch", "-"], input=lines, capture_output=True, text=True,
