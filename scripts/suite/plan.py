@@ -22,7 +22,7 @@ from suite.client import (
 from suite.errors import Failure, UsageError
 from suite.hyperfine import work_check
 from suite.lab.probe import lab_refusal
-from suite.scenario import Scenario
+from suite.scenario import Published, Scenario
 
 CELLS_MAX = 100_000
 RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
@@ -352,12 +352,20 @@ def count_read(words: Words, vocabulary: Vocabulary, key: str) -> int | None:
     return int(text) if re.fullmatch(r"\d+", text) else None
 
 
+def published_as_run(scenario: Scenario, words: Words) -> tuple[Published, ...]:
+    """The published figures, each with the fixed words that the shell has changed: of other values nothing was published."""
+    changed = [f"{key}={value}" for key, value in scenario.fixed.items()
+               if key in words.given and words.given[key].table == "shell"]
+    return tuple(replace(figure, words=" ".join([figure.words, *changed]).strip()) for figure in scenario.published)
+
+
 def scenario_as_run(
     scenario: Scenario, words: Words, excludes: Sequence[str], run: dict[str, str],
 ) -> Scenario:
     """The plan written as a scenario again, with everything that the shell changed."""
     return replace(scenario, fixed=words.fixed, sweep=words.sweep,
-                   run=words.timing | run, exclude=tuple(dict.fromkeys(excludes)))
+                   run=words.timing | run, exclude=tuple(dict.fromkeys(excludes)),
+                   published=published_as_run(scenario, words))
 
 
 def plan_make(

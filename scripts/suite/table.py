@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -209,12 +209,17 @@ def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
     return pairs
 
 
+def listed_text(texts: Sequence[str]) -> str:
+    """All of a few texts, or how many there are beside the first."""
+    return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
+
+
 def foot_pairs(summary: Summary, notes: Footnotes) -> list[tuple[str, str]]:
     """Everything under a table: legend, footnotes, remarks on the result."""
     pairs = legend_pairs(summary) + published_sizes(summary) + notes.lines()
     if summary.published_unused:
         pairs.append(("note", "published figures of cells that are not in this result: "
-                      + ", ".join(summary.published_unused)))
+                      + listed_text(summary.published_unused)))
     if summary.gain and not summary.gains:
         pairs.append(("note", f"no gain of {summary.gain}: no cell shares a good round with a "
                               "baseline"))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from conftest import ROOT
 from suite.client import Client
 from suite.errors import UsageError
 from suite.plan import Plan, plan_make, plan_seeded
-from suite.scenario import Scenario, scenario_load, scenario_text
+from suite.scenario import Published, Scenario, scenario_load, scenario_text
 from suite.schedule import runs_per_round
 
 SCENE = Scenario(
@@ -50,6 +51,14 @@ def test_a_name_has_the_words_of_the_plan_and_can_be_run_by_hand(binaries: Clien
                          "duration=200ms")
     assert cell.given.items() <= cell.words.items()
     assert cell.words["transport"] == "tcp"
+
+
+def test_published_figures_are_of_the_fixed_words_that_the_shell_has_changed(binaries: Client) -> None:
+    scene = replace(SCENE, published=(Published("write=cork", "time_per_message", 1e-6, "a.csv:b"),))
+    for words, published in ((["write=cork,nodelay", "rounds=6", "place=free"], "write=cork"),
+                             (["message=64,15x2"], "write=cork message=15x2")):
+        (figure,) = plan_of(binaries, *words, scenario=scene).scenario.published
+        assert figure.words == published
 
 
 def test_a_range_doubles_and_spellings_become_canonical(binaries: Client) -> None:

@@ -16,7 +16,7 @@ from answers import NODELAY, golden_check, matrix_of, refused, result_make, unco
 from suite import units
 from suite.scenario import Table
 from suite.summary import summary_build
-from suite.table import layout_choose, table_csv, table_json, table_markdown, table_text
+from suite.table import layout_choose, listed_text, table_csv, table_json, table_markdown, table_text
 
 PIVOT = ("write", "bandwidth")
 
@@ -231,3 +231,10 @@ def test_ratios(ratio, text):
                                         ("default", None), ("15x2", None), ("0", None)])
 def test_sizes(text, size):
     assert units.size_parse(text) == size
+
+
+@pytest.mark.parametrize("texts, said", [
+    (["a"], "a"), (["a", "b", "c"], "a, b, c"), (["a", "b", "c", "d"], "a, and 3 others"),
+])
+def test_many_published_figures_that_are_not_shown_are_counted(texts, said):
+    assert listed_text(texts) == said
