@@ -113,7 +113,7 @@ def test_list_shows_scenarios_words_and_strategies(uncork: Uncork) -> None:
     text = uncork.run("list").stdout
     unwrapped = " ".join(text.split())
     for name in ("quick", "nodelay", "sizes", "message=64", "rounds=10", "writev", "unix",
-                 "1mbit to 400gbit", "0% to 50%", "0s to 10s"):
+                 "1mbit to 400gbit", "0% to 50%", "0s to 10s", "handover_p99", "the slowest request; s"):
         assert name in unwrapped
     assert max(map(len, text.splitlines())) <= 100
 
@@ -127,6 +127,8 @@ def test_list_for_programs_has_all_that_the_client_knows(uncork: Uncork) -> None
     document = json.loads(uncork.run("list", "--json").stdout)
     assert {"words", "variants", "scenarios"} <= document.keys()
     assert "quick" in [scenario["name"] for scenario in document["scenarios"]]
+    assert {"name": "bandwidth", "unit": "bit/s", "better": "higher", "means": "payload of messages at the receiver"} \
+        in document["metrics"]
 
 
 def test_a_reader_that_goes_away_is_no_error(uncork: Uncork) -> None:

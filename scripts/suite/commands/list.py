@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork list`: scenarios, words, and variants with what this machine supports."""
+"""`uncork list`: scenarios, words, metrics, and variants with what this machine supports."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from suite.client import (
     ROOT, Vocabulary, client_list, client_open, scenario_names,
 )
 from suite.lab.network import RATE_UNITS
+from suite.metrics import METRICS, Metric
 from suite.scenario import Scenario, scenario_load
 from suite.units import size_text
 
-HELP = "scenarios, words with their defaults, strategies, and what this machine supports"
+HELP = "scenarios, words with their defaults, strategies, metrics, and what this machine supports"
 WIDTH_MAX = 100
 BOUND_MAX = 2**40  # what is larger than this only keeps a number from overflowing
 SPELLED = {  # units whose numbers carry a unit of their own when they are typed, largest first
@@ -99,6 +100,11 @@ def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
     return name, "; ".join([text, *reasons])
 
 
+def metric_row(metric: Metric) -> tuple[str, str]:
+    """A metric with what it means, and the unit that it has in CSV, JSON and claims."""
+    return metric.name, metric.means + (f"; {metric.unit}" if metric.unit != "1" else "")
+
+
 def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> str:
     """Everything, readable in width columns."""
     words = vocabulary.words.values()
@@ -111,6 +117,8 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
     for axis, variants in vocabulary.document.get("variants", {}).items():
         lines += ["", f"{axis.capitalize()}"]
         lines += rows_text((variant_row(variant) for variant in variants), width)
+    lines += ["", "Metrics (uncork table RESULTS columns=...; tables, pictures, claims)"]
+    lines += rows_text(map(metric_row, METRICS.values()), width)
     return "\n".join(lines)
 
 
@@ -118,7 +126,9 @@ def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
     """What the client printed, with the scenarios beside it."""
     listed = [{"name": item.name, "question": item.question, "source": item.source}
               for item in scenarios]
-    return json.dumps(vocabulary.document | {"scenarios": listed}, indent=1, ensure_ascii=False)
+    metrics = [{"name": metric.name, "unit": metric.unit, "better": metric.better, "means": metric.means}
+               for metric in METRICS.values()]
+    return json.dumps(vocabulary.document | {"scenarios": listed, "metrics": metrics}, indent=1, ensure_ascii=False)
 
 
 def main(options: argparse.Namespace) -> int:
