@@ -103,13 +103,13 @@ def catch_up_s(stalled: Stalled) -> float:
 
 def test_what_is_due_while_the_other_end_stands_still_is_late_by_the_time_it_stood_still(opened: Stalled) -> None:
     # A tenth of all starts lies in the first half second of the stop, so it waits for half a second and more.
-    # Of what comes then the last waits for the least, but for as long as the backlog of the stop is sent: at a
-    # share s of the capacity half a second of starts takes the wait down by (1 - s) / 2.
+    # Of what comes then the last waits for the least, and nobody for longer than until all was caught up, which the
+    # samples tell to 0.1 s.
     late = quantile(opened.thread["latency"], 0.9)
     assert late > 0.45
     if (took_s := catch_up_s(opened)) > 1.5:
         pytest.skip(f"this machine was so busy that it took {took_s:.1f} s to catch up: that is about the machine")
-    assert late < opened.stopped_s - 0.1
+    assert late < opened.stopped_s - 0.5 + took_s + 0.1
     assert 0.45 < quantile(opened.thread["late_start"], 0.9) <= late
 
 
