@@ -18,12 +18,13 @@ do for [format in "png svg txt"] {
     if (format eq "svg") {
         set terminal svg noenhanced size 960,720 font "Sans,11" background "#ffffff"
     }
-    if (text) { set terminal dumb nofeed mono noenhanced size 72,18 }
+    if (text) { set terminal dumb nofeed mono noenhanced size 72,(shaded ? 20 + series : 18) }
     set output name.".".format
     set border 3
     set tics nomirror out
     set key outside right center reverse Left samplen 2
     below = shaded && !base && !text && series <= 4 # the names of its lines are long
+    if (shaded && text) { set key outside below center vertical maxcols 1 }
     if (below) { set key at screen 0.54, screen 0.135 center top horizontal maxcols 2 }
     if (logarithmic_x) { set logscale x 2 }
     if (logarithmic_y) { set logscale y 10 }
