@@ -12,10 +12,11 @@
 #define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
 #define LIMIT_SLACK_MS UINT64_C(60000)   /* beyond twice the planned time, to drain and to report */
 #define LIMIT_TIME_NS (UINT64_C(7200) * 1000000000)
-#define LIMIT_JOIN_MS 3000   /* for all data connections to come, and */
-#define LIMIT_JOINS_PER_MS 1 /* as fast as this at least */
-#define LIMIT_PLAN_MS 3000   /* for a plan to come on a control connection */
-#define LIMIT_LEAVE_MS 10000 /* for a client to take its report and go */
+#define LIMIT_JOIN_MS 3000    /* for all data connections to come, and */
+#define LIMIT_JOINS_PER_MS 1  /* as fast as this at least */
+#define LIMIT_CAPTURE_MS 3000 /* more, where the client captures: it begins that first */
+#define LIMIT_PLAN_MS 3000    /* for a plan to come on a control connection */
+#define LIMIT_LEAVE_MS 10000  /* for a client to take its report and go */
 
 /* Whether this process will run this end of the plan. 0, or -1 with a failure that names the limit. */
 int limits_check(const struct plan *plan, enum end end, struct problem *problem);

@@ -264,8 +264,12 @@ static int open_team(struct session *session, struct problem *problem)
 
 static void await_guests(struct session *session)
 {
+    const struct plan *plan = &session->plan;
+
     uv_timer_start(&session->timer, on_timeout,
-                   LIMIT_JOIN_MS + session->plan.connections / LIMIT_JOINS_PER_MS, 0);
+                   LIMIT_JOIN_MS + plan->connections / LIMIT_JOINS_PER_MS +
+                       (plan_captures(plan) ? LIMIT_CAPTURE_MS : 0),
+                   0);
 }
 
 static void send_ready(struct session *session)
