@@ -355,6 +355,7 @@ def test_a_burning_replier_slows_every_request() -> None:
 
 def test_without_another_end_the_harness_is_measured() -> None:
     (record,) = batch_run(["transport=null messages=1000 place=free"])
+    assert record["status"] == "ok", record["reason"]
     assert "server" not in record and "peer" not in record
     assert record["client"]["threads"][0]["calls"] == {"sendto": 1000, "recvfrom": 1000}
     assert "tcp_info" not in record["client"]["threads"][0]

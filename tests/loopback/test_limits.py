@@ -30,7 +30,7 @@ def allowing(soft: int, hard: int):
 def test_ten_thousand_connections_carry_their_content_in_less_than_8_kib_each() -> None:
     if trouble := descriptors_trouble():
         pytest.skip(trouble)
-    (record,) = batch_run([f"connections={MANY} message=64 messages=30000 verify=on place=together warmup=0s"])
+    (record,) = batch_run([f"connections={MANY} message=64 messages=30000 verify=on place=free warmup=0s"])
     assert record["status"] == "ok", record.get("reason")
     client, server = record["client"], record["server"]
     assert (client["engine"], server["engine"]) == ("poll", "poll")

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Iterator
 
@@ -49,11 +50,12 @@ def run(before: list[str], *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def scheduling(pid: int) -> list[tuple[int, int]]:
-    """(policy, priority) of every thread of a process, the first thread first."""
+    """(policy, priority) of every thread of a process, the first thread first, but for those that end meanwhile."""
     found = []
     for task in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
-        fields = Path(f"/proc/{pid}/task/{task}/stat").read_text().rsplit(")", 1)[1].split()
-        found.append((int(fields[38]), int(fields[37])))
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = Path(f"/proc/{pid}/task/{task}/stat").read_text().rsplit(")", 1)[1].split()
+            found.append((int(fields[38]), int(fields[37])))
     return found
 
 
