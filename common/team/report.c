@@ -206,7 +206,9 @@ static json_t *report_thread(const struct worker *worker)
     put_calls(thread, worker);
     put_latency(thread, worker);
     put_cpu(thread, worker);
-    if (worker->team->plan->transport->counts_segments)
+    /* Where each request has a connection, only the last could be asked, and only if nobody has closed it
+     * yet. */
+    if (worker->team->plan->transport->counts_segments && !worker->connections->half->renews)
         put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->told));
     put(thread, "options", report_options(worker));
     thread_report(thread, &worker->own, &worker->before.own, &worker->after.own);

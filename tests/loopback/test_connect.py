@@ -43,6 +43,7 @@ def test_every_connection_carries_one_request_and_its_reply_whole(setting: str) 
         calls = [thread["calls"] for thread in client["threads"]]
         assert all(sum(each.get(kind, 0) for each in calls) == 40 for kind in ("socket", "connect", "close")), text
         assert server["strangers"] == 0
+        assert all("tcp_info" not in thread for end in (client, server) for thread in end["threads"]), text
 
 
 def test_a_connection_costs_the_calls_that_are_counted() -> None:
