@@ -24,7 +24,7 @@ def unsupported(cells: list[str]) -> list[str | None]:
 with_ktls = pytest.mark.skipif(TROUBLE is not None, reason=str(TROUBLE))
 
 # Strategies of the kernel's TLS by the records that they make of 16+4K, and engines by which each goes.
-RECORDS = {"nagle": 2, "nodelay": 2, "cork": 2, "more": 1, "writev": 1, "coalesce": 1}
+RECORDS = {"nagle": 2, "nodelay": 2, "cork": 2, "more": 1, "writev": 1, "coalesce": 1, "sendfile": 1}
 RECORDS_OF_RING = {"uring-sendmsg": 1, "uring-ring": 2}
 PLANNED = [*product(RECORDS, ["block", "poll", "ring"]), *product(RECORDS_OF_RING, ["ring"])]
 WAYS = [way for way, why in zip(PLANNED, unsupported([f"write={write} engine={engine}" for write, engine in PLANNED]))
