@@ -415,7 +415,8 @@ static int end_interval(struct worker *worker, struct problem *problem)
         read_figures(worker, &worker->after);
     count_missed(worker);
     worker->phase = "finish";
-    read_tcp(worker, &worker->after, tcp_info_read);
+    if (transport->forgets)
+        read_tcp(worker, &worker->after, tcp_info_read);
     if (has_sockets(worker)) {
         if (!worker->options)
             worker->options = transport_options(transport, worker->team->plan, worker->team->end,

@@ -39,25 +39,6 @@
 
 /* ---- the table ---- */
 
-enum moment options_buffers_moment(const struct plan *plan, enum end end)
-{
-    bool after = !plan->transport->counts_segments || plan->ends[end].buffers == BUFFERS_AFTER;
-
-    return after ? AFTER_CONNECT : BEFORE_CONNECT;
-}
-
-static enum moment before(const struct plan *plan, enum end end)
-{
-    (void)plan, (void)end;
-    return BEFORE_CONNECT;
-}
-
-static enum moment after(const struct plan *plan, enum end end)
-{
-    (void)plan, (void)end;
-    return AFTER_CONNECT;
-}
-
 static uint64_t sndbuf_of(const struct end_plan *own)
 {
     return own->sndbuf_bytes;
@@ -86,23 +67,31 @@ static uint64_t quickack_of(const struct end_plan *own)
 static const struct socket_option {
     const char *word, *spelled;
     int level, name;
-    enum moment (*moment)(const struct plan *plan, enum end end);
+    enum moment moment;                            /* of a buffer it is the plan's */
     uint64_t (*value)(const struct end_plan *own); /* 0: not asked for */
     bool of_tcp;
     const char *limit; /* the sysctl that clamps a buffer; NULL: what is read back must be what was asked */
     const char *key;   /* in the record, NULL: there for every socket */
 } socket_options[] = {
-    {"sndbuf", "SO_SNDBUF", SOL_SOCKET, SO_SNDBUF, options_buffers_moment, sndbuf_of, .limit = SNDBUF_LIMIT},
-    {"rcvbuf", "SO_RCVBUF", SOL_SOCKET, SO_RCVBUF, options_buffers_moment, rcvbuf_of, .limit = RCVBUF_LIMIT},
-    {"notsent_lowat", "TCP_NOTSENT_LOWAT", IPPROTO_TCP, TCP_NOTSENT_LOWAT, before, notsent_lowat_of,
+    {"sndbuf", "SO_SNDBUF", SOL_SOCKET, SO_SNDBUF, BEFORE_CONNECT, sndbuf_of, .limit = SNDBUF_LIMIT},
+    {"rcvbuf", "SO_RCVBUF", SOL_SOCKET, SO_RCVBUF, BEFORE_CONNECT, rcvbuf_of, .limit = RCVBUF_LIMIT},
+    {"notsent_lowat", "TCP_NOTSENT_LOWAT", IPPROTO_TCP, TCP_NOTSENT_LOWAT, BEFORE_CONNECT, notsent_lowat_of,
      .of_tcp = true, .key = "notsent_lowat_bytes"},
-    {"busy_poll", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, after, busy_poll_of, .of_tcp = true,
+    {"busy_poll", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, AFTER_CONNECT, busy_poll_of, .of_tcp = true,
      .key = "busy_poll_us"},
-    {"quickack", "TCP_QUICKACK", IPPROTO_TCP, TCP_QUICKACK, after, quickack_of, .of_tcp = true,
+    {"quickack", "TCP_QUICKACK", IPPROTO_TCP, TCP_QUICKACK, AFTER_CONNECT, quickack_of, .of_tcp = true,
      .key = "quickack"},
 };
 
 #define OPTION_COUNT (sizeof socket_options / sizeof *socket_options)
+
+/* accept(2) gives a Unix socket buffers of its own: there they are always set after. */
+static enum moment moment_of(const struct socket_option *option, const struct plan *plan, enum end end)
+{
+    bool after = !plan->transport->counts_segments || plan->ends[end].buffers == BUFFERS_AFTER;
+
+    return option->limit && after ? AFTER_CONNECT : option->moment;
+}
 
 /* What is asked of this option, 0: nothing. */
 static int asked(const struct socket_option *option, const struct plan *plan, enum end end)
@@ -165,7 +154,7 @@ int options_set(const struct plan *plan, enum end end, int fd, enum moment momen
         const struct socket_option *option = &socket_options[i];
         int value = asked(option, plan, end);
 
-        if (!value || option->moment(plan, end) != moment)
+        if (!value || moment_of(option, plan, end) != moment)
             continue;
         if (set_one(option, value, fd, problem) < 0)
             return -1;
@@ -187,7 +176,7 @@ int options_set_again(const struct plan *plan, enum end end, struct calls *calls
         const struct socket_option *option = &socket_options[i];
         int value = asked(option, plan, end);
 
-        if (value && option->moment(plan, end) == moment)
+        if (value && moment_of(option, plan, end) == moment)
             result = call_again(calls, option, value);
     }
     return result;

@@ -13,10 +13,6 @@
 
 enum moment { BEFORE_CONNECT, AFTER_CONNECT }; /* at a listener before listen(2), after accept(2) */
 
-/* When the buffers of `end` are set: before, unless buffers=after says otherwise; on Unix sockets always
- * after, for accept(2) gives them buffers of their own. */
-enum moment options_buffers_moment(const struct plan *plan, enum end end);
-
 /* Sets those of this moment and reads back what the system might have ignored. 0, or -1 with an unsupported
  * problem. */
 int options_set(const struct plan *plan, enum end end, int fd, enum moment moment, struct problem *problem);

@@ -68,6 +68,7 @@ const struct transport transport_tcp = {
     .calls = &calls_of_sockets,
     .has_other_end = true,
     .counts_segments = true,
+    .family = AF_INET,
     .pair = tcp_pair,
     .data_address = tcp_data_address,
 };

@@ -90,29 +90,21 @@ int transport_prove(const struct plan *plan, enum end end, int fd, struct proble
     return options_prove(plan, end, fd, problem);
 }
 
-static int try_options(const struct plan *plan, enum end end, int fd, struct problem *problem)
-{
-    if (options_set(plan, end, fd, BEFORE_CONNECT, problem) < 0 ||
-        options_set(plan, end, fd, AFTER_CONNECT, problem) < 0)
-        return -1;
-    return plan->transport->counts_segments ? congestion_set(fd, plan->ends[end].congestion, problem) : 0;
-}
-
 int transport_check(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct transport *transport = plan->transport;
-    int fds[2], result;
+    const struct address anywhere = {.storage.ss_family = (sa_family_t)transport->family};
+    int fd, result;
 
     if (transport->check && transport->check(problem) < 0)
         return -1;
-    if (!transport->pair)
+    if (!transport->has_other_end)
         return 0;
-    if ((result = transport->pair(fds)) < 0)
-        return problem_failure(problem, "transport=%s could not be tried: %s", transport->variant.name,
-                               strerror(-result));
-    result = try_options(plan, end, fds[0], problem);
-    close(fds[0]);
-    close(fds[1]);
+    fd = transport_socket(transport, plan, end, &anywhere, problem);
+    if (fd < 0)
+        return -1;
+    result = transport_prepare(transport, plan, end, fd, problem);
+    close(fd);
     return result;
 }
 

@@ -14,6 +14,10 @@ struct transport {
     bool has_other_end;   /* false: null */
     bool counts_segments; /* TCP: TCP_INFO, TCP_NODELAY, TCP_CONGESTION */
     int protocol;         /* of its sockets; 0: what SOCK_STREAM is in the family of the address */
+    int family;           /* in which is tried what its sockets can be given */
+
+    /* What TCP counted may be gone when both ends have closed. */
+    bool forgets;
 
     /* Whether this system has it. 0, or -1 with an unsupported problem. NULL: any has. */
     int (*check)(struct problem *problem);
@@ -47,8 +51,8 @@ int transport_socket(const struct transport *transport, const struct plan *plan,
 int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
                       struct problem *problem);
 
-/* Whether this machine has the plan's transport, and takes the options of `end`: tried on a pair. 0, or -1
- * with an unsupported problem or a failure. */
+/* Whether this machine has the plan's transport, and takes the options of `end`: tried on a socket that is
+ * not connected. 0, or -1 with an unsupported problem or a failure. */
 int transport_check(const struct plan *plan, enum end end, struct problem *problem);
 
 /* Whether a new connection is one of the plan's transport, and its options have an effect. 0, or -1 with an

@@ -37,6 +37,7 @@ const struct transport transport_unix = {
     .variant = {"unix", "a Unix stream socket"},
     .calls = &calls_of_sockets,
     .has_other_end = true,
+    .family = AF_UNIX,
     .hides_end = true,
     .pair = unix_pair,
     .data_address = unix_data_address,
