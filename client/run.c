@@ -144,7 +144,7 @@ static int put_capture(struct run *run, struct problem *problem)
     json_t *report = NULL;
 
     if (run->capture)
-        report = segments_report(run->capture, &run->team, run->client->options->pcap, problem);
+        report = segments_report(run->capture, &run->team, problem);
     if (report)
         json_object_set_new(run->result.reports[END_CLIENT], "capture", report);
     return report || !run->capture ? 0 : -1;

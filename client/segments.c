@@ -70,15 +70,15 @@ static int add_all(struct tally *tally, const struct capture *capture, struct pr
     return 0;
 }
 
-static json_t *report_facts(const struct capture *capture, const char *path)
+static json_t *report_facts(const struct capture *capture)
 {
     struct capture_facts facts = capture_facts(capture);
     json_t *report = json_pack("{s:s, s:i, s:I, s:I, s:b}", "device", facts.device, "snap_bytes",
                                CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts.packets, "dropped",
                                (json_int_t)facts.dropped, "truncated", facts.truncated);
 
-    if (path)
-        json_object_set_new(report, "file", json_string(path));
+    if (facts.path)
+        json_object_set_new(report, "file", json_string(facts.path));
     return report;
 }
 
@@ -105,8 +105,7 @@ static unsigned parted(const struct plan *plan)
     return plan_half(plan, END_CLIENT)->renews ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
 }
 
-json_t *segments_report(struct capture *capture, const struct team *team, const char *path,
-                        struct problem *problem)
+json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem)
 {
     struct endpoint server;
     struct tally *tally;
@@ -119,7 +118,7 @@ json_t *segments_report(struct capture *capture, const struct team *team, const 
     if (!tally)
         problem_failure(problem, "out of memory for the capture");
     else if (beginnings_tell(team, tally, problem) == 0 && add_all(tally, capture, problem) == 0)
-        report = report_ways(tally, report_facts(capture, path), problem);
+        report = report_ways(tally, report_facts(capture), problem);
     tally_free(tally);
     if (report && capture_write(capture, problem) < 0) {
         json_decref(report);

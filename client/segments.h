@@ -15,8 +15,7 @@ struct capture *segments_watch(const struct plan *plan, const struct address *se
 
 /* The `capture` object of the client's end (docs/record.md), when its team is done and did not fail; the file
  * is made. New reference, NULL with a problem. */
-json_t *segments_report(struct capture *capture, const struct team *team, const char *path,
-                        struct problem *problem);
+json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem);
 
 /* For a person; nothing where nothing was captured. */
 void segments_print(FILE *out, const json_t *client);

@@ -31,7 +31,6 @@ struct capture {
     size_t room_bytes, used_bytes;
     struct problem problem; /* of the thread */
     int cpu;
-    const char *path; /* the caller's, NULL: no file is wanted */
 
     uv_thread_t thread;
     bool runs;
@@ -241,7 +240,7 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
         return NULL;
     }
     capture->cpu = cpu;
-    capture->path = path;
+    capture->facts.path = path;
     uv_mutex_init(&capture->mutex);
     uv_cond_init(&capture->wanted);
     if ((!path || whole_file_check(path, problem) == 0) && open_towards(capture, server, problem) == 0 &&
@@ -307,20 +306,22 @@ static int dump(struct capture *capture, FILE *file, struct problem *problem)
     bool is_whole;
 
     if (!dumper)
-        return problem_failure(problem, "cannot write %s: %s", capture->path, pcap_geterr(capture->pcap));
+        return problem_failure(problem, "cannot write %s: %s", capture->facts.path,
+                               pcap_geterr(capture->pcap));
     while ((stored = next_stored(capture, &at)))
         pcap_dump((u_char *)dumper, stored, (const u_char *)(stored + 1));
     is_whole = pcap_dump_flush(dumper) == 0 && !ferror(file);
-    return is_whole ? 0 : problem_failure(problem, "cannot write %s: %s", capture->path, strerror(errno));
+    return is_whole ? 0
+                    : problem_failure(problem, "cannot write %s: %s", capture->facts.path, strerror(errno));
 }
 
 int capture_write(struct capture *capture, struct problem *problem)
 {
     struct whole_file file;
 
-    if (!capture->path)
+    if (!capture->facts.path)
         return 0;
-    if (whole_file_open(&file, capture->path, problem) < 0)
+    if (whole_file_open(&file, capture->facts.path, problem) < 0)
         return -1;
     if (dump(capture, file.file, problem) == 0)
         return whole_file_keep(&file, problem);

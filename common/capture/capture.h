@@ -26,6 +26,7 @@ struct capture_facts {
     size_t packets;   /* that were stored */
     uint64_t dropped; /* by the kernel, which found no room for them */
     bool truncated;   /* there were more than it stores */
+    const char *path; /* of the file that they become, the caller's; NULL: none is wanted */
 };
 
 struct captured {
