@@ -52,6 +52,16 @@ class Metric:
 SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
           for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
 
+
+def distribution(name: str, half: str, others: str, slowest: str) -> tuple[Metric, ...]:
+    """The rows of one histogram: what the median means, the other quantiles, the maximum."""
+    shares = (("p50", 0.50, half), ("p90", 0.90, f"9 of 10 {others}"),
+              ("p99", 0.99, f"99 of 100 {others}"), ("p999", 0.999, f"999 of 1000 {others}"))
+    return (*(Metric(f"{name}_{key}", "s", "lower", quantile_of(name, share), means)
+              for key, share, means in shares),
+            Metric(f"{name}_max", "s", "lower", maximum_of(name), slowest))
+
+
 METRICS = {metric.name: metric for metric in (
     Metric("time_per_message", "s", "lower", time_per_message,
            "request: mean time of a request on its connection; stream: receiver's time"),
@@ -129,42 +139,23 @@ METRICS = {metric.name: metric for metric in (
     Metric("proxy_cpu_per_byte", "s", "lower",
            lambda run: quotient(run.cpu(run.proxy), run.payload),
            "CPU of the proxy per byte of payload at the receiver"),
-    Metric("latency_p50", "s", "lower", quantile_of("latency", 0.50),
-           "half of the requests are faster; open loop: from their intended start"),
-    Metric("latency_p90", "s", "lower", quantile_of("latency", 0.90),
-           "9 of 10 requests are faster"),
-    Metric("latency_p99", "s", "lower", quantile_of("latency", 0.99),
-           "99 of 100 requests are faster"),
-    Metric("latency_p999", "s", "lower", quantile_of("latency", 0.999),
-           "999 of 1000 requests are faster"),
-    Metric("latency_max", "s", "lower", maximum_of("latency"), "the slowest request"),
-    Metric("service_p50", "s", "lower", quantile_of("service", 0.50),
-           "open loop: half of the requests are faster, from their actual send"),
-    Metric("service_p90", "s", "lower", quantile_of("service", 0.90), "9 of 10 are faster"),
-    Metric("service_p99", "s", "lower", quantile_of("service", 0.99), "99 of 100 are faster"),
-    Metric("service_p999", "s", "lower", quantile_of("service", 0.999), "999 of 1000 are faster"),
-    Metric("service_max", "s", "lower", maximum_of("service"), "the slowest, from its send"),
+    *distribution("latency", "half of the requests are faster; open loop: from their intended start",
+                  "requests are faster", "the slowest request"),
+    *distribution("service", "open loop: half of the requests are faster, from their actual send",
+                  "are faster", "the slowest, from its send"),
     Metric("late_start_p50", "s", "lower", quantile_of("late_start", 0.50),
            "open loop: half of the requests are sent sooner after their intended start"),
     Metric("late_start_p99", "s", "lower", quantile_of("late_start", 0.99),
            "99 of 100 are sent sooner"),
     Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send"),
-    Metric("handover_p50", "s", "lower", quantile_of("handover", 0.50),
-           "handoff=thread: half of the requests are with the sender thread sooner"),
-    Metric("handover_p90", "s", "lower", quantile_of("handover", 0.90), "9 of 10 are sooner"),
-    Metric("handover_p99", "s", "lower", quantile_of("handover", 0.99), "99 of 100 are sooner"),
-    Metric("handover_p999", "s", "lower", quantile_of("handover", 0.999), "999 of 1000 are sooner"),
-    Metric("handover_max", "s", "lower", maximum_of("handover"), "the slowest hand-over"),
+    *distribution("handover", "handoff=thread: half of the requests are with the sender thread sooner",
+                  "are sooner", "the slowest hand-over"),
     Metric("handshakes_per_second", "1/s", "higher",
            lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed),
            "workload=connect: TLS handshakes that the end which begins them completed"),
-    Metric("handshake_p50", "s", "lower", quantile_of("handshake", 0.50),
-           "half of the handshakes are faster, from the first byte of the hello to their end"),
-    Metric("handshake_p90", "s", "lower", quantile_of("handshake", 0.90), "9 of 10 are faster"),
-    Metric("handshake_p99", "s", "lower", quantile_of("handshake", 0.99), "99 of 100 are faster"),
-    Metric("handshake_p999", "s", "lower", quantile_of("handshake", 0.999),
-           "999 of 1000 are faster"),
-    Metric("handshake_max", "s", "lower", maximum_of("handshake"), "the slowest handshake"),
+    *distribution("handshake",
+                  "half of the handshakes are faster, from the first byte of the hello to their end",
+                  "are faster", "the slowest handshake"),
     Metric("peer_window", "B", "higher", peer_window,
            "largest window that the receiver of messages advertised, over its connections"),
     Metric("requests_late", "1", "lower", lambda run: run.late,
