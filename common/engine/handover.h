@@ -2,8 +2,9 @@
 /*
  * Handing over what is to be sent: the data thread makes a request, a second thread sends it.
  *
- *   data thread    make ▷ give ── receive the reply ──────────────── take back ▷ note the delay ▷ make the
- * next sender thread    sleep ──▶ wake, look at the clock ▷ push ▷ done ▷ sleep
+ *   data thread    make ▷ give ── receive the reply ───────────────── take back ▷ note the delay
+ *
+ *   sender thread  asleep ──▶ wakes, looks at the clock ▷ push ▷ done ▷ asleep
  *
  * As storage and database programs do it that have a thread for their socket: it sleeps until there is
  * something (a semaphore, which is a futex), and nobody spins. The delay that is measured lies between the
