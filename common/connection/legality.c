@@ -295,8 +295,9 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     if (engine->suits(plan, end, problem) < 0 || check_scheduling(plan, end, remote, problem) < 0 ||
         check_limits(plan, end, problem) < 0)
         return -1;
-    if (transport_check(plan, end, problem) < 0 || check_options(plan, end, problem) < 0 ||
-        check_quickack(plan, end, engine, problem) < 0)
+    if (plan->transport->check && plan->transport->check(problem) < 0)
+        return -1;
+    if (check_options(plan, end, problem) < 0 || check_quickack(plan, end, engine, problem) < 0)
         return -1;
     if (check_handover(plan, end, problem) < 0 || check_security(plan, end, problem) < 0 ||
         check_stream(plan, end, problem) < 0)
@@ -304,6 +305,8 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     if (plan_outgoing(plan, end) && check_sending(plan, end, engine, problem) < 0)
         return -1;
     if (plan_incoming(plan, end) && check_receiving(plan, end, engine, problem) < 0)
+        return -1;
+    if (transport_check(plan, end, problem) < 0)
         return -1;
     return plan_cpus(plan, end, remote, &cpus, problem);
 }

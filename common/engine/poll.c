@@ -13,9 +13,7 @@
 
 #include "connection/capability.h"
 #include "engine/pause.h"
-#include "engine/reception.h"
-#include "engine/stream.h"
-#include "engine/turns.h"
+#include "engine/poller.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
@@ -25,41 +23,6 @@
 #include <uv.h>
 
 #define EVENTS_PER_CALL 1024 /* that libuv takes at once; it asks again when there were as many */
-
-struct watch {
-    union { /* first: what libuv hands back is the watch */
-        uv_handle_t handle;
-        uv_poll_t poll;
-        struct stream stream;
-    };
-    struct turn turn;
-    int events;   /* watched for: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
-    bool full;    /* the descriptor was */
-    bool closing; /* its descriptor is gone, libuv does not know yet */
-    int next_fd;  /* that came meanwhile; -1 */
-};
-
-struct poller {
-    struct turns turns; /* first */
-    uv_loop_t loop;
-    uv_async_t wake;
-    struct reception reception; /* of a follower whose connections come and go */
-    uv_poll_t listener;
-    uv_poll_t *guests; /* by number */
-    struct watch *watches;
-    size_t events;     /* that this turn of the loop brought */
-    bool unregistered; /* the loop must turn: watches changed, or a stream was written to */
-};
-
-static struct watch *watch_of(struct turn *turn)
-{
-    return (struct watch *)((char *)turn - offsetof(struct watch, turn));
-}
-
-static struct poller *poller_of(const struct watch *watch)
-{
-    return (struct poller *)watch->turn.turns;
-}
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
@@ -119,60 +82,7 @@ static void watch_again(struct turn *turn)
                                       (is_to_be_returned(connection) ? UV_PRIORITIZED : 0));
 }
 
-/* ---- descriptors that come and go ---- */
-
-static void open_next(struct watch *watch);
-
-static void on_hung_up(uv_handle_t *handle)
-{
-    struct watch *watch = (struct watch *)handle;
-
-    watch->closing = watch->turn.blocked = false;
-    watch->handle.loop = NULL;
-    if (watch->turn.turns->result < 0)
-        return;
-    if (watch->next_fd >= 0)
-        open_next(watch);
-    else if (!watch->turn.over)
-        turn_step(&watch->turn);
-}
-
-/* libuv lets go of a handle when its loop has turned: only then can the next descriptor be watched. */
-static void hang_up(struct watch *watch)
-{
-    watch->closing = watch->turn.blocked = true;
-    watch->events = 0;
-    uv_close(&watch->handle, on_hung_up);
-    dial_hang_up(watch->turn.turns->duty->dial, watch->turn.connection);
-}
-
-static int watch_descriptor(struct watch *watch)
-{
-    struct connection *connection = watch->turn.connection;
-    int result = uv_poll_init(&poller_of(watch)->loop, &watch->poll, connection->calls.fd);
-
-    return result < 0 ? engine_broken(connection, "watch its connection to", result) : 0;
-}
-
-/* A driver's next descriptor. */
-static int redial(struct watch *watch)
-{
-    int result = dial_out(watch->turn.turns->duty->dial, watch->turn.connection, true);
-
-    return result < 0 ? result : watch_descriptor(watch);
-}
-
 /* ---- one connection ---- */
-
-/* Or the other end has come again, on another descriptor. */
-static void hang_up_if_ended(struct turn *turn)
-{
-    const struct connection *connection = turn->connection;
-    bool ended = connection->ended || watch_of(turn)->next_fd >= 0;
-
-    if (connection->half->renews && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
-        hang_up(watch_of(turn));
-}
 
 /* Without a descriptor there is nothing to be told by: tried again in the next turn. */
 static int push(struct turn *turn)
@@ -182,7 +92,7 @@ static int push(struct turn *turn)
     int result = 0;
 
     if (connection->half->renews && connection->calls.fd < 0)
-        result = redial(watch);
+        result = poll_redial(watch);
     if (result == 0 && connection->greeting_left)
         result = dial_greet(turn->turns->duty->dial, connection);
     if (result == 0)
@@ -199,7 +109,7 @@ static void go_on(struct watch *watch, int result)
 {
     if ((result == 0 || result == -EAGAIN) && watch->turn.turns->result == 0 &&
         engine_is_answered(watch->turn.connection))
-        hang_up(watch);
+        poll_hang_up(watch);
     turn_go_on(&watch->turn, result);
 }
 
@@ -211,7 +121,7 @@ static void arrived(struct watch *watch, int result)
 }
 
 /* After a handshake what waited for it can be sent. */
-static void receive(struct watch *watch)
+void poll_receive(struct watch *watch)
 {
     struct turn *turn = &watch->turn;
     bool shook = turn->connection->shakes;
@@ -224,7 +134,7 @@ static void receive(struct watch *watch)
 
 static void take(struct turn *turn)
 {
-    receive(watch_of(turn));
+    poll_receive(watch_of(turn));
 }
 
 /* Of the half-close. */
@@ -271,7 +181,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
     if (events & UV_WRITABLE && !watch->turn.connection->shakes)
         watch->turn.blocked = false;
     if (events & UV_READABLE || watch->turn.connection->shakes)
-        receive(watch);
+        poll_receive(watch);
     else
         go_on(watch, 0);
 }
@@ -297,23 +207,6 @@ static void on_written(struct stream *stream, int result)
         return;
     watch->turn.blocked = false;
     go_on(watch, result < 0 ? engine_broken(watch->turn.connection, "send to", result) : 0);
-}
-
-/* A follower's next descriptor: what is said on it has probably come with the hello. */
-static void open_next(struct watch *watch)
-{
-    struct connection *connection = watch->turn.connection;
-    int result = dial_take(watch->turn.turns->duty->dial, connection, watch->next_fd);
-
-    watch->next_fd = -1;
-    if (result < 0)
-        engine_broken(connection, "take a connection of", result);
-    else
-        result = watch_descriptor(watch);
-    if (result == 0)
-        receive(watch);
-    else
-        turn_stop(&watch->turn, result);
 }
 
 static const struct stream_events stream_events = {.arrived = on_arrived, .written = on_written};
@@ -350,7 +243,7 @@ static void wait_in_loop(struct turns *turns)
 }
 
 static const struct turns_events turns_events = {
-    .push = push, .take = take, .rests = hang_up_if_ended, .stepped = watch_again, .wait = wait_in_loop};
+    .push = push, .take = take, .rests = poll_hang_up_if_ended, .stepped = watch_again, .wait = wait_in_loop};
 
 /* ---- from another thread ---- */
 
@@ -366,98 +259,6 @@ static void on_wake(uv_async_t *wake)
     struct poller *poller = wake->data;
 
     turns_wake(&poller->turns);
-}
-
-/* ---- who comes: the connections of a follower that renews them ---- */
-
-/* The slot may still have its last descriptor, which the other end has closed. */
-static void seat(void *owner, size_t number, int fd)
-{
-    struct poller *poller = owner;
-    struct watch *watch = &poller->watches[number];
-
-    if (poller->turns.result < 0 || watch->next_fd >= 0) {
-        reception_see_off(&poller->reception, fd);
-        return;
-    }
-    watch->next_fd = fd;
-    hang_up_if_ended(&watch->turn);
-    if (watch->turn.connection->calls.fd < 0 && !watch->closing)
-        open_next(watch);
-}
-
-static void on_guest(uv_poll_t *guest, int status, int events)
-{
-    struct poller *poller = guest->data;
-
-    (void)status, (void)events;
-    poller->events++;
-    reception_heard(&poller->reception, (size_t)(guest - poller->guests)); /* libuv goes on listening */
-}
-
-static int listen_to_guest(void *owner, size_t number, int fd)
-{
-    struct poller *poller = owner;
-    uv_poll_t *guest = &poller->guests[number];
-    int result = uv_poll_init(&poller->loop, guest, fd);
-
-    guest->data = poller;
-    return result < 0 ? result : uv_poll_start(guest, UV_READABLE, on_guest);
-}
-
-static void on_guest_gone(uv_handle_t *handle)
-{
-    uv_poll_t *guest = (uv_poll_t *)handle;
-    struct poller *poller = guest->data;
-
-    guest->loop = NULL;
-    reception_gone(&poller->reception, (size_t)(guest - poller->guests));
-}
-
-static void forget_guest(void *owner, size_t number, bool heard)
-{
-    struct poller *poller = owner;
-
-    (void)heard;
-    uv_close((uv_handle_t *)&poller->guests[number], on_guest_gone);
-}
-
-static const struct reception_events reception_events = {
-    .seated = seat, .listen = listen_to_guest, .forget = forget_guest};
-
-static void on_listener(uv_poll_t *listener, int status, int events)
-{
-    struct poller *poller = listener->data;
-
-    (void)status, (void)events;
-    poller->events++;
-    reception_ready(&poller->reception);
-}
-
-static int open_reception(struct poller *poller)
-{
-    struct duty *duty = poller->turns.duty;
-    int result = reception_open(&poller->reception, duty, true, &reception_events, poller);
-
-    if (result < 0)
-        return result;
-    poller->guests = calloc(poller->reception.capacity, sizeof *poller->guests);
-    if (!poller->guests)
-        return -ENOMEM;
-    result = uv_poll_init(&poller->loop, &poller->listener, duty->dial->listener);
-    if (result < 0)
-        return result;
-    poller->listener.data = poller;
-    return uv_poll_start(&poller->listener, UV_READABLE, on_listener);
-}
-
-static void close_reception(struct poller *poller)
-{
-    if (poller->listener.loop)
-        uv_close((uv_handle_t *)&poller->listener, NULL);
-    for (size_t i = 0; poller->guests && i < poller->reception.capacity; i++)
-        if (poller->guests[i].loop && !uv_is_closing((uv_handle_t *)&poller->guests[i]))
-            uv_close((uv_handle_t *)&poller->guests[i], NULL);
 }
 
 /* ---- its state ---- */
@@ -512,7 +313,7 @@ static int poll_open(struct duty *duty)
     turns_pair(&poller->turns);
     if (duty->connections->stream)
         leave_uncounted(duty);
-    return duty->dial && duty->dial->listener >= 0 ? open_reception(poller) : 0;
+    return duty->dial && duty->dial->listener >= 0 ? poll_open_reception(poller) : 0;
 }
 
 static void close_watch(struct watch *watch)
@@ -536,7 +337,7 @@ static void poll_close(struct duty *duty)
     poller->turns.result = -ECANCELED; /* nothing is begun any more */
     for (size_t i = 0; poller->watches && i < duty->count; i++)
         close_watch(&poller->watches[i]);
-    close_reception(poller);
+    poll_close_reception(poller);
     if (poller->wake.loop)
         uv_close((uv_handle_t *)&poller->wake, NULL);
     uv_run(&poller->loop, UV_RUN_DEFAULT);

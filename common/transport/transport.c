@@ -96,8 +96,6 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
     const struct address anywhere = {.storage.ss_family = (sa_family_t)transport->family};
     int fd, result;
 
-    if (transport->check && transport->check(problem) < 0)
-        return -1;
     if (!transport->has_other_end)
         return 0;
     fd = transport_socket(transport, plan, end, &anywhere, problem);

@@ -51,7 +51,7 @@ int transport_socket(const struct transport *transport, const struct plan *plan,
 int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
                       struct problem *problem);
 
-/* Whether this machine has the plan's transport, and takes the options of `end`: tried on a socket that is
+/* Whether this machine takes what sockets of `end` are to be given: tried on a socket that is
  * not connected. 0, or -1 with an unsupported problem or a failure. */
 int transport_check(const struct plan *plan, enum end end, struct problem *problem);
 

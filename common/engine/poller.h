@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the poll engine has of each connection, for its two files: poll.c waits and says what came, and
+ * poll_visits.c has the descriptors that come and go.
+ */
+#ifndef UNCORK_ENGINE_POLLER_H
+#define UNCORK_ENGINE_POLLER_H
+
+#include "engine/reception.h"
+#include "engine/stream.h"
+#include "engine/turns.h"
+
+#include <uv.h>
+
+struct watch {
+    union { /* first: what libuv hands back is the watch */
+        uv_handle_t handle;
+        uv_poll_t poll;
+        struct stream stream;
+    };
+    struct turn turn;
+    int events;   /* watched for: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
+    bool full;    /* the descriptor was */
+    bool closing; /* its descriptor is gone, libuv does not know yet */
+    int next_fd;  /* that came meanwhile; -1 */
+};
+
+struct poller {
+    struct turns turns; /* first */
+    uv_loop_t loop;
+    uv_async_t wake;
+    struct reception reception; /* of a follower whose connections come and go */
+    uv_poll_t listener;
+    uv_poll_t *guests; /* by number */
+    struct watch *watches;
+    size_t events;     /* that this turn of the loop brought */
+    bool unregistered; /* the loop must turn: watches changed, or a stream was written to */
+};
+
+static inline struct watch *watch_of(struct turn *turn)
+{
+    return (struct watch *)((char *)turn - offsetof(struct watch, turn));
+}
+
+static inline struct poller *poller_of(const struct watch *watch)
+{
+    return (struct poller *)watch->turn.turns;
+}
+
+/* ---- poll.c ---- */
+
+/* Takes what the descriptor shows, and goes on with the connection. */
+void poll_receive(struct watch *watch);
+
+/* ---- poll_visits.c ---- */
+
+/* A driver's next descriptor. 0, or a negative errno value as dial_out(). */
+int poll_redial(struct watch *watch);
+
+/* Closes the descriptor; or where it has ended, or the other end has come again on another. libuv lets go of
+ * its handle when the loop has turned: only then can the next descriptor be watched. */
+void poll_hang_up(struct watch *watch);
+void poll_hang_up_if_ended(struct turn *turn);
+
+/* Begins to take connections at the listener. 0 or a negative errno value; poll_close_reception() it in both
+ * cases, and where it was never opened. */
+int poll_open_reception(struct poller *poller);
+void poll_close_reception(struct poller *poller);
+
+#endif
