@@ -60,6 +60,13 @@ log_tail() {
     tail -n "${2:-25}" "$1" 2>/dev/null | sed 's/^/  | /' >&2
 }
 
+# log_failures FILE [LINES]: the first lines of a log that name what failed, by a compiler, pytest, cmocka, ctest or a
+# sanitizer, indented, on standard error: in a long log they are far from its end.
+log_failures() {
+    grep -E '(^|[ :])error:|^E  |^(FAILED|ERROR) |\[  (ERROR|FAILED) |runtime error:|==ERROR|SUMMARY: |^WARNING: ThreadSan' \
+        "$1" 2>/dev/null | head -n "${2:-30}" | cut -c 1-400 | sed 's/^/  ! /' >&2
+}
+
 # logged NAME COMMAND...: output goes to build/logs/NAME.log only; its status is the command's.
 logged() {
     local log=$LOGS/$1.log

@@ -22,12 +22,12 @@ count_junit() {
     "$UNCORK_PYTHON" "$UNCORK_TOP/scripts/setup/junit.py" "$1" >>"$UNCORK_COUNTS"
 }
 
-# tree_test TREE [OPTION...]: the tests that CMake knows, in build/TREE, three at a time: most of them wait.
+# tree_test TREE [OPTION...]: the tests that CMake knows, in build/TREE, two for each processor at a time: they wait a lot.
 tree_test() {
     local junit=$LOGS/ctest-$1.xml tree=$1 status=0
     shift
     rm -f "$junit"
-    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 240 -j 3 \
+    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 240 -j "$((2 * $(processors)))" \
         --output-junit "$junit" "$@" || status=$?
     count_junit "$junit" || status=1
     return $status
@@ -38,7 +38,7 @@ suite_test() {
     local junit=$LOGS/pytest-$1.xml folder=$UNCORK_TOP/$2 status=0
     shift 2
     rm -f "$junit"
-    "$UNCORK_TOP/scripts/setup/python" -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" "$@" "$folder" || status=$?
+    "$UNCORK_TOP/scripts/setup/python" -m pytest -q -rfEs -p no:cacheprovider --junitxml "$junit" "$@" "$folder" || status=$?
     count_junit "$junit" || status=1
     return $status
 }

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from programs import batch_run, client_json, client_run
+from programs import batch_run, batch_run_again, client_json, client_run
 
 STREAM = "workload=stream message=64K messages=20 warmup=0s place=free"
 
@@ -125,7 +125,8 @@ with_mptcp = pytest.mark.skipif(bool(MPTCP), reason=MPTCP)
 @pytest.mark.parametrize("write, segments", [("nodelay", 15), ("cork", 1), ("writev", 1), ("coalesce", 1)])
 def test_segments_of_multipath_tcp_are_those_of_its_strategy(write: str, segments: int) -> None:
     """Fragments that are sent one by one may be joined where the machine is busy: MPTCP sends from a queue of its own."""
-    (record,) = batch_run([f"transport=mptcp message=15x2 reply=2 write={write} messages=300 place=together verify=on"])
+    words = f"transport=mptcp message=15x2 reply=2 write={write} messages=300 place=together verify=on"
+    (record,) = batch_run_again([words], print)
     for end, count in (("client", segments), ("server", 1)):
         assert options(record, end)["nodelay"] == 1
         seen = record[end]["threads"][0]["tcp_info"]["data_segs_out"]["sum"]

@@ -16,7 +16,7 @@ fi
 # does not take longer than is granted to one.
 guest_run $(((280 - SECONDS) / 2)) "modprobe tls
     CMOCKA_MESSAGE_OUTPUT=xml CMOCKA_XML_FILE=/mnt/unit.xml build/release/tests/unit-ktls
-    UNCORK_BIN=build/release/bin PYTHONPATH=scripts '$UNCORK_PYTHON' -P -m pytest -q -rs -p no:cacheprovider \
+    UNCORK_BIN=build/release/bin PYTHONPATH=scripts '$UNCORK_PYTHON' -P -m pytest -q -rfEs -p no:cacheprovider \
         --junitxml /mnt/loopback.xml tests/loopback/test_ktls.py"
 status=$?
 if [ -n "$GUEST_WHY" ]; then
