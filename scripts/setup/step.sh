@@ -43,6 +43,10 @@ suite_test() {
     return $status
 }
 
+# Options of suite_test for some files at once: one more than processors, for many wait.
+# shellcheck disable=SC2034  # used by steps
+FILES_AT_ONCE=(--numprocesses $(($(processors) + 1)) --dist loadfile)
+
 # sources GLOB...: the files of the tree that match, tracked or new but not ignored.
 sources() {
     if git -C "$UNCORK_TOP" rev-parse --is-inside-work-tree >/dev/null 2>&1; then

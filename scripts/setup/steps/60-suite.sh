@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: tests of the Python package, some files at once: one more than processors, for many wait
+# does: tests of the Python package
 
-tree_build release -DUNCORK_WERROR=ON && suite_test release tests/scripts \
-    --numprocesses $(($(processors) + 1)) --dist loadfile
+tree_build release -DUNCORK_WERROR=ON && suite_test release tests/scripts "${FILES_AT_ONCE[@]}"

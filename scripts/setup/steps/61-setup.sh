@@ -2,4 +2,4 @@
 # shellcheck shell=bash
 # does: tests of the launchers
 
-suite_test setup tests/setup
+suite_test setup tests/setup "${FILES_AT_ONCE[@]}"
