@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite.distribution import histogram_of, runs_good
+from suite.pictures.distribution import histogram_of, runs_good
 from suite.hgrm import UNITS, hgrm_text
 from suite.histogram import Histogram
 

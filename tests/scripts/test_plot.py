@@ -12,15 +12,15 @@ from dataclasses import replace
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite.bars import Panel, panels_group
+from suite.pictures.bars import Panel, panels_group
 from suite.commands.plot import drawing_write
-from suite.curve import height_settings, labels_thin, ratio_tics
-from suite.distribution import unsent_text
+from suite.pictures.curve import height_settings, labels_thin, ratio_tics
+from suite.pictures.distribution import unsent_text
 from suite.measured import Run
-from suite.percentiles import nines_text
-from suite.picture import (gnuplot_string, name_safe, place_name, place_text, round_numbers,
+from suite.pictures.percentiles import nines_text
+from suite.pictures.picture import (gnuplot_string, name_safe, place_name, place_text, round_numbers,
                            title_settings)
-from suite.plot import drawings_make, pictures_default
+from suite.pictures.plot import drawings_make, pictures_default
 from suite.scenario import HISTOGRAM_PICTURES
 from suite.stats import Interval
 from suite.summary import Figure

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from suite.errors import Failure
 from suite.frame import matrix_build
-from suite.plot import Drawing, drawings_make
+from suite.pictures.plot import Drawing, drawings_make
 from suite.results import result_load
 
 HELP = "a result as pictures: png, svg and 72 columns of text, with their .dat and .gp"

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from suite.bars import bars_draw
-from suite.curve import curve_draw
-from suite.distribution import Distribution
-from suite.ecdf import ecdf_draw
+from suite.pictures.bars import bars_draw
+from suite.pictures.curve import curve_draw
+from suite.pictures.distribution import Distribution
+from suite.pictures.ecdf import ecdf_draw
 from suite.errors import UsageError, nearest_hint
 from suite.frame import Matrix
 from suite.metrics import metric_find
-from suite.percentiles import percentiles_draw
-from suite.picture import Drawing, Plan, x_value
+from suite.pictures.percentiles import percentiles_draw
+from suite.pictures.picture import Drawing, Plan, x_value
 from suite.scenario import METRIC_PICTURES, Picture
 from suite.summary import metrics_default
 from suite.units import size_parse

@@ -13,7 +13,7 @@ from suite.frame import Cell, Matrix, baseline_words, same_band
 from suite.measured import ENDS
 from suite.metrics import Metric
 from suite.optimum import optima_build, optimum_of
-from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
+from suite.pictures.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
                            medians_text, note_text, number_data, place_name, place_text,
                            round_numbers, series_settings, tics_settings, title_settings, x_value)
 from suite.summary import Figure

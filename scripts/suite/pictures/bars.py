@@ -10,7 +10,7 @@ from itertools import groupby
 from suite import stats
 from suite.frame import Cell, Matrix, baseline_words
 from suite.metrics import Metric
-from suite.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_array, gnuplot_string,
+from suite.pictures.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_array, gnuplot_string,
                            headline_text, medians_text, name_safe, note_text, number_data,
                            place_text)
 from suite.summary import Figure

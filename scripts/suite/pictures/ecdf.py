@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from suite.distribution import Distribution, distribution_draw, tics_of, time_in
+from suite.pictures.distribution import Distribution, distribution_draw, tics_of, time_in
 from suite.frame import Matrix
 from suite.histogram import Histogram
-from suite.picture import Drawing, gnuplot_string, number_data, tics_settings
+from suite.pictures.picture import Drawing, gnuplot_string, number_data, tics_settings
 from suite.units import Scale
 
 TAIL = 0.99  # the axis ends where so many of every cell have come: percentiles show the rest

@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterator
 from itertools import count
 
-from suite.distribution import Distribution, distribution_draw, tics_of, time_in
+from suite.pictures.distribution import Distribution, distribution_draw, tics_of, time_in
 from suite.frame import Matrix
 from suite.histogram import Histogram
-from suite.picture import Drawing, gnuplot_string, number_data, tics_settings
+from suite.pictures.picture import Drawing, gnuplot_string, number_data, tics_settings
 from suite.units import Scale
 
 STEPS = 50  # points of a line for each nine

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""What a comparison is made of. Pure data in base units: no text for readers is made here.
+
+A ratio is always new / base, and a change is that less 1, whichever way is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from suite import stats
+from suite.frame import Cell, Matrix
+from suite.metrics import Metric
+from suite.summary import Figure
+
+
+class Verdict(Enum):
+    """What may be said of a change; the value is its mark in a table."""
+
+    CHANGED = ""      # the interval excludes 1, and it survives the correction for many cells
+    BRACKETED = "()"  # the interval excludes 1, but as one of so many cells it may be chance
+    SAME = "~"        # the interval contains 1
+    UNKNOWN = "?"     # too few rounds, or sessions, to say anything
+    EXACT = "="       # counts that are the same in every round on both sides: no interval is needed
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: the cells of a result that words select.
+
+    name: how a reader calls it: `write=cork`, a kernel release, a revision, or a folder.
+    sessions: of the cells compared; a session is one boot, build and start of the runner.
+    """
+
+    name: str
+    matrix: Matrix
+    words: Mapping[str, str]
+    sessions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One metric of one pair of cells.
+
+    ratio: new / base, None where a side has no value or one that is not above 0.
+    p: of no change, by the test that the interval inverts; None where there is no interval.
+    adjusted: p after the correction for all cells of this metric (Benjamini and Hochberg).
+    detectable: as a fraction, the smallest change that so many rounds with this noise would show; with SAME.
+    outliers: rounds of the two sides that are marked as outliers (they are counted all the same).
+    """
+
+    base: Figure
+    new: Figure
+    ratio: stats.Estimate | None
+    p: float | None
+    adjusted: float | None
+    verdict: Verdict
+    detectable: float | None = None
+    outliers: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A pair of cells that agree in everything but what is compared.
+
+    axes: the words that name the row, in order. changes: by metric, absent where a side has no figure;
+    base or new is None where that side has no such cell.
+    """
+
+    axes: Mapping[str, str]
+    base: Cell | None
+    new: Cell | None
+    changes: Mapping[str, Change]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A fact that is not the same on both sides, or an axis that is not shown.
+
+    of: cpu, kernel, cmdline, sysctl, governor, mitigations, offloads, binaries, words, ...
+    declared: whether it is what the comparison is about. refuses: whether ratios of time say nothing
+    across it (virtualisation, number of CPUs, congestion control) unless it is declared.
+    """
+
+    of: str
+    name: str
+    base: str
+    new: str
+    declared: bool = False
+    refuses: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sides, row by row.
+
+    axes: the words of the rows. paired: whether both sides ran in the same rounds.
+    bands: the A/A band of each metric as a fraction, None where it is not known.
+    geomeans: of the ratios of all rows, by metric; None where there are too few rounds or rows.
+    tested: for how many cells p was corrected, by metric. hopeless: metrics of which no p at this number
+    of rounds could survive that correction.
+    """
+
+    base: Side
+    new: Side
+    axes: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    rows: tuple[Row, ...]
+    paired: bool
+    bands: Mapping[str, float | None]
+    geomeans: Mapping[str, stats.Estimate | None]
+    tested: Mapping[str, int]
+    hopeless: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...]
