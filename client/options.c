@@ -88,6 +88,11 @@ int options_check(const struct options *options, const struct plan *plan, struct
     if ((options->keys || options->insecure) && !names_an_end(plan))
         return problem_usage(problem, "%s is for a server that is there already: add server=HOST:PORT",
                              options->keys ? "--psk" : "--insecure");
+    if (strcmp(plan->build, BUILD_THIS) != 0)
+        return problem_usage(
+            problem,
+            "build=%s is not this one: scripts/uncork run starts it, or start the uncork-client in it",
+            plan->build);
     if (options->pcap && !plan_captures(plan))
         return problem_usage(problem, "--pcap is for a run that captures packets: add capture=on");
     return where_check(options->where, plan, problem);

@@ -422,6 +422,24 @@ const struct word_kind kind_sysctl = {.name = "sysctl",
                                       .complete = sysctl_complete,
                                       .lists = true};
 
+/* Looked for by whoever uses it. A blank would end the word where words stand in a line, a comma the item of
+ * a list. */
+static int folder_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    if (!*text || strlen(text) >= FOLDER_TEXT_MAX)
+        return problem_usage(problem, "%s=%.60s: write the path of a folder, of at most %d characters",
+                             word->key, text, FOLDER_TEXT_MAX - 1);
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == 0x7f || *c == ',')
+            return problem_usage(problem, "%s=%.60s: the path may have neither blanks nor commas", word->key,
+                                 text);
+    memcpy(field, text, strlen(text) + 1);
+    return 0;
+}
+
+const struct word_kind kind_folder = {
+    .name = "folder", .parse = folder_parse, .format = text_format, .lists = true};
+
 static int address_word_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     const char *other = word->word_for_zero;

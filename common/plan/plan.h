@@ -52,6 +52,8 @@ extern const char *const cipher_names[], *const handshake_names[]; /* NULL at th
 #define CONGESTION_NAME_MAX 16 /* TCP_CA_NAME_MAX */
 #define ADDRESS_TEXT_MAX 128
 #define SYSCTL_TEXT_MAX 160
+#define FOLDER_TEXT_MAX 256
+#define BUILD_THIS "this" /* the programs that were started */
 
 struct strategy_choice {
     const struct strategy *strategy;
@@ -105,6 +107,7 @@ struct plan {
     uint64_t link_mtu_bytes;
     int capture;                  /* bool: packets of the data connections, where the client is */
     char sysctl[SYSCTL_TEXT_MAX]; /* "net.NAME:VALUE" or "none" */
+    char build[FOLDER_TEXT_MAX];  /* folder of the programs, or BUILD_THIS */
     char server[ADDRESS_TEXT_MAX];
     char via[ADDRESS_TEXT_MAX];  /* the proxy */
     char peer[ADDRESS_TEXT_MAX]; /* a foreign server; empty: there is none */

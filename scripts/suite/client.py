@@ -16,10 +16,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from suite import builds
 from suite.errors import Failure, UsageError, nearest_hint
 from suite.lab.labs import Held
 from suite.lab.network import CLIENT_HOST
@@ -155,6 +156,29 @@ def build_digest(client: Client) -> str:
     for name in BINARIES:
         digest.update(hashlib.sha256((client.folder / name).read_bytes()).digest())
     return digest.hexdigest()[:16]
+
+
+def build_client(client: Client, value: str) -> Client:
+    """The client of a value of the word build, in that folder or its bin/; UsageError where there is none."""
+    if value == builds.THIS:
+        return client
+    folder = Path(value).expanduser().absolute()
+    for place in (folder, folder / "bin"):
+        if all(os.access(place / name, os.X_OK) and (place / name).is_file() for name in BINARIES):
+            return replace(client, folder=place, built=None)
+    raise UsageError(f"{builds.WORD}={value}: {' and '.join(BINARIES)} are neither in {folder} nor in its bin/: "
+                     "give the folder of a build")
+
+
+def builds_read(client: Client, values: Iterable[str]) -> dict[str, dict[str, str]]:
+    """What is in each of these builds: docs/record.md, "plan.json"."""
+    found = {}
+    for value in values:
+        other = build_client(client, value)
+        vocabulary = client_list(other)
+        found[value] = {"folder": str(other.folder), "digest": build_digest(other),
+                        "revision": vocabulary.revision, "uncork": vocabulary.version}
+    return found
 
 
 def exit_text(status: int) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from suite import stats
+from suite.builds import builds_text
 from suite.frame import SPLIT_LEAST_S, Cell, Matrix, records_good
 from suite.lab.network import LAB_WORDS, lab_wanted, words_text
 from suite.measured import ENDS
@@ -119,6 +120,7 @@ def metric_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[st
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     """Machine, placement, congestion control, what TLS was, labs and rounds."""
     labs, security, timer = labs_text(matrix), security_text(matrix), timer_text(matrix)
+    builds = builds_text(matrix.result.plan)
     return [
         ("machine", machines_text(matrix)),
         ("place", word_text(matrix.cells.values(), "place")
@@ -126,6 +128,7 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
         *([("security", security)] if security else []),
         *([("lab", labs)] if labs else []),
         *([("timer", timer)] if timer else []),
+        *([("builds", builds)] if builds else []),
         ("rounds", rounds_text(matrix)),
     ]
 

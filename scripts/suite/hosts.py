@@ -7,6 +7,7 @@ import platform
 import subprocess
 from typing import Any
 
+from suite.builds import words_own
 from suite.client import ROOT, Client, client_facts
 from suite.errors import Failure
 from suite.lab.network import LAB_WORDS
@@ -39,7 +40,7 @@ def runner_facts() -> dict[str, str]:
 
 def hosts_collect(client: Client, plan: Plan) -> tuple[dict[str, Any], str]:
     """(hosts by id, id of the client's machine); the first cell that can run names the ends."""
-    given = plan.runnable[0].given if plan.runnable else {}
+    given = words_own(plan.runnable[0].given) if plan.runnable else {}
     # Outside any lab: these are facts of machines, and records tell what a lab was.
     answer = client_facts(client, [f"{key}={value}" for key, value in given.items()
                                    if key not in LAB_WORDS])

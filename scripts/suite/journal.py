@@ -17,8 +17,8 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Identity:
     revision: str
     build: str
     boot: str
+    builds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # client.builds_read()
 
 
 @dataclass
@@ -80,7 +81,7 @@ def plan_document(plan: Plan, identity: Identity) -> dict[str, Any]:
         "revision": identity.revision, "build": identity.build, "boot": identity.boot,
         "seed": plan.seed, "rounds": plan.rounds, "baseline": plan.baseline, "timer": plan.timer,
         "axes": list(plan.axes), "cells": [cell_entry(cell) for cell in plan.cells],
-    }
+    } | ({"builds": dict(identity.builds)} if identity.builds else {})
 
 
 def plan_same(document: dict[str, Any], plan: Plan) -> bool:
@@ -253,8 +254,24 @@ def journal_create(
         raise
 
 
+def build_same(document: dict[str, Any], identity: Identity) -> bool:
+    """Whether a folder was measured with these programs."""
+    return document["build"] == identity.build and digests(document.get("builds", {})) == digests(identity.builds)
+
+
+def digests(builds: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """The digest of each build."""
+    return {value: build["digest"] for value, build in builds.items()}
+
+
 def build_refuse(folder: Path, document: dict[str, Any], identity: Identity) -> None:
     """Refuses to mix two builds in one folder, naming both."""
+    known = document.get("builds", {})
+    for value, build in identity.builds.items():
+        if value in known and known[value]["digest"] != build["digest"]:
+            raise UsageError(f"{folder} was measured with another build={value} ({known[value]['revision']}, "
+                             f"{known[value]['digest']}; now it is {build['revision']}, {build['digest']}): "
+                             "choose another folder with -o")
     if document["build"] != identity.build:
         raise UsageError(
             f"{folder} was measured with another build ({document['revision']}, "
@@ -362,7 +379,7 @@ def folder_find(results: Path, plan: Plan, identity: Identity, more: bool) -> Pa
     """The newest folder to go on with: unfinished, of this plan, build and boot; with more, the
     newest finished one of this plan and build."""
     for folder, document in folders_read(results):
-        if plan_same(document, plan) and document["build"] == identity.build:
+        if plan_same(document, plan) and build_same(document, identity):
             same_boot = document["sessions"][-1]["boot"] == identity.boot
             if (more or same_boot) and folder_finished(folder, document) == more:
                 return folder

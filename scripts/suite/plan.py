@@ -12,12 +12,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from suite import builds
 from suite.client import (
-    Checked, Client, Expanded, Vocabulary, client_check, client_expand, client_list,
+    Checked, Client, Expanded, Vocabulary, build_client, client_check, client_expand, client_list,
 )
 from suite.errors import Failure, UsageError
 from suite.hyperfine import work_check
@@ -243,9 +244,8 @@ def combinations_exclude(
     return rows
 
 
-def rows_check(client: Client, rows: list[dict[str, str]], path: Path | None) -> list[Checked]:
-    """What the client says of every row; an error names the scenario."""
-    lines = [" ".join(f"{key}={value}" for key, value in row.items()) for row in rows]
+def lines_check(client: Client, lines: Sequence[str], path: Path | None) -> list[Checked]:
+    """What the client says of every line; an error names the scenario."""
     try:
         return client_check(client, lines)
     except UsageError as error:
@@ -254,6 +254,27 @@ def rows_check(client: Client, rows: list[dict[str, str]], path: Path | None) ->
         if match:
             text = match[2] + (f", as in {lines[int(match[1]) - 1]}" if len(lines) > 1 else "")
         raise UsageError(f"{path}: {text}" if path else text) from None
+
+
+def rows_check(client: Client, rows: Sequence[dict[str, str]], path: Path | None) -> list[Checked]:
+    """What the builds say of the rows, each of its own, in order."""
+    answers: dict[int, Checked] = {}
+    for value in dict.fromkeys(map(builds.build_of, rows)):
+        mine = [number for number, row in enumerate(rows) if builds.build_of(row) == value]
+        lines = [" ".join(f"{key}={text}" for key, text in builds.words_own(rows[number]).items()) for number in mine]
+        build = build_client(client, value)
+        try:
+            found = lines_check(build, lines, path)
+        except UsageError as error:
+            raise UsageError(str(error) if value == builds.THIS else f"{error} ({builds.WORD}={value})") from None
+        answers |= zip(mine, found, strict=True)
+    return [checked_as(answers[number], row) for number, row in enumerate(rows)]
+
+
+def checked_as(checked: Checked, row: Mapping[str, str]) -> Checked:
+    """What a build said of a row, with the build among the words if it was given."""
+    word = {key: value for key, value in row.items() if key == builds.WORD}
+    return replace(checked, words=checked.words | word, given=checked.given | word)
 
 
 def labs_check(checked: list[Checked]) -> list[Checked]:

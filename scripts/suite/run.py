@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from suite import hyperfine
+from suite.builds import build_of, line_own, record_mark
 from suite.captures import capture_file, capture_options, capture_rename
-from suite.client import Client, client_batch, complaint_text, exit_text, lifeline_open
+from suite.client import Client, build_client, client_batch, complaint_text, exit_text, lifeline_open
 from suite.errors import Failure
 from suite.journal import Journal, document_cells, record_append
 from suite.lab.labs import Held, Labs, labs_open
@@ -124,7 +125,7 @@ def cell_run(
 ) -> dict[str, Any]:
     """Runs a cell once and gives its record, without the runner's own part."""
     limit = run_limit(cell) if limit_s is None else limit_s
-    with client_batch(client, cell.name, held, options) as child:
+    with client_batch(build_client(client, build_of(cell.words)), line_own(cell.name), held, options) as child:
         output = child_wait(child, limit)
     return record_read(output, limit)
 
@@ -147,7 +148,8 @@ def hyperfine_run(
     limit = run_limit(cell) if limit_s is None else limit_s
     version = hyperfine.version_read()
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder, lifeline_open() as lifeline:
-        command = hyperfine.client_timed(client.program, options, cell.name, lifeline)
+        program = build_client(client, build_of(cell.words)).program
+        command = hyperfine.client_timed(program, options, line_own(cell.name), lifeline)
         child = subprocess.Popen(command, cwd=folder, pass_fds=(lifeline,),
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.PIPE, process_group=0)
@@ -192,6 +194,7 @@ def matrix_run(client: Client, journal: Journal, runs: Sequence[Run], watch: Wat
             options = capture_options(journal.folder, file)
             record = surrounded_run(client, run.cell, labs, journal.document["timer"], options)
             capture_rename(record, file)
+            record_mark(record, run.cell.words)
             record["run"] = run_stamp(run, journal.session)
             record_append(journal, record)
             watch.end(run, record)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from suite import stats
+from suite.builds import command_by_hand, folders_of
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_match, words_parse
 from suite.heading import UNSPLIT_NOTE, machines_text, uncounted_note
@@ -358,5 +359,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     lines += section(f"Rounds in order, {metric}", rounds_lines(matrix, cell))
     lines += section("Notes", notes_lines(matrix, cell, width))
     command = by_hand if matrix.result.plan.get("timer") == "hyperfine" else str
-    lines += section("By hand", [command(line) for line in by_hand_lines([cell.given or cell.words])])
+    folders = folders_of(matrix.result.plan)
+    lines += section("By hand", [command(line) for line in by_hand_lines(
+        [cell.given or cell.words], lambda given: command_by_hand(given, (), folders))])
     return "\n".join(line.rstrip() for line in lines) + "\n"

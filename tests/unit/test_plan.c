@@ -192,6 +192,18 @@ TEST(a_setting_names_nothing_outside_the_network)
     }
 }
 
+TEST(a_build_is_any_folder_whose_path_can_stand_in_a_list)
+{
+    struct plan plan;
+
+    parse(&plan, WORDS("build=../old/build/release", "transport=null"));
+    assert_flat(plan_words_given(&plan), "transport=null build=../old/build/release");
+    plan_free(&plan);
+    refuse(WORDS("build="), "write the path of a folder");
+    refuse(WORDS("build=old tree/bin"), "the path may have neither blanks nor commas");
+    refuse(WORDS("client.build=old"), "build is not of one end");
+}
+
 TEST(only_tcp_to_a_server_of_our_own_has_a_lab)
 {
     struct plan plan;
@@ -494,6 +506,7 @@ int main(void)
         cmocka_unit_test(what_is_no_word_is_refused),
         cmocka_unit_test(a_value_out_of_range_names_the_range),
         cmocka_unit_test(a_setting_names_nothing_outside_the_network),
+        cmocka_unit_test(a_build_is_any_folder_whose_path_can_stand_in_a_list),
         cmocka_unit_test(only_tcp_to_a_server_of_our_own_has_a_lab),
         cmocka_unit_test(contradictory_words_are_refused),
         cmocka_unit_test(an_end_that_does_not_read_contradicts_nothing),

@@ -8,13 +8,14 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from suite.builds import THIS, build_of, command_by_hand
 from suite.client import (
-    ROOT, Client, build_digest, client_list, client_open, scenario_path,
+    ROOT, Client, build_client, build_digest, builds_read, client_list, client_open, scenario_path,
 )
 from suite.commands import command_load
 from suite.errors import Failure, Interrupted, UsageError, nearest_hint
@@ -24,7 +25,7 @@ from suite.journal import (
     RECORDS, Identity, Journal, document_read, folder_find, folder_name, journal_close,
     journal_continue, journal_create, left_runs, session_total,
 )
-from suite.lab.network import by_hand_lines, client_command
+from suite.lab.network import by_hand_lines
 from suite.metrics import metric_find
 from suite.plan import Plan, plan_make, plan_seeded, selector_expand
 from suite.progress import Pace, clock_text, round_text, watch_open
@@ -141,9 +142,14 @@ def estimate_text(runs: Sequence[Run], times: int = 1) -> str:
     return f"{'at least' if unknown else 'about'} {clock_text(seconds * times)}"
 
 
-def plan_text(plan: Plan, reach: Sequence[str]) -> str:
+def plan_text(plan: Plan, client: Client) -> str:
     """What `-n` prints: how much, how long, then every cell as a command."""
     cells = plan.runnable
+    folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
+
+    def by_client(given: Mapping[str, str]) -> str:
+        return command_by_hand(given, client.reach, folders)
+
     runs = round_order(cells, 0, 1)
     rounds = plan.rounds + 1
     lines = [f"# {plan.scenario.name}: {plan.scenario.question}".rstrip(": ")]
@@ -154,13 +160,18 @@ def plan_text(plan: Plan, reach: Sequence[str]) -> str:
                  f"baseline: {plan.baseline or 'the only cell'}; "
                  f"seed: {'random' if plan.seed is None else plan.seed}")
     lines += [f"# {note}" for note in plan.notes]
-    baselines = {client_command(cell.given, reach) for cell in cells if cell.baseline}
+    baselines = {by_client(cell.given) for cell in cells if cell.baseline}
     command = by_hand if plan.timer == "hyperfine" else str
     lines += [command(line) + ("  # baseline" if line in baselines else "")
-              for line in by_hand_lines([cell.given for cell in cells], reach)]
+              for line in by_hand_lines([cell.given for cell in cells], by_client)]
     lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
               for cell in plan.cells if cell.unsupported is not None]
     return "\n".join(lines)
+
+
+def builds_named(plan: Plan) -> list[str]:
+    """The values of the word build, but for the client's own."""
+    return [value for value in dict.fromkeys(build_of(cell.words) for cell in plan.cells) if value != THIS]
 
 
 def say(text: str) -> None:
@@ -270,13 +281,14 @@ def main(options: argparse.Namespace) -> int:
     if path is not None:
         answers_check(client, scenario, path)
     if options.dry_run:
-        print(plan_text(plan, client.reach))
+        print(plan_text(plan, client))
         return 0
     timer_require(plan.timer)
     signals_unify()
     hosts, mine = hosts_collect(client, plan)
     vocabulary = client_list(client)
-    identity = Identity(vocabulary.version, vocabulary.revision, build_digest(client), mine)
+    identity = Identity(vocabulary.version, vocabulary.revision, build_digest(client), mine,
+                        builds_read(client, builds_named(plan)))
     journal = journal_open(options, plan, identity, hosts)
     try:
         journal_run(client, plan, journal, hosts_header(hosts, mine))

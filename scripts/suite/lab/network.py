@@ -31,6 +31,7 @@ UNSHAPED = "none"
 UNDELAYED = "0s"
 LOSSLESS = "0%"
 DOWN_COMMAND = "uncork lab down"
+PROGRAM = "uncork-client"
 UNSET = "none"  # of the word sysctl
 
 
@@ -113,24 +114,25 @@ def up_command(given: Mapping[str, str]) -> str:
     return " ".join(["uncork lab up", words_text(given)]).rstrip()
 
 
-def client_command(given: Mapping[str, str], reach: Sequence[str] = ()) -> str:
+def client_command(given: Mapping[str, str], reach: Sequence[str] = (), program: str = PROGRAM) -> str:
     """The command that runs a cell once by hand, in a lab that stands if it needs one."""
     words = [f"{key}={value}" for key, value in given.items()]
     words[:0] = reach_options(reach, words)
+    program = shlex.quote(program)
     if not lab_wanted(given):
-        return " ".join(["uncork-client", shlex.join(words)]).rstrip()
-    return " ".join(["uncork lab run uncork-client", *place_arguments(given, host_file),
+        return " ".join([program, shlex.join(words)]).rstrip()
+    return " ".join(["uncork lab run", program, *place_arguments(given, host_file),
                      shlex.join(words)])
 
 
 def by_hand_lines(
-    cells: Sequence[Mapping[str, str]], reach: Sequence[str] = (),
+    cells: Sequence[Mapping[str, str]], command: Callable[[Mapping[str, str]], str] = client_command,
 ) -> list[str]:
     """The commands that run these cells by hand, those of one lab together."""
     labs: dict[str, list[str]] = {}
     for given in cells:
         up = up_command(given) if lab_wanted(given) else ""
-        labs.setdefault(up, []).append(client_command(given, reach))
+        labs.setdefault(up, []).append(command(given))
     lines = labs.pop("", [])
     for up, commands in labs.items():
         lines += [up, *commands, DOWN_COMMAND]
