@@ -47,7 +47,7 @@ def better_ratio(ratio: stats.Estimate, metric: Metric) -> stats.Estimate:
         return ratio
     within = ratio.interval
     turned = stats.Interval(1 / within.high, 1 / within.low, within.level) if within else None
-    return stats.Estimate(1 / ratio.value, turned, ratio.pairs)
+    return stats.Estimate(1 / ratio.value, turned, ratio.pairs, ratio.p)
 
 
 def mark_choose(ratio: stats.Estimate | None, metric: Metric, band: float | None) -> str:

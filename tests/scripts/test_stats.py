@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 import random
 
+import numpy as np
 import pytest
 
 import answers  # noqa: F401
@@ -14,20 +17,24 @@ from suite import stats
 # Lower critical values of the signed-rank statistic, two-sided 5 % (Wilcoxon and Wilcox 1964).
 SIGNED_RANK_CRITICAL = {6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 11: 10, 12: 13, 13: 17, 14: 21, 15: 25,
                         16: 29, 17: 34, 18: 40, 19: 46, 20: 52, 21: 58, 22: 65, 25: 89}
+# Lower critical values of the Mann-Whitney statistic, two-sided 5 % (Mann and Whitney 1947; Siegel 1956, table K).
+MANN_WHITNEY_CRITICAL = {(4, 4): 0, (4, 5): 1, (5, 5): 2, (5, 6): 3, (6, 6): 5, (7, 7): 8, (8, 8): 13, (9, 9): 17,
+                         (10, 10): 23, (5, 10): 8, (12, 12): 37, (15, 15): 64, (20, 20): 127, (10, 20): 55}
 # Order statistics k, n + 1 - k of the interval of a median (Conover, sign test, two-sided 5 %).
 SIGN_TEST_RANK = {5: 0, 6: 1, 8: 1, 9: 2, 10: 2, 11: 2, 12: 3, 15: 4, 20: 6, 25: 8}
 
 
 @pytest.mark.parametrize("n, critical", SIGNED_RANK_CRITICAL.items())
 def test_signed_rank_rank_is_one_above_the_published_critical_value(n, critical):
-    rank, level = stats.signed_rank_rank(n)
-    assert rank == critical + 1
-    assert 0.95 <= level < 1
+    null = stats.signed_rank_null(n)
+    assert null.rank == critical + 1
+    assert 0.95 <= null.level < 1
 
 
 @pytest.mark.parametrize("n", range(1, 6))
 def test_below_six_pairs_no_signed_rank_interval_reaches_95_percent(n):
-    assert stats.signed_rank_rank(n)[0] == 0
+    assert stats.signed_rank_null(n).rank == 0
+    assert stats.p_least(n) == 1
 
 
 @pytest.mark.parametrize("n, rank", SIGN_TEST_RANK.items())
@@ -35,18 +42,18 @@ def test_the_interval_of_a_median_uses_the_published_order_statistics(n, rank):
     assert stats.sign_test_rank(n) == rank
 
 
-def test_signed_rank_probabilities_are_those_of_all_sign_patterns():
+def test_signed_rank_counts_are_those_of_all_sign_patterns():
     n = 7
     counts = [0] * (n * (n + 1) // 2 + 1)
     for pattern in range(2**n):
         counts[sum(rank + 1 for rank in range(n) if pattern >> rank & 1)] += 1
-    assert [p * 2**n for p in stats.signed_rank_probabilities(n)] == counts
+    assert stats.signed_rank_counts(n).tolist() == counts
 
 
 def test_large_numbers_of_rounds_stay_finite():
     # 2**1024 is more than a float holds.
-    rank, level = stats.signed_rank_rank(1100)
-    assert rank > 0 and 0.95 <= level < 0.9501
+    null = stats.signed_rank_null(1100)
+    assert null.rank > 0 and 0.95 <= null.level < 0.9501
 
 
 def test_the_median_interval_of_six_is_all_of_them_at_its_exact_level():
@@ -119,10 +126,154 @@ def test_the_band_is_the_farthest_end_of_all_intervals():
     assert stats.same_band([]) is None
 
 
-def test_outliers_are_marked_by_tukeys_fences():
+def test_outliers_are_marked_by_the_median_absolute_deviation():
     assert stats.outliers_mark([10, 11, 10, 12, 11, 40]) == [False] * 5 + [True]
+    # Median 6, median absolute deviation 3: the limit is 3.5 * 1.4826 * 3 = 15.57 away.
+    assert stats.outliers_mark([1, 3, 5, 7, 9, 21.5]) == [False] * 6
+    assert stats.outliers_mark([1, 3, 5, 7, 9, 21.6]) == [False] * 5 + [True]
     assert stats.outliers_mark([1, 100, 1]) == [False] * 3
+
+
+def test_where_most_values_are_the_same_a_few_that_differ_are_outliers_and_many_are_not():
+    assert stats.outliers_mark([5] * 9 + [5.01]) == [False] * 9 + [True]
+    assert stats.outliers_mark([5] * 7 + [6] * 3) == [False] * 10
+    assert stats.outliers_mark([5] * 10) == [False] * 10
 
 
 def test_the_relative_width_is_that_of_the_farther_end():
     assert stats.relative_width(10, stats.Interval(9, 13, 0.95)) == 0.3
+
+
+def test_mann_whitney_counts_are_those_of_all_arrangements():
+    n, m = 3, 4
+    counts = [0] * (n * m + 1)
+    for places in itertools.combinations(range(n + m), n):
+        counts[sum(place - order for order, place in enumerate(places))] += 1
+    assert stats.mann_whitney_counts(n, m).tolist() == counts
+
+
+@pytest.mark.parametrize("sides, critical", MANN_WHITNEY_CRITICAL.items())
+def test_the_unpaired_rank_is_one_above_the_published_critical_value(sides, critical):
+    null = stats.mann_whitney_null(*sides)
+    assert null.rank == critical + 1
+    assert 0.95 <= null.level < 1
+
+
+@pytest.mark.parametrize("counted, normal", [
+    (stats.signed_rank_null(300), stats.signed_rank_null(301)),
+    (stats.mann_whitney_null(100, 100), stats.mann_whitney_null(100, 101)),
+    (stats.mann_whitney_null(4, 2500), stats.mann_whitney_null(4, 2501))])
+def test_where_the_normal_distribution_stands_in_it_claims_less_and_hardly_differs(counted, normal):
+    stand_in = dataclasses.replace(counted, cumulative=None)
+    assert counted.cumulative is not None and normal.cumulative is None
+    for share in (0.2, 0.5, 0.8, 1):
+        w = int(share * counted.rank)
+        assert counted.two_sided(w) <= stand_in.two_sided(w) <= counted.two_sided(w) + 0.005
+
+
+def test_the_unpaired_shift_is_the_median_of_all_differences():
+    # 1 - 0, 1 - 4, 3 - 0, 3 - 4, 8 - 0, 8 - 4: -3, -1, 1, 3, 4, 8.
+    assert stats.shift_unpaired([1, 3, 8], [0, 4]) == stats.Estimate(2, None, 2)
+
+
+def test_four_values_a_side_are_enough_for_an_unpaired_interval_and_three_are_not():
+    ratio = stats.ratio_unpaired([2, 2.2, 2.4, 2.6], [1, 1.1, 1.2, 1.3])
+    assert math.isclose(ratio.interval.low, 2 / 1.3) and math.isclose(ratio.interval.high, 2.6)
+    assert ratio.p == stats.p_least_unpaired(4, 4) == 2 / 70
+    assert (ratio.pairs, ratio.interval.level) == (4, 1 - 2 / 70)
+    few = stats.ratio_unpaired([2, 2.2, 2.4], [1] * 9)
+    assert (few.interval, few.p, few.pairs) == (None, None, 3)
+    assert stats.p_least_unpaired(3, 9) == 1
+
+
+def estimates_simulated(seed, count):
+    """Estimates of every kind with their value of no change, of series with and without ties."""
+    chance = np.random.default_rng(seed)
+    for _ in range(count):
+        n, m = chance.integers(4, 14, 2)
+        new, base, again = np.exp(chance.normal([[0.1], [0], [0]], 0.1, (3, max(n, m))))
+        if chance.random() < 0.5:
+            new, base, again = np.ceil(new * 8), np.ceil(base * 8), np.ceil(again * 8)
+        yield stats.ratio_estimate(new, base), 1
+        yield stats.shift_estimate(new - base), 0
+        yield stats.ratio_unpaired(new[:n], base[:m]), 1
+        yield stats.shift_unpaired(new[:n], base[:m]), 0
+        yield stats.geometric_mean([new / base, again / base]), 1
+
+
+def test_p_is_at_most_5_percent_exactly_where_the_interval_excludes_no_change():
+    seen = set()
+    for estimate, no_change in estimates_simulated(5, 300):
+        if estimate.interval is None:
+            assert estimate.p is None
+            continue
+        excludes = not estimate.interval.contains(no_change)
+        assert excludes == (estimate.p <= stats.ALPHA)
+        seen.add(excludes)
+    assert seen == {True, False}
+
+
+def test_ratios_that_cancel_out_are_ties_with_no_change_in_spite_of_rounding():
+    # log(0.1 / 0.7) + log(0.7 / 0.1) and the like are some 1e-16, of either sign.
+    new, base = [0.1, 0.7, 0.3, 0.9, 1.1, 1.3], [0.7, 0.1, 0.9, 0.3, 1.3, 1.1]
+    assert stats.ratio_estimate(new, base).value == 1
+    assert stats.ratio_estimate(new, base).p == 1
+
+
+def test_p_of_ties_counts_them_against_a_change():
+    assert stats.shift_estimate([0, 0, 0, 0, 0, 1]).p == 1
+    # Signed ranks 2 to 7, and the 0 that has rank 1 counts as negative: W = 1, 2 * 2 / 2^7.
+    assert stats.shift_estimate([0, 1, 2, 3, 4, 5, 6]).p == 4 / 128
+
+
+def test_the_geometric_mean_is_taken_within_each_round():
+    ratios = [[2, 1, 4, 2, 2, 2], [0.5, 4, 1, 2, 2, 2]]
+    mean = stats.geometric_mean(ratios)  # 1, 2, 2, 2, 2, 2
+    assert math.isclose(mean.value, 2) and math.isclose(mean.interval.low, 1)
+    alone = stats.geometric_mean(ratios[:1])
+    assert alone == stats.ratio_estimate(ratios[0], [1] * 6)
+
+
+def test_p_of_many_cells_are_adjusted_as_their_authors_did():
+    # Benjamini and Hochberg (1995), section 3.2: at 5 % four of these 15 are claimed, and three by Holm.
+    ps = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528,
+          0.7590, 1.0]
+    assert sum(p <= 0.05 for p in stats.benjamini_hochberg(ps)) == 4
+    assert sum(p <= 0.05 for p in stats.holm(ps)) == 3
+
+
+def test_adjusted_p_keep_the_given_order_and_never_turn_it():
+    ps = [0.04, 0.01, 0.03, 0.01]
+    assert stats.benjamini_hochberg(ps) == pytest.approx([0.04, 0.02, 0.04, 0.02])
+    assert stats.holm(ps) == pytest.approx([0.06, 0.04, 0.06, 0.04])
+    assert stats.benjamini_hochberg([0.9, 0.8]) == pytest.approx([0.9, 0.9])
+    assert stats.holm([0.9, 0.8]) == [1, 1]
+    assert stats.benjamini_hochberg([]) == stats.holm([]) == []
+
+
+def test_below_the_rounds_that_an_interval_needs_no_change_is_detectable():
+    assert stats.smallest_detectable([0.1, -0.1, 0, 0.2, -0.2]) is None
+    assert stats.smallest_detectable_unpaired([1, 2, 3], [1, 2, 3, 4]) is None
+    assert stats.smallest_detectable([0.0] * 6) == 0
+
+
+@pytest.mark.parametrize("rounds", [6, 10, 20, 60])
+def test_the_smallest_detectable_change_is_found_in_80_percent_of_comparisons(rounds):
+    chance = np.random.default_rng(rounds)
+    found = 0
+    for before, after in chance.normal(0, 0.02, (1500, 2, rounds)):
+        change = stats.smallest_detectable(before)
+        found += not stats.shift_estimate(after + math.log1p(change)).interval.contains(0)
+    # Three standard errors of a share of 0.8 in 1500 comparisons, and the 1 % to which the factor is known.
+    assert abs(found / 1500 - 0.8) <= 0.041
+
+
+@pytest.mark.parametrize("sides", [(4, 4), (5, 9)])
+def test_the_smallest_detectable_change_between_sessions_is_found_in_80_percent_of_comparisons(sides):
+    chance = np.random.default_rng(sides)
+    found = 0
+    for before, after in np.exp(chance.normal(0, 0.02, (1500, 2, sum(sides)))):
+        change = stats.smallest_detectable_unpaired(before[:sides[0]], before[sides[0]:])
+        ratio = stats.ratio_unpaired(after[:sides[0]] * (1 + change), after[sides[0]:])
+        found += not ratio.interval.contains(1)
+    assert abs(found / 1500 - 0.8) <= 0.041

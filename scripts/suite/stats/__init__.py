@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""Medians, intervals, ratios and tests without assumptions about the shape of a distribution. Pure.
+
+Rounds are the independent unit: every function takes one value per round. Intervals are closed and two-sided with a
+coverage of at least 95 %; their ends come from null distributions without ties, so ties make them wider, never
+narrower. Where an interval inverts a test, p is that of the same test: at most 5 % exactly where the interval excludes
+no change.
+
+    estimate   what an answer is made of: an interval, an estimate; and what is read off them
+    centre     the median, its interval by order statistics, and which values are outliers
+    nulls      the distributions of the signed-rank and of the Mann-Whitney statistic when nothing changed
+    shift      Hodges-Lehmann estimates of differences and ratios, paired by round or not
+    many       p of many cells at once
+    power      which change would have been found
+"""
+
+from suite.stats.centre import median, median_interval, outliers_mark, sign_test_rank
+from suite.stats.estimate import ALPHA, Estimate, Interval, relative_width, same_band
+from suite.stats.many import benjamini_hochberg, holm
+from suite.stats.nulls import (ROUNDS_NEEDED, SIDES_NEEDED, mann_whitney_counts, mann_whitney_null, p_least,
+                               p_least_unpaired, signed_rank_counts, signed_rank_null)
+from suite.stats.power import smallest_detectable, smallest_detectable_unpaired
+from suite.stats.shift import geometric_mean, ratio_estimate, ratio_unpaired, shift_estimate, shift_unpaired
+
+__all__ = [
+    "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Estimate", "Interval", "benjamini_hochberg", "geometric_mean", "holm",
+    "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "outliers_mark", "p_least",
+    "p_least_unpaired", "ratio_estimate", "ratio_unpaired", "relative_width", "same_band", "shift_estimate",
+    "shift_unpaired", "sign_test_rank", "signed_rank_counts", "signed_rank_null", "smallest_detectable",
+    "smallest_detectable_unpaired",
+]

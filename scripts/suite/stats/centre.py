@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""The median of rounds, its interval by order statistics, and which rounds are outliers.
+
+References: Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", 3rd ed., section 3.6 (sign test);
+Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z-scores, their limit of 3.5, and the mean
+absolute deviation where the median one is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from suite.stats.estimate import ALPHA, Interval
+
+OUTLIER_DEVIATIONS = 3.5
+# A standard deviation of normal noise by its median and by its mean absolute deviation.
+DEVIATION_BY_MEDIAN, DEVIATION_BY_MEAN = 1.4826, math.sqrt(math.pi / 2)
+
+
+def median(values: Sequence[float]) -> float:
+    """The median; values are not empty."""
+    return float(np.median(np.asarray(values, dtype=float)))
+
+
+@lru_cache
+def sign_test_rank(n: int) -> int:
+    """The largest k with 2 P(Binomial(n, 1/2) < k) <= 5 %; 0 where there is none (n < 6)."""
+    tail, rank = 0, 0
+    while rank < n and 2 * (tail + math.comb(n, rank)) <= ALPHA * 2**n:
+        tail += math.comb(n, rank)
+        rank += 1
+    return rank
+
+
+def median_interval(values: Sequence[float]) -> Interval | None:
+    """The interval of the median: order statistics k and n+1-k; min..max below 6; None below 2."""
+    ordered = np.sort(np.asarray(values, dtype=float))
+    n = len(ordered)
+    if n < 2:
+        return None
+    rank = sign_test_rank(n)
+    if rank == 0:
+        return Interval(float(ordered[0]), float(ordered[-1]), None)
+    outside = 2 * sum(math.comb(n, i) for i in range(rank)) / 2**n
+    return Interval(float(ordered[rank - 1]), float(ordered[n - rank]), 1 - outside)
+
+
+def outliers_mark(values: Sequence[float]) -> list[bool]:
+    """Which values lie more than 3.5 robust standard deviations from the median; none below 4 values.
+
+    The deviation is 1.4826 times the median absolute one. Where that is 0, because more than half of the values are the
+    same, it is 1.2533 times the mean absolute one: a few that differ are marked then, but not a third of them.
+    """
+    array = np.asarray(values, dtype=float)
+    if len(array) < 4:
+        return [False] * len(array)
+    apart = np.abs(array - np.median(array))
+    deviation = DEVIATION_BY_MEDIAN * np.median(apart) or DEVIATION_BY_MEAN * np.mean(apart)
+    return [bool(mark) for mark in apart > OUTLIER_DEVIATIONS * deviation]
