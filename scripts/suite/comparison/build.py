@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""Comparisons from results: two selectors in one, two results, or a baseline against all others. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from suite import stats
+from suite.comparison.differences import differences_declare, emulated, machines_compare
+from suite.comparison.model import Change, Comparison, Difference, Row, Side
+from suite.comparison.samples import Sample, change_make, sample_take, samples_geomean, sessions_of
+from suite.comparison.sides import (Pair, Pairing, cells_select, fixed_differences, pairing_make, words_compared,
+                                    words_text)
+from suite.comparison.verdicts import changes_settle, is_hopeless
+from suite.errors import UsageError
+from suite.frame import Matrix, baseline_words, same_band
+from suite.metrics import Metric
+
+Words = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One metric over all pairs: changes by the place of their pair."""
+
+    changes: Mapping[int, Change]
+    geomean: stats.Estimate | None
+    tested: int
+    hopeless: bool
+
+
+def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair], metric: Metric) -> Compared:
+    """What may be said of one metric."""
+    samples: dict[int, Sample] = {}
+    for place, pair in enumerate(pairs):
+        sample = sample_take(sides, (pair.base, pair.new), metric) if pair.base and pair.new else None
+        if sample is not None:
+            samples[place] = sample
+    taken = list(samples.values())
+    changes = changes_settle([change_make(sample) for sample in taken])
+    return Compared(dict(zip(samples, changes, strict=True)), samples_geomean(taken),
+                    sum(change.p is not None for change in changes), is_hopeless(taken, changes))
+
+
+def band_of(sides: tuple[Matrix, Matrix], metric: Metric) -> float | None:
+    """The A/A band: of two results the wider one."""
+    bands = [same_band(matrix, metric.name) for matrix in sides]
+    return max((band for band in bands if band is not None), default=None)
+
+
+def metrics_allowed(sides: tuple[Matrix, Matrix], metrics: Sequence[Metric]) -> tuple[tuple[Metric, ...], list[str]]:
+    """The metrics that may be compared, and notes: of an emulated machine only what is counted."""
+    if not any(map(emulated, sides)):
+        return tuple(metrics), []
+    counted = tuple(metric for metric in metrics if metric.whole)
+    times = ", ".join(metric.name for metric in metrics if not metric.whole)
+    if not counted:
+        raise UsageError(f"functional only: under emulation {times} says nothing; "
+                         "ask for counts, columns=segments_per_message")
+    return counted, [f"functional only: under emulation {times} says nothing and is left out"] if times else []
+
+
+def pairing_notes(pairing: Pairing) -> list[str]:
+    """How many rows have a cell on one side only."""
+    alone = sum(pair.base is None or pair.new is None for pair in pairing.pairs)
+    return [f"{alone} of {len(pairing.pairs)} rows have a cell on one side only"] if alone else []
+
+
+def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[Metric],
+                    differences: Sequence[Difference], notes: Sequence[str]) -> Comparison:
+    """The comparison of two sides whose cells have been brought together."""
+    sides = base.matrix, new.matrix
+    metrics, said = metrics_allowed(sides, metrics)
+    found = {metric.name: metric_compare(sides, pairing.pairs, metric) for metric in metrics}
+    rows = tuple(Row(pair.axes, pair.base, pair.new,
+                     {name: one.changes[place] for name, one in found.items() if place in one.changes})
+                 for place, pair in enumerate(pairing.pairs))
+    return Comparison(
+        base, new, pairing.axes, metrics, rows, sides[0] is sides[1],
+        {metric.name: band_of(sides, metric) for metric in metrics},
+        {name: one.geomean for name, one in found.items()}, {name: one.tested for name, one in found.items()},
+        tuple(name for name, one in found.items() if one.hopeless),
+        tuple(differences), (*said, *pairing_notes(pairing), *notes))
+
+
+def compare_cells(matrix: Matrix, base: Words, new: Words, metrics: Sequence[Metric]) -> Comparison:
+    """Two selectors within one result, whose cells ran in the same rounds.
+
+    UsageError: a selector has no cell, or the two differ in no word.
+    """
+    cells = cells_select(matrix, base), cells_select(matrix, new)
+    compared = words_compared(base, new)
+    if not compared:
+        raise UsageError(f'"{words_text(base)}" and "{words_text(new)}" differ in no word: '
+                         "give one word two values, write=nodelay write=cork")
+    pairing = pairing_make(*cells, matrix.axes, compared)
+    sessions = tuple(sessions_of(matrix))
+    sides = [Side(words_text({key: words[key] for key in compared}), matrix, words, sessions)
+             for words in (base, new)]
+    return comparison_make(sides[0], sides[1], pairing, metrics, pairing.differences, matrix.result.notes)
+
+
+def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
+    """The baseline of a result against each other value of its axis, in order; none without a baseline."""
+    base = baseline_words(matrix)
+    values = dict.fromkeys(tuple(cell.axes[axis] for axis in base) for cell in matrix.cells.values())
+    others = [dict(zip(base, value, strict=True)) for value in values
+              if value != tuple(base.values()) and "" not in value]
+    return [compare_cells(matrix, base, other, metrics) for other in others]
+
+
+def result_names(base: Matrix, new: Matrix, words: tuple[Words, Words], compared: Sequence[str]) -> list[str]:
+    """How a reader calls two results: by what differs, the kernel, the revision, or else their folders."""
+    def told(matrix: Matrix, key: str) -> str:
+        if key == "kernel":
+            return ", ".join(dict.fromkeys(str(host.get(key, "")) for host in matrix.result.hosts.values()))
+        return str(matrix.result.plan.get(key, ""))
+    sides = (base, new)
+    choices = [[told(matrix, key) for matrix in sides] for key in ("kernel", "revision")]
+    choices += [[matrix.result.name for matrix in sides], [str(matrix.result.folder) for matrix in sides]]
+    names = next((names for names in choices if all(names) and names[0] != names[1]), choices[-1])
+    return [f"{name} {words_text({key: side[key] for key in compared})}".rstrip()
+            for name, side in zip(names, words, strict=True)]
+
+
+def sessions_check(base: Matrix, new: Matrix) -> None:
+    """UsageError for results that have a session in common: they are one, or copies of one."""
+    both = sessions_of(base).keys() & sessions_of(new).keys()
+    if both:
+        raise UsageError(f"{base.result.folder} and {new.result.folder} are of one session ({min(both)}): within a "
+                         "result two selectors are compared, compare RESULT write=nodelay write=cork")
+
+
+def sessions_notes(base: Side, new: Side) -> list[str]:
+    """That variation between sessions is unknown, while there are too few of them."""
+    counts = len(base.sessions), len(new.sessions)
+    if min(counts) >= stats.SIDES_NEEDED:
+        return []
+    return [f"variation between sessions is unknown: {counts[0]} of the base and {counts[1]} of the new side, "
+            f"{stats.SIDES_NEEDED} of each are needed (run --more adds one)"]
+
+
+def compare_results(base: Matrix, new: Matrix, base_words: Words, new_words: Words, metrics: Sequence[Metric],
+                    declared: Collection[str] = ()) -> Comparison:
+    """Two results of different sessions; declared: what else the comparison is about, a kind of fact or its name.
+
+    UsageError: a selector has no cell, no cells belong together, or the results have a session in common.
+    """
+    sessions_check(base, new)
+    compared = words_compared(base_words, new_words)
+    axes = tuple(dict.fromkeys([*base.axes, *new.axes]))
+    pairing = pairing_make(cells_select(base, base_words), cells_select(new, new_words), axes, compared)
+    names = result_names(base, new, (base_words, new_words), compared)
+    sides = [Side(name, matrix, words, tuple(sessions_of(matrix)))
+             for name, matrix, words in zip(names, (base, new), (base_words, new_words), strict=True)]
+    words = [Difference("words", key, base_words[key], new_words[key]) for key in compared]
+    found = (*machines_compare(base, new), *words, *pairing.differences, *fixed_differences(pairing, compared))
+    notes = [f"{side.name}: {note}" for side in sides for note in side.matrix.result.notes]
+    return comparison_make(sides[0], sides[1], pairing, metrics,
+                           differences_declare(found, {*declared, *compared}), [*sessions_notes(*sides), *notes])

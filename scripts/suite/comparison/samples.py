@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The values behind one metric of one pair of cells, and what they come to. Base units.
+
+Where both sides ran in the same rounds a round is the unit. Two results share none: there a session
+is, and its value is the median of its rounds, because whatever a boot or a build brings with it is the
+same in all of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from suite import stats
+from suite.comparison.model import Change, Verdict
+from suite.frame import Cell, Matrix
+from suite.metrics import Metric
+from suite.summary import Figure, figure_build
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One metric of one pair; values are by round where both sides share rounds, else by session."""
+
+    base: Figure
+    new: Figure
+    base_values: pd.Series
+    new_values: pd.Series
+    paired: bool
+    outliers: tuple[int, int]
+
+    @property
+    def exact(self) -> bool:
+        """Whether both sides counted the same in every round."""
+        return self.base.exact and self.new.exact
+
+    @property
+    def positive(self) -> bool:
+        """Whether there are values on both sides, and all of them above 0."""
+        sides = (self.base_values, self.new_values)
+        return all(len(values) and (values > 0).all() for values in sides)
+
+
+def sessions_of(matrix: Matrix) -> dict[str, range]:
+    """The counted rounds of every session, by its id."""
+    return {entry["session"]: range(entry["rounds"][0], entry["rounds"][1] + 1)
+            for entry in matrix.result.plan.get("sessions", ())}
+
+
+def session_medians(matrix: Matrix, values: pd.Series) -> pd.Series:
+    """The median of each session that has values by round."""
+    medians = {session: values[values.index.isin(rounds)].median()
+               for session, rounds in sessions_of(matrix).items()}
+    return pd.Series(medians, dtype=float).dropna()
+
+
+def session_figure(figure: Figure, medians: pd.Series) -> Figure:
+    """A figure of several sessions, each of which counts once; of one session as it is."""
+    if len(medians) < 2:
+        return figure
+    values = medians.tolist()
+    return replace(figure, median=stats.median(values), interval=stats.median_interval(values), rounds=len(values))
+
+
+def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric) -> Sample | None:
+    """The values of a pair, base first; None where a side has no good round that knows the metric."""
+    figures = [figure_build(matrix, cell, metric, None) for matrix, cell in zip(sides, cells, strict=True)]
+    base, new = figures
+    if base is None or new is None:
+        return None
+    values = [matrix.rounds_of(cell.name, metric.name) for matrix, cell in zip(sides, cells, strict=True)]
+    outliers = [sum(stats.outliers_mark(side.tolist())) for side in values]
+    paired = sides[0] is sides[1]
+    if paired:
+        shared = values[0].index.intersection(values[1].index)
+        values = [side[shared] for side in values]
+    else:
+        values = [session_medians(matrix, side) for matrix, side in zip(sides, values, strict=True)]
+        base, new = (session_figure(figure, side) for figure, side in zip((base, new), values, strict=True))
+    return Sample(base, new, values[0], values[1], paired, (outliers[0], outliers[1]))
+
+
+def sample_ratio(sample: Sample) -> stats.Estimate | None:
+    """new / base; None where there is none. Exact counts have no interval."""
+    if not sample.positive:
+        return None
+    if sample.exact:
+        return stats.Estimate(sample.new.median / sample.base.median, None, len(sample.base_values))
+    sides = sample.new_values.tolist(), sample.base_values.tolist()
+    return stats.ratio_estimate(*sides) if sample.paired else stats.ratio_unpaired(*sides)
+
+
+def sample_detectable(sample: Sample) -> float | None:
+    """The smallest change, as a fraction, that so many rounds or sessions with this noise would show."""
+    if sample.exact or not sample.positive:
+        return None
+    if not sample.paired:
+        return stats.smallest_detectable_unpaired(sample.new_values.tolist(), sample.base_values.tolist())
+    return stats.smallest_detectable((np.log(sample.new_values) - np.log(sample.base_values)).tolist())
+
+
+def change_make(sample: Sample) -> Change:
+    """A change of which nothing is said yet: the verdict needs all cells of the metric."""
+    ratio = sample_ratio(sample)
+    return Change(sample.base, sample.new, ratio, ratio.p if ratio else None, None, Verdict.UNKNOWN,
+                  sample_detectable(sample), sample.outliers)
+
+
+def samples_geomean(samples: Sequence[Sample]) -> stats.Estimate | None:
+    """The geometric mean of new / base over several cells; None below two, or without a round or session of all.
+
+    Counts that are exact on both sides are left out: they are no matter of chance.
+    """
+    usable = [sample for sample in samples if sample.positive and not sample.exact]
+    if len(usable) < 2:
+        return None
+    base = pd.concat([sample.base_values for sample in usable], axis=1, join="inner")
+    new = pd.concat([sample.new_values for sample in usable], axis=1, join="inner")
+    if usable[0].paired:
+        both = base.index.intersection(new.index)
+        ratios = new.loc[both].to_numpy() / base.loc[both].to_numpy()
+        return stats.geometric_mean(ratios.T.tolist()) if len(both) else None
+    if not len(base) or not len(new):
+        return None
+    means = [np.exp(np.log(side.to_numpy()).mean(axis=1)).tolist() for side in (new, base)]
+    return stats.ratio_unpaired(*means)

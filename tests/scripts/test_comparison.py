@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""What a comparison is built from: sides, rows, units of chance, verdicts, differences of machines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from answers import NODELAY, matrix_of
+from sessions_make import recipe_sessions, sessions_write
+from suite import stats
+from suite.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.comparison.model import Change, Verdict
+from suite.comparison.samples import Sample
+from suite.comparison.verdicts import changes_settle, is_hopeless, is_invented
+from suite.errors import UsageError
+from suite.metrics import METRICS
+from suite.summary import Figure
+
+TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
+OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)
+
+
+@pytest.fixture(scope="module")
+def nodelay():
+    """The stored result."""
+    return matrix_of(NODELAY)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Results by name: old and new have four sessions, once has one, wide has a third placement and no cork."""
+    folder = tmp_path_factory.mktemp("results")
+    wide = {"place": ["apart", "free"], "write": ["nodelay", "writev"]}
+    return {path.name: matrix_of(path) for path in (
+        sessions_write(recipe_sessions("old", OLD), folder, 4),
+        sessions_write(recipe_sessions("new", NEW), folder, 4, {"kernel": "6.19.0", "cpus_online": 4}, build="fff"),
+        sessions_write(recipe_sessions("once", NEW[:1]), folder, 1),
+        sessions_write(recipe_sessions("wide", NEW[:1], sweep=wide), folder, 1),
+        sessions_write(recipe_sessions("slow", OLD[:1]), folder, 1, {"virtualisation": "tcg"}))}
+
+
+def change_of(ratio: stats.Estimate) -> Change:
+    """A change of which nothing is said yet."""
+    figure = Figure(1.0, None, ratio.pairs, False, None, ())
+    return Change(figure, figure, ratio, ratio.p, None, Verdict.UNKNOWN, 0.01)
+
+
+def changes_of(*factors: float, rounds: int = 10) -> tuple[list[Sample], list[Change]]:
+    """Samples and changes of cells that became slower by these factors, with 1 % of noise, the same in each."""
+    base = np.exp(np.linspace(-0.01, 0.01, rounds))
+    sides = [(pd.Series(base[::-1] * factor), pd.Series(base)) for factor in factors]
+    changes = [change_of(stats.ratio_estimate(new.tolist(), old.tolist())) for new, old in sides]
+    samples = [Sample(change.base, change.new, old, new, True, (0, 0))
+               for change, (new, old) in zip(changes, sides, strict=True)]
+    return samples, changes_settle(changes)
+
+
+def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
+    comparison = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [TIME, SEGMENTS])
+    assert comparison.paired and comparison.axes == ("place",)
+    assert [row.axes for row in comparison.rows] == [{"place": "together"}, {"place": "apart"}]
+    change = comparison.rows[0].changes["time_per_message"]
+    values = [nodelay.rounds_of(cell.name, "time_per_message").to_numpy()
+              for cell in (comparison.rows[0].new, comparison.rows[0].base)]
+    assert change.ratio == stats.ratio_estimate(*values) and change.p == change.ratio.p
+    assert change.verdict is Verdict.CHANGED and comparison.tested["time_per_message"] == 2
+    assert comparison.bands["time_per_message"] == pytest.approx(0.01127, abs=1e-5)
+
+
+def test_a_ratio_is_new_over_base_whichever_way_is_better(nodelay):
+    forth = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [TIME]).rows[0].changes[TIME.name]
+    back = compare_cells(nodelay, {"write": "cork"}, {"write": "nodelay"}, [TIME]).rows[0].changes[TIME.name]
+    assert forth.ratio.value == pytest.approx(forth.new.median / forth.base.median, rel=0.01)
+    assert forth.ratio.value * back.ratio.value == pytest.approx(1)
+
+
+def test_counts_that_are_the_same_in_every_round_need_no_interval(nodelay):
+    row = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [SEGMENTS]).rows[0]
+    change = row.changes["segments_per_message"]
+    assert change.verdict is Verdict.EXACT and change.ratio.interval is None and change.p is None
+    assert change.ratio.value == 1 / 15
+
+
+def test_a_word_that_both_selectors_have_selects_rows(nodelay):
+    comparison = compare_cells(nodelay, {"write": "nodelay", "place": "apart"}, {"write": "cork", "place": "apart"},
+                               [TIME])
+    assert comparison.axes == () and len(comparison.rows) == 1
+    assert (comparison.base.name, comparison.new.name) == ("write=nodelay", "write=cork")
+
+
+def test_a_word_of_one_selector_leaves_rows_without_a_partner_and_says_so(nodelay):
+    comparison = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork", "place": "apart"}, [TIME])
+    assert [row.new is None for row in comparison.rows] == [True, False]
+    assert comparison.rows[0].changes == {}
+    assert comparison.notes == ("1 of 2 rows have a cell on one side only",)
+
+
+@pytest.mark.parametrize("base, new, says", [
+    ("write=nodelay", "write=nodelay", "differ in no word"),
+    ("write=nodelay", "place=apart", "differ in no word"),
+    ("write=nodelay", "write=corc", "no cell of nodelay has write=corc: did you mean cork?"),
+    ("write=nodelay", "wrote=cork", "no word wrote in nodelay: did you mean write?"),
+    ("write=nodelay", "write=cork,more", "write=cork,more: a side has one value of what is compared"),
+    ("write=nodelay place=apart", "write=cork place=nowhere", "no cell of nodelay has place=nowhere"),
+])
+def test_selectors_that_say_nothing_are_refused(nodelay, base, new, says):
+    words = [dict(word.split("=") for word in text.split()) for text in (base, new)]
+    with pytest.raises(UsageError, match=says.replace("?", "[?]")):
+        compare_cells(nodelay, *words, [TIME])
+
+
+def test_the_baseline_is_compared_with_each_other_value_of_its_axis(nodelay):
+    comparisons = compare_baseline(nodelay, [TIME])
+    assert [one.new.name for one in comparisons] == [
+        "write=nagle", "write=cork", "write=more", "write=writev", "write=coalesce"]
+    assert {one.base.name for one in comparisons} == {"write=nodelay"}
+
+
+def test_between_two_results_a_session_is_the_unit(made):
+    comparison = compare_results(made["old"], made["new"], {}, {}, [TIME])
+    change = comparison.rows[0].changes["time_per_message"]
+    assert not comparison.paired and comparison.axes == ("place", "write")
+    assert change.base.rounds == change.new.rounds == change.ratio.pairs == 4
+    assert change.verdict is Verdict.CHANGED and change.ratio.interval.contains(0.92)
+    medians = [[made[name].rounds_of(row.name, TIME.name).loc[first:first + 5].median() for first in (1, 7, 13, 19)]
+               for name, row in (("new", comparison.rows[0].new), ("old", comparison.rows[0].base))]
+    assert change.ratio == stats.ratio_unpaired(*medians)
+    assert comparison.geomeans["time_per_message"].value == pytest.approx(0.92, abs=0.01)
+    assert comparison.notes == ()
+
+
+def test_with_fewer_than_four_sessions_a_side_nothing_is_said_of_a_difference(made):
+    comparison = compare_results(made["old"], made["once"], {}, {}, [TIME, SEGMENTS])
+    change = comparison.rows[0].changes["time_per_message"]
+    assert change.verdict is Verdict.UNKNOWN and change.ratio.interval is None and change.ratio.value < 0.95
+    assert "variation between sessions is unknown: 4 of the base and 1 of the new" in comparison.notes[0]
+    assert comparison.rows[0].changes["segments_per_message"].verdict is Verdict.EXACT
+
+
+def test_two_results_of_one_session_are_refused(made, nodelay):
+    with pytest.raises(UsageError, match="of one session"):
+        compare_results(nodelay, nodelay, {}, {}, [TIME])
+
+
+def test_machines_that_differ_are_told_and_what_was_declared_is_marked(made):
+    comparison = compare_results(made["old"], made["new"], {}, {}, [TIME], ["kernel"])
+    found = {(one.of, one.name): one for one in comparison.differences}
+    kernel, cpus = found["kernel", "kernel"], found["cpu", "cpus_online"]
+    assert (kernel.base, kernel.new, kernel.declared) == ("6.18.0-test", "6.19.0", True)
+    assert (cpus.base, cpus.new, cpus.declared, cpus.refuses) == ("2", "4", False, True)
+    assert {("binaries", "build"), ("boot", "boot")} < found.keys() and len(found) == 4
+    assert (comparison.base.name, comparison.new.name) == ("6.18.0-test", "6.19.0")
+
+
+def test_words_that_differ_between_results_and_are_no_rows_are_told(made):
+    comparison = compare_results(made["old"], made["new"], {"write": "nodelay"}, {"write": "cork"}, [TIME])
+    told = {one.name: one for one in comparison.differences if one.of == "words"}
+    assert told["write"].declared and (told["write"].base, told["write"].new) == ("nodelay", "cork")
+    assert comparison.new.name == "6.19.0 write=cork"
+
+
+def test_cells_of_one_result_only_stand_in_rows_of_their_own(made):
+    comparison = compare_results(made["old"], made["wide"], {}, {}, [TIME])
+    rows = [(*row.axes.values(), row.base is not None, row.new is not None) for row in comparison.rows]
+    assert ("apart", "nodelay", True, True) in rows and ("apart", "cork", True, False) in rows
+    assert rows[-1] == ("free", "writev", False, True) and len(rows) == 8
+
+
+def test_an_axis_with_one_value_that_the_other_side_lacks_is_told_and_not_merged(made):
+    comparison = compare_results(made["old"], made["wide"], {}, {"place": "free"}, [TIME])
+    assert [tuple(row.axes.values()) for row in comparison.rows if row.base and row.new] == [
+        ("together", "nodelay"), ("together", "writev"), ("apart", "nodelay"), ("apart", "writev")]
+    told = next(one for one in comparison.differences if one.name == "place")
+    assert (told.base, told.new, told.declared) == ("together,apart", "free", False)
+
+
+def test_of_an_emulated_machine_only_counts_are_compared(made):
+    comparison = compare_results(made["once"], made["slow"], {}, {}, [TIME, SEGMENTS])
+    assert comparison.metrics == (SEGMENTS,) and "functional only" in comparison.notes[0]
+    with pytest.raises(UsageError, match="functional only"):
+        compare_cells(made["slow"], {"write": "nodelay"}, {"write": "cork"}, [TIME])
+
+
+def test_a_change_that_does_not_survive_the_correction_is_bracketed():
+    _, alone = changes_of(1.015)
+    _, many = changes_of(1.015, *[1.0] * 9)
+    assert alone[0].verdict is Verdict.CHANGED and many[0].verdict is Verdict.BRACKETED
+    assert many[0].adjusted == pytest.approx(10 * many[0].p) and many[1].verdict is Verdict.SAME
+    assert many[0].detectable is None and many[1].detectable is not None
+
+
+def test_where_no_p_could_survive_that_is_known():
+    assert is_hopeless(*changes_of(1.1, *[1.0] * 4, rounds=6))
+    assert not is_hopeless(*changes_of(*[1.1] * 4, 1.0, rounds=6))
+    assert is_hopeless(*changes_of(1.0, 1.0, rounds=6)) and not is_hopeless(*changes_of(1.0, rounds=6))
+    assert not is_hopeless(*changes_of(1.1, *[1.0] * 9, rounds=10))
+
+
+def test_a_change_within_the_a_a_band_is_one_that_the_machine_may_have_invented():
+    _, changes = changes_of(1.02)
+    assert changes[0].verdict is Verdict.CHANGED
+    assert is_invented(changes[0], 0.03) and not is_invented(changes[0], 0.01) and not is_invented(changes[0], None)
