@@ -18,6 +18,7 @@ COMMANDS = (
     "show",
     "check",
     "plot",
+    "report",
     "export",
     "lab",
 )

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Sorts a table by the column whose head is clicked: numbers as numbers, sizes by their suffix, a second click turns it round.
+"use strict";
+const UNITS = {K: 1024, M: 1024 ** 2, G: 1024 ** 3};
+
+function valueOf(cell) {
+  const text = (cell.firstChild?.nodeValue ?? "").trim();
+  const found = /^([+-]?[\d.]+)([KMG]?)(?:%|x)?$/.exec(text);
+  return found ? Number(found[1]) * (UNITS[found[2]] ?? 1) : text;
+}
+
+function compare(one, two) {
+  if (typeof one === "number" && typeof two === "number") return one - two;
+  if (typeof one === "number") return -1;
+  if (typeof two === "number") return 1;
+  return one.localeCompare(two);
+}
+
+function sortBy(table, head, column) {
+  const down = head.getAttribute("aria-sort") === "ascending";
+  const body = table.tBodies[0];
+  const rows = [...body.rows].map((row) => [valueOf(row.cells[column]), row]);
+  rows.sort((one, two) => (down ? -1 : 1) * compare(one[0], two[0]));
+  for (const other of table.querySelectorAll("[aria-sort]")) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", down ? "descending" : "ascending");
+  for (const [, row] of rows) row.classList.remove("break");
+  body.append(...rows.map(([, row]) => row));
+}
+
+for (const table of document.querySelectorAll("table.sortable")) {
+  [...table.tHead.rows[table.tHead.rows.length - 1].cells].forEach((head, column) => {
+    const button = document.createElement("button");
+    button.append(...head.childNodes);
+    if (!button.textContent.trim()) button.textContent = "\u2195";
+    head.append(button);
+    button.addEventListener("click", () => sortBy(table, head, column));
+  });
+}

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""`uncork report`: one page that needs nothing else, that nothing a result says can break, and that works without scripts."""
+
+from __future__ import annotations
+
+import html.parser
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from answers import NODELAY, golden_check, matrix_of, refused, uncork
+from result_make import recipe_nodelay, recipe_sizes, result_write
+
+from suite.claims import claims_decide
+from suite.pictures.picture import Drawing
+from suite.pictures.plot import drawings_make
+from suite.report.drawings import Drawn, figure_make, series_names
+from suite.report.page import page_make
+from suite.scenario import Table
+from suite.summary import summary_build
+from suite.table import layout_choose
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+with_chromium = pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed: no page is opened")
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><title>Gnuplot</title>{}</svg>'
+
+
+class Parts(html.parser.HTMLParser):
+    """The elements and attributes of a page, and what it says outside style and scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str]] = []
+        self.said: list[str] = []
+        self.inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.inside = tag
+        self.attributes += [(name, value or "") for name, value in attributes]
+
+    def handle_data(self, data: str) -> None:
+        if self.inside not in ("style", "script"):
+            self.said.append(data)
+
+
+def page_of(folder: Path, *drawn: Drawn) -> str:
+    """The page of a result with these pictures."""
+    matrix = matrix_of(folder)
+    asked = matrix.result.scenario.table or Table()
+    layout = layout_choose(matrix, asked)
+    summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
+    return page_make(summary, layout, claims_decide(matrix), drawn)
+
+
+def group(number: int, colour: str, panel: str = "") -> str:
+    """A plot as gnuplot writes it."""
+    return f'<g id="gnuplot_plot_{number}{panel}"><g stroke="{colour}"><path d="M0,0"/></g></g>'
+
+
+def drawn_of(names: str, *groups: str) -> Drawn:
+    """A picture with series of these names."""
+    drawing = Drawing("picture", "curve", "1 2\n", f"series = 2\narray names[2] = [{names}]\n")
+    return Drawn(drawing, SVG.format("".join(groups)), "as text\n")
+
+
+def classes_of(drawn: Drawn) -> list[str]:
+    """The series of each plot in order; empty for those of none."""
+    figure = figure_make(drawn, 1)
+    return [part.get("class", "") for part in figure.iter("g") if "gnuplot_plot" in part.get("id", "")]
+
+
+def test_the_page_of_a_stored_result_is_the_golden_one() -> None:
+    golden_check("report.html", page_of(NODELAY, drawn_of("'nodelay', 'cork'", group(1, "#0072b2"), group(2, "#d55e00"))))
+
+
+def test_the_page_has_every_figure_of_the_table_and_every_verdict() -> None:
+    said = " ".join(Parts(page_of(NODELAY)).said)
+    table = uncork("table", NODELAY).stdout
+    for number in re.findall(r"\d+\.\d+x?", table):
+        assert number in said
+    for claim in matrix_of(NODELAY).result.scenario.claims:
+        assert claim.says in said
+
+
+def test_the_page_loads_nothing() -> None:
+    page = page_of(NODELAY, drawn_of("'a', 'b'", group(1, "#0072b2")))
+    for name, value in Parts(page).attributes:
+        assert name != "src" and not value.startswith(("http:", "https:", "//")), (name, value)
+    assert "default-src 'none'" in page and "@import" not in page
+
+
+def test_what_a_result_says_stays_text(tmp_path: Path) -> None:
+    folder = result_write(recipe_nodelay(), tmp_path / "<b>&amp;")
+    path = folder / "scenario.toml"
+    path.write_text(path.read_text().replace("What do small writes cost", "<script>alert(1)</script> & </style>"))
+    page = page_of(folder)
+    assert Parts(page).tags["script"] == 1 and "alert(1)</script> & " not in page
+    assert "<script>alert(1)</script> & </style>" in " ".join(Parts(page).said)
+
+
+def test_a_series_is_told_by_its_colour_in_every_panel() -> None:
+    drawn = drawn_of("'nodelay', 'cork'", group(1, "#0072b2", "a"), group(2, "rgb(213,  94,   0)", "a"),
+                     group(3, "#888888", "a"), group(1, "#d55e00", "b"))
+    assert classes_of(drawn) == ["s1", "s2", "", "s2"]
+
+
+def test_of_series_with_one_colour_each_has_its_turn() -> None:
+    names = ", ".join(f"'{number}'" for number in range(9))
+    drawn = drawn_of(names, *(group(number, "#0072b2") for number in (1, 2, 3, 4)))
+    assert classes_of(drawn) == ["s1", "s8", "s1", "s8"]
+
+
+def test_names_of_series_are_read_back_whole() -> None:
+    assert series_names(drawn_of("'it''s, [one]', 'b'").drawing) == ["it's, [one]", "b"]
+
+
+@pytest.mark.parametrize("series", [2, 14])
+def test_each_series_of_a_drawn_picture_can_be_switched_off(tmp_path: Path, series: int) -> None:
+    folder = result_write(recipe_sizes(series, 5), tmp_path / "sizes")
+    done = uncork("report", folder, "-o", tmp_path / "page.html")
+    assert done.returncode == 0 and done.stdout == f"{tmp_path / 'page.html'}\n", done.stderr
+    page = (tmp_path / "page.html").read_text()
+    (drawing, *_) = drawings_make(matrix_of(folder))
+    assert len(series_names(drawing)) == series
+    plots = Counter(value for name, value in Parts(page).attributes if name == "class" and re.fullmatch(r"s\d+", value))
+    assert len(plots) == series and min(plots.values()) >= 2, plots  # a box, and plots
+    assert not list(tmp_path.glob("*.new"))
+
+
+def test_without_a_name_the_page_is_in_the_folder(tmp_path: Path) -> None:
+    folder = result_write(recipe_nodelay(), tmp_path / "nodelay")
+    assert uncork("report", folder).stdout == f"{folder}/report.html\n"
+
+
+def test_a_page_has_the_name_of_a_file(tmp_path: Path) -> None:
+    assert refused("report", NODELAY, "-o", tmp_path) == f"-o {tmp_path} is a folder: give the name of a file"
+
+
+def opened(page: str, folder: Path, script: str) -> str:
+    """What a script of the test, at the end of the page, leaves in its title."""
+    file = folder / "page.html"
+    file.write_text(page.replace("</body>", f"<script>{script}</script></body>"))
+    done = subprocess.run(
+        [CHROMIUM or "", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
+         "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=60)
+    found = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
+    assert found, done.stderr
+    return found[1]
+
+
+@with_chromium
+def test_a_browser_sorts_by_numbers_and_hides_a_series(tmp_path: Path) -> None:
+    page = page_of(NODELAY, drawn_of("'nodelay', 'cork'", group(1, "#0072b2"), group(2, "#d55e00")))
+    script = ("const heads = document.querySelectorAll('table.sortable thead tr:last-child th');"
+              "const column = () => [...document.querySelectorAll('table.sortable tbody tr')].map(r => r.cells[2].firstChild.nodeValue);"
+              "heads[2].firstChild.click(); const up = column().slice(0, 2); heads[2].firstChild.click();"
+              "document.querySelector('input.s1').click();"
+              "const shown = n => getComputedStyle(document.querySelector(`svg .s${n}`)).display;"
+              "document.title = [...up, column()[0], shown(1), shown(2)].join(' ');")
+    first, second, last, hidden, shown = opened(page, tmp_path, script).split()
+    assert float(first) <= float(second) < float(last) and (hidden, shown) == ("none", "inline")
