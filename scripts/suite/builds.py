@@ -36,6 +36,13 @@ def folders_of(plan: Mapping[str, Any]) -> dict[str, str]:
     return {value: build["folder"] for value, build in plan.get("builds", {}).items()}
 
 
+def revision_of(plan: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """The revision of the build that ran the cells of these words; empty where nobody knows."""
+    build = build_of(words)
+    named = plan.get("builds", {}).get(build, {"revision": plan.get("revision", "")} if build == THIS else {})
+    return str(named.get("revision", ""))
+
+
 def builds_text(plan: Mapping[str, Any]) -> str:
     """A result's builds for a heading: value, revision and digest; empty where the word was not given."""
     named = plan.get("builds", {})

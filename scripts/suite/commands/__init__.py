@@ -19,6 +19,8 @@ COMMANDS = (
     "check",
     "plot",
     "report",
+    "paste",
+    "verify",
     "export",
     "lab",
 )

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""`uncork verify BLOCK RESULTS [RESULTS]`: whether every figure of a posted block is that of a result."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.commands.paste import cells_block, pair_block
+from suite.errors import UsageError
+from suite.frame import Matrix, matrix_build
+from suite.mail.block import block_lines
+from suite.mail.parse import Posted, blocks_read, side_words
+from suite.mail.verify import Deviation, deviation_text, deviations_find, texts_count
+from suite.metrics import METRICS
+from suite.results import result_load
+
+HELP = "a block that was posted, computed again: is every figure the same?"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of `uncork verify`."""
+    parser.add_argument("block", metavar="BLOCK",
+                        help="file with what was posted, a whole mail too; - is standard input")
+    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS",
+                        help="the result that it is of; of a block on two results both, the base first")
+
+
+def text_read(name: str) -> str:
+    """What was posted."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"{name}: no such file") from None
+    return data.decode("utf-8", "replace")
+
+
+def lines_again(posted: Posted, matrices: Sequence[Matrix], utf8: bool) -> list[str]:
+    """The block as `paste` prints it now for the same sides and metrics; UsageError where the results have none."""
+    metrics = [METRICS[name] for name in posted.metrics]
+    if "cells" in posted.heads:
+        block = cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
+    else:
+        sides = [side_words(posted.heads.get(label, "")) for label in ("base", "new")]
+        block = pair_block(matrices, sides[0], sides[1], metrics)
+    return block_lines(block, utf8=utf8)
+
+
+def answer_text(posted: Posted, deviations: Sequence[Deviation]) -> str:
+    """What is not the same, one line each, and a line that says how much is."""
+    sides = " against ".join(posted.heads[label] for label in ("new", "base", "cells") if label in posted.heads)
+    if not deviations:
+        return f"the same: all {texts_count(posted)} figures and texts of {sides}"
+    return "\n".join([*map(deviation_text, deviations), f"not the same: {len(deviations)} of {sides}"])
+
+
+def main(options: argparse.Namespace) -> int:
+    """Says of each block in the text whether it is the same: 0 all of it, 1 something differs."""
+    if len(options.results) > 2:
+        raise UsageError(f'"{options.results[2]}": a block is of one result or of two')
+    text = text_read(options.block)
+    blocks = blocks_read(text)
+    if not blocks:
+        raise UsageError(f"{options.block}: no block of uncork paste in it (it begins with base: and new:, or cells:)")
+    matrices = [matrix_build(result_load(folder)) for folder in options.results]
+    differ = 0
+    for posted in blocks:
+        deviations = deviations_find(posted, lines_again(posted, matrices, not text.isascii()))
+        differ += bool(deviations)
+        print(answer_text(posted, deviations))
+    return 1 if differ else 0

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""A finished block: sides and words above, a table for each metric, at most four lines below. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from suite.builds import WORD, revision_of
+from suite.comparison.model import Comparison, Side
+from suite.errors import UsageError
+from suite.frame import Cell
+from suite.mail.command import command_lines
+from suite.mail.foot import cells_remarks, differs_text, machine_text
+from suite.mail.grid import Grid, comparison_grids, grid_columns, grid_rows, table_grids
+from suite.mail.rules import COLUMNS, lines_require
+from suite.mail.styles import STYLES
+from suite.metrics import Metric
+from suite.summary import Summary
+
+SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s", " -> ": " \u2192 "}  # what --utf8 writes instead
+
+
+@dataclass(frozen=True)
+class Block:
+    """heads: (label, text) above the tables. below: lines under them. commands: words after `run`."""
+
+    heads: tuple[tuple[str, str], ...]
+    grids: tuple[Grid, ...]
+    below: tuple[str, ...]
+    commands: tuple[tuple[str, ...], ...]
+
+
+def words_text(words: Mapping[str, str]) -> str:
+    """Words as they are typed."""
+    return " ".join(f"{key}={value}" for key, value in words.items())
+
+
+def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
+    """The words of the plan that all cells share, without those that stand elsewhere."""
+    given = [cell.given for cell in cells]
+    first = given[0] if given else {}
+    return {key: value for key, value in first.items()
+            if key not in set(but) and all(words.get(key) == value for words in given)}
+
+
+def side_text(side: Side) -> str:
+    """What a side is called, and after `; ` the words that select its cells; only these where they are its name."""
+    words = words_text(side.words)
+    name = " ".join(part for part in side.name.split() if part not in words.split())
+    return "; ".join(filter(None, (name, words))) or "everything"
+
+
+def sides_name(base: Side, new: Side) -> tuple[str, str]:
+    """Both sides for the heads: of two builds in one result by their revisions, if these differ, else as they are called."""
+    named = [replace(side, name=revision_of(side.matrix.result.plan, side.words)) for side in (base, new)]
+    builds = WORD in base.words and all(side.name for side in named) and named[0].name != named[1].name
+    first, second = named if builds else (base, new)
+    return side_text(first), side_text(second)
+
+
+def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) -> Block:
+    """The block of two sides; commands are those that measure them. UsageError where there is nothing to show."""
+    cells = [cell for row in comparison.rows for cell in (row.base, row.new) if cell]
+    sides = (comparison.base, comparison.new)
+    words = words_common(cells, [*comparison.axes, *(key for side in sides for key in side.words)])
+    heads = list(zip(("base", "new"), sides_name(*sides), strict=True))
+    grids = comparison_grids(comparison)
+    if not grids:
+        raise UsageError(f"{side_text(comparison.base)} and {side_text(comparison.new)} have no "
+                         f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
+    return Block((*heads, *([("with", words_text(words))] if words else [])), grids,
+                 (machine_text(comparison.base.matrix), differs_text(comparison)),
+                 tuple(dict.fromkeys(map(tuple, commands))))
+
+
+def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[str]) -> Block:
+    """The block of a result, or of its cells with these words, where there is nothing to compare them with."""
+    cells = [cell for cell in summary.matrix.cells.values()
+             if all(cell.words.get(key) in value.split(",") for key, value in words.items())]
+    axes = tuple(axis for axis in summary.matrix.axes if len({cell.axes[axis] for cell in cells}) > 1)
+    common = words_common(cells, [*axes, *words])
+    grids = table_grids(summary, axes, [cell.name for cell in cells])
+    if not grids:
+        raise UsageError(f"no good run of {words_text(words) or summary.matrix.result.name} knows "
+                         f"{' or '.join(metric.name for metric in summary.metrics)}")
+    remarks = cells_remarks(cells)
+    return Block((("cells", words_text(words) or "all"), *([("with", words_text(common))] if common else [])), grids,
+                 (machine_text(summary.matrix), *([f"remarks: {'; '.join(remarks)}"] if remarks else [])),
+                 (tuple(command),))
+
+
+def metric_title(metric: Metric, unit: str) -> str:
+    """`Time per message, us (lower is better)`: the name of the metric, its blanks underscores elsewhere."""
+    name = metric.name[0].upper() + metric.name[1:].replace("_", " ")
+    return f"{name}{', ' if unit else ''}{unit} ({metric.better} is better)"
+
+
+def fits(lines: Sequence[str]) -> bool:
+    """Whether no line is too wide."""
+    return all(len(line) <= COLUMNS for line in lines)
+
+
+def grids_fit(grid: Grid, table: Callable[[Grid], list[str]]) -> list[Grid]:
+    """The grid whole, else cut by groups of columns, else by the values of its first axis.
+
+    UsageError where no cut makes it fit.
+    """
+    if fits(table(grid)):
+        return [grid]
+    if len(grid.groups) > 1 and all(fits(table(part)) for part in grid_columns(grid)):
+        return grid_columns(grid)
+    if len(grid.axes) > 1:
+        return [part for rows in grid_rows(grid) for part in grids_fit(rows, table)]
+    raise UsageError(f"the values of {grid.axes[0]} are too long for a table of {COLUMNS} columns: select fewer cells")
+
+
+def symbols_put(text: str) -> str:
+    """The text with the symbols of SYMBOLS."""
+    for ascii_text, symbol in SYMBOLS.items():
+        text = symbol if text == ascii_text else text.replace(ascii_text, symbol) if " " in ascii_text else text
+    return text
+
+
+def grid_symbols(grid: Grid) -> Grid:
+    """The grid with symbols in its heads."""
+    return replace(grid, unit=symbols_put(grid.unit),
+                   groups=tuple(tuple(map(symbols_put, group)) for group in grid.groups))
+
+
+def line_clean(line: str, utf8: bool) -> str:
+    """A line with facts that others wrote: no tabs, and ASCII or symbols."""
+    line = " ".join(line.split())
+    return symbols_put(line) if utf8 else line.encode("ascii", "replace").decode()
+
+
+def grid_lines(grid: Grid, style: str) -> list[str]:
+    """The tables of one metric and the line below."""
+    kind, lines = STYLES[style], []
+    for part in grids_fit(grid, kind.table):
+        at = kind.labelled("at", words_text(part.fixed)) if part.fixed else []
+        lines += [*kind.title(metric_title(part.metric, part.unit)), *at, *kind.table(part)]
+        lines += kind.below([part.rounds]) if part.rounds else [""]
+    return lines
+
+
+def empty_once(lines: Iterable[str]) -> list[str]:
+    """Lines without a second empty one in a row, none at the ends."""
+    kept: list[str] = []
+    for line in lines:
+        if line or (kept and kept[-1]):
+            kept.append(line)
+    return kept[:-1] if kept and not kept[-1] else kept
+
+
+def block_lines(block: Block, style: str = "plain", utf8: bool = False) -> list[str]:
+    """The block as it is posted; Failure where it would break a rule."""
+    kind = STYLES[style]
+    lines = [line for label, text in block.heads for line in kind.labelled(label, text)]
+    for grid in block.grids:
+        lines += ["", *grid_lines(grid_symbols(grid) if utf8 else grid, style)]
+    lines += kind.below([line_clean(line, utf8) for line in block.below])
+    lines += [line for words in block.commands for line in kind.command(command_lines(words))]
+    lines = empty_once(lines)
+    lines_require(lines, utf8)
+    return lines

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""The lines below the figures of a block: how they were measured, where, and what differs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suite import stats
+from suite.comparison.model import Change, Comparison, Difference, Verdict
+from suite.frame import Cell, Matrix
+from suite.heading import congestion_text, host_text, machines_text
+from suite.mail.rules import COLUMNS
+from suite.metrics import Metric
+from suite.summary import Figure
+from suite.units import percent_text
+
+CUT = "..."
+WIDTH = COLUMNS - 2  # a style may put a mark before a line
+REMARKS_WIDTH = 36  # beside "only what the sides say"
+SHORTER = (("exact rank CI", "rank CI"), (" rounds,", ","))  # where a line of rounds is too long
+
+
+def span_text(numbers: Sequence[int]) -> str:
+    """`7`, or `6..7` where they are not all the same."""
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low}..{high}"
+
+
+def counted_text(count: int, one: str) -> str:
+    """`1 round`, `2 rounds`."""
+    return f"{count} {one}{'s' if count != 1 else ''}"
+
+
+def band_text(band: float | None) -> str:
+    """What the machine invents."""
+    return "A/A unknown" if band is None else f"A/A max {percent_text(band)}"
+
+
+def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
+    """How many rounds or sessions, and whether both sides took turns."""
+    if not comparison.paired:
+        sides = [len(side.sessions) for side in (comparison.base, comparison.new)]
+        several = f"{counted_text(sides[0], 'session')} a side" if sides[0] == sides[1] else (
+            f"{sides[0]} and {counted_text(sides[1], 'session')}")
+        return [f"n={several}", "in blocks"]
+    pairs = span_text([change.ratio.pairs if change.ratio else min(change.base.rounds, change.new.rounds)
+                       for change in changes])
+    return [f"n={pairs} round{'s' if pairs != '1' else ''}", "interleaved"]
+
+
+def line_shorten(line: str) -> str:
+    """The line in fewer words, as far as it has to be."""
+    for long, short in SHORTER:
+        line = line.replace(long, short) if len(line) > WIDTH else line
+    return line
+
+
+def rounds_text(comparison: Comparison, metric: Metric) -> str:
+    """Rounds, order, test, correction and the A/A band, in one line."""
+    changes = [row.changes[metric.name] for row in comparison.rows if metric.name in row.changes]
+    parts = order_text(comparison, changes)
+    if all(change.verdict is Verdict.EXACT for change in changes):
+        return ", ".join([*parts, "the same count in each"])
+    known = any(change.ratio and change.ratio.interval for change in changes)
+    parts.append("exact rank CI" if known else "no CI")
+    tested = comparison.tested.get(metric.name, 0)
+    parts += [f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}"] if tested else []
+    band = comparison.bands.get(metric.name)
+    return line_shorten(", ".join(parts) + ("" if metric.counts and band is None else f"; {band_text(band)}"))
+
+
+def table_rounds_text(figures: Sequence[Figure], band: float | None, metric: Metric) -> str:
+    """The same line of a table, which compares nothing."""
+    rounds = span_text([figure.rounds for figure in figures])
+    parts = [f"n={rounds} round{'s' if rounds != '1' else ''}, medians"]
+    if any(figure.interval and figure.interval.level and not figure.exact for figure in figures):
+        parts.append("order statistics CI")
+    return ", ".join(parts) + ("" if metric.counts and band is None else f"; {band_text(band)}")
+
+
+def text_cut(text: str, width: int = WIDTH) -> str:
+    """Text that fits; what is cut off is marked."""
+    return text if len(text) <= width else text[:width - len(CUT)].rstrip() + CUT
+
+
+def items_fit(items: Sequence[str], room: int) -> str:
+    """`a; b; and 3 more`, as many as fit; at least the first, cut where it is too long."""
+    for kept in range(len(items), 0, -1):
+        more = [f"and {len(items) - kept} more"] if kept < len(items) else []
+        line = "; ".join([*items[:kept], *more])
+        if len(line) <= room:
+            return line
+    tail = f"; and {len(items) - 1} more" if len(items) > 1 else ""
+    return text_cut(items[0], room - len(tail)) + tail
+
+
+def machines_cut(matrix: Matrix, room: int) -> str:
+    """The machines of a result in so many columns; the name of a processor gives way first."""
+    text = machines_text(matrix)
+    hosts = list(matrix.result.hosts.values())
+    name = " ".join(str(hosts[0].get("cpu", "")).split()) if len(hosts) == 1 else ""
+    keep = len(name) - (len(text) - room)
+    if len(text) > room and keep > len(CUT):
+        text = host_text({**hosts[0], "cpu": text_cut(name, keep)})
+    return text_cut(text, room)
+
+
+def machine_text(matrix: Matrix) -> str:
+    """Machine, congestion control and, if there is room, the revision that measured."""
+    name = congestion_text(matrix)
+    congestion = {"none": "", "unknown": "; congestion unknown"}.get(name, f"; {name}")
+    revision = f"; uncork {matrix.result.plan.get('revision', 'unknown')}"
+    line = f"machine: {machines_text(matrix)}{congestion}{revision}"
+    if len(line) <= WIDTH:
+        return line
+    return f"machine: {machines_cut(matrix, WIDTH - len('machine: ' + congestion))}{congestion}"
+
+
+def remarks_of(comparison: Comparison) -> list[str]:
+    """What must not be overlooked, in few words: failures, and marks that the figures have."""
+    changes = [change for row in comparison.rows for change in row.changes.values()]
+    verdicts = {change.verdict for change in changes}
+    remarks = cells_remarks([cell for row in comparison.rows for cell in (row.base, row.new) if cell])
+    sessions = len(comparison.base.sessions)
+    remarks += [f"{sessions} sessions"] if comparison.paired and sessions > 1 else []
+    if Verdict.BRACKETED in verdicts:
+        remarks.append("brackets: may be chance")
+    if any(comparison.tested.get(name, 0) for name in comparison.hopeless):
+        remarks.append("too few rounds for so many cells")
+    if Verdict.UNKNOWN in verdicts and not comparison.paired:
+        remarks.append("?: sessions may vary")
+    return remarks + ranges_remarks([figure for change in changes for figure in (change.base, change.new)])
+
+
+def cells_remarks(cells: Sequence[Cell]) -> list[str]:
+    """Runs that failed and cells that could not run."""
+    failed = sum(cell.runs_failed for cell in cells)
+    return ([f"{counted_text(failed, 'run')} failed"] if failed else []) + [
+        f"{counted_text(count, 'cell')} {status}" for status in ("unsupported", "failed", "missing")
+        if (count := sum(cell.status == status for cell in cells))]
+
+
+def ranges_remarks(figures: Sequence[Figure]) -> list[str]:
+    """What `r` is, where some figure has it."""
+    ranges = any(figure.interval and figure.interval.level is None and not figure.exact for figure in figures)
+    return ["r is min..max"] if ranges else []
+
+
+def difference_text(difference: Difference) -> str:
+    """`kernel 6.17.0 -> 6.18.0`."""
+    name = difference.of if difference.name in ("", difference.of) else f"{difference.of} {difference.name}"
+    return f"{name} {difference.base or 'none'} -> {difference.new or 'none'}"
+
+
+def differs_text(comparison: Comparison) -> str:
+    """Everything in which the sides differ beside what they are called, and remarks in parentheses."""
+    ordered = sorted(comparison.differences, key=lambda difference: (not difference.refuses, difference.declared))
+    found = list(map(difference_text, ordered)) or ["only what the sides say"]
+    remarks = [*remarks_of(comparison), *comparison.notes]
+    tail = f" ({items_fit(remarks, REMARKS_WIDTH)})" if remarks else ""
+    return "differs: " + items_fit(found, WIDTH - len("differs: " + tail)) + tail

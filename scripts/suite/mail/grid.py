@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""The figures of a block as short texts: one grid for each metric, in one unit. Pure.
+
+No text of a grid has a blank in it but an interval, `[+1.9%, +4.3%]`, and none is empty: so that a
+posted block can be read again, however its columns were moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from suite import stats
+from suite.comparison.model import Change, Comparison, Row, Verdict
+from suite.mail.foot import rounds_text, table_rounds_text
+from suite.metrics import Metric
+from suite.stats import Estimate
+from suite.summary import Figure, Summary, figure_build
+from suite.units import Scale, change_text, count_text, number_text, percent_text, scale_choose
+
+NOTHING = "-"
+EXACT = "exact"
+WIDTH = "+/-"
+SIDES, CHANGE, MEDIAN = ("base", WIDTH, "new", WIDTH), ("change", "95% CI"), ("median", WIDTH)
+ONLY_AXIS, ONLY_CELL = "cells", "all"  # of a block whose cells differ in nothing but the side
+FIRST = "default"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One metric of a block.
+
+    groups: the heads of the columns, in groups that stay together. rows: the values on the axes, then
+    the figures. total: a label and the figures of the last columns, under all rows; None: there is
+    none. fixed: words that all rows share where a wide grid was cut by an axis. rounds: the line below.
+    """
+
+    metric: Metric
+    unit: str
+    axes: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str, ...], ...]
+    total: tuple[str, ...] | None
+    rounds: str
+    fixed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads of all columns."""
+        return (*self.axes, *(head for group in self.groups for head in group))
+
+
+def figure_text(value: float, metric: Metric, scale: Scale) -> str:
+    """A median in the unit of its grid, with three significant digits; counts have two decimals."""
+    return count_text(value) if metric.counts else number_text(scale.apply(value))
+
+
+def width_text(figure: Figure) -> str:
+    """The farther end of the interval in percent of the median; `r` where it is only min..max."""
+    if figure.interval is None or figure.exact or figure.median == 0:
+        return NOTHING
+    text = percent_text(stats.relative_width(figure.median, figure.interval))
+    return text if figure.interval.level else f"{text}r"
+
+
+def interval_text(ratio: Estimate | None) -> str:
+    """The interval of a change; NOTHING where there is none."""
+    if ratio is None or ratio.interval is None:
+        return NOTHING
+    return f"[{change_text(ratio.interval.low - 1)}, {change_text(ratio.interval.high - 1)}]"
+
+
+def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
+    """new / base - 1 with its mark: `+3.1%`, `(+3.1%)`, `+3.1%?`, `~`."""
+    if verdict is Verdict.SAME:
+        return verdict.value
+    text = NOTHING if ratio is None else change_text(ratio.value - 1)
+    if verdict is Verdict.BRACKETED:
+        return f"({text})"
+    return f"{text}{verdict.value}" if verdict is Verdict.UNKNOWN else text
+
+
+def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str, str]:
+    """The median of one side and its width; NOTHING where the side has none."""
+    return (figure_text(figure.median, metric, scale), width_text(figure)) if figure else (NOTHING, NOTHING)
+
+
+def change_texts(change: Change, metric: Metric, scale: Scale) -> tuple[str, ...]:
+    """The figures of one row."""
+    within = EXACT if change.verdict is Verdict.EXACT else interval_text(change.ratio)
+    return (*side_texts(change.base, metric, scale), *side_texts(change.new, metric, scale),
+            verdict_text(change.ratio, change.verdict), within)
+
+
+def lone_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
+    """The figures of a row of which a side has none: what the other one has."""
+    sides = ((comparison.base, row.base), (comparison.new, row.new))
+    figures = [figure_build(side.matrix, cell, metric, None) if cell else None for side, cell in sides]
+    return (*(text for figure in figures for text in side_texts(figure, metric, scale)), NOTHING, NOTHING)
+
+
+def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | None:
+    """The geometric mean of all ratios; None where there is none."""
+    mean = comparison.geomeans.get(metric.name)
+    if mean is None:
+        return None
+    cells = sum(change.ratio is not None for change in changes_of(comparison.rows, metric))
+    verdict = (Verdict.UNKNOWN if mean.interval is None else
+               Verdict.SAME if mean.interval.contains(1.0) else Verdict.CHANGED)
+    return f"geomean of {cells} cells", verdict_text(mean, verdict), interval_text(mean)
+
+
+def changes_of(rows: Iterable[Row], metric: Metric) -> list[Change]:
+    """The changes of a metric that are known."""
+    return [row.changes[metric.name] for row in rows if metric.name in row.changes]
+
+
+def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
+    """The rows, by their values on the axes, in the order of the plan, but `default` before all others."""
+    known: list[dict[str, int]] = [{} for _ in (places[0] if places else ())]
+    for place in places:
+        for ranks, value in zip(known, place, strict=True):
+            ranks.setdefault(value, -1 if value == FIRST else len(ranks))
+    return sorted(range(len(places)), key=lambda index: [
+        ranks[value] for ranks, value in zip(known, places[index], strict=True)])
+
+
+def grid_make(metric: Metric, scale: Scale, axes: tuple[str, ...], groups: tuple[tuple[str, ...], ...],
+              rows: Sequence[tuple[Mapping[str, str], tuple[str, ...]]], total: tuple[str, ...] | None,
+              rounds: str) -> Grid:
+    """A grid from rows of (words of the axes, figures)."""
+    places = [tuple(words.get(axis) or "none" for axis in axes) or (ONLY_CELL,) for words, _ in rows]
+    ordered = tuple(places[index] + rows[index][1] for index in places_order(places))
+    return Grid(metric, scale.unit, axes or (ONLY_AXIS,), groups, ordered, total, rounds)
+
+
+def comparison_grids(comparison: Comparison) -> tuple[Grid, ...]:
+    """A grid for each metric of a comparison that some pair of cells knows on both sides."""
+    grids = []
+    for metric in comparison.metrics:
+        changes = changes_of(comparison.rows, metric)
+        if not changes:
+            continue
+        scale = scale_choose((figure.median for change in changes for figure in (change.base, change.new)),
+                             metric.unit)
+        rows = [(row.axes, change_texts(row.changes[metric.name], metric, scale) if metric.name in row.changes
+                 else lone_texts(comparison, row, metric, scale)) for row in comparison.rows]
+        grids.append(grid_make(metric, scale, comparison.axes, (SIDES, CHANGE), rows,
+                               total_texts(comparison, metric), rounds_text(comparison, metric)))
+    return tuple(grids)
+
+
+def table_grids(summary: Summary, axes: tuple[str, ...], cells: Sequence[str]) -> tuple[Grid, ...]:
+    """A grid of medians for each metric that some of these cells (by name) know."""
+    grids = []
+    for metric in summary.metrics:
+        figures = {name: summary.figures[name].get(metric.name) for name in cells}
+        known = [figure for figure in figures.values() if figure]
+        if not known:
+            continue
+        scale = scale_choose((figure.median for figure in known), metric.unit)
+        rows = [(summary.matrix.cells[name].axes, side_texts(figure, metric, scale))
+                for name, figure in figures.items()]
+        grids.append(grid_make(metric, scale, axes, (MEDIAN,), rows, None,
+                               table_rounds_text(known, summary.bands.get(metric.name), metric)))
+    return tuple(grids)
+
+
+def grid_columns(grid: Grid) -> list[Grid]:
+    """The grid cut by groups of columns; the total stays with the last, and the line below too."""
+    parts, begin = [], len(grid.axes)
+    for group in grid.groups:
+        end = begin + len(group)
+        rows = tuple(row[:len(grid.axes)] + row[begin:end] for row in grid.rows)
+        last = group is grid.groups[-1]
+        parts.append(replace(grid, groups=(group,), rows=rows, total=grid.total if last else None,
+                             rounds=grid.rounds if last else ""))
+        begin = end
+    return parts
+
+
+def grid_rows(grid: Grid) -> list[Grid]:
+    """The grid cut by the values of its first axis, which then stand above each part."""
+    parts, axis = [], grid.axes[0]
+    values = list(dict.fromkeys(row[0] for row in grid.rows))
+    for value in values:
+        rows = tuple(row[1:] for row in grid.rows if row[0] == value)
+        last = value == values[-1]
+        parts.append(replace(grid, axes=grid.axes[1:], rows=rows, fixed={**grid.fixed, axis: value},
+                             total=grid.total if last else None, rounds=grid.rounds if last else ""))
+    return parts

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""A posted block read again: quoted, indented, inside a longer mail, in either style. Pure.
+
+What is read is every text of a block under a name of its own, so that two blocks can be held against
+each other, and nothing of them can differ without a name for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from suite.mail.command import PROGRAM
+from suite.mail.grid import WIDTH
+from suite.metrics import METRICS
+
+QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
+FOLDED = {"\u00b1": "+/-", "\u00b5": "u", "\u2192": "->", "\r": ""}
+HEAD = re.compile(r"(base|cells): +(\S.*)")
+LABELLED = re.compile(r"(new|with|at): +(\S.*)")
+TITLE = re.compile(r"(\w[\w ]*?)(?:, (\S+))? \((lower|higher) is better\)")
+WORDS = re.compile(r"[a-z][a-z0-9_.-]*=\S+( [a-z][a-z0-9_.-]*=\S+)*")
+FIGURE = re.compile(r"95% CI|\[[^]]*\]|\S+")
+TOTAL = re.compile(r"geomean of \d+ cells")
+BELOW = re.compile(r"(machine|differs|remarks): ")
+
+Name = tuple[str, ...]
+
+
+@dataclass
+class Posted:
+    """What one block says. heads: by label. metrics: in order. texts: everything that can be recomputed, by name."""
+
+    heads: dict[str, str] = field(default_factory=dict)
+    metrics: list[str] = field(default_factory=list)
+    texts: dict[Name, str] = field(default_factory=dict)
+
+
+class Reader:
+    """Reads the lines of a mail one by one; blocks are what it has found."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Posted] = []
+        self.depth = 0  # how often the block is quoted: what is quoted otherwise was written between its lines
+        self.ended = True
+        self.label = ""  # of the head that may go on in the next line
+        self.title = ""
+        self.at: tuple[str, ...] = ()
+        self.columns: list[str] | None = None
+
+    @property
+    def block(self) -> Posted:
+        """The block that is being read."""
+        return self.blocks[-1]
+
+    def store(self, name: Name, text: str) -> None:
+        """Keeps a text; of one that is there twice both."""
+        known = self.block.texts.get(name)
+        self.block.texts[name] = text if known in (None, text) else f"{known} and {text}"
+
+    def take(self, depth: int, line: str) -> None:
+        """Takes one line, without quotes; what is no part of a block is left alone."""
+        head = HEAD.fullmatch(line)
+        if head and (self.ended or depth == self.depth):
+            self.blocks.append(Posted())
+            self.depth, self.ended = depth, False
+            self.title, self.at, self.columns = "", (), None
+            self.head_take(head[1], head[2])
+        elif not self.ended and depth == self.depth and line:
+            self.line_take(line)
+
+    def line_take(self, line: str) -> None:
+        """Takes a line that may belong to the block."""
+        labelled, title = LABELLED.fullmatch(line), TITLE.fullmatch(line)
+        if labelled:
+            self.head_take(labelled[1], labelled[2])
+        elif self.label and WORDS.fullmatch(line):
+            self.head_take(self.label, line)
+        elif title and title[1].lower().replace(" ", "_") in METRICS:
+            self.title_take(title[1], title[2] or "", title[3])
+        elif line.startswith(PROGRAM):
+            self.command_take(line)
+        else:
+            self.label = ""
+            self.ended = self.commands > 0 and not line.startswith("```")
+            self.table_take(line)
+
+    @property
+    def commands(self) -> int:
+        """How many commands the block has so far."""
+        return sum(name[0].startswith("command") for name in self.block.texts)
+
+    def command_take(self, line: str) -> None:
+        """A command: a block ends with the last."""
+        self.store((f"command {self.commands + 1}",), line)
+
+    def head_take(self, label: str, text: str) -> None:
+        """A line above a table, or what it goes on with."""
+        self.label = label
+        if label == "at":
+            self.at += tuple(text.split())
+        else:
+            self.block.heads[label] = f"{self.block.heads.get(label, '')} {text}".strip()
+
+    def title_take(self, title: str, unit: str, better: str) -> None:
+        """The line that says what the table below is of."""
+        name = title.lower().replace(" ", "_")
+        self.title, self.at, self.columns, self.label = title, (), None, ""
+        if name not in self.block.metrics:
+            self.block.metrics.append(name)
+        self.store((title, "unit"), unit)
+        self.store((title, "better"), better)
+
+    def table_take(self, line: str) -> None:
+        """A line of a table, or one below."""
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else FIGURE.findall(line)
+        if line.startswith("n=") and self.title:
+            self.store((self.title, "rounds"), line)
+        elif BELOW.match(line):
+            self.store((line.partition(":")[0],), line.partition(": ")[2])
+        elif self.title and self.columns is None and ({"change", "median", "base"} & set(cells)):
+            self.columns = columns_name(cells)
+        elif self.title and self.columns and TOTAL.match(line.lstrip("| ")):
+            self.total_take(line)
+        elif self.columns and len(cells) == len(self.columns) and not is_rule(cells):
+            self.row_take(cells)
+
+    def total_take(self, line: str) -> None:
+        """The line under all rows: its figures are of the last columns."""
+        label = TOTAL.match(line.lstrip("| "))
+        figures = FIGURE.findall(line.replace("|", " ").partition("cells")[2])
+        for column, figure in zip((self.columns or [])[-len(figures):], figures, strict=True):
+            self.store((self.title, label[0] if label else "", column), figure)
+
+    def row_take(self, cells: Sequence[str]) -> None:
+        """A row: its names, then its figures."""
+        columns = self.columns or []
+        axes = next(index for index, column in enumerate(columns) if column in FIRST_FIGURES)
+        row = " ".join([*self.at, *(f"{axis}={cell}" for axis, cell in zip(columns[:axes], cells, strict=False))])
+        for column, cell in zip(columns[axes:], cells[axes:], strict=True):
+            self.store((self.title, row, column), cell)
+
+
+FIRST_FIGURES = ("base", "change", "median")
+
+
+def columns_name(heads: Sequence[str]) -> list[str]:
+    """The heads, each `+/-` after the column that it belongs to."""
+    return [f"{heads[index - 1]} {head}" if head == WIDTH else head for index, head in enumerate(heads)]
+
+
+def is_rule(cells: Sequence[str]) -> bool:
+    """Whether this is the line between the heads and the rows."""
+    return all(re.fullmatch(r":?-{3,}:?", cell) for cell in cells)
+
+
+def line_bare(line: str) -> tuple[int, str]:
+    """How often a line is quoted, and what it says without quotes, indentation, symbols and the marks of Markdown."""
+    for symbol, text in FOLDED.items():
+        line = line.replace(symbol, text)
+    quotes = QUOTED.match(line)
+    depth = quotes[0].count(">") if quotes else 0
+    bare = QUOTED.sub("", line).rstrip()
+    return depth, bare if bare.startswith("|") else bare.removeprefix("- ").strip("*")
+
+
+def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
+    """Bare lines; one that ends with a backslash goes on in the next that is quoted as often."""
+    joined: list[tuple[int, str]] = []
+    last: dict[int, int] = {}  # by depth, where in joined its last line is
+    for depth, line in map(line_bare, lines):
+        before = joined[last[depth]][1] if depth in last else ""
+        if before.endswith("\\"):
+            joined[last[depth]] = depth, before[:-1] + line
+        else:
+            last[depth] = len(joined)
+            joined.append((depth, line))
+    return joined
+
+
+def blocks_read(text: str) -> list[Posted]:
+    """All blocks in a text, in order; those that have figures."""
+    reader = Reader()
+    for depth, line in lines_join(text.splitlines()):
+        reader.take(depth, line)
+    return [block for block in reader.blocks if block.metrics and len(block.texts) > 1]
+
+
+def side_words(text: str) -> Mapping[str, str]:
+    """The words of a head: `write=cork`, or `NAME; write=cork`; none where it is only a name."""
+    words = text.rpartition("; ")[2]
+    if not WORDS.fullmatch(words):
+        return {}
+    return dict(word.split("=", 1) for word in words.split())

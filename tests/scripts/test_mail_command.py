@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""The command below a block measures the same plan again, as a shell reads it."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from answers import ROOT
+from suite.commands.run import scenario_choose
+from suite.journal import Identity, plan_document, plan_same
+from suite.mail.command import PROGRAM, command_lines, command_words, values_text
+from suite.mail.rules import rules_broken
+from suite.plan import plan_make, plan_seeded
+from suite.scenario import scenario_load, scenario_text
+
+
+def stored(binaries, folder, *arguments):
+    """(scenario, plan.json) as `uncork run ARGUMENTS` would store them."""
+    scenario, path, words = scenario_choose(arguments)
+    plan = plan_seeded(plan_make(binaries, scenario, path, words), 7)
+    (folder / "scenario.toml").write_text(scenario_text(plan.scenario))
+    return scenario_load(folder / "scenario.toml"), plan_document(plan, Identity("0", "0", "0", "0"))
+
+
+def words_typed(lines):
+    """The words that a shell makes of the command."""
+    text = "\n".join(lines)
+    assert text.startswith(f"{PROGRAM} ")
+    return subprocess.run(["sh", "-c", text.replace(PROGRAM, "printf '%s\\n'", 1)], capture_output=True, text=True,
+                          timeout=60, check=True).stdout.splitlines()
+
+
+def shipped_of(name):
+    """A scenario that ships."""
+    return scenario_load(ROOT / "scenarios" / f"{name}.toml")
+
+
+@pytest.mark.parametrize("arguments, short", [
+    (["nodelay"], "scripts/uncork run nodelay seed=7"),
+    (["nodelay", "rounds=20", "write=cork,more"],
+     "scripts/uncork run nodelay write=cork,more rounds=20 \\\n  baseline=write=cork seed=7"),
+    (["sizes", "message=64..1K", "not=write=nagle message=64"], None),
+    (["sizes", "connections=2"], "scripts/uncork run sizes connections=2 seed=7"),
+    (["connections", "place=apart", "message=64"], None),
+])
+def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(binaries, tmp_path, arguments, short):
+    scenario, document = stored(binaries, tmp_path, *arguments)
+    lines = command_lines(command_words(scenario, document, shipped_of(arguments[0])))
+    assert rules_broken(lines) == [] and lines[0].startswith(f"scripts/uncork run {arguments[0]}")
+    assert short is None or "\n".join(lines) == short
+    again, path, words = scenario_choose(words_typed(lines))
+    assert plan_same(document, plan_make(binaries, again, path, words))
+
+
+@pytest.mark.parametrize("arguments", [
+    ["message=64..64K", "write=nagle,nodelay,writev", "workload=stream", "rounds=3"],
+    ["message=16+4K,15x2", "write=cork,nodelay", "baseline=write=nodelay", "duration=300ms",
+     "not=message=15x2 write=cork"],
+    ["message=" + ",".join(str(size) for size in range(100, 140)), "write=nodelay"],
+    ["not=message=64 write=cork,more,nagle,writev,coalesce,nodelay,sendfile place=together", "message=64,128", "write=cork,more,coalesce", "place=together,apart"],
+    ["nodelay", "place=apart"], ["latency", "rate=closed", "write=cork", "place=together,apart", "reply=4,2"],
+])
+def test_a_command_of_all_words_makes_the_same_cells_in_the_same_order(binaries, tmp_path, arguments):
+    scenario, document = stored(binaries, tmp_path, *arguments)
+    lines = command_lines(command_words(scenario, document, None))
+    assert rules_broken(lines) == []
+    again, path, words = scenario_choose(words_typed(lines))
+    plan = plan_make(binaries, again, path, words)
+    cells = [(cell.words, cell.given, cell.baseline) for cell in plan.cells]
+    assert cells == [(cell["words"], cell["given"], cell["baseline"]) for cell in document["cells"]]
+    assert [plan.seed, plan.rounds, list(plan.axes)] == [document[key] for key in ("seed", "rounds", "axes")]
+
+
+def test_a_scenario_that_ships_otherwise_now_is_written_out():
+    scenario = shipped_of("nodelay")
+    plan = {"rounds": 10, "seed": 7, "axes": ["place", "write"], "cells": []}
+    assert command_words(scenario, plan, scenario) == ["nodelay", "seed=7"]
+    older = replace(scenario, sweep={"write": scenario.sweep["write"]})
+    assert command_words(older, plan, scenario)[0] == "workload=request"
+    turned = replace(scenario, sweep=dict(reversed(scenario.sweep.items())))
+    assert command_words(turned, plan, scenario)[0] == "workload=request"
+
+
+@pytest.mark.parametrize("values, text", [
+    (["64", "128", "256", "512", "1K"], "64..1K"), (["64", "256", "1K", "4K"], "64..4K:4"),
+    (["64", "128", "256"], "64,128,256"), (["64", "128", "256", "500"], "64,128,256,500"),
+    (["default", "64K", "128K", "256K", "512K"], "default,64K,128K,256K,512K"), (["cork", "more"], "cork,more"),
+])
+def test_sizes_become_a_range_where_they_are_one(values, text):
+    assert values_text(values) == text
