@@ -1,33 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""Blocks for mails: byte for byte, by the rules, through git am, and verified when they have been posted."""
+"""Blocks for mails: byte for byte, and by the rules of what a mail can carry."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import random
-import shutil
-import subprocess
 from dataclasses import replace
 
 import pytest
 
-from answers import GOLDEN, NODELAY, ROOT, golden_check, matrix_of, refused, result_make, uncork
+from answers import GOLDEN, NODELAY, ROOT, golden_check, matrix_of, result_make
+from mails import command_run, comparison_random, pasted
+from sessions_make import recipe_sessions, sessions_write
 from suite import stats
 from suite.commands import paste, verify
 from suite.commands.paste import blocks_build
-from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
+from suite.comparison.model import Change, Comparison, Row, Side, Verdict
 from suite.errors import Failure, UsageError
 from suite.mail.block import block_lines, comparison_block, sides_name
-from suite.mail.foot import WIDTH
+from suite.mail.foot import WIDTH, items_fit
 from suite.mail.parse import blocks_read, side_words
 from suite.mail.rules import COLUMNS, RULES, WHOLE, lines_require, rules_broken
 from suite.mail.styles import STYLES
 from suite.mail.verify import deviations_find
 from suite.metrics import METRICS
 from suite.summary import Figure
-
-CHECKPATCH_COLUMNS = 75
 
 
 @pytest.fixture(scope="module")
@@ -45,77 +40,10 @@ def made(tmp_path_factory):
         result_make.recipe_replies(), result_make.recipe_buffers())}
 
 
-def pasted(matrix, *words, style="plain", utf8=False):
-    """The blocks of a result, as lines."""
-    return [block_lines(block, style, utf8) for block in blocks_build([matrix], words)]
-
-
-def figure_random(chance, whole):
-    """A figure that nobody measured."""
-    median = 10 ** chance.uniform(-9, 9)
-    if whole and chance.random() < 0.5:
-        return Figure(float(chance.randint(0, 40)), stats.Interval(1, 1, 0.97), 10, True, None, ())
-    width = median * 10 ** chance.uniform(-4, 0)
-    level = chance.choice([0.97, None])
-    interval = chance.choice([None, stats.Interval(median - width, median + width, level)])
-    return Figure(median, interval, chance.randint(1, 40), False, None, ())
-
-
-def estimate_random(chance):
-    """A ratio around 1, or far from it."""
-    value = chance.choice([1 + chance.gauss(0, 0.01), 10 ** chance.uniform(-4, 4)])
-    low, high = value * (1 - chance.random() / 9), value * (1 + chance.random() / 9)
-    return stats.Estimate(value, chance.choice([None, stats.Interval(low, high, 0.96)]), chance.randint(1, 40))
-
-
-def change_random(chance, metric):
-    """A change with a verdict that goes with it."""
-    base, new = figure_random(chance, metric.whole), figure_random(chance, metric.whole)
-    ratio = chance.choice([None, *[estimate_random(chance)] * 5])
-    if base.exact and new.exact:
-        return Change(base, new, ratio, None, None, Verdict.EXACT)
-    if ratio is None or ratio.interval is None:
-        return Change(base, new, ratio, None, None, Verdict.UNKNOWN)
-    clear = chance.choice([Verdict.CHANGED, Verdict.BRACKETED])
-    verdict = Verdict.SAME if ratio.interval.contains(1.0) else clear
-    return Change(base, new, ratio, 0.01, 0.02, verdict)
-
-
-def value_random(chance, axis):
-    """A value of an axis: a size, a strategy, or a long message."""
-    if axis == "message":
-        return chance.choice(["64", "4K", "1M", "default", "32/2x4K/2x4K/2x4K/2x4K", "16+4K"])
-    return "".join(chance.choice("abcdefghij-") for _ in range(chance.randint(1, 14))) + "z"
-
-
-def comparison_random(matrix, seed):
-    """A comparison that nobody made: any axes, any figures, any marks."""
-    chance = random.Random(f"mail {seed}")
-    axes = tuple(chance.sample(["message", "place", "reply_write", "transport", "security"], chance.randint(0, 4)))
-    metrics = tuple(METRICS[name] for name in chance.sample(list(METRICS), chance.randint(1, 3)))
-    places = dict.fromkeys(tuple(value_random(chance, axis) for axis in axes)
-                           for _ in range(chance.randint(1, 12) if axes else 1))
-    rows = tuple(Row(dict(zip(axes, place, strict=True)), None, None, {
-        metric.name: change_random(chance, metric) for metric in metrics if chance.random() < 0.9 or not number})
-        for number, place in enumerate(places))
-    sides = [Side(f"write={name}", matrix, {"write": name} | ({"depth": "4"} if seed % 2 else {}), ("s1",))
-             for name in ("nodelay", "cork")]
-    differences = tuple(Difference(chance.choice(["kernel", "sysctl"]), f"net.ipv4.tcp_{number}", "4096\t131072",
-                                   "x" * chance.randint(0, 60))
-                        for number in range(chance.randint(0, 4)))
-    return Comparison(
-        sides[0], sides[1], axes, metrics, rows, bool(seed % 3),
-        {metric.name: chance.choice([None, chance.random()]) for metric in metrics},
-        {metric.name: chance.choice([None, estimate_random(chance)]) for metric in metrics},
-        {metric.name: chance.randint(0, 999) for metric in metrics},
-        tuple(metric.name for metric in metrics if chance.random() < 0.3), differences,
-        tuple(f"note {number} " * 9 for number in range(chance.randint(0, 3))))
-
-
 BAD = [
-    "x" * (COLUMNS + 1), "a\tb", "ends with a blank ", "\x1b[31mred", "---", "--- a/file", "--", "--- ----", "---- four",
-    "diff --git a/x b/x", "diff -u x y", "Index: x", "From here on", "From: somebody", "Subject: x", "Date: x",
-    "# comment", "> quoted", "caf\u00e9",
+    "x" * (COLUMNS + 1), "a\tb", "ends with a blank ", "\x1b[31mred", "---", "--- a/file", "--",
+    "--- ----", "---- four", "diff --git a/x b/x", "diff -u x y", "Index: x", "From here on", "From: somebody",
+    "Subject: x", "Date: x", "# comment", "> quoted", "caf\u00e9",
 ]
 
 
@@ -225,83 +153,46 @@ def test_any_comparison_makes_a_block_that_obeys_the_rules_and_is_verified(nodel
         assert all(len(line) <= WIDTH for line in block.below)
 
 
-def quotings(lines):
-    """A block as people pass it on."""
-    return {
-        "quoted": [f"> {line}" for line in lines], "quoted twice": [f">> {line}".rstrip() for line in lines],
-        "git log": [f"    {line}".rstrip() for line in lines], "spaced": [f"> > {line}" for line in lines],
-        "in a mail": ["Hi,", "base your work on this: x", "", *lines, "", "Tested-by: somebody", "machine: mine"],
-        "discussed": [text for line in lines for text in (f"> {line}", "all 35.5 1.5% 8.63 1.2% -75.7% really?")],
-        "by other systems": [f"{line}\r" for line in lines],
-    }
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    """Results of four sessions by kernel, and one of a machine with more CPUs."""
+    folder, times = tmp_path_factory.mktemp("kernels"), (1.0, 1.02, 0.99, 1.01)
+    return {name: sessions_write(recipe_sessions(name, [factor * time for time in times], 2), folder, 4, facts)
+            for name, factor, facts in (("old", 1.0, {}), ("new", 0.9, {"kernel": "6.19.0-rc1"}),
+                                        ("large", 1.0, {"cpus_online": 64}))}
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_a_posted_block_is_read_however_it_was_quoted(nodelay, style):
-    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message", style=style)
-    for name, lines in quotings(block).items():
-        posted, = blocks_read("\n".join(lines))
-        assert deviations_find(posted, block) == [], name
+def test_two_results_are_called_by_their_kernels_and_verified_in_their_order(kernels, tmp_path, capsys):
+    old, new = kernels["old"], kernels["new"]
+    status, text = command_run(paste, capsys, old, new, "place=together")
+    golden_check("paste-kernels.txt", text)
+    (tmp_path / "mail").write_text(text)
+    assert status == 0 and command_run(verify, capsys, tmp_path / "mail", old, new)[0] == 0
+    for results in ((new, old), (old,), (new, new)):
+        status, said = command_run(verify, capsys, tmp_path / "mail", *results)
+        assert status == 1 and "not the same" in said
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_every_changed_digit_is_found(nodelay, style):
-    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message", style=style)
-    text = "\n".join(block)
-    for place in (place for place, letter in enumerate(text) if letter.isdigit()):
-        changed = text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1:]
-        read = blocks_read(changed)
-        assert not read or deviations_find(read[0], block), changed[max(place - 30, 0):place + 30]
+def test_machines_between_which_ratios_say_nothing_make_no_block(kernels):
+    with pytest.raises(UsageError, match="cpus_online is 2 on one side and 64 on the other"):
+        blocks_build([matrix_of(kernels["old"]), matrix_of(kernels["large"])], [])
 
 
-def test_what_was_left_out_or_turned_round_is_found(nodelay):
-    block, = pasted(nodelay, "write=cork")
-    for index, line in enumerate(block):
-        if line.startswith(("together", "geomean", "n=", "machine", "differs")):
-            posted, = blocks_read("\n".join(block[:index] + block[index + 1:]))
-            assert deviations_find(posted, block), line
-    for old, new in (("-75.7%", "+75.7%"), ("-75.7%", "~"), ("lower is", "higher is"), (", us", ", ms"),
-                     ("write=cork", "write=more")):
-        posted, = blocks_read("\n".join(block).replace(old, new, 1))
-        assert deviations_find(posted, block), new
+def test_what_has_nothing_to_show_is_left_out_where_there_are_others(made, capsys):
+    matrix = matrix_of(made["replies"])
+    assert len(pasted(matrix, "transport=unix", "security=plain")) == 1
+    assert capsys.readouterr().err.count("uncork: left out: ") == 1
+    with pytest.raises(UsageError, match="have no messages_per_second to compare"):
+        pasted(matrix, "transport=unix", "security=plain", "reply_write=cork")
 
 
-def command_run(module, capsys, *arguments):
-    """(exit status, standard output) of a command, in this process."""
-    parser = argparse.ArgumentParser()
-    module.arguments(parser)
-    status = module.main(parser.parse_args([str(argument) for argument in arguments]))
-    return status, capsys.readouterr().out
-
-
-def test_the_commands_say_which_figure_is_not_the_same(tmp_path):
-    block = uncork("paste", NODELAY, "write=cork").stdout
-    assert block.splitlines() == pasted(matrix_of(NODELAY), "write=cork")[0]
-    (tmp_path / "mail").write_text(block.replace("8.63", "8.36"))
-    done = uncork("verify", tmp_path / "mail", NODELAY)
-    assert done.returncode == 1
-    assert done.stdout == ("Time per message, place=together, new: posted 8.36, recomputed 8.63\n"
-                           "not the same: 1 of write=cork against write=nodelay\n")
-
-
-def test_verify_finds_a_block_in_a_mail_and_says_that_all_is_the_same(tmp_path, capsys):
-    _, block = command_run(paste, capsys, NODELAY, "write=cork")
-    (tmp_path / "mail").write_text("Hello,\n\n" + "".join(f"> {line}\n" for line in block.splitlines()))
-    assert command_run(verify, capsys, tmp_path / "mail", NODELAY) == (
-        0, "the same: all 23 figures and texts of write=cork against write=nodelay\n")
-
-
-def test_a_block_of_another_result_is_not_the_same(made, tmp_path, capsys):
-    (tmp_path / "mail").write_text(command_run(paste, capsys, made["transports"], "write=cork")[1])
-    status, said = command_run(verify, capsys, tmp_path / "mail", NODELAY)
-    assert status == 1 and "not the same" in said
-
-
-def test_what_is_no_block_is_refused(tmp_path, capsys):
-    (tmp_path / "mail").write_text("base: nothing\nnew: nothing either\n")
-    assert "no block of uncork paste in it" in refused("verify", tmp_path / "mail", NODELAY)
-    with pytest.raises(UsageError, match="no such file"):
-        command_run(verify, capsys, tmp_path / "none", NODELAY)
+@pytest.mark.parametrize("room", range(18, 80, 3))
+def test_as_many_items_stand_in_a_line_as_fit_and_the_others_are_counted(room):
+    items = ["kernel 6.18 -> 6.19", "x" * 50, "a", "b"]
+    text = items_fit(items, room)
+    shown = [part for part in text.split("; ") if not part.startswith("and ")]
+    more = int(text.split()[-2]) if text.endswith(" more") else 0
+    assert len(text) <= room and len(shown) + more == len(items)
 
 
 def test_paste_takes_one_result_or_two(capsys):
@@ -321,42 +212,3 @@ def test_what_paste_refuses(nodelay, words, said):
     with pytest.raises(UsageError, match="") as error:
         pasted(nodelay, *words)
     assert said in str(error.value) and "\n" not in str(error.value)
-
-
-@pytest.fixture
-def git(tmp_path):
-    """Runs git in a folder of the test's own, with nobody's configuration; gives its output."""
-    if shutil.which("git") is None:
-        pytest.skip("git is not installed: nothing to send a patch with")
-    names = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER")
-             for key, value in (("NAME", "A U Thor"), ("EMAIL", "author@example.org"))}
-
-    def run(folder, *arguments):
-        place = tmp_path / folder
-        place.mkdir(exist_ok=True)
-        done = subprocess.run(["git", *arguments], cwd=place, capture_output=True, text=True, timeout=60,
-                              env=os.environ | names | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"})
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-    return run
-
-
-@pytest.mark.parametrize("style, utf8", [("plain", False), ("md", True)])
-def test_a_block_in_a_commit_message_survives_git_am(nodelay, tmp_path, git, style, utf8):
-    blocks = pasted(nodelay, "columns=time_per_message,segments_per_message", style=style, utf8=utf8)
-    message = "net: cork small writes\n\n" + "\n\n".join("\n".join(lines) for lines in blocks) + "\n"
-    (tmp_path / "message").write_text(message)
-    for folder in ("from", "to"):
-        git(folder, "init", "-q")
-        (tmp_path / folder / "file").write_text("one\n")
-        git(folder, "add", "file")
-        git(folder, "commit", "-q", "-m", "begin")
-    (tmp_path / "from" / "file").write_text("two\n")
-    git("from", "commit", "-q", "-a", "-F", "../message", "--signoff")
-    git("to", "am", "-q", "../from/" + git("from", "format-patch", "-1").strip())
-    sent, taken = git("from", "log", "-1", "--format=%B"), git("to", "log", "-1", "--format=%B")
-    assert taken == sent and taken.startswith(message)
-    assert not [line for line in taken.splitlines()
-                if len(line) > CHECKPATCH_COLUMNS or line.startswith(("---\n", "--- ", "diff -", "#", "From "))]
-    assert [deviations_find(posted, lines) for posted, lines in zip(
-        blocks_read(git("to", "log", "-1")), blocks, strict=True)] == [[]] * len(blocks)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -82,6 +83,21 @@ def pair_block(matrices: Sequence[Matrix], base: Words, new: Words, metrics: Seq
     return comparison_block(comparison_of(matrices, base, new, metrics), [command_of(matrix) for matrix in matrices])
 
 
+def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]], metrics: Sequence[Metric]) -> list[Block]:
+    """The block of each pair; one that has nothing to show is left out, and said. UsageError where all are."""
+    blocks, wrong = [], []
+    for base, new in pairs:
+        try:
+            blocks.append(pair_block([matrix], base, new, metrics))
+        except UsageError as error:
+            wrong.append(error)
+    if pairs and not blocks:
+        raise wrong[0]
+    for error in wrong:
+        print(f"uncork: left out: {error}", file=sys.stderr)
+    return blocks
+
+
 def cells_block(matrix: Matrix, words: Words, metrics: Sequence[Metric]) -> Block:
     """The block of a result of which nothing is compared."""
     return table_block(summary_build(matrix, tuple(metric.name for metric in metrics)), words, command_of(matrix))
@@ -94,7 +110,7 @@ def blocks_build(matrices: Sequence[Matrix], words: Sequence[str]) -> list[Block
         narrow = words_join([words_parse(word, "paste") for word in words])
         return [pair_block(matrices, narrow, narrow, metrics)]
     narrow, pairs = sides_choose(matrices[0], words)
-    return [pair_block(matrices, *pair, metrics) for pair in pairs] or [cells_block(matrices[0], narrow, metrics)]
+    return pairs_blocks(matrices[0], pairs, metrics) or [cells_block(matrices[0], narrow, metrics)]
 
 
 def matrices_load(first: Path, words: Sequence[str]) -> tuple[list[Matrix], list[str]]:

@@ -48,12 +48,29 @@ def lines_again(posted: Posted, matrices: Sequence[Matrix], utf8: bool) -> list[
     return block_lines(block, utf8=utf8)
 
 
+def sides_text(posted: Posted) -> str:
+    """What a block is of."""
+    return " against ".join(posted.heads[label] for label in ("new", "base", "cells") if label in posted.heads)
+
+
 def answer_text(posted: Posted, deviations: Sequence[Deviation]) -> str:
     """What is not the same, one line each, and a line that says how much is."""
-    sides = " against ".join(posted.heads[label] for label in ("new", "base", "cells") if label in posted.heads)
+    sides = sides_text(posted)
     if not deviations:
         return f"the same: all {texts_count(posted)} figures and texts of {sides}"
     return "\n".join([*map(deviation_text, deviations), f"not the same: {len(deviations)} of {sides}"])
+
+
+def block_verify(posted: Posted, matrices: Sequence[Matrix], utf8: bool) -> bool:
+    """Says of one block whether it is the same."""
+    try:
+        lines = lines_again(posted, matrices, utf8)
+    except UsageError as error:
+        print(f"not the same: {sides_text(posted)} is not of this result: {error}")
+        return False
+    deviations = deviations_find(posted, lines)
+    print(answer_text(posted, deviations))
+    return not deviations
 
 
 def main(options: argparse.Namespace) -> int:
@@ -65,9 +82,5 @@ def main(options: argparse.Namespace) -> int:
     if not blocks:
         raise UsageError(f"{options.block}: no block of uncork paste in it (it begins with base: and new:, or cells:)")
     matrices = [matrix_build(result_load(folder)) for folder in options.results]
-    differ = 0
-    for posted in blocks:
-        deviations = deviations_find(posted, lines_again(posted, matrices, not text.isascii()))
-        differ += bool(deviations)
-        print(answer_text(posted, deviations))
-    return 1 if differ else 0
+    same = [block_verify(posted, matrices, not text.isascii()) for posted in blocks]
+    return 0 if all(same) else 1

@@ -10,7 +10,7 @@ from suite.builds import WORD, revision_of
 from suite.comparison.model import Comparison, Side
 from suite.errors import UsageError
 from suite.frame import Cell
-from suite.mail.command import command_lines
+from suite.mail.command import command_lines, commands_join
 from suite.mail.foot import cells_remarks, differs_text, machine_text
 from suite.mail.grid import Grid, comparison_grids, grid_columns, grid_rows, table_grids
 from suite.mail.rules import COLUMNS, lines_require
@@ -52,7 +52,7 @@ def side_text(side: Side) -> str:
 
 
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
-    """Both sides for the heads: of two builds in one result by their revisions, if these differ, else as they are called."""
+    """Both sides for the heads: two builds by their revisions, if these differ, else as they are called."""
     named = [replace(side, name=revision_of(side.matrix.result.plan, side.words)) for side in (base, new)]
     builds = WORD in base.words and all(side.name for side in named) and named[0].name != named[1].name
     first, second = named if builds else (base, new)
@@ -71,7 +71,7 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
     return Block((*heads, *([("with", words_text(words))] if words else [])), grids,
                  (machine_text(comparison.base.matrix), differs_text(comparison)),
-                 tuple(dict.fromkeys(map(tuple, commands))))
+                 tuple(commands_join(commands)))
 
 
 def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[str]) -> Block:

@@ -18,6 +18,7 @@ from suite.units import size_parse, size_text
 
 PROGRAM = "scripts/uncork run"
 INDENT = "  "
+SEED = "seed"
 RANGE_LEAST = 4  # values that are worth a range
 FACTORS = {2: "", 4: ":4"}  # as the client reads ranges: 64..1M doubles, 64..1M:4 quadruples
 
@@ -57,16 +58,22 @@ def baseline_usual(plan: Mapping[str, Any]) -> str:
 
 
 def command_words(scenario: Scenario, plan: Mapping[str, Any], shipped: Scenario | None) -> list[str]:
-    """The words after `run`: scenario is that of the result, shipped the one of its name in scenarios/, if there is one."""
+    """The words after `run`: scenario is that of the result, shipped the one of its name in scenarios/, if any."""
     if shipped is not None and not is_of(shipped, scenario):
         shipped = None
-    wanted = words_of(scenario) | {"rounds": str(plan["rounds"]), "seed": str(plan["seed"])}
+    wanted = words_of(scenario) | {key: str(plan[key]) for key in ("rounds", SEED) if key in plan}
     known = words_of(shipped) if shipped else {}
     if "baseline" not in known and wanted.get("baseline") == baseline_usual(plan):
         del wanted["baseline"]
     words = [f"{key}={value}" for key, value in wanted.items() if known.get(key) != value]
     left_out = [text for text in scenario.exclude if shipped is None or text not in shipped.exclude]
     return [*([shipped.name] if shipped else []), *words, *(f"not={text}" for text in left_out)]
+
+
+def commands_join(commands: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The commands that differ; of two results that differ in the seed only one command, without it."""
+    bare = {tuple(word for word in words if not word.startswith(f"{SEED}=")) for words in commands}
+    return list(bare) if len(bare) == 1 < len(commands) else list(dict.fromkeys(map(tuple, commands)))
 
 
 def word_quote(word: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from suite import stats
 from suite.comparison.model import Change, Comparison, Difference, Verdict
+from suite.comparison.verdicts import is_invented
 from suite.frame import Cell, Matrix
 from suite.heading import congestion_text, host_text, machines_text
 from suite.mail.rules import COLUMNS
@@ -16,7 +17,9 @@ from suite.units import percent_text
 
 CUT = "..."
 WIDTH = COLUMNS - 2  # a style may put a mark before a line
-REMARKS_WIDTH = 36  # beside "only what the sides say"
+PIECE_WIDTH = 16  # of an item that is cut, at least
+NO_DIFFERENCE = "nothing else"
+REMARKS_WIDTH = WIDTH - len(f"differs: {NO_DIFFERENCE} ()")
 SHORTER = (("exact rank CI", "rank CI"), (" rounds,", ","))  # where a line of rounds is too long
 
 
@@ -84,14 +87,14 @@ def text_cut(text: str, width: int = WIDTH) -> str:
 
 
 def items_fit(items: Sequence[str], room: int) -> str:
-    """`a; b; and 3 more`, as many as fit; at least the first, cut where it is too long."""
+    """`a; b; and 3 more`: as many as fit, the last of them cut where enough of it is left."""
     for kept in range(len(items), 0, -1):
-        more = [f"and {len(items) - kept} more"] if kept < len(items) else []
-        line = "; ".join([*items[:kept], *more])
-        if len(line) <= room:
-            return line
-    tail = f"; and {len(items) - 1} more" if len(items) > 1 else ""
-    return text_cut(items[0], room - len(tail)) + tail
+        tail = f"; and {len(items) - kept} more" if kept < len(items) else ""
+        before = "".join(f"{item}; " for item in items[:kept - 1])
+        left = room - len(before + tail)
+        if len(items[kept - 1]) <= left or left >= PIECE_WIDTH or kept == 1:
+            return before + text_cut(items[kept - 1], left) + tail
+    return ""
 
 
 def machines_cut(matrix: Matrix, room: int) -> str:
@@ -121,15 +124,23 @@ def remarks_of(comparison: Comparison) -> list[str]:
     changes = [change for row in comparison.rows for change in row.changes.values()]
     verdicts = {change.verdict for change in changes}
     remarks = cells_remarks([cell for row in comparison.rows for cell in (row.base, row.new) if cell])
+    invented = sum(is_invented(change, comparison.bands.get(name))
+                   for row in comparison.rows for name, change in row.changes.items())
+    remarks += [f"{invented} within A/A"] if invented else []
     sessions = len(comparison.base.sessions)
     remarks += [f"{sessions} sessions"] if comparison.paired and sessions > 1 else []
     if Verdict.BRACKETED in verdicts:
         remarks.append("brackets: may be chance")
     if any(comparison.tested.get(name, 0) for name in comparison.hopeless):
         remarks.append("too few rounds for so many cells")
-    if Verdict.UNKNOWN in verdicts and not comparison.paired:
-        remarks.append("?: sessions may vary")
-    return remarks + ranges_remarks([figure for change in changes for figure in (change.base, change.new)])
+    remarks += ranges_remarks([figure for change in changes for figure in (change.base, change.new)])
+    return [*remarks, *comparison.notes, *cells_notes(comparison)]
+
+
+def cells_notes(comparison: Comparison) -> list[str]:
+    """What good runs did otherwise than the words of their cells say."""
+    cells = [cell for row in comparison.rows for cell in (row.base, row.new) if cell]
+    return list(dict.fromkeys(note for cell in cells for note in cell.remarks))
 
 
 def cells_remarks(cells: Sequence[Cell]) -> list[str]:
@@ -155,7 +166,8 @@ def difference_text(difference: Difference) -> str:
 def differs_text(comparison: Comparison) -> str:
     """Everything in which the sides differ beside what they are called, and remarks in parentheses."""
     ordered = sorted(comparison.differences, key=lambda difference: (not difference.refuses, difference.declared))
-    found = list(map(difference_text, ordered)) or ["only what the sides say"]
-    remarks = [*remarks_of(comparison), *comparison.notes]
-    tail = f" ({items_fit(remarks, REMARKS_WIDTH)})" if remarks else ""
+    found = list(map(difference_text, ordered)) or [NO_DIFFERENCE]
+    remarks = remarks_of(comparison)
+    room = REMARKS_WIDTH - (0 if found == [NO_DIFFERENCE] else PIECE_WIDTH + len("; and 9999 more"))
+    tail = f" ({items_fit(remarks, room)})" if remarks else ""
     return "differs: " + items_fit(found, WIDTH - len("differs: " + tail)) + tail

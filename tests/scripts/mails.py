@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of blocks share: blocks of a result, commands, and comparisons that nobody made."""
+
+from __future__ import annotations
+
+import argparse
+import random
+
+from suite import stats
+from suite.commands.paste import blocks_build
+from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
+from suite.mail.block import block_lines
+from suite.metrics import METRICS
+from suite.summary import Figure
+
+
+def command_run(module, capsys, *arguments):
+    """(exit status, standard output) of a command, in this process."""
+    parser = argparse.ArgumentParser()
+    module.arguments(parser)
+    status = module.main(parser.parse_args([str(argument) for argument in arguments]))
+    return status, capsys.readouterr().out
+
+
+def pasted(matrix, *words, style="plain", utf8=False):
+    """The blocks of a result, as lines."""
+    return [block_lines(block, style, utf8) for block in blocks_build([matrix], words)]
+
+
+def figure_random(chance, whole):
+    """A figure that nobody measured."""
+    median = 10 ** chance.uniform(-9, 9)
+    if whole and chance.random() < 0.5:
+        return Figure(float(chance.randint(0, 40)), stats.Interval(1, 1, 0.97), 10, True, None, ())
+    width = median * 10 ** chance.uniform(-4, 0)
+    level = chance.choice([0.97, None])
+    interval = chance.choice([None, stats.Interval(median - width, median + width, level)])
+    return Figure(median, interval, chance.randint(1, 40), False, None, ())
+
+
+def estimate_random(chance):
+    """A ratio around 1, or far from it."""
+    value = chance.choice([1 + chance.gauss(0, 0.01), 10 ** chance.uniform(-4, 4)])
+    low, high = value * (1 - chance.random() / 9), value * (1 + chance.random() / 9)
+    return stats.Estimate(value, chance.choice([None, stats.Interval(low, high, 0.96)]), chance.randint(1, 40))
+
+
+def change_random(chance, metric):
+    """A change with a verdict that goes with it."""
+    base, new = figure_random(chance, metric.whole), figure_random(chance, metric.whole)
+    ratio = chance.choice([None, *[estimate_random(chance)] * 5])
+    if base.exact and new.exact:
+        return Change(base, new, ratio, None, None, Verdict.EXACT)
+    if ratio is None or ratio.interval is None:
+        return Change(base, new, ratio, None, None, Verdict.UNKNOWN)
+    clear = chance.choice([Verdict.CHANGED, Verdict.BRACKETED])
+    verdict = Verdict.SAME if ratio.interval.contains(1.0) else clear
+    return Change(base, new, ratio, 0.01, 0.02, verdict)
+
+
+def value_random(chance, axis):
+    """A value of an axis: a size, a strategy, or a long message."""
+    if axis == "message":
+        return chance.choice(["64", "4K", "1M", "default", "32/2x4K/2x4K/2x4K/2x4K", "16+4K"])
+    return "".join(chance.choice("abcdefghij-") for _ in range(chance.randint(1, 14))) + "z"
+
+
+def comparison_random(matrix, seed):
+    """A comparison that nobody made: any axes, any figures, any marks."""
+    chance = random.Random(f"mail {seed}")
+    axes = tuple(chance.sample(["message", "place", "reply_write", "transport", "security"], chance.randint(0, 4)))
+    metrics = tuple(METRICS[name] for name in chance.sample(list(METRICS), chance.randint(1, 3)))
+    places = dict.fromkeys(tuple(value_random(chance, axis) for axis in axes)
+                           for _ in range(chance.randint(1, 12) if axes else 1))
+    rows = tuple(Row(dict(zip(axes, place, strict=True)), None, None, {
+        metric.name: change_random(chance, metric) for metric in metrics if chance.random() < 0.9 or not number})
+        for number, place in enumerate(places))
+    sides = [Side(f"write={name}", matrix, {"write": name} | ({"depth": "4"} if seed % 2 else {}), ("s1",))
+             for name in ("nodelay", "cork")]
+    differences = tuple(Difference(chance.choice(["kernel", "sysctl"]), f"net.ipv4.tcp_{number}", "4096\t131072",
+                                   "x" * chance.randint(0, 60))
+                        for number in range(chance.randint(0, 4)))
+    return Comparison(
+        sides[0], sides[1], axes, metrics, rows, bool(seed % 3),
+        {metric.name: chance.choice([None, chance.random()]) for metric in metrics},
+        {metric.name: chance.choice([None, estimate_random(chance)]) for metric in metrics},
+        {metric.name: chance.randint(0, 999) for metric in metrics},
+        tuple(metric.name for metric in metrics if chance.random() < 0.3), differences,
+        tuple(f"note {number} " * 9 for number in range(chance.randint(0, 3))))
