@@ -19,8 +19,9 @@ from typing import Any
 from suite.errors import UsageError, nearest_hint
 from suite.histogram import histogram_find
 
-METRIC_PICTURES = ("bars", "curve")
-HISTOGRAM_PICTURES = ("percentiles", "ecdf")
+PICTURES = {kind: key for key, kinds in (  # by kind the key that chooses what is drawn, None: nothing does
+    ("metric", ("bars", "curve", "heatmap", "forest", "order")), (None, ("counts",)), ("of", ("percentiles", "ecdf")),
+) for kind in kinds}
 LABEL = "A"
 LABEL_AGAIN = "A'"  # the second run of a baseline cell in a round: the A/A pair
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_.-]*")
@@ -69,8 +70,8 @@ class Table:
 class Picture:
     """One picture; what is None is the plotter's own choice.
 
-    metric: of bars and curves. of: the histogram behind percentiles and ecdf.
-    x: the axis along which bars and curves run; of the others the one that has a line a value.
+    metric: of all that show one. of: the histogram behind percentiles and ecdf.
+    x: the axis along which bars and curves run, the columns of a heat map, the lines of the others.
     """
 
     kind: str
@@ -261,15 +262,15 @@ def layout_of(document: dict[str, Any], place: Place) -> Table | None:
 
 def picture_of(entry: dict[str, Any], place: Place) -> Picture:
     """One `[[picture]]` entry."""
-    kinds = METRIC_PICTURES + HISTOGRAM_PICTURES
     keys_check(entry, ("kind", "metric", "of", "x", "name"), place)
     kind = text_of(entry, "kind", place, required=True)
-    if kind not in kinds:
-        hint = nearest_hint(kind, kinds)
-        raise UsageError(f'{place.at("kind")} = "{kind}" is no kind of picture{hint}')
-    strange, right = ("of", "metric") if kind in METRIC_PICTURES else ("metric", "of")
-    if strange in entry:
-        raise UsageError(f'{place.at(strange)}: "{kind}" takes "{right}" instead')
+    if kind not in PICTURES:
+        raise UsageError(f'{place.at("kind")} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
+    right = PICTURES[kind]
+    strange = next((key for key in ("metric", "of") if key in entry and key != right), None)
+    if strange:
+        instead = f'"{right}" instead' if right else f'no "{strange}"'
+        raise UsageError(f'{place.at(strange)}: "{kind}" takes {instead}')
     of = text_of(entry, "of", place) or None
     return Picture(
         kind=kind,

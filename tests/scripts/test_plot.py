@@ -5,52 +5,26 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
-import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from drawn import draw, made, needs_gnuplot
 from suite.pictures.bars import Panel, panels_group
-from suite.commands.plot import drawing_write
-from suite.pictures.curve import height_settings, labels_thin, ratio_tics
+from suite.pictures.curve import height_settings, labels_thin
 from suite.pictures.distribution import unsent_text
 from suite.measured import Run
 from suite.pictures.percentiles import nines_text
-from suite.pictures.picture import (gnuplot_string, name_safe, place_name, place_text, round_numbers,
+from suite.pictures.picture import (gnuplot_string, name_safe, place_name, place_text, ratio_tics, round_numbers,
                            title_settings)
 from suite.pictures.plot import drawings_make, pictures_default
-from suite.scenario import HISTOGRAM_PICTURES
+from suite.scenario import PICTURES
 from suite.stats import Interval
 from suite.summary import Figure
 from suite.units import scale_choose
 
-needs_gnuplot = pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is missing")
-
-
-def made(folder, recipe, pictures=""):
-    """The frames of a recipe's result, with pictures added to its scenario."""
-    path = result_make.result_write(recipe, folder)
-    with (path / "scenario.toml").open("a") as file:
-        file.write(pictures)
-    return matrix_of(path)
-
-
-def draw(matrix, folder):
-    """Draws everything; checks each picture; gives the drawings."""
-    drawings = drawings_make(matrix)
-    for drawing in drawings:
-        for path in drawing_write(drawing, folder):
-            assert path.stat().st_size > 200
-        png = (folder / f"{drawing.name}.png").read_bytes()
-        assert png.startswith(b"\x89PNG") and struct.unpack(">I", png[16:20])[0] == 960
-        ElementTree.parse(folder / f"{drawing.name}.svg")
-        text = (folder / f"{drawing.name}.txt").read_text()
-        assert text.isascii() and "\t" not in text and "\f" not in text
-        assert max(map(len, text.splitlines())) <= 72
-        assert all(line == line.rstrip() for line in text.splitlines())
-    return drawings
+HISTOGRAM_PICTURES = [kind for kind, key in PICTURES.items() if key == "of"]
 
 
 def test_data_and_script_of_bars():
@@ -353,10 +327,10 @@ def figure(median, low, high):
 
 def test_a_logarithmic_height_holds_every_interval_and_little_more():
     figures = [figure(2, 1.2, 3), figure(1000, 900, 1200)]
-    assert height_settings(figures, scale_choose([1.0], "1")) == [
+    assert height_settings(figures, scale_choose([1.0], "1"), "higher") == [
         "logarithmic_y = 1", "bottom = 1", "top = 1440"]
-    assert height_settings(figures[:1], scale_choose([1.0], "1")) == ["logarithmic_y = 0"]
-    assert height_settings([], scale_choose([], "1")) == ["logarithmic_y = 0"]
+    assert height_settings(figures[:1], scale_choose([1.0], "1"), "higher") == ["logarithmic_y = 0"]
+    assert height_settings([], scale_choose([], "1"), "higher") == ["logarithmic_y = 0"]
 
 
 @pytest.mark.parametrize("low, high", [(0.36, 1), (0.001, 1), (1, 1300), (0.1, 12), (0.9, 2.1)])

@@ -11,7 +11,7 @@ from suite import stats
 from suite.frame import Cell, Matrix, baseline_words
 from suite.metrics import Metric
 from suite.pictures.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_array, gnuplot_string,
-                           headline_text, medians_text, name_safe, note_text, number_data,
+                           headline_text, medians_text, name_cut, name_safe, note_text, number_data,
                            place_text)
 from suite.summary import Figure
 from suite.table import axis_values
@@ -19,7 +19,6 @@ from suite.units import Scale, count_text, number_text, ratio_text
 
 BAR_COLOUR, BASE_COLOUR = 0x56B4E9, 0x999999  # Okabe and Ito's sky blue, and grey
 BARS_MAX = 36  # in one picture; more panels go into another
-NAME_MAX = 32  # characters of the name of a bar
 CUT = 20  # a bar longer than this many medians of its panel is cut off
 
 
@@ -75,8 +74,7 @@ def bar_name(cell: Cell, axes: tuple[str, ...]) -> str:
     A bare number says nothing without its word.
     """
     values = [(axis, cell.axes[axis] or "none") for axis in axes]
-    name = " ".join(f"{axis}={value}" if value.isdigit() else value for axis, value in values)
-    return name if len(name) <= NAME_MAX else name[:NAME_MAX - 3] + "..."
+    return name_cut(" ".join(f"{axis}={value}" if value.isdigit() else value for axis, value in values))
 
 
 def panels_make(matrix: Matrix, plan: Plan) -> list[Panel]:
@@ -159,23 +157,23 @@ def bars_draw(matrix: Matrix, plan: Plan) -> list[Drawing]:
         own = len(set(limits)) > 1
         tops = [1.45 * (reach if own else max(reaches)) for reach in reaches]
         name = name_safe(plan.name + (f"-{number}" if len(groups) > 1 else ""))
+        headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better)
         drawings.append(Drawing(name, "bars", "\n\n".join(blocks), bars_settings(
-            matrix, plan.metric, scale, panels, tops, name, own)))
+            matrix, headline, scale.unit or "per message", panels, tops, name, own)))
     return drawings
 
 
-def bars_settings(matrix: Matrix, metric: Metric, scale: Scale, panels: Sequence[Panel],
+def bars_settings(matrix: Matrix, headline: str, unit: str, panels: Sequence[Panel],
                   tops: Sequence[float], name: str, own: bool) -> str:
-    """The head of a bars script."""
+    """The head of a bars script; unit: what stands at the axes."""
     counts = [len(panel.rows) for panel in panels]
+    cells = [cell for panel in panels for _, cell in panel.rows]
     base = " ".join(baseline_words(matrix).values())
-    label = (scale.unit or "per message") + (
-        f"; in brackets: ratio to {base} (grey)" if base else "")
-    headline = headline_text(matrix, metric.name, scale.unit, metric.better)
+    label = unit + (f"; in brackets: ratio to {base} (grey)" if base else "")
     return "\n".join([
         f"name = {gnuplot_string(name)}",
         f"headline = {gnuplot_string(headline)}",
-        f"note = {gnuplot_string(note_text(matrix, matrix.cells.values(), medians_text(matrix)))}",
+        f"note = {gnuplot_string(note_text(matrix, cells, medians_text(matrix)))}",
         f"panels = {len(panels)}",
         gnuplot_array("bars", counts),
         gnuplot_array("heads", [panel.head for panel in panels]),

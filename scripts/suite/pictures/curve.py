@@ -15,15 +15,17 @@ from suite.metrics import Metric
 from suite.optimum import optima_build, optimum_of
 from suite.pictures.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
                            medians_text, note_text, number_data, place_name, place_text,
-                           round_numbers, series_settings, tics_settings, title_settings, x_value)
+                           ratio_tics, series_settings, tics_settings, title_settings, x_value)
 from suite.summary import Figure
 from suite.table import axis_values
 from suite.units import Scale, size_parse
 
-
 COLUMNS, TEXT_COLUMNS = 80, 40  # of text that have room along an axis, drawn and in text
 SIZES = ("message", "chunk", "sndbuf", "rcvbuf")  # words that are numbers of bytes
 SHADED_NOTE = "shaded: as good as the best; "
+# Values that span so many times are on a logarithmic axis. What is better high ends in a plateau, which is
+# to be seen; a cost falls along sizes until on a linear axis all that is low lies on the ground.
+STEEP = {"higher": 300, "lower": 30}
 APART = 4.0  # a word beside numbers stands as far from the smallest as that from so many times it
 
 
@@ -79,11 +81,6 @@ def ratio_settings(ratios: Sequence[float]) -> list[str]:
             f"logarithmic_ratio = {int(steep)}",
             f"tics_ratio = {gnuplot_string(commands[0])}",
             f"tics_ratio_text = {gnuplot_string(commands[1])}"]
-
-
-def ratio_tics(low: float, high: float, most: int) -> str:
-    """At most that many round ratios from low to high, 1 among them, as gnuplot's list of tics."""
-    return ", ".join(f'"{tic:g}x" {tic:g}' for tic in round_numbers(low, high, most))
 
 
 def curve_line(position: float, figure: Figure | None, scale: Scale) -> str:
@@ -199,7 +196,7 @@ def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Fi
              (at - low) / (high - low) for _, at in labels]
     return [
         f"left = {number_data(low)}", f"right = {number_data(high)}",
-        f"logarithmic_x = {int(logarithmic)}", *height_settings(figures, scale),
+        f"logarithmic_x = {int(logarithmic)}", *height_settings(figures, scale, metric.better),
         *tics_settings("x", tics_x=labels_thin(labels, steps, COLUMNS),
                        tics_blank=[("", at) for _, at in labels],
                        tics_text=labels_thin(labels, steps, TEXT_COLUMNS)),
@@ -208,10 +205,10 @@ def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Fi
     ]
 
 
-def height_settings(figures: Sequence[Figure], scale: Scale) -> list[str]:
+def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> list[str]:
     """Whether y is logarithmic, and from where to where then: all intervals fit, and little more."""
     values = [figure.median for figure in figures if figure.median > 0]
-    steep = bool(values) and max(values) > 300 * min(values)
+    steep = bool(values) and max(values) > STEEP[better] * min(values)
     if not steep:
         return ["logarithmic_y = 0"]
     ends = [end for figure in figures if figure.interval

@@ -24,6 +24,7 @@ from suite.units import Scale, scale_choose
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1)
 TEXT_COLUMNS = 70  # of the title of a picture in text
+NAME_MAX = 32  # characters of the name of a bar or row
 # Leading digits of tics, finest first; every range of a fifth or more has one of the finest.
 DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8, 3, 3.2, 3.4, 3.6,
            3.8, 4, 4.5, 5, 5.5, 6, 6.5, 7, 7.5, 8, 8.5, 9, 9.5),
@@ -57,6 +58,11 @@ class Plan:
 def x_value(cell: Cell, x: str) -> str:
     """The cell's word on the axis of a curve, which need not vary in this result."""
     return cell.words.get(x, "none")
+
+
+def name_cut(name: str) -> str:
+    """A name cut where it would leave no room for what it names."""
+    return name if len(name) <= NAME_MAX else name[:NAME_MAX - 3] + "..."
 
 
 def name_safe(text: str) -> str:
@@ -142,6 +148,11 @@ def round_numbers(low: float, high: float, most: int) -> list[float]:
         if len(tics) <= most:
             break
     return tics[::-(-len(tics) // most)]
+
+
+def ratio_tics(low: float, high: float, most: int) -> str:
+    """At most that many round ratios from low to high, 1 among them, as gnuplot's list of tics."""
+    return ", ".join(f'"{tic:g}x" {tic:g}' for tic in round_numbers(low, high, most))
 
 
 def tics_settings(axis: str, **sets: Sequence[tuple[str, float]]) -> list[str]:

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""What pictures of comparisons share: the sides by name, and a change as the few characters that have room."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from suite import stats
+from suite.comparison.model import Change, Comparison, Row, Side, Verdict
+from suite.metrics import Metric
+from suite.pictures.picture import TEXT_COLUMNS, note_text, rounds_text, title_settings
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A picture of comparisons with everything chosen. x: the axis that names the columns of a heat map."""
+
+    metric: Metric
+    x: str | None
+    name: str
+
+
+def side_value(side: Side) -> str:
+    """What a side is called where its words are already named: `cork`."""
+    return " ".join(side.words.values()) or side.name
+
+
+def side_axis(side: Side) -> str:
+    """The words of a side: `write`; of a whole result `result`."""
+    return " ".join(side.words) or "result"
+
+
+def base_name(comparisons: Sequence[Comparison]) -> str:
+    """What all of these are compared with: of several within a result the words that all of them share."""
+    base = comparisons[0].base
+    return " ".join(f"{key}={value}" for key, value in base.words.items()) if len(comparisons) > 1 else base.name
+
+
+def change_of(row: Row, metric: Metric) -> Change | None:
+    """The change of a row if it has a ratio."""
+    change = row.changes.get(metric.name)
+    return change if change and change.ratio else None
+
+
+def absent_text(row: Row, metric: Metric) -> str:
+    """Why a row has no ratio, in a word."""
+    for cell in (row.new, row.base):
+        if cell is None:
+            return "no cell"
+        if cell.status != "ok":
+            return {"unsupported": "-", "missing": "not run"}.get(cell.status, cell.status)
+    change = row.changes.get(metric.name)
+    return "zero" if change and 0 in (change.base.median, change.new.median) else "n/a"
+
+
+def change_marked(verdict: Verdict, text: str) -> str:
+    """A figure with what may be said of it; `~` stands alone."""
+    if verdict is Verdict.SAME:
+        return verdict.value
+    return f"({text})" if verdict is Verdict.BRACKETED else text + "?" * (verdict is Verdict.UNKNOWN)
+
+
+def estimate_marked(estimate: stats.Estimate, verdict: Verdict, text: Callable[[float], str]) -> str:
+    """A centre with what may be said of it, and its interval."""
+    within, centre = estimate.interval, change_marked(verdict, text(estimate.value))
+    return f"{centre} [{text(within.low)}, {text(within.high)}]" if within else centre
+
+
+def versus_titles(comparisons: Sequence[Comparison], what: str, figures: str, place: str = "") -> list[str]:
+    """What stands above and below a picture: what it shows, what its figures are, what was measured where."""
+    matrix = comparisons[0].base.matrix
+    headline = f"{matrix.result.name}: {what}" + (f", {place}" if place else "")
+    kind = "paired ratios" if comparisons[0].paired else "ratios"
+    note = note_text(matrix, matrix.cells.values(), f"{kind}{figures}, {rounds_text(matrix)}")
+    lines = len(textwrap.wrap(headline, TEXT_COLUMNS))
+    return [*title_settings(headline, note), f"title_lines = {lines}"]

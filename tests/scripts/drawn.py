@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of pictures share: results with pictures, and what every picture has to be."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from answers import matrix_of, result_make
+from suite.commands.plot import drawing_write
+from suite.pictures.plot import drawings_make
+
+needs_gnuplot = pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is missing")
+
+
+def made(folder, recipe, pictures=""):
+    """The frames of a recipe's result, with pictures added to its scenario."""
+    path = result_make.result_write(recipe, folder)
+    with (path / "scenario.toml").open("a") as file:
+        file.write(pictures)
+    return matrix_of(path)
+
+
+def draw(matrix, folder, asked=()):
+    """Draws what is asked for, or everything; checks each picture; gives the drawings."""
+    drawings = drawings_make(matrix, asked)
+    for drawing in drawings:
+        for path in drawing_write(drawing, folder):
+            assert path.stat().st_size > 80
+        png = (folder / f"{drawing.name}.png").read_bytes()
+        assert png.startswith(b"\x89PNG") and struct.unpack(">I", png[16:20])[0] == 960
+        ElementTree.parse(folder / f"{drawing.name}.svg")
+        text = (folder / f"{drawing.name}.txt").read_text()
+        assert text.isascii() and "\t" not in text and "\f" not in text
+        assert max(map(len, text.splitlines())) <= 72
+        assert all(line == line.rstrip() for line in text.splitlines())
+    return drawings

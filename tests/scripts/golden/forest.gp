@@ -1,0 +1,16 @@
+name = 'bandwidth-forest'
+headline = 'verdicts: bandwidth against write=nodelay (higher is better)'
+headline_text = 'verdicts: bandwidth against write=nodelay (higher is better)'
+note = 'paired ratios, 95 % interval, 7 rounds; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
+title_lines = 1
+label_x = 'ratio to write=nodelay; band around 1: A/A, 0.9%'
+heads = 5
+bands = 5
+lines = 39
+widest = 7
+told = 31
+left = 8.35263e-05
+right = 2185.41
+logarithmic = 1
+tics_x = 'set xtics ("0.001x" 0.001, "0.01x" 0.01, "0.1x" 0.1, "1x" 1, "10x" 10, "100x" 100, "1000x" 1000)'
+tics_text = 'set xtics ("0.001x" 0.001, "1x" 1, "1000x" 1000)'

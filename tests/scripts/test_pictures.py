@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: MIT
+"""Pictures of comparisons, of runs in their order and of counts: data and scripts byte for byte, and drawn."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from drawn import draw, made, needs_gnuplot
+from picture_make import LONG, recipe_same, recipe_verdicts
+from suite.commands.plot import drawing_write, pictures_read
+from suite.comparison.build import compare_baseline
+from suite.comparison.model import Verdict
+from suite.errors import UsageError
+from suite.metrics import METRICS
+from suite.pictures.compared import Versus
+from suite.pictures.forest import Tree, change_tics, forest_draw, trees_group
+from suite.pictures.heatmap import (ABSENT_COLOUR, BETTER_COLOUR, MIDDLE_COLOUR, WORSE_COLOUR, Tile, colour_of,
+                                    heatmap_draw, luminance, text_colour)
+from suite.pictures.order import Run, Series, span_of
+from suite.pictures.plot import MAKERS, drawings_make
+from suite.scenario import PICTURES, Picture
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory):
+    """The frames of a result with every verdict."""
+    return made(tmp_path_factory.mktemp("verdicts"), recipe_verdicts())
+
+
+@pytest.fixture(scope="module")
+def nodelay():
+    """The frames of the stored result."""
+    return matrix_of(NODELAY)
+
+
+def asked(kind, metric=None, x=None):
+    """One picture as the shell asks for it."""
+    return Picture(kind, metric, None, x, None)
+
+
+def cells_of(drawing):
+    """The texts of a heat map by (column, row)."""
+    rows = (line.split(" ", 4) for line in drawing.data.splitlines()[1:])
+    return {(int(row[0]), int(row[1])): row[4].strip('"') for row in rows}
+
+
+def test_every_kind_of_picture_can_be_drawn_and_no_other():
+    assert list(MAKERS) == list(PICTURES)
+
+
+@pytest.mark.parametrize("kind", ["heatmap", "forest"])
+def test_data_and_script_of_comparisons(verdicts, kind):
+    (drawing,) = drawings_make(verdicts, [asked(kind)])
+    assert drawing.name == f"bandwidth-{kind}"
+    golden_check(f"{kind}.dat", drawing.data)
+    golden_check(f"{kind}.gp", drawing.settings)
+
+
+def test_data_and_script_of_runs_in_their_order(verdicts):
+    drawings = {drawing.name: drawing for drawing in drawings_make(verdicts, [asked("order")])}
+    assert list(drawings) == [f"bandwidth-order-{size}" for size in ("64", "256", "1K", "4K", "16K")]
+    golden_check("order.dat", drawings["bandwidth-order-4K"].data)
+    golden_check("order.gp", drawings["bandwidth-order-4K"].settings)
+
+
+def test_data_and_script_of_counts(nodelay):
+    together, apart = drawings_make(nodelay, [asked("counts")])
+    assert [together.name, apart.name] == ["counts-together", "counts-apart"]
+    assert together.template == "bars"  # a panel for each metric
+    golden_check("counts.dat", together.data)
+    golden_check("counts.gp", together.settings)
+
+
+def test_a_heat_map_turns_what_is_better_low_so_that_above_1_is_faster(nodelay):
+    (drawing,) = drawings_make(nodelay, [asked("heatmap")])
+    texts = cells_of(drawing)
+    assert "'nodelay: time per message, times faster than write=nodelay'" in drawing.settings
+    assert float(texts[0, 4]) > 7 and float(texts[0, 0]) < 0.001  # coalesce and nagle, together
+    assert texts[1, 3] == "~"  # writev, apart
+    forest = drawings_make(nodelay, [asked("forest")])[0]
+    assert '"together" "0.134x' in forest.data  # and a forest does not
+
+
+def test_the_axis_of_a_heat_map_may_be_that_of_the_baseline(nodelay):
+    (drawing,) = drawings_make(nodelay, [asked("heatmap", x="write")])
+    assert "array rows[2] = ['together', 'apart']" in drawing.settings
+    assert "array columns[5] = ['nagle', 'cork'" in drawing.settings
+    assert cells_of(drawing)[3, 1] == "~"
+
+
+def change_with(comparison, **changes):
+    """The comparison with the change of its first row replaced."""
+    row = comparison.rows[0]
+    name = comparison.metrics[0].name
+    changed = replace(row, changes={name: replace(row.changes[name], **changes)})
+    return replace(comparison, rows=(changed, *comparison.rows[1:]))
+
+
+@pytest.mark.parametrize("changes, marked, text", [
+    ({"verdict": Verdict.BRACKETED}, "(4.12)", '6 "together" "(0.243x) [0.242x, 0.244x]"'),
+    ({"verdict": Verdict.UNKNOWN}, "4.12?", '2 "together" "0.243x? [0.242x, 0.244x]"'),
+    ({"verdict": Verdict.EXACT}, "4.12", '5 "together" "0.243x [0.242x, 0.244x]"'),
+    ({"verdict": Verdict.SAME}, "~", '6 "together" "~ [0.242x, 0.244x]"'),
+    ({"ratio": None}, "n/a", '0 "together" "n/a"'),
+])
+def test_a_figure_shows_what_may_be_said_of_it(nodelay, changes, marked, text):
+    metric = METRICS["time_per_message"]
+    _, cork, *_ = compare_baseline(nodelay, (metric,))
+    cork = change_with(cork, **changes)
+    (heat,) = heatmap_draw([cork], Versus(metric, None, "heat"))
+    (forest,) = forest_draw([cork], Versus(metric, None, "forest"))
+    assert cells_of(heat)[0, 0] == marked
+    assert text in forest.data
+
+
+def test_a_side_that_counted_nothing_has_no_ratio_and_says_so(nodelay):
+    metric = METRICS["time_per_message"]
+    _, cork, *_ = compare_baseline(nodelay, (metric,))
+    figure = cork.rows[0].changes[metric.name].base
+    cork = change_with(cork, ratio=None, base=replace(figure, median=0.0))
+    (heat,) = heatmap_draw([cork], Versus(metric, None, "heat"))
+    assert cells_of(heat)[0, 0] == "zero" and str(ABSENT_COLOUR) in heat.data.splitlines()[1]
+
+
+def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
+    def tile(times):
+        return Tile({}, "", times, False)
+    assert colour_of(tile(1.0), 2.0) == MIDDLE_COLOUR
+    assert colour_of(tile(1000.0), 8.0) == BETTER_COLOUR and colour_of(tile(0.001), 8.0) == WORSE_COLOUR
+    for step in range(-30, 31):
+        colour = colour_of(tile(8 ** (step / 30)), 8.0)
+        light, dark = sorted((luminance(colour), luminance(text_colour(colour))), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+@needs_gnuplot
+def test_a_band_wider_than_the_axis_ends_with_it(nodelay, tmp_path):
+    metric = METRICS["time_per_message"]
+    wide = [replace(one, bands={metric.name: 1.5}) for one in compare_baseline(nodelay, (metric,))[1:]]
+    (narrow,), (drawing,) = (forest_draw(found, Versus(metric, None, "forest")) for found in (
+        [replace(one, bands={metric.name: None}) for one in wide], wide))
+    assert "\nleft = 0." in drawing.settings  # a logarithmic axis never reaches 1 - 1.5
+    assert [line for line in drawing.settings.splitlines() if line.startswith(("left", "right"))] == [
+        line for line in narrow.settings.splitlines() if line.startswith(("left", "right"))]
+    assert all(path.exists() for path in drawing_write(drawing, tmp_path))
+
+
+def test_comparisons_of_one_row_each_are_the_rows_of_one_forest(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
+    (drawing,) = drawings_make(matrix, [asked("forest")])
+    assert "heads = 0\n" in drawing.settings and "lines = 2\n" in drawing.settings
+    assert '"nodelay" "0.' in drawing.data and '"cork" "0.' in drawing.data
+
+
+def test_many_rows_become_several_forests_and_a_comparison_stays_whole():
+    trees = [Tree(name, ((),) * 15, None) for name in "abcde"]
+    assert ["".join(tree.head for tree in group) for group in trees_group(trees)] == ["ab", "cd", "e"]
+    assert trees_group([Tree("a", ((),) * 50, None)]) == [[Tree("a", ((),) * 50, None)]]
+
+
+@pytest.mark.parametrize("left, right", [(0.99, 1.01), (0.6, 1.05), (0.999, 1.8), (0.9999, 1.0001)])
+def test_tics_of_changes_are_round_and_few_and_none_is_among_them(left, right):
+    for most in (2, 3, 9):
+        tics = change_tics(left, right, most)
+        assert '"0" 1' in tics and 1 <= tics.count('"') / 2 <= most
+
+
+def test_one_bad_run_makes_no_flat_line_of_all_others():
+    def series(*ratios):
+        return [Series("", tuple(Run(0.5, ratio, ratio > 2) for ratio in ratios), ())]
+    assert span_of(series(0.99, 1.0, 1.03, 30.0)) == (0.98, 1.03)
+    assert span_of(series(0.9, 1.0, 1.1)) == (0.9, 1.1)
+    assert span_of(series()) == (0.98, 1.02)
+
+
+def test_runs_stand_in_the_order_in_which_they_were_run(nodelay):
+    drawing = drawings_make(nodelay, [asked("order")])[0]
+    at = sorted(float(line.split()[0]) for block in drawing.data.split("\n\n\n")[:-1]
+                for line in block.splitlines()[1:])
+    runs = [run for run in nodelay.result.records if run["run"]["round"] > 0 and "place=together" in run["run"]["cell"]]
+    assert len(at) == len(runs) and 0 < at[0] and at[-1] < 7
+    in_first = [run["run"] for run in nodelay.result.records if run["run"]["round"] == 1]
+    place = next(index for index, run in enumerate(in_first) if "place=together write=cork" in run["cell"])
+    cork = next(block for block in drawing.data.split("\n\n\n") if block.startswith("# cork"))
+    assert float(cork.splitlines()[1].split()[0]) == pytest.approx((place + 0.5) / len(in_first), rel=1e-5)
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("recipe, kinds", [
+    (result_make.recipe_sizes(14, 5, rounds=1), ("heatmap", "forest")),
+    (result_make.recipe_sizes(2, 1), ("heatmap", "forest", "order", "counts")),
+    (recipe_same(), ("heatmap", "forest")), (result_make.recipe_transports(), ("heatmap", "order", "counts")),
+], ids=lambda value: getattr(value, "name", None))
+def test_pictures_of_few_and_many_cells_are_drawn(tmp_path, recipe, kinds):
+    matrix = made(tmp_path, recipe)
+    for kind in kinds:
+        assert draw(matrix, tmp_path, [asked(kind)])
+
+
+@needs_gnuplot
+def test_figures_names_and_reasons_are_in_the_text_of_a_picture(tmp_path, verdicts):
+    for kind in ("heatmap", "forest"):
+        draw(verdicts, tmp_path, [asked(kind)])
+        text = (tmp_path / f"bandwidth-{kind}.txt").read_text()
+        assert all(name in text for name in ("cork", "writev", LONG[:29] + "...", "16K", "failed", "~", "999"))
+        assert "verdicts: bandwidth" in text.splitlines()[0]
+
+
+def test_titles_name_words_as_they_are_typed(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_replies(rounds=1))
+    for kind, said in (("heatmap", "messages per second, times faster than reply_write=nodelay, transport=unix'"),
+                       ("forest", "messages per second against reply_write=nodelay (higher is better)'")):
+        assert said in drawings_make(matrix, [asked(kind, "messages_per_second")])[0].settings
+
+
+@needs_gnuplot
+def test_pictures_of_nothing_but_failures_are_drawn_and_say_so(tmp_path):
+    path = result_make.result_write(result_make.recipe_sizes(2, 2, rounds=1), tmp_path)
+    records = (path / "records.jsonl").read_text()
+    (path / "records.jsonl").write_text(records.replace('"status":"ok"', '"status":"failed"'))
+    for drawing in draw(matrix_of(path), tmp_path, [asked("heatmap"), asked("forest"), asked("order")]):
+        text = (tmp_path / f"{drawing.name}.txt").read_text()
+        assert "failed" in text and (drawing.template != "order" or " x" in text)
+
+
+@needs_gnuplot
+def test_the_shell_chooses_pictures_that_nobody_wrote_down(tmp_path):
+    done = uncork("plot", NODELAY, "kind=heatmap,forest", "metric=cpu_per_message", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [line.rsplit("/")[-1] for line in done.stdout.split() if line.endswith("png")] == [
+        "cpu_per_message-heatmap.png", "cpu_per_message-forest.png"]
+
+
+def test_each_kind_is_drawn_with_each_metric_and_takes_its_own_words():
+    pictures = pictures_read(["kind=forest,ecdf,counts", "metric=bandwidth,time", "of=service", "x=message"])
+    assert [(p.kind, p.metric, p.of, p.x) for p in pictures] == [
+        ("forest", "bandwidth", None, "message"), ("forest", "time", None, "message"),
+        ("ecdf", None, "service", "message"), ("counts", None, None, "message")]
+    assert pictures_read([]) == []
+
+
+@pytest.mark.parametrize("words, said", [
+    (["kind=heatmaps"], '"kind=heatmaps" is no kind of picture: did you mean heatmap?'),
+    (["knd=forest"], "plot takes kind=..., metric=..., of=... and x=...: did you mean kind?"),
+    (["kind=forest", "kind=order"], '"kind=order": kind is given twice'),
+    (["kind=forest,forest"], "a name is given twice"), (["kind=forest,"], "an empty name"),
+    (["kind=forest", "x=write,place"], '"x=write,place": x takes one word'),
+    (["metric=time"], '"metric=time": of which kind of picture? kind='),
+    (["kind=counts", "metric=time"], '"metric=time": no picture of kind=counts takes it'),
+    (["kind=ecdf", "of=latencies"], 'of: unknown histogram "latencies": did you mean latency?'),
+    (["kind=forest", "metric=bandwith"], "did you mean bandwidth?"),
+    (["kind=forest", "x=wirte"], 'picture: x: no word "wirte" in this result: did you mean write?'),
+])
+def test_words_that_cannot_be_are_refused(nodelay, words, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        drawings_make(nodelay, pictures_read(words))
+
+
+def test_a_wrong_word_of_the_shell_is_answered_in_one_line(tmp_path):
+    assert "did you mean heatmap?" in refused("plot", NODELAY, "kind=heatmaps", "-o", tmp_path)
+
+
+def test_nothing_beside_a_baseline_and_nothing_counted_are_said(tmp_path):
+    alone = made(tmp_path, result_make.recipe_sizes(1, 2, rounds=1))
+    for kind in ("heatmap", "forest"):
+        with pytest.raises(UsageError, match=f"picture: {kind}: nothing stands beside a baseline here"):
+            drawings_make(alone, [asked(kind)])
+    timed = made(tmp_path, result_make.recipe_buffers(rounds=1))
+    with pytest.raises(UsageError, match="picture: counts: nothing was counted here"):
+        drawings_make(timed, [asked("counts")])
