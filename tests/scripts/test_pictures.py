@@ -191,7 +191,7 @@ def test_runs_stand_in_the_order_in_which_they_were_run(nodelay):
 
 @needs_gnuplot
 @pytest.mark.parametrize("recipe, kinds", [
-    (result_make.recipe_sizes(14, 5, rounds=1), ("heatmap", "forest")),
+    (result_make.recipe_sizes(14, 2, rounds=1), ("heatmap", "forest")),
     (result_make.recipe_sizes(2, 1), ("heatmap", "forest", "order", "counts")),
     (recipe_same(), ("heatmap", "forest")), (result_make.recipe_transports(), ("heatmap", "order", "counts")),
 ], ids=lambda value: getattr(value, "name", None))
