@@ -11,6 +11,7 @@ from typing import Any
 
 from suite import stats
 from suite.builds import builds_text
+from suite.doctor.report import disturbed_text
 from suite.frame import SPLIT_LEAST_S, Cell, Matrix, records_good
 from suite.lab.network import LAB_WORDS, lab_wanted, words_text
 from suite.measured import ENDS
@@ -36,6 +37,11 @@ def machines_text(matrix: Matrix) -> str:
     """Every machine of the records."""
     hosts = matrix.result.hosts.values()
     return "; ".join(dict.fromkeys(host_text(facts) for facts in hosts)) or "unknown"
+
+
+def disturbances_text(matrix: Matrix) -> str:
+    """What the doctor found to disturb a machine of the records when the runner started; empty where nothing did."""
+    return disturbed_text([look for facts in matrix.result.hosts.values() for look in facts.get("doctor", ())])
 
 
 def threads_of(matrix: Matrix) -> Iterable[Mapping[str, Any]]:
@@ -121,8 +127,10 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     """Machine, placement, congestion control, what TLS was, labs and rounds."""
     labs, security, timer = labs_text(matrix), security_text(matrix), timer_text(matrix)
     builds = builds_text(matrix.result.plan)
+    disturbed = disturbances_text(matrix)
     return [
         ("machine", machines_text(matrix)),
+        *([("disturbed", disturbed)] if disturbed else []),
         ("place", word_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),
         *([("security", security)] if security else []),

@@ -5,14 +5,20 @@ from __future__ import annotations
 
 import platform
 import subprocess
+import time
 from typing import Any
 
 from suite.builds import words_own
 from suite.client import ROOT, Client, client_facts
+from suite.doctor.asked import Asked
+from suite.doctor.checks import findings_collect
+from suite.doctor.report import disturbed_text, finding_document
 from suite.errors import Failure
 from suite.lab.network import LAB_WORDS
 from suite.measured import ENDS
 from suite.plan import Plan
+
+DOCTOR_WATCH_S = 0.05  # every run waits for it: enough to see who else is busy
 
 
 def command_line(command: list[str]) -> str | None:
@@ -38,6 +44,13 @@ def runner_facts() -> dict[str, str]:
     return {key: value for key, value in facts.items() if value}
 
 
+def doctor_look(plan: Plan) -> dict[str, Any]:
+    """One look of the doctor at this machine, at what concerns the plan's cells."""
+    asked = Asked(tuple(cell.words for cell in plan.cells))
+    return {"unix_ns": time.time_ns(),
+            "findings": [finding_document(finding) for finding in findings_collect(asked, DOCTOR_WATCH_S)]}
+
+
 def hosts_collect(client: Client, plan: Plan) -> tuple[dict[str, Any], str]:
     """(hosts by id, id of the client's machine); the first cell that can run names the ends."""
     given = words_own(plan.runnable[0].given) if plan.runnable else {}
@@ -54,11 +67,12 @@ def hosts_collect(client: Client, plan: Plan) -> tuple[dict[str, Any], str]:
         hosts[facts["id"]] = {key: value for key, value in facts.items() if key != "id"}
     mine = answer["client"]["id"]
     hosts[mine]["runner"] = runner_facts()
+    hosts[mine]["doctor"] = [doctor_look(plan)]
     return hosts, mine
 
 
-def hosts_header(hosts: dict[str, Any], mine: str) -> str:
-    """One line about the runner's machine; what the client does not know is left out."""
+def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
+    """A line about the runner's machine, without what the client does not know, and one about what disturbs it."""
     facts = hosts[mine]
     cpus, kind = facts.get("cpus_online"), facts.get("virtualisation")
     parts = [
@@ -67,4 +81,6 @@ def hosts_header(hosts: dict[str, Any], mine: str) -> str:
         " x ".join(str(fact) for fact in (cpus, facts.get("cpu")) if fact),
         kind if kind != "none" else None,
     ]
-    return ", ".join(str(part) for part in parts if part)
+    disturbed = disturbed_text(hosts[mine]["doctor"])
+    return [", ".join(str(part) for part in parts if part),
+            *([f"doctor: {disturbed}: see uncork doctor"] if disturbed else [])]

@@ -289,14 +289,19 @@ def boot_refuse(folder: Path, session: dict[str, Any], identity: Identity) -> No
 
 
 def hosts_merge(folder: Path, hosts: dict[str, Any]) -> None:
-    """Adds machines to hosts.json; those that are there stay as they were found first."""
+    """Adds machines to hosts.json; those that are there stay as they were found first, but for what the
+    doctor found, which is added to what he found before."""
     path = folder / "hosts.json"
     try:
         known = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):
         known = {}
-    if hosts.keys() - known.keys():
-        file_write(path, json_text(hosts | known))
+    merged = hosts | known
+    for host, facts in hosts.items():
+        if host in known and "doctor" in facts:
+            merged[host] = known[host] | {"doctor": known[host].get("doctor", []) + facts["doctor"]}
+    if merged != known:
+        file_write(path, json_text(merged))
 
 
 def session_choose(

@@ -14,7 +14,7 @@ from suite import stats
 from suite.builds import command_by_hand, folders_of
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_match, words_parse
-from suite.heading import UNSPLIT_NOTE, machines_text, uncounted_note
+from suite.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
 from suite.hyperfine import by_hand
 from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
@@ -342,6 +342,8 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     head = [("status", f"{cell.status}, {cell.runs_ok} good runs{failed}"),
             ("words", " ".join(f"{key}={value}" for key, value in cell.words.items())),
             ("machine", machines_text(matrix))]
+    disturbed = disturbances_text(matrix)
+    head += [("disturbed", disturbed)] if disturbed else []
     base = baseline_find(matrix, cell, baseline_words(matrix))
     compared = f"; x: of {axes_text(base)}" if base is not None and base.name != cell.name else ""
     metric = metrics_default(matrix)[0]

@@ -23,6 +23,7 @@ COMMANDS = (
     "verify",
     "export",
     "lab",
+    "doctor",
 )
 
 

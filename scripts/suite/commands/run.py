@@ -202,11 +202,10 @@ def journal_open(
                           hosts)
 
 
-def header_say(plan: Plan, journal: Journal, runs: Sequence[Run], machine: str) -> None:
-    """The machine, then the folder and what is to do in it."""
-    say(machine)
-    for note in plan.notes:
-        say(note)
+def header_say(plan: Plan, journal: Journal, runs: Sequence[Run], machine: Sequence[str]) -> None:
+    """The machine and what disturbs it, then the folder and what is to do in it."""
+    for line in (*machine, *plan.notes):
+        say(line)
     total, folder = session_total(journal), path_text(journal.folder)
     if journal.resumed and runs:
         first, done = runs[0], total - len(runs)
@@ -226,7 +225,7 @@ def path_text(path: Path) -> str:
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
 
 
-def journal_run(client: Client, plan: Plan, journal: Journal, machine: str) -> None:
+def journal_run(client: Client, plan: Plan, journal: Journal, machine: Sequence[str]) -> None:
     """Runs what is left; Interrupted says how to go on."""
     runs = left_runs(journal)
     header_say(plan, journal, runs, machine)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""`uncork doctor [SCENARIO] [word=value ...] [--all] [--json]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+
+from suite.client import client_open
+from suite.commands.run import scenario_choose
+from suite.doctor.asked import Asked
+from suite.doctor.checks import findings_collect
+from suite.doctor.report import finding_document, findings_text
+from suite.plan import plan_make
+
+HELP = "what on this machine will disturb a result, and the command that fixes each"
+WATCH_S = 0.5  # some 50 clock ticks of each CPU: enough for a share in per cent
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of `uncork doctor`."""
+    parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
+                        help="only what concerns such a run (default: everything)")
+    style = parser.add_mutually_exclusive_group()
+    style.add_argument("--all", action="store_true", help="says of what is fine, too, what was seen")
+    style.add_argument("--json", action="store_true", help="every finding, for programs")
+
+
+def asked_of(words: list[str]) -> Asked:
+    """What such a run would be; everything where there are no words."""
+    if not words:
+        return Asked()
+    scenario, path, rest = scenario_choose(words)
+    return Asked(tuple(cell.words for cell in plan_make(client_open(), scenario, path, rest).cells))
+
+
+def main(options: argparse.Namespace) -> int:
+    """Looks, and prints what was found; it changes nothing."""
+    findings = findings_collect(asked_of(options.words), WATCH_S)
+    if options.json:
+        print(json.dumps({"findings": [finding_document(finding) for finding in findings]}, indent=1))
+    else:
+        width = max(min(shutil.get_terminal_size((100, 24)).columns, 100), 40)
+        print(findings_text(findings, options.all, width), end="")
+    return 0
