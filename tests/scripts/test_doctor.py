@@ -11,6 +11,7 @@ import resource
 import shutil
 import struct
 import subprocess
+import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,10 +26,11 @@ from suite.doctor.checks import CHECKS, findings_collect, findings_make
 from suite.doctor.facts import Facts, config_files, facts_collect, nftables_there
 from suite.doctor.finding import Answer, Finding, Status
 from suite.doctor.probes import Probes, Unread, rules_count
-from suite.doctor.report import disturbed_text, finding_document, findings_text
+from suite.doctor.report import disturbed_text, finding_document, findings_text, found_last
 from suite.heading import machine_pairs
 from suite.journal import hosts_merge
 from suite.lab.probe import namespaces_refusal
+from suite.report.tables import machines_make
 from suite.show import cell_choose, show_text
 
 DISTURBS, NOTE, UNKNOWN, FINE = Status.DISTURBS, Status.NOTE, Status.UNKNOWN, Status.FINE
@@ -307,6 +309,9 @@ def test_several_starts_say_how_many_of_them_were_disturbed() -> None:
     assert disturbed_text([look("load 2 on 2 CPUs")]) == "load 2 on 2 CPUs"
     assert disturbed_text([look("load 2"), look(), look("load 3")]) == "load 3 (at 2 of 3 starts)"
     assert disturbed_text([look()]) == "" == disturbed_text([])
+    assert found_last([look("load 2"), look(), look("load 3")]) == {"load": "disturbs: load 3"}
+    page = ET.tostring(machines_make({"host": {"cpu": "X", "doctor": [look("load 2")]}}), "unicode")
+    assert "doctor.load" in page and ">disturbs: load 2<" in page and "{" not in page
 
 
 def test_what_disturbed_stands_above_tables_and_cells(tmp_path: Path) -> None:

@@ -34,6 +34,11 @@ def disturbed_text(looks: Sequence[Mapping[str, Any]]) -> str:
                      for texts in seen.values())
 
 
+def found_last(looks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What each check last saw, by name: `disturbs: load 3.1 on 2 CPUs`."""
+    return {finding["name"]: f"{finding['status']}: {finding['seen']}" for look in looks for finding in look["findings"]}
+
+
 def counts_text(findings: Sequence[Finding]) -> str:
     """How many findings there are of each status."""
     counts = Counter(finding.answer.status for finding in findings)

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from suite.doctor.report import found_last
 from suite.layout import Column, Group
 from suite.report.elements import element
 
@@ -45,7 +46,7 @@ def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
 
 def machines_make(hosts: Mapping[str, Mapping[str, Any]]) -> ET.Element:
     """All that is known of each machine; what is not the same on all of them comes first and stands out."""
-    flat = [facts_flat(facts) for facts in hosts.values()]
+    flat = [facts_flat({**facts, "doctor": found_last(facts.get("doctor", ()))}) for facts in hosts.values()]
     names = list(dict.fromkeys(name for facts in flat for name in facts))
     apart = [name for name in names if len({facts.get(name) for facts in flat}) > 1]
     rows = [element("tr", element("td", name, class_="name"), *(element("td", facts.get(name, "")) for facts in flat),
