@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import gzip
 import time
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,13 +26,15 @@ TRACING_FILES = ("current_tracer", "events/enable", "kprobe_events", "uprobe_eve
 SYSCTLS = (
     "kernel.io_uring_disabled", "kernel.sched_rt_runtime_us", "kernel.sched_rt_period_us", "net.core.rmem_max",
     "net.core.wmem_max", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_autocorking",
-    "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_tw_reuse", "net.netfilter.nf_conntrack_count",
+    "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_available_congestion_control", "net.ipv4.tcp_tw_reuse",
+    "net.netfilter.nf_conntrack_count",
 )
 FILES = (
     # /sys/class/net is left out: it shows the namespace that /sys was mounted in, and not this process's.
     "proc/loadavg", "proc/stat", "proc/vmstat", "proc/meminfo", "proc/version", "proc/cpuinfo", "proc/cmdline",
     "proc/modules", "proc/self/status", "proc/self/cgroup", "proc/net/sockstat", "proc/net/ip_tables_names",
     "proc/net/ip6_tables_names",
+    "sys/fs/cgroup/cgroup.controllers",  # of version 2, whose groups may be without any file of the CPU controller
     "sys/kernel/mm/transparent_hugepage/enabled", "sys/class/power_supply/*/online",
     "sys/firmware/acpi/platform_profile",
     f"{CPU}/smt/control", f"{CPU}/smt/active", f"{CPU}/cpufreq/boost", f"{CPU}/intel_pstate/no_turbo",
@@ -41,8 +44,9 @@ FILES = (
     f"{CLOCKSOURCE}/current_clocksource", f"{CLOCKSOURCE}/available_clocksource",
     *(f"{folder}/{name}" for folder in TRACING for name in TRACING_FILES),
 )
-QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")
-CGROUPS = ("sys/fs/cgroup", "sys/fs/cgroup/unified", "sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct")
+CGROUP, QUOTA, PERIOD = "sys/fs/cgroup", "cpu.cfs_quota_us", "cpu.cfs_period_us"
+QUOTA_FILES = ("cpu.max", QUOTA, PERIOD)
+CGROUP_MOUNTS = (CGROUP, f"{CGROUP}/unified", f"{CGROUP}/cpu", f"{CGROUP}/cpu,cpuacct")
 TWICE = ("proc/stat", "proc/vmstat")  # counters: what they add while we look is of now, and not since boot
 
 
@@ -106,7 +110,7 @@ def files_read(root: Path, patterns: tuple[str, ...]) -> tuple[dict[str, str], d
                 texts[name] = file_read(path)
             except (FileNotFoundError, NotADirectoryError):
                 continue
-            except (OSError, EOFError) as error:
+            except (OSError, EOFError, zlib.error) as error:
                 failed[name] = getattr(error, "strerror", None) or str(error)
     return texts, failed
 
@@ -119,7 +123,7 @@ def cgroup_files(memberships: str) -> tuple[str, ...]:
         groups |= {str(each).strip("/") for each in (path, *path.parents)}
     # In a container the path may be one of the host's, which is not to be seen; then the top is the container's own.
     return tuple("/".join(filter(None, (mount, group, name)))
-                 for mount in CGROUPS for group in sorted(groups) for name in QUOTA_FILES)
+                 for mount in CGROUP_MOUNTS for group in sorted(groups) for name in QUOTA_FILES)
 
 
 def config_files(version: str) -> tuple[str, ...]:

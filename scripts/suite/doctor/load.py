@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suite.doctor.asked import Asked
-from suite.doctor.facts import CGROUPS, Facts
+from suite.doctor.facts import CGROUP, PERIOD, QUOTA, Facts
 from suite.doctor.finding import Answer, Status, Unknown, count_text, fine
 from suite.units import number_text, percent_text
 
@@ -74,26 +74,24 @@ def steal_look(facts: Facts, asked: Asked) -> Answer:
 def quotas_find(facts: Facts) -> list[tuple[str, float, str]]:
     """(file, CPUs, its text) of every quota that this process is under: cgroup v2's cpu.max, v1's cfs_quota_us."""
     found = []
-    for mount in CGROUPS:
-        for path, text in facts.matching(f"{mount}/*").items():
-            quota, _, period = text.partition(" ")
-            if path.endswith("cpu.cfs_quota_us"):
-                period = facts.text(path.replace("quota", "period"))
-            elif not path.endswith("cpu.max"):
-                continue
-            if quota not in ("max", "-1"):
-                found.append((f"/{path}", int(quota) / int(period), text))
-    return list(dict.fromkeys(found))
+    for path, text in facts.matching(f"{CGROUP}/*").items():
+        quota, _, period = text.partition(" ")
+        if path.endswith(QUOTA):
+            period = facts.text(path.removesuffix(QUOTA) + PERIOD)
+        elif not path.endswith("cpu.max"):
+            continue
+        if quota not in ("max", "-1"):
+            found.append((f"/{path}", int(quota) / int(period), text))
+    return found
 
 
 def quota_look(facts: Facts, asked: Asked) -> Answer:
     """CPU bandwidth control of cgroups: Documentation/scheduler/sched-bwc.rst of Linux."""
-    memberships = facts.text("proc/self/cgroup")
     quotas = quotas_find(facts)
     if not quotas:
-        if any(facts.matching(f"{mount}/*") for mount in CGROUPS) or memberships.strip() == "0::/":
+        if facts.matching(f"{CGROUP}/*"):
             return fine("no CPU quota")
-        raise Unknown("no file of a cgroup's CPU controller is to be seen")
+        raise Unknown(f"no cgroups are to be seen in /{CGROUP}")
     path, cpus, text = min(quotas, key=lambda quota: quota[1])
     unlimited = "-1" if path.endswith("us") else "max"
     return Answer(

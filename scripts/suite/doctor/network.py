@@ -24,13 +24,14 @@ def congestion_look(facts: Facts, asked: Asked) -> Answer:
     name = facts.sysctl(CONGESTION)
     if not name.startswith(PACING):
         return fine(f"congestion control {name}")
-    left = not asked.anything and asked.has("congestion", "system", *PACING)
+    cubic = "cubic" in facts.sysctl("net.ipv4.tcp_available_congestion_control").split()
+    left = not cubic or (not asked.anything and asked.has("congestion", "system", *PACING))
     pinned = "" if left else " (pinned to cubic here)"
     return Answer(
         Status.DISTURBS if left else Status.NOTE, f"{name} paces loopback{pinned}",
         "It spaces packets out: a stream of 64 KiB over loopback carried 20 Gbit/s by bbr on one CPU and 65 by cubic, "
-        "11 and 75 on two. uncork pins cubic unless congestion= says otherwise; other programs get the system's.",
-        sysctl_set(CONGESTION, "cubic"), sysctl_set(CONGESTION, name))
+        "11 and 75 on two. uncork pins cubic, where there is one and congestion= says nothing else; others do not.",
+        sysctl_set(CONGESTION, "cubic" if cubic else "reno"), sysctl_set(CONGESTION, name))
 
 
 def queue_look(facts: Facts, asked: Asked) -> Answer:

@@ -98,29 +98,31 @@ def processes_read(root: Path) -> frozenset[str]:
     return frozenset(names)
 
 
+def loopback_ask(question: int, value: bytes) -> bytes:
+    """What the kernel leaves in place of the value of struct ifreq, for lo in this process's namespace; OSError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
+        return fcntl.ioctl(device, question, struct.pack("16s24s", b"lo", value))[16:]
+
+
 def offloads_read() -> Mapping[str, bool] | Unread:
     """What `ethtool -k lo` prints of tso, gso and gro."""
     found = {}
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
+    try:
         for name, command in OFFLOADS.items():
             value = ctypes.create_string_buffer(struct.pack("II", command, 0), 8)
-            request = struct.pack("16sP", b"lo", ctypes.addressof(value)).ljust(40, b"\0")
-            try:
-                fcntl.ioctl(device, ETHTOOL_IOCTL, request)
-            except OSError as error:
-                return Unread(f"SIOCETHTOOL of lo: {error.strerror}")
+            loopback_ask(ETHTOOL_IOCTL, struct.pack("P", ctypes.addressof(value)))
             found[name] = bool(struct.unpack("II", value.raw)[1])
+    except OSError as error:
+        return Unread(f"SIOCETHTOOL of lo: {error.strerror}")
     return found
 
 
 def mtu_read() -> int | Unread:
     """The MTU of lo."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
-        try:
-            answer = fcntl.ioctl(device, MTU_IOCTL, struct.pack("16si", b"lo", 0).ljust(40, b"\0"))
-        except OSError as error:
-            return Unread(f"SIOCGIFMTU of lo: {error.strerror}")
-    return int(struct.unpack_from("i", answer, 16)[0])
+    try:
+        return int(struct.unpack_from("i", loopback_ask(MTU_IOCTL, b""))[0])
+    except OSError as error:
+        return Unread(f"SIOCGIFMTU of lo: {error.strerror}")
 
 
 def queue_read() -> str | Unread:
@@ -192,6 +194,7 @@ def programs_read() -> Mapping[int, int] | Unread:
     libc = ctypes.CDLL(None, use_errno=True)
 
     def call(command: int, attributes: ctypes.Array[ctypes.c_char]) -> int:
+        """bpf(2)."""
         return int(libc.syscall(number, command, attributes, len(attributes)))
 
     found: dict[int, int] = {}

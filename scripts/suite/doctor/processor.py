@@ -145,7 +145,9 @@ def smt_look(facts: Facts, asked: Asked) -> Answer:
     """Two threads on one core: Documentation/ABI/testing/sysfs-devices-system-cpu of Linux."""
     active = facts.text(f"{CPU}/smt/active")
     if active != "1":
-        return fine("no SMT to be seen" if is_virtual(facts) else "SMT off")
+        if is_virtual(facts):
+            raise Unknown(f"no SMT is shown here: {HIDDEN}")
+        return fine("SMT off")
     return Answer(
         Status.NOTE, "SMT on",
         "Whatever runs on the sibling of a measured CPU takes part of its core, and no CPU time shows it. uncork never "

@@ -36,7 +36,8 @@ def disturbed_text(looks: Sequence[Mapping[str, Any]]) -> str:
 
 def found_last(looks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """What each check last saw, by name: `disturbs: load 3.1 on 2 CPUs`."""
-    return {finding["name"]: f"{finding['status']}: {finding['seen']}" for look in looks for finding in look["findings"]}
+    return {finding["name"]: f"{finding['status']}: {finding['seen']}"
+            for look in looks for finding in look["findings"]}
 
 
 def counts_text(findings: Sequence[Finding]) -> str:

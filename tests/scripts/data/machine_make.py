@@ -31,6 +31,7 @@ QUIET: Mapping[str, str] = {
     "proc/sys/net/core/wmem_max": "4194304",
     "proc/sys/net/ipv4/ip_local_port_range": "32768\t60999",
     "proc/sys/net/ipv4/tcp_autocorking": "0",
+    "proc/sys/net/ipv4/tcp_available_congestion_control": "reno cubic",
     "proc/sys/net/ipv4/tcp_congestion_control": "cubic",
     "proc/sys/net/ipv4/tcp_tw_reuse": "2",
     "boot/config-6.18.0-test": "# CONFIG_KASAN is not set\nCONFIG_VIRT_CPU_ACCOUNTING_GEN=y\nCONFIG_HZ=250",
