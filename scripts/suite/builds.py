@@ -36,19 +36,25 @@ def folders_of(plan: Mapping[str, Any]) -> dict[str, str]:
     return {value: build["folder"] for value, build in plan.get("builds", {}).items()}
 
 
+def build_facts(plan: Mapping[str, Any], value: str) -> dict[str, str]:
+    """Revision and digest of one build of a result; empty where the plan does not know them."""
+    own = {"revision": plan.get("revision"), "digest": plan.get("build")}
+    build = own if value == THIS else plan.get("builds", {}).get(value, {})
+    return {name: str(build[name]) for name in own if build.get(name) is not None}
+
+
 def revision_of(plan: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """The revision of the build that ran the cells of these words; empty where nobody knows."""
-    build = build_of(words)
-    named = plan.get("builds", {}).get(build, {"revision": plan.get("revision", "")} if build == THIS else {})
-    return str(named.get("revision", ""))
+    return build_facts(plan, build_of(words)).get("revision", "")
 
 
 def builds_text(plan: Mapping[str, Any]) -> str:
     """A result's builds for a heading: value, revision and digest; empty where the word was not given."""
-    named = plan.get("builds", {})
+    named = list(plan.get("builds", {}))
     if named and any(build_of(cell["words"]) == THIS for cell in plan["cells"]):
-        named = {THIS: {"revision": plan["revision"], "digest": plan["build"]}} | named
-    return "; ".join(f"{value}: revision {build['revision']}, {build['digest']}" for value, build in named.items())
+        named = [THIS, *named]
+    facts = {value: build_facts(plan, value) for value in named}
+    return "; ".join(f"{value}: revision {build['revision']}, {build['digest']}" for value, build in facts.items())
 
 
 def command_by_hand(given: Mapping[str, str], reach: Sequence[str], folders: Mapping[str, str]) -> str:

@@ -105,7 +105,7 @@ def block_lines(keys: Sequence[Column], groups: Sequence[Group],
     """One block: titles, heads, a rule, rows; a blank line before each row in breaks."""
     margin = [" " * column.width for column in keys]
     titles = [group.title_lines() for group in groups]
-    height = max(map(len, titles))
+    height = max(map(len, titles)) if any(group.title for group in groups) else 0
     lines = []
     for level in range(height):
         parts = []
@@ -148,7 +148,7 @@ def markdown_lines(keys: Sequence[Column], groups: Sequence[Group]) -> list[str]
     for group in groups:
         for index, column in enumerate(group.columns):
             unit = f" ({column.head})" if column.head else ""
-            columns.append((group.title + unit if index == 0 else column.head, column))
+            columns.append((group.title + unit if group.title and index == 0 else column.head, column))
     lines = ["| " + " | ".join(markdown_escape(head) for head, _ in columns) + " |"]
     lines.append("|" + "|".join(":---" if c.left else "---:" for _, c in columns) + "|")
     for row in range(len(keys[0].items)):

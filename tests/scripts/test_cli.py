@@ -73,7 +73,7 @@ def test_missing_binaries_are_a_failure_in_one_line(uncork: Uncork, tmp_path: Pa
 def test_help_says_what_there_is(uncork: Uncork) -> None:
     done = uncork.run("--help")
     assert done.returncode == 0
-    for name in ("run", "list", "table", "show", "check", "plot", "report", "paste", "verify", "export", "lab",
+    for name in ("run", "list", "table", "compare", "show", "check", "plot", "report", "paste", "verify", "export", "lab",
                  "doctor"):
         assert f"  {name}" in done.stdout
 

@@ -15,6 +15,7 @@ COMMANDS = (
     "run",
     "list",
     "table",
+    "compare",
     "show",
     "check",
     "plot",

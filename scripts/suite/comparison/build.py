@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite import stats
-from suite.comparison.differences import differences_declare, emulated, machines_compare
+from suite.comparison.differences import builds_compare, differences_declare, emulated, machines_compare
 from suite.comparison.model import Change, Comparison, Difference, Row, Side
 from suite.comparison.samples import Sample, change_make, sample_take, samples_geomean, sessions_of
-from suite.comparison.sides import (Pair, Pairing, cells_select, fixed_differences, pairing_make, words_compared,
-                                    words_text)
+from suite.comparison.sides import (Pair, Pairing, baseline_others, cells_select, fixed_differences, pairing_make,
+                                    words_compared, words_text)
 from suite.comparison.verdicts import changes_settle, is_hopeless
 from suite.errors import UsageError
 from suite.frame import Matrix, baseline_words, same_band
@@ -98,16 +98,14 @@ def compare_cells(matrix: Matrix, base: Words, new: Words, metrics: Sequence[Met
     sessions = tuple(sessions_of(matrix))
     sides = [Side(words_text({key: words[key] for key in compared}), matrix, words, sessions)
              for words in (base, new)]
-    return comparison_make(sides[0], sides[1], pairing, metrics, pairing.differences, matrix.result.notes)
+    differences = (*builds_compare((matrix, words) for words in (base, new)), *pairing.differences)
+    return comparison_make(sides[0], sides[1], pairing, metrics, differences, matrix.result.notes)
 
 
 def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
     """The baseline of a result against each other value of its axis, in order; none without a baseline."""
     base = baseline_words(matrix)
-    values = dict.fromkeys(tuple(cell.axes[axis] for axis in base) for cell in matrix.cells.values())
-    others = [dict(zip(base, value, strict=True)) for value in values
-              if value != tuple(base.values()) and "" not in value]
-    return [compare_cells(matrix, base, other, metrics) for other in others]
+    return [compare_cells(matrix, base, other, metrics) for other in baseline_others(matrix, base, {})]
 
 
 def result_names(base: Matrix, new: Matrix, words: tuple[Words, Words], compared: Sequence[str]) -> list[str]:
@@ -155,7 +153,8 @@ def compare_results(base: Matrix, new: Matrix, base_words: Words, new_words: Wor
     sides = [Side(name, matrix, words, tuple(sessions_of(matrix)))
              for name, matrix, words in zip(names, (base, new), (base_words, new_words), strict=True)]
     words = [Difference("words", key, base_words[key], new_words[key]) for key in compared]
-    found = (*machines_compare(base, new), *words, *pairing.differences, *fixed_differences(pairing, compared))
+    builds = builds_compare(((base, base_words), (new, new_words)))
+    found = (*machines_compare(base, new), *builds, *words, *pairing.differences, *fixed_differences(pairing, compared))
     notes = [f"{side.name}: {note}" for side in sides for note in side.matrix.result.notes]
     return comparison_make(sides[0], sides[1], pairing, metrics,
                            differences_declare(found, {*declared, *compared}), [*sessions_notes(*sides), *notes])

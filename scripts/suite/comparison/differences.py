@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from suite.builds import WORD, build_facts, build_of
 from suite.comparison.model import Difference
 from suite.frame import Matrix, records_good
 from suite.heading import congestion_text
@@ -30,6 +31,7 @@ DEVICE = "device"
 LIBRARIES = "versions"
 BINARIES = ("uncork", "revision")  # of the versions those that say which binaries these are
 REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("congestion", "congestion")}
+IMPLIES = {"kernel": ("boot",), WORD: ("binaries",)}  # what cannot but differ with what is declared
 EMULATION = "tcg"
 ABSENT = "unknown"
 
@@ -125,8 +127,19 @@ def machines_compare(base: Matrix, new: Matrix) -> tuple[Difference, ...]:
     return (*named, *facts_compare(plan_facts(base), plan_facts(new)))
 
 
+def builds_compare(sides: Iterable[tuple[Matrix, Mapping[str, str]]]) -> tuple[Difference, ...]:
+    """Revision and digest of the builds that the words of the sides name, where these are not the same."""
+    base, new = ((matrix.result.plan, words) for matrix, words in sides)
+    if WORD not in base[1] and WORD not in new[1]:
+        return ()
+    facts = [{("binaries", name): value for name, value in build_facts(plan, build_of(words)).items()}
+             for plan, words in (base, new)]
+    return differences_declare(facts_compare(*facts), {WORD} if build_of(base[1]) != build_of(new[1]) else ())
+
+
 def differences_declare(differences: Iterable[Difference], declared: Collection[str]) -> tuple[Difference, ...]:
     """The differences with those marked that the comparison is about: by kind (kernel) or name (tcp_rmem)."""
+    declared = {*declared, *(name for one in declared for name in IMPLIES.get(one, ()))}
     return tuple(Difference(one.of, one.name, one.base, one.new,
                             one.of in declared or one.name.rsplit(".", 1)[-1] in declared or one.name in declared,
                             one.refuses) for one in differences)

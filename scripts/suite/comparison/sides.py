@@ -65,6 +65,14 @@ def cells_select(matrix: Matrix, words: Words) -> list[Cell]:
     return cells
 
 
+def baseline_others(matrix: Matrix, base: Words, narrow: Words) -> list[dict[str, str]]:
+    """The other values of the baseline's words in the cells that narrow selects, in order."""
+    cells = cells_select(matrix, narrow)
+    values = dict.fromkeys(tuple(cell.axes[axis] for axis in base) for cell in cells)
+    return [dict(zip(base, value, strict=True)) for value in values
+            if value != tuple(base.values()) and "" not in value]
+
+
 def words_compared(base: Words, new: Words) -> tuple[str, ...]:
     """The words that both selectors give, with different values."""
     return tuple(key for key, value in base.items() if key in new and new[key] != value)

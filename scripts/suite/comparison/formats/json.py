@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Comparisons as one JSON object with everything that is known, base units and fractions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from suite import stats
+from suite.comparison.model import Change, Comparison, Row, Side, Verdict
+from suite.comparison.refusals import forced
+from suite.table import figure_json, interval_json
+
+VERDICTS = {Verdict.CHANGED: "changed", Verdict.BRACKETED: "bracketed", Verdict.SAME: "same",
+            Verdict.UNKNOWN: "unknown", Verdict.EXACT: "exact"}
+
+
+def side_json(side: Side) -> dict[str, Any]:
+    """One side."""
+    return {"name": side.name, "result": str(side.matrix.result.folder), "words": dict(side.words),
+            "sessions": list(side.sessions)}
+
+
+def ratio_json(ratio: stats.Estimate | None) -> dict[str, Any] | None:
+    """new / base with its interval; null where there is none."""
+    if ratio is None:
+        return None
+    return {"value": ratio.value, **interval_json(ratio.interval), "pairs": ratio.pairs, "p": ratio.p}
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """One metric of one row."""
+    base, new = (figure_json(replace(figure, quotes=())) for figure in (change.base, change.new))
+    return {"base": base, "new": new, "ratio": ratio_json(change.ratio),
+            "p_adjusted": change.adjusted, "verdict": VERDICTS[change.verdict], "detectable": change.detectable,
+            "outliers": {"base": change.outliers[0], "new": change.outliers[1]}}
+
+
+def row_json(row: Row) -> dict[str, Any]:
+    """One row: its words, its cells by name (null: that side has none), its changes."""
+    return {"axes": dict(row.axes), "base": row.base.name if row.base else None,
+            "new": row.new.name if row.new else None,
+            "changes": {name: change_json(change) for name, change in row.changes.items()}}
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """One comparison."""
+    return {
+        "base": side_json(comparison.base), "new": side_json(comparison.new),
+        "paired": comparison.paired, "forced": bool(forced(comparison)), "axes": list(comparison.axes),
+        "differences": [asdict(difference) for difference in comparison.differences],
+        "metrics": {metric.name: {
+            "unit": metric.unit, "better": metric.better, "aa_band": comparison.bands.get(metric.name),
+            "geomean": ratio_json(comparison.geomeans.get(metric.name)),
+            "tested": comparison.tested.get(metric.name, 0), "hopeless": metric.name in comparison.hopeless}
+            for metric in comparison.metrics},
+        "rows": [row_json(row) for row in comparison.rows], "notes": list(comparison.notes),
+    }
+
+
+def render(comparisons: Sequence[Comparison]) -> str:
+    """All comparisons."""
+    value = {"schema": 1, "comparisons": [comparison_json(one) for one in comparisons]}
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

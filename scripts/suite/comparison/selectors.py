@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""What is asked for: words of the shell as two sides, and the metrics. Pure.
+
+Two selectors that give one word two values are two sides; one that gives a word of the baseline another
+value is compared with the baseline; all others narrow both sides. Without any, the baseline is compared
+with each other value of its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from suite.comparison.sides import baseline_others, cells_select
+from suite.errors import UsageError
+from suite.frame import Matrix, baseline_words, words_parse
+from suite.metrics import METRICS, Metric, metric_find
+from suite.scenario import Table
+from suite.table import layout_choose
+
+Words = Mapping[str, str]
+Pair = tuple[Words, Words]  # base and new
+
+
+def is_opposed(one: Words, two: Words) -> bool:
+    """Whether two selectors give one word two values."""
+    return any(two.get(key, value) != value for key, value in one.items())
+
+
+def words_join(selectors: Sequence[Words]) -> dict[str, str]:
+    """All words of selectors that narrow; UsageError where they contradict each other."""
+    joined: dict[str, str] = {}
+    for selector in selectors:
+        if is_opposed(joined, selector):
+            key = next(key for key, value in selector.items() if joined.get(key, value) != value)
+            raise UsageError(f'"{key}={joined[key]}" and "{key}={selector[key]}": there are two sides, not more')
+        joined |= selector
+    return joined
+
+
+def sides_opposed(selectors: Sequence[Words]) -> Pair | None:
+    """The first two selectors that give one word two values, each with the words of all others."""
+    for one, two in combinations(selectors, 2):
+        if is_opposed(one, two):
+            narrow = words_join([other for other in selectors if other is not one and other is not two])
+            return words_join([one, narrow]), words_join([two, narrow])
+    return None
+
+
+def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[Pair]:
+    """The pairs of one result that are asked for; none where there is nothing to compare.
+
+    UsageError where a word or a value is not of the result, or one word has more than two values.
+    """
+    selectors = [words_parse(argument, where) for argument in arguments]
+    for selector in selectors:
+        cells_select(matrix, selector)
+    opposed = sides_opposed(selectors)
+    if opposed:
+        return [opposed]
+    base, words = baseline_words(matrix), words_join(selectors)
+    new = {key: words[key] for key in base if key in words}
+    narrow = {key: value for key, value in words.items() if key not in base}
+    others = [new] if new and new.keys() == base.keys() and new != base else baseline_others(matrix, base, narrow)
+    return [({**base, **narrow}, {**other, **narrow}) for other in others]
+
+
+def sides_between(arguments: Sequence[str], where: str) -> Pair:
+    """The selectors of two results: two that give one word two values are one for each, all others narrow both."""
+    selectors = [words_parse(argument, where) for argument in arguments]
+    return sides_opposed(selectors) or (words_join(selectors), words_join(selectors))
+
+
+def names_split(key: str, value: str) -> tuple[str, ...]:
+    """The names of `key=one,two`; UsageError for an empty one, or one that is given twice."""
+    names = tuple(value.split(","))
+    if "" in names or len(set(names)) < len(names):
+        raise UsageError(f'"{key}={value}": {"an empty name" if "" in names else "a name is given twice"}')
+    return names
+
+
+def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
+    """The metrics of columns=METRIC,...; where nobody asks, the first of the result's table."""
+    if asked is not None:
+        return tuple(metric_find(name, "columns") for name in names_split("columns", asked))
+    return (METRICS[layout_choose(matrix, matrix.result.scenario.table or Table()).metrics[0]],)

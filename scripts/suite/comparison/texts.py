@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""One change, and what is said of many, as short texts. Pure.
+
+Every text form of a comparison takes these: tables, Markdown and blocks for mails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from suite import stats
+from suite.comparison.model import Change, Comparison, Difference, Row, Verdict
+from suite.metrics import Metric
+from suite.stats import Estimate
+from suite.units import change_text, percent_text
+
+NOTHING = "-"
+EXACT = "exact"
+
+
+def metric_title(metric: Metric, unit: str) -> str:
+    """`Time per message, us (lower is better)`: the name of the metric, its blanks underscores elsewhere."""
+    name = metric.name[0].upper() + metric.name[1:].replace("_", " ")
+    return f"{name}{', ' if unit else ''}{unit} ({metric.better} is better)"
+
+
+def interval_text(ratio: Estimate | None) -> str:
+    """The interval of a change, `[+1.9%, +4.3%]`; NOTHING where there is none."""
+    if ratio is None or ratio.interval is None:
+        return NOTHING
+    return f"[{change_text(ratio.interval.low - 1)}, {change_text(ratio.interval.high - 1)}]"
+
+
+def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
+    """new / base - 1 with its mark: `+3.1%`, `(+3.1%)`, `+3.1%?`, `~`."""
+    if verdict is Verdict.SAME:
+        return verdict.value
+    text = NOTHING if ratio is None else change_text(ratio.value - 1)
+    if verdict is Verdict.BRACKETED:
+        return f"({text})"
+    return f"{text}{verdict.value}" if verdict is Verdict.UNKNOWN and ratio else text
+
+
+def within_text(change: Change) -> str:
+    """What stands in the column of intervals."""
+    return EXACT if change.verdict is Verdict.EXACT else interval_text(change.ratio)
+
+
+def mean_verdict(mean: Estimate) -> Verdict:
+    """What may be said of a geometric mean, which is one figure and needs no correction."""
+    if mean.interval is None:
+        return Verdict.UNKNOWN
+    return Verdict.SAME if mean.interval.contains(1.0) else Verdict.CHANGED
+
+
+def changes_of(rows: Iterable[Row], metric: Metric) -> list[Change]:
+    """The changes of a metric that are known."""
+    return [row.changes[metric.name] for row in rows if metric.name in row.changes]
+
+
+def span_text(numbers: Sequence[int]) -> str:
+    """`7`, or `6..7` where they are not all the same."""
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low}..{high}"
+
+
+def band_text(band: float | None) -> str:
+    """What the machine invents."""
+    return "A/A unknown" if band is None else f"A/A max {percent_text(band)}"
+
+
+def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
+    """How many rounds or sessions, and whether both sides took turns."""
+    if not comparison.paired:
+        sides = (len(comparison.base.sessions), len(comparison.new.sessions))
+        plural = "s" if sides[0] != 1 else ""
+        same = sides[0] == sides[1]
+        return [f"n={sides[0]} session{plural} a side" if same else f"n={sides[0]} and {sides[1]} sessions",
+                "not interleaved"]
+    pairs = span_text([change.ratio.pairs if change.ratio else min(change.base.rounds, change.new.rounds)
+                       for change in changes])
+    several = len(comparison.base.sessions)
+    return [f"n={pairs} round{'s' if pairs != '1' else ''}" + (f" in {several} sessions" if several > 1 else ""),
+            "interleaved"]
+
+
+def rounds_text(comparison: Comparison, metric: Metric) -> str:
+    """Rounds, order, test, correction and the A/A band, in one line."""
+    changes = changes_of(comparison.rows, metric)
+    parts = order_text(comparison, changes)
+    if all(change.verdict is Verdict.EXACT for change in changes):
+        return ", ".join([*parts, "the same count in each"])
+    known = any(change.ratio and change.ratio.interval for change in changes)
+    parts.append("exact rank CI" if known else "too few for a CI")
+    tested = comparison.tested.get(metric.name, 0)
+    parts += [f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}"] if tested else []
+    band = comparison.bands.get(metric.name)
+    return ", ".join(parts) + ("" if metric.counts and band is None else f"; {band_text(band)}")
+
+
+def difference_text(difference: Difference) -> str:
+    """`kernel 6.17.0 -> 6.18.0`."""
+    name = difference.of if difference.name in ("", difference.of) else f"{difference.of} {difference.name}"
+    return f"{name} {difference.base or 'none'} -> {difference.new or 'none'}"

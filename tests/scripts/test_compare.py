@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""`uncork compare`: every format, byte for byte or read back, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from answers import NODELAY, golden_check, matrix_of, uncork
+from sessions_make import recipe_sessions, sessions_write
+from suite import stats
+from suite.__main__ import main
+from suite.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.comparison.formats import FORMATS, benchstat, hgrm, hyperfine, text
+from suite.comparison.formats import csv as csv_format
+from suite.comparison.formats import json as json_format
+from suite.comparison.formats import markdown
+from suite.comparison.model import Verdict
+from suite.comparison.texts import verdict_text
+from suite.errors import UsageError
+from suite.hgrm import hgrm_text
+from suite.metrics import METRICS
+from suite.pictures.distribution import histogram_of, runs_good
+
+TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
+OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)
+BUILDS = {value: {"folder": f"/{value}", "digest": f"{value}-digest", "revision": f"v{value}", "uncork": "0.1.0"}
+          for value in ("old", "new")}
+SYSCTL = {"sysctl": {"net.ipv4.tcp_rmem": "4096 131072 33554432"}}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Folders by name: old and new have four sessions, once has one, work does a set work, builds has two builds."""
+    folder = tmp_path_factory.mktemp("results")
+    work = recipe_sessions("work", NEW[:1])
+    builds = {"build": ["old", "new"], "write": ["nodelay"]}
+    paths = (sessions_write(recipe_sessions("old", OLD), folder, 4),
+             sessions_write(recipe_sessions("new", NEW), folder, 4, {"kernel": "6.19.0", "cpus_online": 4},
+                            build="fff"),
+             sessions_write(recipe_sessions("once", NEW[:1]), folder, 1, {"kernel": "6.19.0", **SYSCTL}),
+             sessions_write(recipe_sessions("slow", OLD[:1]), folder, 1, {"virtualisation": "tcg"}),
+             sessions_write(replace(work, fixed={**work.fixed, "messages": "300"}), folder, 1),
+             sessions_write(recipe_sessions("builds", NEW[:1], sweep=builds), folder, 1, builds=BUILDS))
+    return {path.name: path for path in paths}
+
+
+@pytest.fixture(scope="module")
+def corked():
+    """nodelay against cork in the stored result, times and counts."""
+    return [compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "cork"}, [TIME, SEGMENTS])]
+
+
+def between(folders, base: str, new: str, *metrics, **words):
+    """The comparison of two results, whose folders are told without where they are."""
+    sides = []
+    for name in (base, new):
+        matrix = matrix_of(folders[name])
+        sides.append(replace(matrix, result=replace(matrix.result, folder=Path(name))))
+    return compare_results(*sides, {}, {}, metrics or (TIME,), **words)
+
+
+def said(capsys, *arguments) -> str:
+    """The one line with which `uncork compare` refuses."""
+    assert main(["compare", *map(str, arguments)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1, out + err
+    return err
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_the_baseline_against_all_others_at_a_width(width):
+    lines = text.render(compare_baseline(matrix_of(NODELAY), [TIME, SEGMENTS]), width)
+    assert max(map(len, lines.splitlines())) <= width and lines.isascii() and "\t" not in lines
+    assert not any(line != line.rstrip() for line in lines.splitlines())
+    golden_check(f"compare-{width}.txt", lines)
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_two_results_begin_with_what_differs_between_their_machines(folders, width):
+    lines = text.render([between(folders, "old", "new")], width)
+    assert max(map(len, lines.splitlines())) <= width
+    golden_check(f"compare-results-{width}.txt", lines)
+    assert lines.index("cpus_online 2 -> 4") < lines.index("kernel 6.18.0-test -> 6.19.0") < lines.index("Time per")
+
+
+def test_two_sessions_are_too_few_to_say_anything_and_a_note_says_so(folders):
+    lines = text.render([between(folders, "old", "once", TIME, SEGMENTS, declared=["kernel"])], 100)
+    golden_check("compare-once.txt", lines)
+    assert "-7.8%?" in lines and "variation between sessions is unknown" in lines
+
+
+def test_the_other_forms_of_the_same_comparison(corked):
+    golden_check("compare.md", markdown.render(corked))
+    golden_check("compare.csv", csv_format.render(corked))
+    golden_check("compare.json", json_format.render(corked))
+    golden_check("compare.benchstat", benchstat.render(corked))
+
+
+def test_csv_and_json_have_what_the_model_has(folders):
+    comparison = between(folders, "old", "new", TIME, SEGMENTS)
+    rows = list(csv.DictReader(io.StringIO(csv_format.render([comparison]))))
+    assert [row["row"] for row in rows] == ["cell"] * 6 + ["geomean"] + ["cell"] * 6
+    change = comparison.rows[0].changes[TIME.name]
+    assert float(rows[0]["change"]) == pytest.approx(change.ratio.value - 1)
+    assert (rows[0]["verdict"], rows[0]["pairs"], rows[7]["verdict"], rows[7]["p"]) == ("changed", "4", "exact", "")
+    whole = json.loads(json_format.render([comparison]))["comparisons"][0]
+    assert whole["forced"] and not whole["paired"] and len(whole["differences"]) == len(comparison.differences)
+    assert whole["rows"][0]["changes"][TIME.name]["ratio"]["p"] == change.p
+
+
+def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
+    comparison = compare_cells(corked[0].base.matrix, {"write": "nodelay"}, {"write": "cork", "place": "apart"}, [TIME])
+    lines = text.render([comparison], 100)
+    assert re.search(r"^together +35\.5 +1\.5% +- +- +-$", lines, re.MULTILINE)
+    assert "1 of 2 rows have a cell on one side only" in lines
+    assert "together,,,,,,,,,,,,,,,,,," in csv_format.render([comparison])
+    assert benchstat.render([comparison]).count("place=together") == 0
+
+
+def test_a_change_within_the_a_a_band_has_a_footnote(corked):
+    wide = replace(corked[0], bands={TIME.name: 0.06, SEGMENTS.name: None})
+    lines = text.render([wide], 100)
+    assert "+5.2% [1]" in lines and "[1]      within the A/A band" in lines and "-75.7% [1]" not in lines
+
+
+def test_what_would_be_found_stands_below_where_there_is_no_room_beside():
+    comparison = compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "writev"}, [TIME])
+    wide, narrow = text.render([comparison], 74), text.render([comparison], 73)
+    assert re.search(r"^apart .* ~ .* 13% +0\+1$", wide, re.MULTILINE)
+    assert re.search(r"^apart .* ~ .*%\]$", narrow, re.MULTILINE)
+    below = narrow.partition("\n\nplace     finds  outliers\n")[2].splitlines()
+    assert below[1:4] == ["together              0+1", "apart       13%       0+1", ""]
+
+
+def test_a_change_has_one_text_and_one_mark():
+    ratio = stats.Estimate(1.031, stats.Interval(1.01, 1.05, 0.95), 10)
+    texts = {verdict: verdict_text(ratio, verdict) for verdict in Verdict}
+    assert texts == {Verdict.CHANGED: "+3.1%", Verdict.BRACKETED: "(+3.1%)", Verdict.SAME: "~",
+                     Verdict.UNKNOWN: "+3.1%?", Verdict.EXACT: "+3.1%"}
+    assert verdict_text(None, Verdict.UNKNOWN) == "-"
+
+
+def benchmarks_read(lines: str) -> dict[str, list[dict[str, float]]]:
+    """The values by name, as the description of Go's benchmark format says: strictly."""
+    found: dict[str, list[dict[str, float]]] = {}
+    for line in filter(None, lines.splitlines()):
+        fields = line.split(" ")
+        if fields[0].startswith("Benchmark"):
+            assert re.fullmatch(r"Benchmark[A-Z][^ ]*", fields[0]) and not re.search(r"-\d+$", fields[0])
+            assert int(fields[1]) > 0 and len(fields) % 2 == 0 and len(fields) > 2
+            found.setdefault(fields[0], []).append(
+                {unit: float(value) for value, unit in zip(fields[2::2], fields[3::2], strict=True)})
+        else:
+            assert re.fullmatch(r"Unit \S+( (better=(lower|higher)|assume=exact))+|[a-z][^A-Z ]*: .+", line), line
+    return found
+
+
+def test_benchstat_has_the_values_of_each_round_or_of_each_session(corked, folders):
+    lines = benchstat.render(corked)
+    assert "Unit segments_per_message better=lower assume=exact" in lines
+    assert "Unit time_per_message-sec better=lower\n" in lines
+    found = benchmarks_read(lines)
+    assert list(found) == [f"BenchmarkNodelay/place={place}/side={side}"
+                           for place in ("together", "apart") for side in ("base", "new")]
+    cell = corked[0].rows[0].new.name
+    rounds = corked[0].new.matrix.rounds_of(cell, TIME.name).tolist()
+    assert [line["time_per_message-sec"] for line in found["BenchmarkNodelay/place=together/side=new"]] == \
+        pytest.approx(rounds, rel=1e-9)
+    sessions = benchmarks_read(benchstat.render([between(folders, "old", "once")]))
+    assert [len(values) for values in sessions.values()] == [4, 1] * 6
+
+
+def test_hgrm_has_both_sides_of_every_row(corked):
+    tables = hgrm.render(corked).split("\n\n\n")
+    assert [table.partition("\n")[0] for table in tables] == [
+        f"# write={write} place={place}: latency in us"
+        for place in ("together", "apart") for write in ("nodelay", "cork")]
+    runs = runs_good(corked[0].new.matrix)[corked[0].rows[0].new.name]
+    assert tables[1].partition("\n")[2] == hgrm_text(histogram_of(runs, "latency"), "us").rstrip("\n")
+
+
+def test_a_base_that_all_share_stands_in_hgrm_and_hyperfine_once(folders):
+    comparisons = compare_baseline(matrix_of(folders["work"]), [TIME])
+    assert len(comparisons) == 2
+    results = json.loads(hyperfine.render(comparisons))["results"]
+    assert [entry["parameters"] for entry in results] == [
+        {"side": f"write={write}", "place": place} for places in (
+            [("together", "nodelay"), ("together", "cork"), ("apart", "nodelay"), ("apart", "cork")],
+            [("together", "writev"), ("apart", "writev")]) for place, write in places]
+    assert hgrm.render(comparisons).count("Max") == 6
+
+
+def test_hyperfine_has_the_times_of_runs_that_do_a_set_work(folders):
+    comparison = compare_cells(matrix_of(folders["work"]), {"write": "nodelay"}, {"write": "cork"}, [TIME])
+    entry = json.loads(hyperfine.render([comparison]))["results"][0]
+    times = comparison.base.matrix.rounds_of(comparison.rows[0].base.name, "time").tolist()
+    assert entry["times"] == times and entry["exit_codes"] == [0] * 6 and entry["mean"] == pytest.approx(sum(times) / 6)
+    assert entry["min"] <= entry["median"] <= entry["max"] and entry["stddev"] > 0
+    assert entry["command"].startswith("uncork-client ") and "messages=300" in entry["command"]
+    assert {"user", "system"} < entry.keys()
+
+
+def test_hyperfine_refuses_what_runs_for_a_set_time(corked):
+    with pytest.raises(UsageError, match="runs for a set time"):
+        hyperfine.render(corked)
+
+
+def test_two_builds_tell_their_revisions_and_are_what_is_compared(folders):
+    comparison = compare_cells(matrix_of(folders["builds"]), {"build": "old"}, {"build": "new"}, [TIME])
+    assert [(one.of, one.name, one.base, one.new, one.declared) for one in comparison.differences] == [
+        ("binaries", "revision", "vold", "vnew", True), ("binaries", "digest", "old-digest", "new-digest", True)]
+
+
+def test_the_command_compares_within_a_result():
+    done = uncork("compare", NODELAY, "write=nodelay", "write=cork place=apart", "place=apart",
+                  "columns=time_per_message,segments_per_message", "--csv")
+    assert done.returncode == 0 and done.stderr == ""
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["metric"], row["new_name"]) for row in rows] == [
+        ("time_per_message", "write=cork"), ("segments_per_message", "write=cork")]
+
+
+def test_a_word_of_the_baseline_is_compared_with_it(capsys):
+    assert main(["compare", str(NODELAY), "write=cork", "place=apart", "--strict"]) == 0
+    out = capsys.readouterr().out
+    assert "\nbase     write=nodelay place=apart\nnew      write=cork place=apart\n" in out
+
+
+def test_across_the_number_of_cpus_only_force_or_the_axis_compares(capsys, folders):
+    sides = folders["old"], folders["new"]
+    line = said(capsys, *sides, "axis=kernel")
+    assert "cpu cpus_online 2 -> 4" in line and "(axis=kernel,cpu declares it); --force" in line
+    assert main(["compare", *map(str, sides), "axis=cpu"]) == 0
+    assert "forced" not in capsys.readouterr().out
+    assert main(["compare", *map(str, sides), "--force"]) == 0
+    assert "note      forced across cpu cpus_online 2 -> 4" in capsys.readouterr().out
+
+
+def test_strict_refuses_what_is_not_declared_and_a_kernel_brings_a_boot_with_it(capsys, folders):
+    sides = folders["old"], folders["once"]
+    line = said(capsys, *sides, "axis=kernel", "--strict")
+    assert "differ in more than what is compared: sysctl net.ipv4.tcp_rmem unknown -> 4096" in line
+    assert "boot" not in line and "(axis=kernel,sysctl declares it)" in line
+    assert main(["compare", *map(str, sides), "axis=kernel,sysctl", "--strict", "--json"]) == 0
+    assert all(one["declared"] for one in json.loads(capsys.readouterr().out)["comparisons"][0]["differences"])
+
+
+def test_what_compare_refuses(capsys, folders, tmp_path):
+    old, once = folders["old"], folders["once"]
+    for arguments, says in (
+            (["write=cork"], '"write=cork": a result comes first'),
+            ([tmp_path / "none"], "none: no such folder"),
+            ([old, once, old], "a result is compared with itself or with one other"),
+            ([old, old], "are of one session"),
+            ([old, once, "axis=kernal"], "the two results do not differ in it: did you mean kernel?"),
+            ([old, "axis=kernel"], "axis=kernel is for two results"),
+            ([NODELAY, "wrote=cork"], "no word wrote in nodelay: did you mean write?"),
+            ([NODELAY, "write=nodelay", "write=corc"], "has write=corc: did you mean cork?"),
+            ([NODELAY, "write=nodelay", "write=cork", "write=more"], "there are two sides, not more"),
+            ([NODELAY, "columns=time_per_massage"], "did you mean time_per_message?"),
+            ([NODELAY, "columns=time,time"], '"columns=time,time": a name is given twice'),
+            ([NODELAY, "columns=time", "columns=user"], "columns is given twice"),
+            ([NODELAY, "--hgrm", "columns=time"], "--hgrm is always of the same metrics"),
+            ([NODELAY, "--csv", "--json"], "not allowed with argument"),
+            ([old, folders["slow"], "axis=virtualisation"], "functional only: under emulation time_per_message"),
+    ):
+        assert says in said(capsys, *arguments), arguments
+
+
+def test_of_an_emulated_machine_no_time_is_shown_in_any_format(folders):
+    comparison = between(folders, "old", "slow", SEGMENTS, declared=["virtualisation"])
+    assert "functional only" not in text.render([comparison], 100)  # nothing was left out
+    for render in (hgrm.render, hyperfine.render):
+        with pytest.raises(UsageError, match="functional only"):
+            render([comparison])
+
+
+def test_every_format_is_an_option_of_the_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["compare", "--help"])
+    shown = capsys.readouterr().out
+    assert all(f"--{name}" in shown for name in FORMATS)
