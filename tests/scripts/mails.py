@@ -9,6 +9,7 @@ import random
 from suite import stats
 from suite.commands.paste import blocks_build
 from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
+from suite.comparison.selectors import arguments_sort
 from suite.mail.block import block_lines
 from suite.metrics import METRICS
 from suite.summary import Figure
@@ -24,7 +25,9 @@ def command_run(module, capsys, *arguments):
 
 def pasted(matrix, *words, style="plain", utf8=False):
     """The blocks of a result, as lines."""
-    return [block_lines(block, style, utf8) for block in blocks_build([matrix], words)]
+    asked = arguments_sort([str(matrix.result.folder), *words], ("columns",))
+    blocks = blocks_build([matrix], asked.selectors, asked.own.get("columns"))
+    return [block_lines(block, style, utf8) for block in blocks]
 
 
 def figure_random(chance, whole):

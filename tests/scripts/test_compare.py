@@ -233,6 +233,14 @@ def test_a_word_of_the_baseline_is_compared_with_it(capsys):
     assert "\nbase     write=nodelay place=apart\nnew      write=cork place=apart\n" in out
 
 
+def test_two_results_take_a_selector_each_and_words_that_narrow_both(capsys, folders):
+    words = ("write=nodelay", "write=cork", "place=apart")
+    assert main(["compare", str(folders["old"]), str(folders["once"]), *words, "--json"]) == 0
+    (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert comparison["base"]["words"] == {"write": "nodelay", "place": "apart"}
+    assert comparison["new"]["words"] == {"write": "cork", "place": "apart"} and len(comparison["rows"]) == 1
+
+
 def test_across_the_number_of_cpus_only_force_or_the_axis_compares(capsys, folders):
     sides = folders["old"], folders["new"]
     line = said(capsys, *sides, "axis=kernel")
@@ -255,9 +263,9 @@ def test_strict_refuses_what_is_not_declared_and_a_kernel_brings_a_boot_with_it(
 def test_what_compare_refuses(capsys, folders, tmp_path):
     old, once = folders["old"], folders["once"]
     for arguments, says in (
-            (["write=cork"], '"write=cork": a result comes first'),
+            (["write=cork"], '"write=cork": the folder of a result comes first'),
             ([tmp_path / "none"], "none: no such folder"),
-            ([old, once, old], "a result is compared with itself or with one other"),
+            ([old, once, old], "there are two results, not more"),
             ([old, old], "are of one session"),
             ([old, once, "axis=kernal"], "the two results do not differ in it: did you mean kernel?"),
             ([old, "axis=kernel"], "axis=kernel is for two results"),

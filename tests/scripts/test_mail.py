@@ -174,7 +174,7 @@ def test_two_results_are_called_by_their_kernels_and_verified_in_their_order(ker
 
 
 def test_machines_between_which_ratios_say_nothing_make_no_block(kernels):
-    with pytest.raises(UsageError, match="cpus_online is 2 on one side and 64 on the other"):
+    with pytest.raises(UsageError, match="cpus_online 2 -> 64: ratios across that say nothing"):
         blocks_build([matrix_of(kernels["old"]), matrix_of(kernels["large"])], [])
 
 
@@ -196,7 +196,7 @@ def test_as_many_items_stand_in_a_line_as_fit_and_the_others_are_counted(room):
 
 
 def test_paste_takes_one_result_or_two(capsys):
-    with pytest.raises(UsageError, match="one result or of two"):
+    with pytest.raises(UsageError, match="there are two results, not more"):
         command_run(paste, capsys, NODELAY, NODELAY, NODELAY)
     with pytest.raises(UsageError, match="one session"):
         command_run(paste, capsys, NODELAY, NODELAY)

@@ -6,14 +6,12 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from suite.comparison.build import compare_cells, compare_results
 from suite.comparison.formats import FORMATS, text
 from suite.comparison.model import Comparison
 from suite.comparison.refusals import refusals_check
-from suite.comparison.selectors import metrics_choose, names_split, sides_between, sides_within
+from suite.comparison.selectors import Asked, arguments_sort, metrics_choose, names_split, sides_between, sides_within
 from suite.errors import UsageError
 from suite.frame import Matrix, matrix_build
 from suite.results import result_load
@@ -39,42 +37,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         style.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=one.means)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The arguments by what they are: folders, selectors, and the words of OWN."""
-
-    folders: tuple[Path, ...]
-    selectors: tuple[str, ...]
-    columns: str | None
-    axis: tuple[str, ...]
-
-
-def arguments_sort(given: Sequence[str]) -> Asked:
-    """Folders are what has no `=`, or is there; UsageError for more than two of them."""
-    folders = [Path(text) for text in given if "=" not in text or Path(text).is_dir()]
-    words = [text for text in given if Path(text) not in folders]
-    if len(folders) > 2:
-        raise UsageError(f'"{folders[2]}": a result is compared with itself or with one other')
-    own: dict[str, str] = {}
-    for word in words:
-        key, _, value = word.partition("=")
-        if key in own:
-            raise UsageError(f"compare: {key} is given twice")
-        if key in OWN:
-            own[key] = value
-    selectors = tuple(word for word in words if word.partition("=")[0] not in OWN)
-    axis = names_split("axis", own["axis"]) if "axis" in own else ()
-    return Asked(tuple(folders), selectors, own.get("columns"), axis)
-
-
-def comparisons_build(matrices: Sequence[Matrix], asked: Asked) -> list[Comparison]:
+def comparisons_build(matrices: Sequence[Matrix], asked: Asked, axis: Sequence[str]) -> list[Comparison]:
     """Everything that is asked for; UsageError where there is nothing to compare."""
-    metrics = metrics_choose(matrices[0], asked.columns)
+    metrics = metrics_choose(matrices[0], asked.own.get("columns"))
     if len(matrices) == 2:
         sides = sides_between(asked.selectors, "compare")
-        return [compare_results(matrices[0], matrices[1], *sides, metrics, asked.axis)]
-    if asked.axis:
-        raise UsageError(f"axis={','.join(asked.axis)} is for two results: within one the words of the sides differ")
+        return [compare_results(matrices[0], matrices[1], *sides, metrics, axis)]
+    if axis:
+        raise UsageError(f"axis={','.join(axis)} is for two results: within one the words of the sides differ")
     pairs = sides_within(matrices[0], asked.selectors, "compare")
     if not pairs:
         raise UsageError(f"{matrices[0].result.folder}: nothing to compare: give one word two values, "
@@ -84,14 +54,13 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Asked) -> list[Comparis
 
 def main(options: argparse.Namespace) -> int:
     """Prints the comparison."""
-    asked = arguments_sort([options.results, *options.words])
-    if not asked.folders:
-        raise UsageError(f'"{options.results}": a result comes first')
-    if options.format and asked.columns and not FORMATS[options.format].metrics:
-        raise UsageError(f"--{options.format} is always of the same metrics: leave out columns={asked.columns}")
+    asked = arguments_sort([options.results, *options.words], OWN)
+    if options.format and "columns" in asked.own and not FORMATS[options.format].metrics:
+        raise UsageError(f"--{options.format} is always of the same metrics: leave out columns={asked.own['columns']}")
+    axis = names_split("axis", asked.own["axis"]) if "axis" in asked.own else ()
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
-    comparisons = [refusals_check(one, asked.axis, options.strict, options.force)
-                   for one in comparisons_build(matrices, asked)]
+    comparisons = [refusals_check(one, axis, options.strict, options.force)
+                   for one in comparisons_build(matrices, asked, axis)]
     width = max(shutil.get_terminal_size((100, 24)).columns, 40)
     print(FORMATS[options.format].render(comparisons) if options.format else text.render(comparisons, width), end="")
     return 0

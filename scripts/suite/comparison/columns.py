@@ -13,9 +13,8 @@ from suite import stats
 from suite.columns import Footnotes, value_item, width_item
 from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
 from suite.comparison.refusals import forced
-from suite.comparison.sides import words_text
-from suite.comparison.texts import (NOTHING, changes_of, difference_text, interval_text, mean_verdict, verdict_text,
-                                    within_text)
+from suite.comparison.texts import (NOTHING, changes_of, counted_text, difference_text, interval_text, mean_verdict,
+                                    side_text, verdict_text, within_text)
 from suite.comparison.verdicts import is_invented
 from suite.frame import Cell
 from suite.heading import machine_pairs
@@ -155,13 +154,13 @@ def figures_build(comparison: Comparison, metric: Metric, notes: Footnotes) -> F
     return Figures(metric, scale.unit, tuple(keys), tuple(shown), doubts, tuple(breaks))
 
 
-def side_text(comparison: Comparison, side: Side) -> str:
+def side_line(comparison: Comparison, side: Side) -> str:
     """What a side is called, the words that select its cells, and of two results which one it is."""
-    words = words_text(side.words)
-    name = " ".join(part for part in side.name.split() if part not in (*words.split(), side.matrix.result.name))
-    count = len(side.sessions)
-    where = [] if comparison.paired else [str(side.matrix.result.folder), f"{count} session{'s' if count != 1 else ''}"]
-    return "; ".join(filter(None, (name, words, *where)))
+    if comparison.paired:
+        return side_text(side)
+    result = side.matrix.result
+    where = [str(result.folder), counted_text(len(side.sessions), "session")]
+    return "; ".join(filter(None, (side_text(side, [result.name]), *where)))
 
 
 def differences_pairs(comparison: Comparison) -> list[tuple[str, str]]:
@@ -177,8 +176,8 @@ def differences_pairs(comparison: Comparison) -> list[tuple[str, str]]:
 
 def sides_pairs(comparison: Comparison) -> list[tuple[str, str]]:
     """Both sides, and first of all what differs between them."""
-    return [*differences_pairs(comparison), ("base", side_text(comparison, comparison.base)),
-            ("new", side_text(comparison, comparison.new))]
+    return [*differences_pairs(comparison), ("base", side_line(comparison, comparison.base)),
+            ("new", side_line(comparison, comparison.new))]
 
 
 def measured_pairs(comparison: Comparison) -> list[tuple[str, str]]:

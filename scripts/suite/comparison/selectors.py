@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is asked for: words of the shell as two sides, and the metrics. Pure.
+"""What is asked for: words of the shell as results, two sides, and metrics.
 
 Two selectors that give one word two values are two sides; one that gives a word of the baseline another
 value is compared with the baseline; all others narrow both sides. Without any, the baseline is compared
@@ -9,7 +9,9 @@ with each other value of its words.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 from suite.comparison.sides import baseline_others, cells_select
 from suite.errors import UsageError
@@ -69,6 +71,34 @@ def sides_between(arguments: Sequence[str], where: str) -> Pair:
     """The selectors of two results: two that give one word two values are one for each, all others narrow both."""
     selectors = [words_parse(argument, where) for argument in arguments]
     return sides_opposed(selectors) or (words_join(selectors), words_join(selectors))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The arguments of a command by what they are: folders of results, selectors, and its own words."""
+
+    folders: tuple[Path, ...]
+    selectors: tuple[str, ...]
+    own: Mapping[str, str]
+
+
+def arguments_sort(given: Sequence[str], own: Sequence[str]) -> Asked:
+    """What has no `=`, or is there, is a folder: one or two, else UsageError. own: words that select no cells."""
+    folders = [Path(text) for text in given if "=" not in text or Path(text).is_dir()]
+    words = [text for text in given if Path(text) not in folders]
+    if not folders:
+        raise UsageError(f'"{given[0]}": the folder of a result comes first')
+    if len(folders) > 2:
+        raise UsageError(f'"{folders[2]}": there are two results, not more')
+    found: dict[str, str] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key in found:
+            raise UsageError(f"{key} is given twice")
+        if key in own:
+            found[key] = value
+    selectors = tuple(word for word in words if word.partition("=")[0] not in own)
+    return Asked(tuple(folders), selectors, found)
 
 
 def names_split(key: str, value: str) -> tuple[str, ...]:

@@ -6,10 +6,11 @@ Every text form of a comparison takes these: tables, Markdown and blocks for mai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from suite import stats
-from suite.comparison.model import Change, Comparison, Difference, Row, Verdict
+from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
+from suite.comparison.sides import words_text
 from suite.metrics import Metric
 from suite.stats import Estimate
 from suite.units import change_text, percent_text
@@ -22,6 +23,13 @@ def metric_title(metric: Metric, unit: str) -> str:
     """`Time per message, us (lower is better)`: the name of the metric, its blanks underscores elsewhere."""
     name = metric.name[0].upper() + metric.name[1:].replace("_", " ")
     return f"{name}{', ' if unit else ''}{unit} ({metric.better} is better)"
+
+
+def side_text(side: Side, known: Collection[str] = ()) -> str:
+    """What a side is called, unless it is known already, and after `; ` the words that select its cells."""
+    words = words_text(side.words)
+    name = " ".join(part for part in side.name.split() if part not in words.split() and part not in known)
+    return "; ".join(filter(None, (name, words)))
 
 
 def interval_text(ratio: Estimate | None) -> str:
@@ -69,19 +77,21 @@ def band_text(band: float | None) -> str:
     return "A/A unknown" if band is None else f"A/A max {percent_text(band)}"
 
 
+def counted_text(count: int, one: str) -> str:
+    """`1 round`, `2 rounds`."""
+    return f"{count} {one}{'s' if count != 1 else ''}"
+
+
 def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
     """How many rounds or sessions, and whether both sides took turns."""
     if not comparison.paired:
-        sides = (len(comparison.base.sessions), len(comparison.new.sessions))
-        plural = "s" if sides[0] != 1 else ""
-        same = sides[0] == sides[1]
-        return [f"n={sides[0]} session{plural} a side" if same else f"n={sides[0]} and {sides[1]} sessions",
-                "not interleaved"]
+        sides = [len(side.sessions) for side in (comparison.base, comparison.new)]
+        several = f"{counted_text(sides[0], 'session')} a side" if sides[0] == sides[1] else (
+            f"{sides[0]} and {counted_text(sides[1], 'session')}")
+        return [f"n={several}", "in blocks"]
     pairs = span_text([change.ratio.pairs if change.ratio else min(change.base.rounds, change.new.rounds)
                        for change in changes])
-    several = len(comparison.base.sessions)
-    return [f"n={pairs} round{'s' if pairs != '1' else ''}" + (f" in {several} sessions" if several > 1 else ""),
-            "interleaved"]
+    return [f"n={pairs} round{'s' if pairs != '1' else ''}", "interleaved"]
 
 
 def rounds_text(comparison: Comparison, metric: Metric) -> str:
@@ -91,7 +101,7 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     if all(change.verdict is Verdict.EXACT for change in changes):
         return ", ".join([*parts, "the same count in each"])
     known = any(change.ratio and change.ratio.interval for change in changes)
-    parts.append("exact rank CI" if known else "too few for a CI")
+    parts.append("exact rank CI" if known else "no CI")
     tested = comparison.tested.get(metric.name, 0)
     parts += [f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}"] if tested else []
     band = comparison.bands.get(metric.name)

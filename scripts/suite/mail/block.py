@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from suite.builds import WORD, revision_of
 from suite.comparison.model import Comparison, Side
+from suite.comparison.sides import words_text
+from suite.comparison.texts import metric_title, side_text
 from suite.errors import UsageError
 from suite.frame import Cell
 from suite.mail.command import command_lines, commands_join
@@ -15,9 +17,9 @@ from suite.mail.foot import cells_remarks, differs_text, machine_text
 from suite.mail.grid import Grid, comparison_grids, grid_columns, grid_rows, table_grids
 from suite.mail.rules import COLUMNS, lines_require
 from suite.mail.styles import STYLES
-from suite.metrics import Metric
 from suite.summary import Summary
 
+EVERYTHING = "everything"  # a side that nothing narrows
 SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s", " -> ": " \u2192 "}  # what --utf8 writes instead
 
 
@@ -31,11 +33,6 @@ class Block:
     commands: tuple[tuple[str, ...], ...]
 
 
-def words_text(words: Mapping[str, str]) -> str:
-    """Words as they are typed."""
-    return " ".join(f"{key}={value}" for key, value in words.items())
-
-
 def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
     """The words of the plan that all cells share, without those that stand elsewhere."""
     given = [cell.given for cell in cells]
@@ -44,19 +41,12 @@ def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
             if key not in set(but) and all(words.get(key) == value for words in given)}
 
 
-def side_text(side: Side) -> str:
-    """What a side is called, and after `; ` the words that select its cells; only these where they are its name."""
-    words = words_text(side.words)
-    name = " ".join(part for part in side.name.split() if part not in words.split())
-    return "; ".join(filter(None, (name, words))) or "everything"
-
-
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
     """Both sides for the heads: two builds by their revisions, if these differ, else as they are called."""
     named = [replace(side, name=revision_of(side.matrix.result.plan, side.words)) for side in (base, new)]
     builds = WORD in base.words and all(side.name for side in named) and named[0].name != named[1].name
     first, second = named if builds else (base, new)
-    return side_text(first), side_text(second)
+    return side_text(first) or EVERYTHING, side_text(second) or EVERYTHING
 
 
 def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) -> Block:
@@ -67,7 +57,7 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
     heads = list(zip(("base", "new"), sides_name(*sides), strict=True))
     grids = comparison_grids(comparison)
     if not grids:
-        raise UsageError(f"{side_text(comparison.base)} and {side_text(comparison.new)} have no "
+        raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
     return Block((*heads, *([("with", words_text(words))] if words else [])), grids,
                  (machine_text(comparison.base.matrix), differs_text(comparison)),
@@ -88,12 +78,6 @@ def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[st
     return Block((("cells", words_text(words) or "all"), *([("with", words_text(common))] if common else [])), grids,
                  (machine_text(summary.matrix), *([f"remarks: {'; '.join(remarks)}"] if remarks else [])),
                  (tuple(command),))
-
-
-def metric_title(metric: Metric, unit: str) -> str:
-    """`Time per message, us (lower is better)`: the name of the metric, its blanks underscores elsewhere."""
-    name = metric.name[0].upper() + metric.name[1:].replace("_", " ")
-    return f"{name}{', ' if unit else ''}{unit} ({metric.better} is better)"
 
 
 def fits(lines: Sequence[str]) -> bool:

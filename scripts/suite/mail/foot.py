@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suite import stats
-from suite.comparison.model import Change, Comparison, Difference, Verdict
+from suite.comparison.model import Comparison, Verdict
+from suite.comparison.texts import band_text, counted_text, difference_text, rounds_text, span_text
 from suite.comparison.verdicts import is_invented
 from suite.frame import Cell, Matrix
 from suite.heading import congestion_text, host_text, machines_text
 from suite.mail.rules import COLUMNS
 from suite.metrics import Metric
 from suite.summary import Figure
-from suite.units import percent_text
 
 CUT = "..."
 WIDTH = COLUMNS - 2  # a style may put a mark before a line
@@ -23,34 +22,6 @@ REMARKS_WIDTH = WIDTH - len(f"differs: {NO_DIFFERENCE} ()")
 SHORTER = (("exact rank CI", "rank CI"), (" rounds,", ","))  # where a line of rounds is too long
 
 
-def span_text(numbers: Sequence[int]) -> str:
-    """`7`, or `6..7` where they are not all the same."""
-    low, high = min(numbers), max(numbers)
-    return str(low) if low == high else f"{low}..{high}"
-
-
-def counted_text(count: int, one: str) -> str:
-    """`1 round`, `2 rounds`."""
-    return f"{count} {one}{'s' if count != 1 else ''}"
-
-
-def band_text(band: float | None) -> str:
-    """What the machine invents."""
-    return "A/A unknown" if band is None else f"A/A max {percent_text(band)}"
-
-
-def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
-    """How many rounds or sessions, and whether both sides took turns."""
-    if not comparison.paired:
-        sides = [len(side.sessions) for side in (comparison.base, comparison.new)]
-        several = f"{counted_text(sides[0], 'session')} a side" if sides[0] == sides[1] else (
-            f"{sides[0]} and {counted_text(sides[1], 'session')}")
-        return [f"n={several}", "in blocks"]
-    pairs = span_text([change.ratio.pairs if change.ratio else min(change.base.rounds, change.new.rounds)
-                       for change in changes])
-    return [f"n={pairs} round{'s' if pairs != '1' else ''}", "interleaved"]
-
-
 def line_shorten(line: str) -> str:
     """The line in fewer words, as far as it has to be."""
     for long, short in SHORTER:
@@ -58,18 +29,9 @@ def line_shorten(line: str) -> str:
     return line
 
 
-def rounds_text(comparison: Comparison, metric: Metric) -> str:
+def rounds_line(comparison: Comparison, metric: Metric) -> str:
     """Rounds, order, test, correction and the A/A band, in one line."""
-    changes = [row.changes[metric.name] for row in comparison.rows if metric.name in row.changes]
-    parts = order_text(comparison, changes)
-    if all(change.verdict is Verdict.EXACT for change in changes):
-        return ", ".join([*parts, "the same count in each"])
-    known = any(change.ratio and change.ratio.interval for change in changes)
-    parts.append("exact rank CI" if known else "no CI")
-    tested = comparison.tested.get(metric.name, 0)
-    parts += [f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}"] if tested else []
-    band = comparison.bands.get(metric.name)
-    return line_shorten(", ".join(parts) + ("" if metric.counts and band is None else f"; {band_text(band)}"))
+    return line_shorten(rounds_text(comparison, metric))
 
 
 def table_rounds_text(figures: Sequence[Figure], band: float | None, metric: Metric) -> str:
@@ -155,12 +117,6 @@ def ranges_remarks(figures: Sequence[Figure]) -> list[str]:
     """What `r` is, where some figure has it."""
     ranges = any(figure.interval and figure.interval.level is None and not figure.exact for figure in figures)
     return ["r is min..max"] if ranges else []
-
-
-def difference_text(difference: Difference) -> str:
-    """`kernel 6.17.0 -> 6.18.0`."""
-    name = difference.of if difference.name in ("", difference.of) else f"{difference.of} {difference.name}"
-    return f"{name} {difference.base or 'none'} -> {difference.new or 'none'}"
 
 
 def differs_text(comparison: Comparison) -> str:

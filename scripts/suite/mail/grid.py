@@ -7,19 +7,18 @@ posted block can be read again, however its columns were moved.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from suite import stats
-from suite.comparison.model import Change, Comparison, Row, Verdict
-from suite.mail.foot import rounds_text, table_rounds_text
+from suite.columns import median_text
+from suite.comparison.model import Change, Comparison, Row
+from suite.comparison.texts import NOTHING, changes_of, interval_text, mean_verdict, verdict_text, within_text
+from suite.mail.foot import rounds_line, table_rounds_text
 from suite.metrics import Metric
-from suite.stats import Estimate
 from suite.summary import Figure, Summary, figure_build
-from suite.units import Scale, change_text, count_text, number_text, percent_text, scale_choose
+from suite.units import Scale, percent_text, scale_choose
 
-NOTHING = "-"
-EXACT = "exact"
 WIDTH = "+/-"
 SIDES, CHANGE, MEDIAN = ("base", WIDTH, "new", WIDTH), ("change", "95% CI"), ("median", WIDTH)
 ONLY_AXIS, ONLY_CELL = "cells", "all"  # of a block whose cells differ in nothing but the side
@@ -50,11 +49,6 @@ class Grid:
         return (*self.axes, *(head for group in self.groups for head in group))
 
 
-def figure_text(value: float, metric: Metric, scale: Scale) -> str:
-    """A median in the unit of its grid, with three significant digits; counts have two decimals."""
-    return count_text(value) if metric.counts else number_text(scale.apply(value))
-
-
 def width_text(figure: Figure) -> str:
     """The farther end of the interval in percent of the median; `r` where it is only min..max."""
     if figure.interval is None or figure.exact or figure.median == 0:
@@ -63,33 +57,15 @@ def width_text(figure: Figure) -> str:
     return text if figure.interval.level else f"{text}r"
 
 
-def interval_text(ratio: Estimate | None) -> str:
-    """The interval of a change; NOTHING where there is none."""
-    if ratio is None or ratio.interval is None:
-        return NOTHING
-    return f"[{change_text(ratio.interval.low - 1)}, {change_text(ratio.interval.high - 1)}]"
-
-
-def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
-    """new / base - 1 with its mark: `+3.1%`, `(+3.1%)`, `+3.1%?`, `~`."""
-    if verdict is Verdict.SAME:
-        return verdict.value
-    text = NOTHING if ratio is None else change_text(ratio.value - 1)
-    if verdict is Verdict.BRACKETED:
-        return f"({text})"
-    return f"{text}{verdict.value}" if verdict is Verdict.UNKNOWN else text
-
-
 def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str, str]:
     """The median of one side and its width; NOTHING where the side has none."""
-    return (figure_text(figure.median, metric, scale), width_text(figure)) if figure else (NOTHING, NOTHING)
+    return (median_text(figure.median, metric, scale), width_text(figure)) if figure else (NOTHING, NOTHING)
 
 
 def change_texts(change: Change, metric: Metric, scale: Scale) -> tuple[str, ...]:
     """The figures of one row."""
-    within = EXACT if change.verdict is Verdict.EXACT else interval_text(change.ratio)
     return (*side_texts(change.base, metric, scale), *side_texts(change.new, metric, scale),
-            verdict_text(change.ratio, change.verdict), within)
+            verdict_text(change.ratio, change.verdict), within_text(change))
 
 
 def lone_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
@@ -105,14 +81,7 @@ def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | Non
     if mean is None:
         return None
     cells = sum(change.ratio is not None for change in changes_of(comparison.rows, metric))
-    verdict = (Verdict.UNKNOWN if mean.interval is None else
-               Verdict.SAME if mean.interval.contains(1.0) else Verdict.CHANGED)
-    return f"geomean of {cells} cells", verdict_text(mean, verdict), interval_text(mean)
-
-
-def changes_of(rows: Iterable[Row], metric: Metric) -> list[Change]:
-    """The changes of a metric that are known."""
-    return [row.changes[metric.name] for row in rows if metric.name in row.changes]
+    return f"geomean of {cells} cells", verdict_text(mean, mean_verdict(mean)), interval_text(mean)
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
@@ -146,7 +115,7 @@ def comparison_grids(comparison: Comparison) -> tuple[Grid, ...]:
         rows = [(row.axes, change_texts(row.changes[metric.name], metric, scale) if metric.name in row.changes
                  else lone_texts(comparison, row, metric, scale)) for row in comparison.rows]
         grids.append(grid_make(metric, scale, comparison.axes, (SIDES, CHANGE), rows,
-                               total_texts(comparison, metric), rounds_text(comparison, metric)))
+                               total_texts(comparison, metric), rounds_line(comparison, metric)))
     return tuple(grids)
 
 
