@@ -69,7 +69,7 @@ do for [format in "png svg txt"] {
                  with boxxyerror fs solid 1.0 noborder fc rgb "#d4d4d4", \
              data index 0 every ::0::0 using (1):(-0.5):(0):(lines) \
                  with vectors nohead lc rgb "#555555" dt 2, \
-             "" index 0 using 2:1:3:4:ytic(6) \
+             "" index 0 using ($3 == $3 ? $2 : NaN):1:3:4:ytic(6) \
                  with xerrorbars pt 7 ps 0.01 lw 1.6 lc rgb "#0072b2", \
              "" index 0 using 2:1:5 \
                  with points pt variable ps 1.2 lw 1.6 lc rgb "#0072b2", \

@@ -11,7 +11,8 @@ import pytest
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from drawn import draw, made, needs_gnuplot
 from picture_make import LONG, recipe_same, recipe_verdicts
-from suite.commands.plot import drawing_write, pictures_read
+from suite.commands.plot import pictures_read
+from suite.pictures.gnuplot import drawing_write
 from suite.comparison.build import compare_baseline
 from suite.comparison.model import Verdict
 from suite.errors import UsageError

@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 from answers import NODELAY, golden_check, matrix_of, refused, uncork
 from result_make import recipe_nodelay, recipe_sizes, result_write
+from sessions_make import recipe_sessions, sessions_write
 
 from suite.claims import claims_decide
+from suite.comparison.build import compare_baseline
 from suite.pictures.picture import Drawing
 from suite.pictures.plot import drawings_make
 from suite.report.drawings import Drawn, figure_make, series_names
-from suite.report.page import page_make
+from suite.report.page import Drawings, result_page
 from suite.scenario import Table
 from suite.summary import summary_build
 from suite.table import layout_choose
@@ -55,7 +57,8 @@ def page_of(folder: Path, *drawn: Drawn) -> str:
     asked = matrix.result.scenario.table or Table()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    return page_make(summary, layout, claims_decide(matrix), drawn)
+    return result_page(summary, layout, claims_decide(matrix), compare_baseline(matrix, summary.metrics[:1]),
+                       Drawings(drawn), ["run", "nodelay"])
 
 
 def group(number: int, colour: str, panel: str = "") -> str:
@@ -137,6 +140,18 @@ def test_each_series_of_a_drawn_picture_can_be_switched_off(tmp_path: Path, seri
 def test_without_a_name_the_page_is_in_the_folder(tmp_path: Path) -> None:
     folder = result_write(recipe_nodelay(), tmp_path / "nodelay")
     assert uncork("report", folder).stdout == f"{folder}/report.html\n"
+
+
+def test_of_two_results_the_page_says_first_what_differs(tmp_path: Path) -> None:
+    base, new = (sessions_write(recipe_sessions(name, [1.0]), tmp_path / name, 1) for name in ("r1", "r2"))
+    done = uncork("report", base, new)
+    assert done.returncode == 0 and done.stdout == f"{new}/report.html\n", done.stderr
+    said = " ".join(Parts((new / "report.html").read_text()).said)
+    assert said.index("boot r1-boot -> r2-boot") < said.index("n=1 session a side")
+
+
+def test_more_than_two_results_are_no_page() -> None:
+    assert refused("report", NODELAY, NODELAY, NODELAY) == "a page is of one result, or of two that are compared, not of 3"
 
 
 def test_a_page_has_the_name_of_a_file(tmp_path: Path) -> None:

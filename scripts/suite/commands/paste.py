@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from suite.client import scenario_names, scenario_path
+from suite.again import command_of
 from suite.comparison.build import compare_cells, compare_results
 from suite.comparison.model import Comparison
 from suite.comparison.refusals import forced
@@ -16,11 +16,9 @@ from suite.comparison.texts import difference_text
 from suite.errors import UsageError
 from suite.frame import Matrix, matrix_build, words_parse
 from suite.mail.block import Block, block_lines, comparison_block, table_block
-from suite.mail.command import command_words
 from suite.mail.styles import STYLES
 from suite.metrics import Metric
 from suite.results import result_load
-from suite.scenario import scenario_load
 from suite.summary import summary_build
 
 HELP = "a block for a mail: figures with intervals, the machine, the command"
@@ -35,14 +33,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--style", choices=tuple(STYLES), default="plain",
                         help="plain: aligned text; md: tables with pipes (default: plain)")
     parser.add_argument("--utf8", action="store_true", help="symbols instead of ASCII")
-
-
-def command_of(matrix: Matrix) -> list[str]:
-    """The words that measure a result again."""
-    scenario = matrix.result.scenario
-    ships = scenario.name in scenario_names()
-    shipped = scenario_load(scenario_path(scenario.name)) if ships else None
-    return command_words(scenario, matrix.result.plan, shipped)
 
 
 def comparison_of(matrices: Sequence[Matrix], base: Words, new: Words, metrics: Sequence[Metric]) -> Comparison:

@@ -1,45 +1,79 @@
 # SPDX-License-Identifier: MIT
-"""`uncork report RESULTS [-o FILE]`."""
+"""`uncork report RESULTS [RESULTS] [-o FILE]`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
+from suite.again import command_of
 from suite.claims import claims_decide
-from suite.commands.plot import drawing_write
+from suite.comparison.build import compare_baseline, compare_results
+from suite.comparison.model import Comparison
+from suite.comparison.refusals import refusals_check
+from suite.comparison.selectors import metrics_choose
 from suite.errors import UsageError
 from suite.frame import Matrix, matrix_build
+from suite.pictures.compared import Versus
+from suite.pictures.forest import forest_draw
+from suite.pictures.gnuplot import drawing_write
+from suite.pictures.picture import Drawing
 from suite.pictures.plot import drawings_make
 from suite.report.drawings import Drawn
-from suite.report.page import page_make
+from suite.report.page import Drawings, pair_page, result_page
 from suite.results import result_load
 from suite.scenario import Table
 from suite.summary import summary_build
 from suite.table import layout_choose
 
-HELP = "a result as one page of HTML: verdicts, tables, pictures, machines, commands"
+HELP = "a result, or two, as one page of HTML: verdicts, tables, pictures, machines, commands"
+NAME = "report.html"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of `uncork report`."""
-    parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
+    parser.add_argument("results", type=Path, metavar="RESULTS", nargs="+", help="folder of a result; of two, to compare them")
     parser.add_argument("-o", dest="file", type=Path, metavar="FILE",
-                        help="where the page goes (default: report.html in RESULTS)")
+                        help=f"where the page goes (default: {NAME} in the last of RESULTS)")
 
 
-def drawings_draw(matrix: Matrix) -> list[Drawn]:
-    """Every picture of a result, drawn in a folder that is gone afterwards."""
+def drawings_draw(drawings: Sequence[Drawing]) -> tuple[Drawn, ...]:
+    """The pictures, drawn in a folder that is gone afterwards."""
     drawn = []
     with tempfile.TemporaryDirectory(prefix="uncork-") as name:
         folder = Path(name)
-        for drawing in drawings_make(matrix):
+        for drawing in drawings:
             drawing_write(drawing, folder)
             drawn.append(Drawn(drawing, (folder / f"{drawing.name}.svg").read_text(encoding="utf-8"),
                                (folder / f"{drawing.name}.txt").read_text(encoding="utf-8")))
-    return drawn
+    return tuple(drawn)
+
+
+def changes_draw(comparisons: Sequence[Comparison]) -> tuple[Drawn, ...]:
+    """The forest of comparisons by their first metric."""
+    if not comparisons:
+        return ()
+    metric = comparisons[0].metrics[0]
+    return drawings_draw(forest_draw(comparisons, Versus(metric, None, f"changes-{metric.name}")))
+
+
+def page_of_one(matrix: Matrix) -> str:
+    """The page of a result."""
+    asked = matrix.result.scenario.table or Table()
+    layout = layout_choose(matrix, asked)
+    summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
+    comparisons = compare_baseline(matrix, metrics_choose(matrix, None))
+    drawings = Drawings(drawings_draw(drawings_make(matrix)), changes_draw(comparisons))
+    return result_page(summary, layout, claims_decide(matrix), comparisons, drawings, command_of(matrix))
+
+
+def page_of_two(base: Matrix, new: Matrix) -> str:
+    """The page of two results; what no ratio says anything across is refused, as `uncork compare` does."""
+    comparison = refusals_check(compare_results(base, new, {}, {}, metrics_choose(base, None)), (), False, False)
+    return pair_page(comparison, Drawings((), changes_draw([comparison])), [command_of(base), command_of(new)])
 
 
 def page_write(path: Path, text: str) -> None:
@@ -51,13 +85,12 @@ def page_write(path: Path, text: str) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Writes the page and prints its name."""
-    matrix = matrix_build(result_load(options.results))
-    path = options.file or options.results / "report.html"
+    if len(options.results) > 2:
+        raise UsageError(f"a page is of one result, or of two that are compared, not of {len(options.results)}")
+    path = options.file or options.results[-1] / NAME
     if path.is_dir():
         raise UsageError(f"-o {path} is a folder: give the name of a file")
-    asked = matrix.result.scenario.table or Table()
-    layout = layout_choose(matrix, asked)
-    summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    page_write(path, page_make(summary, layout, claims_decide(matrix), drawings_draw(matrix)))
+    matrices = [matrix_build(result_load(folder)) for folder in options.results]
+    page_write(path, page_of_one(matrices[0]) if len(matrices) == 1 else page_of_two(*matrices))
     print(path)
     return 0

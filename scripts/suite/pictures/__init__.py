@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of a result. Pure: settings and data as text, which commands/plot.py writes and has gnuplot draw.
+"""Pictures of a result. Pure: settings and data as text, which gnuplot.py writes and has drawn.
 
     plot             which pictures a result has
     picture          what all of them share: strings for gnuplot, titles, series, tics

@@ -102,8 +102,8 @@ def figure_make(drawn: Drawn, number: int) -> ET.Element:
     names = series_names(drawn.drawing)
     series_mark(root, len(names))
     names_prefix(root, prefix)
-    for title in root.findall("title"):
-        root.remove(title)  # "Gnuplot", which a browser shows over the whole picture
+    for about in [*root.findall("title"), *root.findall("desc")]:
+        root.remove(about)  # "Gnuplot", which a browser shows over the whole picture
     root.set("role", "img")
     root.set("aria-label", drawn.drawing.name)
     return element("figure", *switches(names, prefix), root, folded("as text", element("pre", drawn.text)),

@@ -12,20 +12,30 @@ from suite.layout import Column, Group
 from suite.report.elements import element
 
 
-def table_make(keys: Sequence[Column], groups: Sequence[Group], breaks: Collection[int] = ()) -> ET.Element:
-    """Columns under the titles of their groups; a line above the rows in breaks. Scripts make it sortable."""
+def table_make(keys: Sequence[Column], groups: Sequence[Group], breaks: Collection[int] = (), foot: int = 0
+               ) -> ET.Element:
+    """Columns under the titles of their groups, if these have any; a line above the rows in breaks.
+
+    Scripts make it sortable; the last rows, foot of them, stay below all others.
+    """
     columns = [*keys, *(column for group in groups for column in group.columns)]
     titles = [element("td", colspan=str(len(keys)))]
     titles += [element("th", group.title.replace("_", " "), colspan=str(len(group.columns)), scope="colgroup")
                for group in groups]
     heads = [element("th", column.head, scope="col", class_="name" if column.left else "number") for column in columns]
-    body = element("tbody")
-    for row in range(len(keys[0].items) if keys else 0):
-        cells = [element("td", column.items[row].text, mark_make(column.items[row].mark),
-                         class_="name" if column.left else "number") for column in columns]
-        body.append(element("tr", *cells, **({"class_": "break"} if row in breaks else {})))
-    return element("div", element("table", element("thead", element("tr", *titles), element("tr", *heads)), body,
+    head = [element("tr", *titles)] if any(group.title for group in groups) else []
+    rows = [row_make(columns, row, row in breaks) for row in range(len(keys[0].items) if keys else 0)]
+    end = len(rows) - foot
+    return element("div", element("table", element("thead", *head, element("tr", *heads)),
+                                  element("tbody", *rows[:end]), element("tfoot", *rows[end:]) if foot else None,
                                   class_="sortable"), class_="wide")
+
+
+def row_make(columns: Sequence[Column], row: int, after_line: bool) -> ET.Element:
+    """One row of all columns."""
+    cells = [element("td", column.items[row].text, mark_make(column.items[row].mark),
+                     class_="name" if column.left else "number") for column in columns]
+    return element("tr", *cells, **({"class_": "break"} if after_line else {}))
 
 
 def mark_make(mark: str) -> ET.Element | None:
