@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""What intervals and tests promise, on simulated noise: coverage, false claims, and changes that are found.
+
+Everything is seeded. Many samples are taken at once, one a row, with intervals of rows as numpy makes them; the first
+rows of each are held against the functions of the suite, so that it is these that are tested.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import answers  # noqa: F401
+from suite import stats
+from suite.plan import Cell
+from suite.scenario import LABEL
+from suite.schedule import round_order
+
+SAMPLES = 4000
+ROWS_CHECKED = 20  # of every simulation, by the functions of the suite
+ERRORS = 4         # standard errors of a share that a simulation may be off: there are some sixty of them
+DRIFT = 0.06       # at most, over a whole run
+Ends = tuple[np.ndarray, np.ndarray]
+
+
+def normal(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Logarithms of values with a noise of 2 %."""
+    return chance.normal(0, 0.02, shape)
+
+
+def skewed(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Most are fast, some much slower; the median is 0."""
+    return chance.exponential(0.02, shape) - 0.02 * math.log(2)
+
+
+def bimodal(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Two states of a machine, 10 % apart and as frequent; the median is 0."""
+    return chance.normal(0, 0.01, shape) + 0.05 * chance.choice((-1, 1), shape)
+
+
+NOISES = (normal, skewed, bimodal)
+Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+
+def drifts(chance: np.random.Generator, samples: int, length: int) -> np.ndarray:
+    """For each sample a random walk with a trend, of which highest and lowest are at most DRIFT apart."""
+    walk = np.cumsum(chance.normal(chance.normal(0, 0.5, (samples, 1)), 1, (samples, length)), axis=1)
+    reach = np.ptp(walk, axis=1, keepdims=True)
+    return (walk - walk[:, :1]) / reach * chance.uniform(0, DRIFT, (samples, 1))
+
+
+def shifts_paired(rows: np.ndarray) -> np.ndarray:
+    """The Walsh averages of each row."""
+    first, second = np.triu_indices(rows.shape[1])
+    return (rows[:, first] + rows[:, second]) / 2
+
+
+def shifts_unpaired(new: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """The pairwise differences of each row."""
+    return (new[:, :, None] - base[:, None, :]).reshape(len(new), -1)
+
+
+def ends_of(shifts: np.ndarray, rank: int) -> Ends:
+    """The rank-th smallest and largest of each row."""
+    last = shifts.shape[1] - rank
+    ordered = np.partition(shifts, [rank - 1, last], axis=1)
+    return ordered[:, rank - 1], ordered[:, last]
+
+
+def ends_check(ends: Ends, estimates: list[stats.Interval | None]) -> None:
+    """That these are the intervals of the suite, of the first rows."""
+    for row, interval in enumerate(estimates):
+        assert interval is not None
+        assert (interval.low, interval.high) == pytest.approx((ends[0][row], ends[1][row]), abs=1e-12)
+
+
+def paired(rows: np.ndarray) -> Ends:
+    """The interval of each row of differences, in logarithms as they are."""
+    ends = ends_of(shifts_paired(rows), stats.signed_rank_null(rows.shape[1]).rank)
+    ends_check(ends, [stats.shift_estimate(row).interval for row in rows[:ROWS_CHECKED]])
+    return ends
+
+
+def ratio_paired(new: np.ndarray, base: np.ndarray) -> Ends:
+    """The interval of new / base of each row, both in logarithms."""
+    ends = paired(new - base)
+    ends_check((np.exp(ends[0]), np.exp(ends[1])),
+               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row])).interval for row in range(ROWS_CHECKED)])
+    return ends
+
+
+def ratio_unpaired(new: np.ndarray, base: np.ndarray) -> Ends:
+    """The same where no round is shared."""
+    ends = ends_of(shifts_unpaired(new, base), stats.mann_whitney_null(new.shape[1], base.shape[1]).rank)
+    ends_check((np.exp(ends[0]), np.exp(ends[1])),
+               [stats.ratio_unpaired(np.exp(new[row]), np.exp(base[row])).interval for row in range(ROWS_CHECKED)])
+    return ends
+
+
+def medians(rows: np.ndarray) -> Ends:
+    """The interval of the median of each row."""
+    ends = ends_of(rows, stats.sign_test_rank(rows.shape[1]))
+    ends_check(ends, [stats.median_interval(row) for row in rows[:ROWS_CHECKED]])
+    return ends
+
+
+def covered(ends: Ends, truth: float) -> float:
+    """In which share of the rows the closed interval contains the truth."""
+    return float(np.mean((ends[0] <= truth) & (truth <= ends[1])))
+
+
+def error_of(share: float, samples: int = SAMPLES) -> float:
+    """How far from a share a simulation may be."""
+    return ERRORS * math.sqrt(share * (1 - share) / samples)
+
+
+def assert_covers(ends: Ends, truth: float, level: float) -> None:
+    """Coverage is the exact level, which is at least 95 %."""
+    assert level >= 0.95
+    assert covered(ends, truth) == pytest.approx(level, abs=error_of(level))
+
+
+@pytest.mark.parametrize("rounds", [6, 10, 25])
+@pytest.mark.parametrize("noise", NOISES)
+def test_the_interval_of_a_median_covers_at_its_exact_level(noise: Noise, rounds: int) -> None:
+    values = noise(np.random.default_rng(rounds), (SAMPLES, rounds))
+    assert_covers(medians(values), 0, stats.median_interval(values[0]).level)
+
+
+@pytest.mark.parametrize("rounds", [6, 10, 25])
+def test_under_drift_the_interval_of_a_median_covers_that_of_all_rounds_more_often_never_less(rounds: int) -> None:
+    # Hoeffding (1956): of trials with different chances the number that succeed spreads less.
+    chance = np.random.default_rng(rounds)
+    trend = np.linspace(-DRIFT / 2, DRIFT / 2, rounds)
+    ends = medians(normal(chance, (SAMPLES, rounds)) + trend)
+    level = stats.median_interval(range(rounds)).level
+    assert covered(ends, 0) >= level - error_of(level)
+
+
+@pytest.mark.parametrize("rounds", [6, 10, 25])
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("drifting", [False, True], ids=["still", "drifting"])
+def test_a_paired_ratio_covers_at_its_exact_level_also_under_drift(noise: Noise, rounds: int, drifting: bool) -> None:
+    chance = np.random.default_rng(rounds)
+    base, new = noise(chance, (2, SAMPLES, rounds))
+    if drifting:  # within a round as well: it is a coin that says which of the two comes first
+        machine = drifts(chance, SAMPLES, 2 * rounds).reshape(SAMPLES, rounds, 2)
+        machine = chance.permuted(machine, axis=2)
+        base, new = base + machine[:, :, 0], new + machine[:, :, 1]
+    level = stats.signed_rank_null(rounds).level
+    assert_covers(ratio_paired(new + math.log(1.05), base), math.log(1.05), level)
+
+
+@pytest.mark.parametrize("sides", [(4, 4), (6, 6), (5, 20), (12, 10)])
+@pytest.mark.parametrize("noise", NOISES)
+def test_an_unpaired_ratio_covers_at_its_exact_level(noise: Noise, sides: tuple[int, int]) -> None:
+    values = noise(np.random.default_rng(sides), (SAMPLES, sum(sides)))
+    new, base = values[:, :sides[0]] + math.log(1.05), values[:, sides[0]:]
+    assert_covers(ratio_unpaired(new, base), math.log(1.05), stats.mann_whitney_null(*sides).level)
+
+
+@pytest.mark.parametrize("rounds", [6, 10])
+@pytest.mark.parametrize("noise", NOISES)
+def test_a_geometric_mean_of_cells_covers_at_its_exact_level_also_under_drift(noise: Noise, rounds: int) -> None:
+    cells, chance = 3, np.random.default_rng(rounds)
+    machine = drifts(chance, SAMPLES, rounds)  # all cells of a round have it in common
+    base, new = noise(chance, (2, cells, SAMPLES, rounds)) + machine
+    changes = np.log([0.9, 1.05, 1.2])
+    logs = new + changes[:, None, None] - base
+    ends = paired(np.mean(logs, axis=0))
+    ends_check((np.exp(ends[0]), np.exp(ends[1])),
+               [stats.geometric_mean(np.exp(logs[:, row])).interval for row in range(ROWS_CHECKED)])
+    assert_covers(ends, float(np.mean(changes)), stats.signed_rank_null(rounds).level)
+
+
+def runs_placed(runs: int, rounds: int) -> np.ndarray:
+    """When each first run of the baseline is made, of two in every round: by the schedule, one matrix a row."""
+    cell = Cell("a", {}, {}, baseline=True)
+    return np.array([[next(run.position for run in round_order([cell], seed, number) if run.label == LABEL)
+                      for number in range(1, rounds + 1)] for seed in range(runs)])
+
+
+def test_of_interleaved_runs_of_the_same_on_a_drifting_machine_5_percent_are_claimed_and_of_blocks_40() -> None:
+    runs, rounds, chance = 2000, 10, np.random.default_rng(2)
+    times = drifts(chance, runs, 2 * rounds) + normal(chance, (runs, 2 * rounds)) / 2
+    first = runs_placed(runs, rounds)
+    within = times.reshape(runs, rounds, 2)
+    one, other = (np.take_along_axis(within, place[:, :, None], axis=2)[:, :, 0] for place in (first, 1 - first))
+    claimed = 1 - stats.signed_rank_null(rounds).level
+    assert claimed <= 0.05
+    assert 1 - covered(ratio_paired(other, one), 0) == pytest.approx(claimed, abs=error_of(claimed, runs))
+    assert 1 - covered(ratio_paired(times[:, rounds:], times[:, :rounds]), 0) >= 0.4
+
+
+def found_paired(noise: Noise, rounds: int) -> float:
+    """In which share of comparisons the change is found that an earlier comparison said would be."""
+    logs = noise(np.random.default_rng(rounds), (2, 2, SAMPLES, rounds))
+    before, after = logs[:, 0] - logs[:, 1]
+    ends, again = paired(before), paired(after)
+    return found_share(ends, again, stats.smallest_detectable(before[0]))
+
+
+def found_share(before: Ends, after: Ends, change: float) -> float:
+    """The same of intervals; change: what was said of the first row, from which the factor of all is known."""
+    half_widths = (before[1] - before[0]) / 2
+    changes = half_widths * math.log1p(change) / half_widths[0]
+    return 1 - covered((after[0] + changes, after[1] + changes), 0)
+
+
+@pytest.mark.parametrize("rounds", [6, 10, 20, 50])
+def test_the_smallest_detectable_change_is_found_in_80_percent_of_comparisons(rounds: int) -> None:
+    # The factor itself is known to about 1 %, which is another 1 % of what is found.
+    assert found_paired(normal, rounds) == pytest.approx(0.8, abs=error_of(0.8) + 0.01)
+
+
+@pytest.mark.parametrize("noise", [skewed, bimodal])
+def test_with_noise_of_other_shapes_it_is_found_in_70_to_85_percent(noise: Noise) -> None:
+    assert 0.7 <= found_paired(noise, 10) <= 0.85
+
+
+@pytest.mark.parametrize("sides", [(4, 4), (5, 9)])
+def test_the_smallest_detectable_change_between_sessions_is_found_in_80_percent_of_comparisons(
+    sides: tuple[int, int],
+) -> None:
+    before, after = normal(np.random.default_rng(sides), (2, SAMPLES, sum(sides)))
+    ends, again = (ratio_unpaired(rows[:, :sides[0]], rows[:, sides[0]:]) for rows in (before, after))
+    change = stats.smallest_detectable_unpaired(np.exp(before[0, :sides[0]]), np.exp(before[0, sides[0]:]))
+    assert found_share(ends, again, change) == pytest.approx(0.8, abs=error_of(0.8) + 0.01)
