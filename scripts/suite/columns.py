@@ -90,7 +90,7 @@ def median_text(value: float, metric: Metric, scale: Scale) -> str:
 
 def width_item(figure: Figure | None) -> Item:
     """The farther end of the interval in percent; `r` where it is only min..max."""
-    if figure is None or figure.interval is None or figure.exact or figure.median == 0:
+    if figure is None or figure.interval is None or figure.median == 0:
         return Item("")
     text = percent_text(stats.relative_width(figure.median, figure.interval))
     return Item(text, "" if figure.interval.level else " r")

@@ -19,7 +19,8 @@ from suite.quotes import Quote, published_unused, quotes_find
 class Figure:
     """A metric of a cell over its rounds.
 
-    exact: events or bytes, as many in every round (2 or more), so that it needs no interval.
+    interval: of the median, only min..max below 6 rounds; None of a single round and where exact.
+    exact: events or bytes, as many in every round (2 or more): it has no interval, anything else has.
     ratio: to the baseline cell; None for it itself and where there is none.
     quotes: what was published of the cell.
     """
@@ -75,8 +76,9 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) 
     ratio = None
     if base is not None and base.name != cell.name:
         ratio = ratio_between(matrix, cell.name, base.name, metric.name)
-    return Figure(stats.median(values), stats.median_interval(values), len(values),
-                  counts_exactly(metric, values), ratio,
+    exact = counts_exactly(metric, values)
+    interval = None if exact else stats.median_interval(values)
+    return Figure(stats.median(values), interval, len(values), exact, ratio,
                   quotes_find(matrix, cell, metric.name, base))
 
 

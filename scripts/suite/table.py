@@ -104,7 +104,7 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     figures = {metric.name: [cell[metric.name] for cell in summary.figures.values()
                              if metric.name in cell] for metric in summary.metrics}
     shown = [figure for name, found in figures.items() for figure in found
-             if figure.interval and not figure.exact and name != summary.gain_shown]
+             if figure.interval and name != summary.gain_shown]
     pairs = []
     if any(figure.interval and figure.interval.level for figure in shown):
         pairs.append(("+/-", "farther end of the 95 % interval of the median (order statistics)"))

@@ -57,6 +57,17 @@ def changes_of(*factors: float, rounds: int = 10) -> tuple[list[Sample], list[Ch
     return samples, changes_settle(changes)
 
 
+def test_exact_counts_have_no_interval_on_either_side_nor_as_ratio(nodelay, made):
+    across = compare_results(made["old"], made["new"], {}, {}, [SEGMENTS])
+    within = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [SEGMENTS])
+    changes = [row.changes[SEGMENTS.name] for one in (across, within) for row in one.rows]
+    assert any(change.base.exact and len(across.base.sessions) == 4 for change in changes)
+    for change in changes:
+        for figure in (change.base, change.new):
+            assert (figure.interval is None) == figure.exact
+        assert (change.ratio.interval is None) == (change.base.exact and change.new.exact)
+
+
 def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
     comparison = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [TIME, SEGMENTS])
     assert comparison.paired and comparison.axes == ("place",)

@@ -14,6 +14,7 @@ import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from suite import units
+from suite.metrics import METRICS
 from suite.scenario import Table
 from suite.summary import summary_build
 from suite.table import layout_choose, listed_text, table_csv, table_json, table_markdown, table_text
@@ -55,6 +56,23 @@ def test_the_other_forms_of_the_same_table():
     golden_check("table.md", table_markdown(summary, layout))
     golden_check("table.csv", table_csv(summary))
     golden_check("table.json", table_json(summary))
+
+
+def test_counts_that_are_the_same_in_every_round_carry_no_interval_and_all_else_does():
+    matrix = matrix_of(NODELAY)
+    names = ("time_per_message", "segments_per_message", "sends_per_message", "peer_window", "cpu_per_message")
+    summary = summary_build(matrix, names)
+    ends = {(row["write"], row["place"], name): row[f"{name}_low"]
+            for row in csv.DictReader(io.StringIO(table_csv(summary))) for name in names}
+    told = {cell["cell"]: cell["metrics"] for cell in json.loads(table_json(summary))["cells"]}
+    seen = set()
+    for cell in matrix.cells.values():
+        for name, figure in summary.figures[cell.name].items():
+            same = METRICS[name].unit in ("1", "B") and matrix.rounds_of(cell.name, name).nunique() == 1
+            shown = ends[cell.axes["write"], cell.axes["place"], name] != ""
+            assert shown == ("low" in told[cell.name][name]) == (figure.interval is not None) == (not same)
+            seen.add(same)
+    assert seen == {True, False}
 
 
 def test_unsupported_and_failed_cells_and_too_few_rounds(made):

@@ -62,7 +62,8 @@ def session_figure(figure: Figure, medians: pd.Series) -> Figure:
     if len(medians) < 2:
         return figure
     values = medians.tolist()
-    return replace(figure, median=stats.median(values), interval=stats.median_interval(values), rounds=len(values))
+    interval = None if figure.exact else stats.median_interval(values)
+    return replace(figure, median=stats.median(values), interval=interval, rounds=len(values))
 
 
 def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric) -> Sample | None:

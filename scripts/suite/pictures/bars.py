@@ -48,7 +48,7 @@ def bar_line(row: int, cell: Cell, label: str, figure: Figure | None, metric: Me
     value = scale.apply(figure.median) if figure else 0.0
     cut = value > limit
     length = min(value, limit * 1.1)
-    interval = figure.interval if figure and not cut and not figure.exact else None
+    interval = figure.interval if figure and not cut else None
     low = scale.apply(interval.low) if interval else None
     high = scale.apply(interval.high) if interval else None
     numbers = [length, low, high, max(length, min(high or 0.0, reach))]
