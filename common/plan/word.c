@@ -310,6 +310,7 @@ const struct word word_list[] = {
     {"peer_does",   &kind_choice,     "echo",     OF_PLAN(peer_does),   .used = with_peer,     .choices = service_names, .help = "what the foreign server does: echo (workload=request), discard (stream send), chargen (stream receive)"},
     {"rounds",      &kind_count,      "10",       .scope = WORD_OF_RUN, .minimum = 1, .maximum = 100000, .unit = "rounds", .help = "how often every cell is run"},
     {"seed",        &kind_count,      NULL,       .scope = WORD_OF_RUN, .minimum = 0, .maximum = UINT64_C(1) << 53, .unit = "seed", .help = "of the random order; stored"},
+    {"until",       &kind_percent,    NULL,       .scope = WORD_OF_RUN, .minimum = 100, .maximum = 500000, .unit = "percent", .help = "how narrow every interval has to be: rounds are added, up to 10 times as many, until that of each median of the first metric is within so much of it, like 1%"},
     {"baseline",    &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of the cells that others are compared with, which run twice a round"},
     {"timer",       &kind_choice,     "client",   .scope = WORD_OF_RUN, .choices = timer_names, .help = "who times a run: the client its measured interval, or hyperfine(1) the whole processes of fixed work (bytes= or messages=, warmup=0s)"},
     {"not",         &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of cells to leave out"},

@@ -15,6 +15,8 @@ from suite.doctor.report import disturbed_text
 from suite.frame import SPLIT_LEAST_S, Cell, Matrix, records_good
 from suite.lab.network import LAB_WORDS, lab_wanted, words_text
 from suite.measured import ENDS
+from suite.precision import precision_measure, precision_text
+from suite.quick import quick_text
 from suite.remarks import protected_ends
 from suite.summary import Summary
 from suite.units import Scale, percent_text
@@ -124,10 +126,11 @@ def metric_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[st
 
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
-    """Machine, placement, congestion control, what TLS was, labs and rounds."""
+    """Machine, placement, congestion control, what TLS was, labs, rounds, and how narrow intervals had to be."""
     labs, security, timer = labs_text(matrix), security_text(matrix), timer_text(matrix)
     builds = builds_text(matrix.result.plan)
     disturbed = disturbances_text(matrix)
+    quick, precision = matrix.result.plan.get("quick"), precision_measure(matrix)
     return [
         ("machine", machines_text(matrix)),
         *([("disturbed", disturbed)] if disturbed else []),
@@ -137,7 +140,9 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
         *([("lab", labs)] if labs else []),
         *([("timer", timer)] if timer else []),
         *([("builds", builds)] if builds else []),
+        *([("quick", quick_text(quick))] if quick is not None else []),
         ("rounds", rounds_text(matrix)),
+        *([("until", precision_text(precision))] if precision else []),
     ]
 
 

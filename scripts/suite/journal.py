@@ -7,11 +7,13 @@ holds a lock (flock(2)) on records.jsonl, which the kernel drops with the proces
 
 plan.json has, beside what docs/record.md names, `sessions`: one entry per start of the runner that
 began rounds of its own, `{"session", "boot", "started_unix_ns", "rounds": [first, last]}`. Going on
-with an unfinished session, on the same boot and build, is still that session.
+with an unfinished session, on the same boot and build, is still that session, and so is what until=
+adds to it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -23,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import Failure, UsageError
-from suite.plan import Cell, Plan, plan_seeded
+from suite.plan import Cell, Plan, plan_seeded, rounds_added, rounds_most
 from suite.scenario import LABEL, scenario_text
 from suite.schedule import WARMUP_ROUND, Run, runs_per_round, schedule_make
 
@@ -81,13 +83,19 @@ def plan_document(plan: Plan, identity: Identity) -> dict[str, Any]:
         "revision": identity.revision, "build": identity.build, "boot": identity.boot,
         "seed": plan.seed, "rounds": plan.rounds, "baseline": plan.baseline, "timer": plan.timer,
         "axes": list(plan.axes), "cells": [cell_entry(cell) for cell in plan.cells],
-    } | ({"builds": dict(identity.builds)} if identity.builds else {})
+    } | ({"builds": dict(identity.builds)} if identity.builds else {}) | pace_words(plan)
+
+
+def pace_words(plan: Plan) -> dict[str, Any]:
+    """What until= and --quick said, where they were given."""
+    found = {"until": plan.until, "quick": plan.quick}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def plan_same(document: dict[str, Any], plan: Plan) -> bool:
     """Whether a stored plan is this one; a seed counts only if this one was given a seed."""
     mine = {"name": plan.scenario.name, "rounds": plan.rounds, "baseline": plan.baseline,
-            "timer": plan.timer, "axes": list(plan.axes)}
+            "timer": plan.timer, "axes": list(plan.axes), "until": plan.until, "quick": plan.quick}
     if plan.seed is not None:
         mine["seed"] = plan.seed
     cells = [cell_entry(cell) for cell in plan.cells]
@@ -133,6 +141,32 @@ def session_left(document: dict[str, Any], session: dict[str, Any], done: set[Ke
     name = session["session"]
     return [run for run in session_schedule(document, session)
             if (name, run.round, run.cell.name, run.label) not in done]
+
+
+def rounds_wanted(folder: Path, document: dict[str, Any]) -> int:
+    """How many rounds until= adds to the last session, whose runs are all done: 0 where every interval of the result
+    is narrow enough or there are as many as there may be.
+
+    It depends on nothing but the stored result, so that who goes on after a kill comes to the same.
+    """
+    done = len(session_rounds(document["sessions"][-1]))
+    most = rounds_most(document["rounds"], document.get("until"))
+    if done >= most:
+        return 0
+    from suite.frame import matrix_build  # pandas is slow to import
+    from suite.precision import precision_measure
+    from suite.results import result_load
+    precision = precision_measure(matrix_build(result_load(folder)))
+    return rounds_added(done, most) if precision and precision.wide else 0
+
+
+def session_unfinished(folder: Path, document: dict[str, Any], done: set[Key]) -> str | None:
+    """What the last session of a folder still has to do; None: it is finished."""
+    left = len(session_left(document, document["sessions"][-1], done))
+    if left:
+        return f"{left} runs left"
+    wanted = rounds_wanted(folder, document)
+    return f"rounds left that until={document['until']} adds" if wanted else None
 
 
 def file_write(path: Path, text: str) -> None:
@@ -309,10 +343,10 @@ def session_choose(
 ) -> dict[str, Any]:
     """The session to run: the last one where it is unfinished, with more a new one."""
     session = document["sessions"][-1]
-    left = len(session_left(document, session, done))
+    left = session_unfinished(folder, document, done)
     if more:
         if left and session["boot"] == identity.boot:
-            raise UsageError(f"{folder} has {left} runs left: finish it without --more first")
+            raise UsageError(f"{folder} has {left}: finish it without --more first")
         return session_begin(document, identity.boot)
     boot_refuse(folder, session, identity)
     if not left:
@@ -363,7 +397,7 @@ def folder_finished(folder: Path, document: dict[str, Any]) -> bool:
             keys.add(key_of(json.loads(line)))
         except (ValueError, KeyError, TypeError):
             continue
-    return not session_left(document, document["sessions"][-1], keys)
+    return not session_unfinished(folder, document, keys)
 
 
 def folders_read(results: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -386,8 +420,9 @@ def folder_find(results: Path, plan: Plan, identity: Identity, more: bool) -> Pa
     for folder, document in folders_read(results):
         if plan_same(document, plan) and build_same(document, identity):
             same_boot = document["sessions"][-1]["boot"] == identity.boot
-            if (more or same_boot) and folder_finished(folder, document) == more:
-                return folder
+            with contextlib.suppress(Failure, UsageError):  # damaged: until= cannot be asked of it
+                if (more or same_boot) and folder_finished(folder, document) == more:
+                    return folder
     return None
 
 
@@ -401,6 +436,18 @@ def folder_name(results: Path, name: str) -> Path:
 def left_runs(journal: Journal) -> list[Run]:
     """What the journal's session still has to run, in order."""
     return session_left(journal.document, journal.document["sessions"][-1], journal.done)
+
+
+def journal_extend(journal: Journal) -> int:
+    """Adds the rounds that until= still asks for to a session whose runs are all done; how many these are.
+
+    plan.json says so before the first of them runs.
+    """
+    wanted = rounds_wanted(journal.folder, journal.document)
+    if wanted:
+        journal.document["sessions"][-1]["rounds"][1] += wanted
+        file_write(journal.folder / "plan.json", json_text(journal.document))
+    return wanted
 
 
 def session_total(journal: Journal) -> int:

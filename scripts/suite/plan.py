@@ -23,11 +23,13 @@ from suite.client import (
 from suite.errors import Failure, UsageError
 from suite.hyperfine import work_check
 from suite.lab.probe import lab_refusal
+from suite.quick import Change, quick_text, words_quicken
 from suite.scenario import Published, Scenario
 
 CELLS_MAX = 100_000
 RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
-RUN_WORDS = ("rounds", "seed", "baseline", "timer")  # what this runner acts on; the client lists them too
+UNTIL_TIMES = 10  # until= adds rounds up to so many times as many in a session
+RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer")  # what this runner acts on; the client lists them too
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to run. `scenario` is the plan as a scenario; seed is None until one is drawn."""
+    """What is to run. `scenario` is the plan as a scenario; seed is None until one is drawn.
+
+    until: how narrow intervals have to be, `1%`; None: there are no more than `rounds`. quick: what --quick changed.
+    """
 
     scenario: Scenario
     axes: tuple[str, ...]
@@ -54,11 +59,18 @@ class Plan:
     baseline: str
     timer: str
     notes: tuple[str, ...] = ()
+    until: str | None = None
+    quick: Mapping[str, Change] | None = None
 
     @property
     def runnable(self) -> tuple[Cell, ...]:
         """The cells that this machine can run."""
         return tuple(cell for cell in self.cells if cell.unsupported is None)
+
+    @property
+    def rounds_most(self) -> int:
+        """How many rounds a session has at most."""
+        return rounds_most(self.rounds, self.until)
 
 
 @dataclass(frozen=True)
@@ -91,6 +103,16 @@ class Words:
         """Whether words of the shell say anything about cells."""
         return any(word.table == "shell" for key, word in self.given.items()
                    if key not in RUN_WORDS)
+
+
+def rounds_most(rounds: int, until: str | None) -> int:
+    """How many rounds a session has at most."""
+    return rounds if until is None else rounds * UNTIL_TIMES
+
+
+def rounds_added(done: int, most: int) -> int:
+    """How many rounds until= adds to so many at a time: a tenth, so that it looks a few dozen times at most."""
+    return min(max(1, done // 10), most - done)
 
 
 def word_split(text: str) -> tuple[str, str]:
@@ -193,9 +215,10 @@ def words_collect(
             run[entry.key] = entry.values[0]
     words = words_sort([item for item in expanded if item[2].key not in RUN_WORDS])
     for word, _ in merged:
+        if word.key in RUN_WORDS:
+            words.given[word.key] = word
         if word.key == "baseline":
             run["baseline"] = word.text
-            words.given["baseline"] = word
     return replace(words, run=run)
 
 
@@ -389,16 +412,28 @@ def scenario_as_run(
                    published=published_as_run(scenario, words))
 
 
+def rounds_choose(client: Client, words: Words, vocabulary: Vocabulary, cells: int) -> tuple[int, str | None]:
+    """(rounds, until) of the plan; UsageError where that may be too many runs."""
+    rounds, until = count_read(words, vocabulary, "rounds"), words.run.get("until")
+    if rounds is None:
+        raise Failure(f"{client.program} --list=json gives no default for rounds")
+    most = rounds_most(rounds, until)
+    if cells * most > RUNS_MAX:
+        raise UsageError(f"{cells} cells in {most} rounds are too many runs: at most {RUNS_MAX}")
+    return rounds, until
+
+
 def plan_make(
-    client: Client, scenario: Scenario, path: Path | None, arguments: Sequence[str],
+    client: Client, scenario: Scenario, path: Path | None, arguments: Sequence[str], quick: bool = False,
 ) -> Plan:
-    """The plan for a scenario (path is its file, for messages) and words of the shell.
+    """The plan for a scenario (path is its file, for messages) and words of the shell; quick: for a first look.
 
     UsageError where a word is wrong, given twice, contradicts another, or is used by no cell.
     """
     vocabulary = client_list(client)
     shell, shell_excludes = shell_split(arguments)
     words = words_collect(client, vocabulary, scenario, path, shell)
+    words, changes = words_quicken(words, vocabulary) if quick else (words, None)
     excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
     excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
     rows = combinations_exclude(client, combinations_make(words), excludes)
@@ -409,19 +444,16 @@ def plan_make(
     selector, note = baseline_choose(client, cells, axes, words)
     cells, baseline = baseline_mark(cells, selector)
     notes += (note,) if note else ()
-    rounds = count_read(words, vocabulary, "rounds")
-    if rounds is None:
-        raise Failure(f"{client.program} --list=json gives no default for rounds")
-    if len(cells) * rounds > RUNS_MAX:
-        raise UsageError(f"{len(cells)} cells in {rounds} rounds are too many runs: "
-                         f"at most {RUNS_MAX}")
+    notes += (f"--quick: {quick_text(changes)}",) if changes is not None else ()
+    rounds, until = rounds_choose(client, words, vocabulary, len(cells))
     seed = count_read(words, vocabulary, "seed")
     run = {"rounds": str(rounds)} | ({} if seed is None else {"seed": str(seed)})
+    run |= {"until": until} if until else {}
     run |= {"baseline": baseline} if baseline else {}
     timer = timer_choose(words, vocabulary, cells)
     run |= {"timer": timer} if "timer" in words.run else {}
     as_run = scenario_as_run(scenario, words, [text for text, *_ in excludes], run)
-    return Plan(as_run, axes, cells, rounds, seed, baseline, timer, notes)
+    return Plan(as_run, axes, cells, rounds, seed, baseline, timer, notes, until, changes)
 
 
 def plan_seeded(plan: Plan, seed: int) -> Plan:

@@ -52,10 +52,14 @@ def round_text(number: int, last: int) -> str:
 
 @dataclass
 class Pace:
-    """How long the rest will take: by the mean of the runs so far, before that by the plan."""
+    """How long the rest will take: by the mean of the runs so far, before that by the plan.
+
+    until: how narrow intervals have to be; with it there may be more runs than are known of.
+    """
 
     total: int
     planned_s: float
+    until: str | None = None
     done: int = 0
     spent_s: float = 0.0
 
@@ -69,6 +73,16 @@ class Pace:
         """Seconds left."""
         mean = self.spent_s / self.done if self.done else self.planned_s
         return mean * (self.total - self.done)
+
+    @property
+    def total_text(self) -> str:
+        """How many runs there are."""
+        return str(self.total) if self.until is None else f"at least {self.total}"
+
+    @property
+    def left_text(self) -> str:
+        """How long it will take."""
+        return f"{'about' if self.until is None else 'at least'} {clock_text(self.left_s)} left"
 
 
 class Watch(AbstractContextManager["Watch"]):
@@ -91,6 +105,16 @@ class Watch(AbstractContextManager["Watch"]):
     def end(self, run: Run, record: dict[str, Any]) -> None:
         """A run has ended with this record."""
         self.pace.add(time.monotonic() - self.started)
+
+    def extend(self, runs: int, rounds: int) -> None:
+        """until= adds so many runs, in so many rounds."""
+        self.pace.total += runs
+        self.last_round += rounds
+
+    def round_text(self, run: Run) -> str:
+        """Which round a run is of, and that there may be more."""
+        text = round_text(run.round, self.last_round)
+        return text if self.pace.until is None else f"{text}, until={self.pace.until}"
 
 
 class Bar(Watch):
@@ -122,9 +146,14 @@ class Bar(Watch):
         """Names the cell, with the figure that it had last time."""
         super().begin(run)
         last = self.figures.get(run.cell.name, "")
-        text = f"{round_text(run.round, self.last_round)}: {cell_short(run, self.axes)} {last}"
+        text = f"{self.round_text(run)}: {cell_short(run, self.axes)} {last}"
         self.bar.update(self.task, description=text.strip(),
                         left=f"{clock_text(self.pace.left_s)} left")
+
+    def extend(self, runs: int, rounds: int) -> None:
+        """The bar becomes longer."""
+        super().extend(runs, rounds)
+        self.bar.update(self.task, total=self.pace.total)
 
     def end(self, run: Run, record: dict[str, Any]) -> None:
         """Moves the bar on; a run that failed leaves a line."""
@@ -152,8 +181,8 @@ class Log(Watch):
         super().begin(run)
         if run.round != self.round:
             self.round = run.round
-            self.say(f"uncork: {round_text(run.round, self.last_round)}: {self.pace.done} of "
-                     f"{self.pace.total} runs done, about {clock_text(self.pace.left_s)} left")
+            self.say(f"uncork: {self.round_text(run)}: {self.pace.done} of "
+                     f"{self.pace.total_text} runs done, {self.pace.left_text}")
 
     def end(self, run: Run, record: dict[str, Any]) -> None:
         """Says what failed."""

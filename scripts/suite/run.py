@@ -14,7 +14,7 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from suite.builds import build_of, line_own, record_mark
 from suite.captures import capture_file, capture_options, capture_rename
 from suite.client import Client, build_client, client_batch, complaint_text, exit_text, lifeline_open
 from suite.errors import Failure
-from suite.journal import Journal, document_cells, record_append
+from suite.journal import Journal, document_cells, journal_extend, left_runs, record_append
 from suite.lab.labs import Held, Labs, labs_open
 from suite.plan import Cell
 from suite.progress import Watch
@@ -184,8 +184,17 @@ def surrounded_run(
         return record | {"lab": held.facts} if held else record
 
 
-def matrix_run(client: Client, journal: Journal, runs: Sequence[Run], watch: Watch) -> None:
-    """Does the runs in order; each record is stored before the next run starts."""
+def matrix_runs(journal: Journal, watch: Watch) -> Iterator[Run]:
+    """What the session has left, and what until= adds when all of that is done and stored."""
+    yield from left_runs(journal)
+    while wanted := journal_extend(journal):
+        runs = left_runs(journal)
+        watch.extend(len(runs), wanted)
+        yield from runs
+
+
+def matrix_run(client: Client, journal: Journal, runs: Iterable[Run], watch: Watch) -> None:
+    """Does the runs in order; each record is stored before the next run is asked for."""
     cells = [cell.name for cell in document_cells(journal.document)]
     with labs_open() as labs:
         for run in runs:

@@ -114,7 +114,7 @@ def test_list_shows_scenarios_words_and_strategies(uncork: Uncork) -> None:
     text = uncork.run("list").stdout
     unwrapped = " ".join(text.split())
     for name in ("quick", "nodelay", "sizes", "message=64", "rounds=10", "writev", "unix",
-                 "1mbit to 400gbit", "0% to 50%", "0s to 10s", "handover_p99", "the slowest request; s"):
+                 "1mbit to 400gbit", "0% to 50%", "0.01% to 50%", "0s to 10s", "handover_p99", "the slowest request; s"):
         assert name in unwrapped
     assert max(map(len, text.splitlines())) <= 100
 

@@ -15,7 +15,7 @@ import pytest
 
 import answers  # noqa: F401
 from suite import stats
-from suite.plan import Cell
+from suite.plan import Cell, rounds_added, rounds_most
 from suite.scenario import LABEL
 from suite.schedule import round_order
 
@@ -201,6 +201,35 @@ def found_paired(noise: Noise, rounds: int) -> float:
     before, after = logs[:, 0] - logs[:, 1]
     ends, again = paired(before), paired(after)
     return found_share(ends, again, stats.smallest_detectable(before[0]))
+
+
+def stopped(values: np.ndarray, width: float, rounds: int) -> np.ndarray:
+    """In which round until=WIDTH ends the run of each row: (ends of its median's interval, rounds)."""
+    ends, last = np.zeros((2, len(values))), np.zeros(len(values), dtype=int)
+    done, most = rounds, rounds_most(rounds, "1%")
+    while True:
+        low, high = medians(values[:, :done])
+        centre = np.median(values[:, :done], axis=1)
+        now = (last == 0) & ((np.maximum(high - centre, centre - low) <= width * centre) | (done >= most))
+        ends[0, now], ends[1, now], last[now] = low[now], high[now], done
+        if done >= most:
+            return np.array([*ends, last])
+        done += rounds_added(done, most)
+
+
+@pytest.mark.parametrize("noise", [normal, skewed])
+def test_rounds_that_until_adds_cost_an_interval_little_of_its_coverage_and_claims_stay_as_rare(noise: Noise) -> None:
+    base, new = np.exp(noise(np.random.default_rng(3), (2, SAMPLES, 100)))
+    low, high, last = stopped(base, 0.01, 10)
+    assert np.mean(last == 10) < 0.1 and np.mean(last < 100) > 0.8  # so that most runs did stop by their width
+    assert covered((low, high), 1) >= 0.92
+    claims = np.zeros(SAMPLES, dtype=bool)
+    for rounds in np.unique(last).astype(int):
+        rows = np.flatnonzero(last == rounds)
+        shifts = np.log(new[rows, :rounds] / base[rows, :rounds])
+        ends = ends_of(shifts_paired(shifts), stats.signed_rank_null(rounds).rank)
+        claims[rows] = (ends[0] > 0) | (ends[1] < 0)
+    assert np.mean(claims) <= 0.05 + error_of(0.05)
 
 
 def found_share(before: Ends, after: Ends, change: float) -> float:

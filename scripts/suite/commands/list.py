@@ -55,12 +55,14 @@ def rows_text(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
 
 def bound_text(number: int, unit: str) -> str:
     """A bound as it would be typed: sizes in K, M, G, durations and the like in the largest whole
-    unit."""
+    unit, with decimals where even the smallest is too large."""
     if unit == "bytes":
         return size_text(number)
     if unit in SPELLED:
-        return next(f"{number // factor}{name}" for name, factor in SPELLED[unit].items()
-                    if number % factor == 0)
+        units = SPELLED[unit]
+        whole = (name for name, factor in units.items() if number % factor == 0)
+        name = next(whole, list(units)[-1])
+        return f"{number / units[name]:.10g}{name}"
     return str(number)
 
 

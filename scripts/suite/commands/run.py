@@ -23,14 +23,15 @@ from suite.hosts import hosts_collect, hosts_header
 from suite.hyperfine import by_hand
 from suite.journal import (
     RECORDS, Identity, Journal, document_read, folder_find, folder_name, journal_close,
-    journal_continue, journal_create, left_runs, session_total,
+    journal_continue, journal_create, left_runs, session_schedule, session_total,
 )
 from suite.lab.network import by_hand_lines
 from suite.metrics import metric_find
 from suite.plan import Plan, plan_make, plan_seeded, selector_expand
 from suite.progress import Pace, clock_text, round_text, watch_open
+from suite.quick import quick_limits
 from suite.reach import reach_check, reach_choose
-from suite.run import matrix_run, runs_seconds, signals_unify, timer_require
+from suite.run import matrix_run, matrix_runs, runs_seconds, signals_unify, timer_require
 from suite.scenario import Scenario, scenario_load
 from suite.schedule import Run, round_order, seed_draw
 
@@ -56,6 +57,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                        help="speak by TLS to a server that server= names, with the first key of FILE")
     reach.add_argument("--insecure", action="store_true",
                        help="speak to it in the clear, although it is on another machine")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"a first look: {quick_limits()}; never more than without it")
     parser.add_argument("--more", action="store_true",
                         help="add a session to a finished result: as many rounds again")
 
@@ -136,10 +139,19 @@ def answers_check(client: Client, scenario: Scenario, path: Path) -> None:
             selector_expand(client, text, f"{path}: {where}")
 
 
-def estimate_text(runs: Sequence[Run], times: int = 1) -> str:
-    """How long the runs take so many times over: `about 0:38`, `at least 0:05` for fixed work."""
+def estimate_text(runs: Sequence[Run], times: int = 1, until: str | None = None) -> str:
+    """How long the runs take so many times over: `about 0:38`, `at least 0:05` for fixed work or with until=."""
     seconds, unknown = runs_seconds(runs)
-    return f"{'at least' if unknown else 'about'} {clock_text(seconds * times)}"
+    return f"{'at least' if unknown or until else 'about'} {clock_text(seconds * times)}"
+
+
+def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
+    """How many runs and rounds, and how long they take; runs: those of one round."""
+    rounds, least = plan.rounds + 1, "at least " if plan.until else ""
+    more = f" (until={plan.until}: at most {plan.rounds_most})" if plan.until else ""
+    return (f"{len(plan.runnable)} cells, {len(runs)} runs a round (baseline cells twice), "
+            f"{least}{plan.rounds} round{'s' if plan.rounds != 1 else ''}{more} and a warm-up: "
+            f"{least}{len(runs) * rounds} runs, {estimate_text(runs, rounds, plan.until)}")
 
 
 def plan_text(plan: Plan, client: Client) -> str:
@@ -151,11 +163,8 @@ def plan_text(plan: Plan, client: Client) -> str:
         return command_by_hand(given, client.reach, folders)
 
     runs = round_order(cells, 0, 1)
-    rounds = plan.rounds + 1
     lines = [f"# {plan.scenario.name}: {plan.scenario.question}".rstrip(": ")]
-    lines.append(f"# {len(cells)} cells, {len(runs)} runs a round (baseline cells twice), "
-                 f"{plan.rounds} round{'s' if plan.rounds != 1 else ''} and a warm-up: {len(runs) * rounds} runs, "
-                 f"{estimate_text(runs, rounds)}")
+    lines.append(f"# {rounds_line(plan, runs)}")
     lines.append(f"# varies: {', '.join(plan.axes) or 'nothing'}; "
                  f"baseline: {plan.baseline or 'the only cell'}; "
                  f"seed: {'random' if plan.seed is None else plan.seed}")
@@ -207,15 +216,19 @@ def header_say(plan: Plan, journal: Journal, runs: Sequence[Run], machine: Seque
     for line in (*machine, *plan.notes):
         say(line)
     total, folder = session_total(journal), path_text(journal.folder)
-    if journal.resumed and runs:
+    least = "at least " if plan.until else ""
+    if journal.resumed and not runs:
+        say(f"resuming {folder}: all {total} runs are done, and until={plan.until} asks for more")
+    elif journal.resumed:
         first, done = runs[0], total - len(runs)
         last = journal.document["sessions"][-1]["rounds"][1]
         say(f"resuming {folder} at {round_text(first.round, last)}, {first.cell.name} "
-            f"({done} of {total} runs done), {estimate_text(runs)}")
+            f"({done} of {least}{total} runs done), {estimate_text(runs, until=plan.until)}")
     else:
         out = len(plan.cells) - len(plan.runnable)
         cells = f"{len(plan.runnable)} cells" + (f" and {out} unsupported" if out else "")
-        say(f"{plan.scenario.name}: {cells}, {total} runs, {estimate_text(runs)}, into {folder}")
+        say(f"{plan.scenario.name}: {cells}, {least}{total} runs, {estimate_text(runs, until=plan.until)}, "
+            f"into {folder}")
 
 
 def path_text(path: Path) -> str:
@@ -229,17 +242,30 @@ def journal_run(client: Client, plan: Plan, journal: Journal, machine: Sequence[
     """Runs what is left; Interrupted says how to go on."""
     runs = left_runs(journal)
     header_say(plan, journal, runs, machine)
-    seconds, _ = runs_seconds(runs)
-    pace = Pace(len(runs), seconds / len(runs) if runs else 0.0)
+    planned = list(session_schedule(journal.document, journal.document["sessions"][-1]))
+    pace = Pace(len(runs), runs_seconds(planned)[0] / max(len(planned), 1), plan.until)
     last = journal.document["sessions"][-1]["rounds"][1]
     try:
         with watch_open(pace, plan.axes, last) as watch:
-            matrix_run(client, journal, runs, watch)
+            matrix_run(client, journal, matrix_runs(journal, watch), watch)
     except KeyboardInterrupt:
         total, left = session_total(journal), len(left_runs(journal))
         raise Interrupted(
             f"interrupted: {total - left} of {total} runs are kept in "
             f"{path_text(journal.folder)}; to go on: uncork {shlex.join(sys.argv[1:])}") from None
+    if plan.until:
+        until_say(journal)
+
+
+def until_say(journal: Journal) -> None:
+    """Which cells missed what until= asked for, and how many rounds there are now."""
+    from suite.frame import matrix_build  # pandas is slow to import
+    from suite.precision import precision_measure, precision_text
+    from suite.results import result_load
+    rounds = journal.document["sessions"][-1]["rounds"][1]
+    precision = precision_measure(matrix_build(result_load(journal.folder)))
+    if precision:
+        say(f"round {rounds} was the last: until={precision_text(precision)}")
 
 
 def outcome_check(journal: Journal) -> None:
@@ -275,7 +301,7 @@ def main(options: argparse.Namespace) -> int:
     scenario, path, words = scenario_choose(options.words)
     reach = reach_choose(options.psk, options.insecure)
     client = replace(client_open(), reach=reach)
-    plan = plan_make(client, scenario, path, words)
+    plan = plan_make(client, scenario, path, words, options.quick)
     reach_check(reach, (cell.name.split() for cell in plan.cells))
     if path is not None:
         answers_check(client, scenario, path)
