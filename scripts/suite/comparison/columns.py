@@ -219,7 +219,7 @@ def marks_pairs(changes: Sequence[Change], paired: bool) -> Iterator[tuple[str, 
 
 def widths_pairs(figures: Iterable[Figure]) -> Iterator[tuple[str, str]]:
     """What stands beside medians; only what occurs."""
-    shown = [figure.interval for figure in figures if figure.interval and not figure.exact]
+    shown = [figure.interval for figure in figures if figure.interval]
     if any(interval.level for interval in shown):
         yield "+/-", "farther end of the 95 % interval of the median (order statistics)"
     if any(not interval.level for interval in shown):

@@ -38,7 +38,7 @@ def table_rounds_text(figures: Sequence[Figure], band: float | None, metric: Met
     """The same line of a table, which compares nothing."""
     rounds = span_text([figure.rounds for figure in figures])
     parts = [f"n={rounds} round{'s' if rounds != '1' else ''}, medians"]
-    if any(figure.interval and figure.interval.level and not figure.exact for figure in figures):
+    if any(figure.interval and figure.interval.level for figure in figures):
         parts.append("order statistics CI")
     return ", ".join(parts) + ("" if metric.counts and band is None else f"; {band_text(band)}")
 
@@ -115,7 +115,7 @@ def cells_remarks(cells: Sequence[Cell]) -> list[str]:
 
 def ranges_remarks(figures: Sequence[Figure]) -> list[str]:
     """What `r` is, where some figure has it."""
-    ranges = any(figure.interval and figure.interval.level is None and not figure.exact for figure in figures)
+    ranges = any(figure.interval and figure.interval.level is None for figure in figures)
     return ["r is min..max"] if ranges else []
 
 

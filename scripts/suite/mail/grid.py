@@ -51,7 +51,7 @@ class Grid:
 
 def width_text(figure: Figure) -> str:
     """The farther end of the interval in percent of the median; `r` where it is only min..max."""
-    if figure.interval is None or figure.exact or figure.median == 0:
+    if figure.interval is None or figure.median == 0:
         return NOTHING
     text = percent_text(stats.relative_width(figure.median, figure.interval))
     return text if figure.interval.level else f"{text}r"
