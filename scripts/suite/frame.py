@@ -8,15 +8,19 @@ a round stays one observation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
+import numpy as np
 import pandas as pd
 
 from suite import stats
 from suite.errors import UsageError
-from suite.metrics import METRICS, SPLITS, metrics_compute
+from suite.metrics import METRICS, SPLITS
+from suite.records.load import rows_sorted
+from suite.records.runs import Runs
+from suite.records.traits import Record, Traits
 from suite.remarks import remarks_of, uncounted_of
 from suite.results import Result
 from suite.scenario import LABEL, LABEL_AGAIN
@@ -77,11 +81,50 @@ class Matrix:
         """How many counted rounds have at least one record."""
         return int(self.frame.loc[self.frame["round"] > 0, "round"].nunique())
 
+    @cached_property
+    def cells_at(self) -> Mapping[tuple[str, ...], Cell]:
+        """The cells by their values on the axes."""
+        found: dict[tuple[str, ...], Cell] = {}
+        for cell in self.cells.values():
+            found.setdefault(tuple(cell.axes.values()), cell)
+        return found
+
+    @cached_property
+    def rows_good(self) -> Mapping[str, np.ndarray]:
+        """The rows of the good counted runs of each cell, in the order in which they were run."""
+        rows = self.result.runs.rows_of_cells
+        return {cell: rows[cell][self.result.runs.good[rows[cell]]] if cell in rows else np.array([], dtype=int)
+                for cell in self.cells}
+
+    @cached_property
+    def values_at(self) -> Mapping[str, slice]:
+        """Where the rounds of each cell that has some stand in values, which is sorted."""
+        codes, names = pd.factorize(self.values.index.get_level_values("cell"))
+        counts = np.bincount(codes, minlength=len(names))
+        return {name: slice(end - count, end) for name, end, count in
+                zip(names, np.cumsum(counts), counts, strict=True)}
+
     def rounds_of(self, cell: str, metric: str) -> pd.Series:
         """The values of a metric of a cell, indexed by round, ascending; empty if there is none."""
-        if cell not in self.values.index.get_level_values("cell"):
+        if cell not in self.values_at:
             return pd.Series(dtype=float)
-        return self.values.loc[cell, metric].dropna()
+        place = self.values_at[cell]
+        rounds = self.values.index.get_level_values("round")[place]
+        return pd.Series(self.values[metric].to_numpy()[place], index=rounds, name=metric).dropna()
+
+    @cached_property
+    def traits(self) -> tuple[Traits, ...]:
+        """The different traits of all good counted runs, in the order in which they first occur."""
+        return tuple(self.result.runs.take(self.result.runs.good).traits_counts())
+
+    def traits_of(self, cell: str) -> tuple[Traits, ...]:
+        """The different traits of all runs of a cell."""
+        runs = self.result.runs
+        return tuple(runs.take(runs.rows_of_cells[cell]).traits_counts()) if cell in runs.rows_of_cells else ()
+
+    def records_good(self, cell: str) -> Iterator[Record]:
+        """The whole records of a cell's good counted runs, by round and label."""
+        return self.result.records(rows_sorted(self.result.runs, self.rows_good[cell]))
 
 
 def words_parse(text: str, where: str) -> dict[str, str]:
@@ -104,21 +147,19 @@ def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
 
 def frame_build(result: Result) -> pd.DataFrame:
     """One row per record, in the order in which they were run."""
-    axes = result.plan["axes"]
-    words = {cell["cell"]: {**cell["words"], **cell.get("given", {})}
-             for cell in result.plan["cells"]}
-    rows = []
-    for record in result.records:
-        run = record["run"]
-        row: dict[str, Any] = {
-            "status": record["status"], "reason": record.get("reason", ""), "cell": run["cell"],
-            "label": run["label"], "round": run["round"], "position": run.get("position"),
-            "hyperfine": record.get("hyperfine", {}).get("version", ""),
-        }
-        row |= {axis: words[run["cell"]].get(axis, "") for axis in axes}
-        rows.append(row | metrics_compute(record))
-    frame = pd.DataFrame(rows)
-    return frame.astype(dict.fromkeys(METRICS, float))
+    runs = result.runs
+    frame = pd.DataFrame(runs.metrics.copy(), columns=list(METRICS))
+    for name, column in runs.words.items():
+        frame[name] = column.expanded()
+    frame["round"] = runs.places["round"]
+    position = runs.places["position"]
+    frame["position"] = np.where(position < 0, np.nan, position)
+    words = {cell["cell"]: {**cell["words"], **cell.get("given", {})} for cell in result.plan["cells"]}
+    cells = runs.words["cell"]
+    for axis in result.plan["axes"]:
+        values = np.array([words.get(cell, {}).get(axis, "") for cell in cells.values], dtype=object)
+        frame[axis] = values[cells.codes]
+    return frame
 
 
 def splits_unknown(frame: pd.DataFrame) -> dict[str, frozenset[str]]:
@@ -136,12 +177,10 @@ def splits_unknown(frame: pd.DataFrame) -> dict[str, frozenset[str]]:
     return found
 
 
-def splits_clear(frame: pd.DataFrame, unsplit: Mapping[str, frozenset[str]]) -> pd.DataFrame:
-    """The frame without the values of these cells and metrics."""
-    cleared = frame.copy()
+def splits_clear(frame: pd.DataFrame, runs: Runs, unsplit: Mapping[str, frozenset[str]]) -> None:
+    """Takes the values of these cells and metrics out of the frame."""
     for cell, names in unsplit.items():
-        cleared.loc[cleared["cell"] == cell, sorted(names)] = float("nan")
-    return cleared
+        frame.loc[runs.rows_of_cells[cell], sorted(names)] = float("nan")
 
 
 def status_of(runs: pd.DataFrame) -> tuple[str, tuple[str, ...], int, int]:
@@ -161,28 +200,19 @@ def status_of(runs: pd.DataFrame) -> tuple[str, tuple[str, ...], int, int]:
     return "missing", ("not run yet",), good, failed
 
 
-def records_good(result: Result) -> dict[str, list[dict[str, Any]]]:
-    """The records of good counted runs by cell."""
-    found: dict[str, list[dict[str, Any]]] = {cell["cell"]: [] for cell in result.plan["cells"]}
-    for record in result.records:
-        if record["status"] == "ok" and record["run"]["round"] > 0:
-            found[record["run"]["cell"]].append(record)
-    return found
-
-
 def cells_build(result: Result, frame: pd.DataFrame, unsplit: Mapping[str, frozenset[str]]
                 ) -> dict[str, Cell]:
     """The cells of the plan in order, by name."""
-    groups = dict(tuple(frame.groupby("cell")))
-    records = records_good(result)
+    runs = result.runs
+    told = frame[["round", "status", "reason"]]
     cells = {}
     for entry in result.plan["cells"]:
         words = {**entry["words"], **entry.get("given", {})}
-        runs = groups.get(entry["cell"], frame.iloc[:0])
-        status, reasons, good, failed = status_of(runs)
+        rows = runs.rows_of_cells.get(entry["cell"], np.array([], dtype=int))
+        status, reasons, good, failed = status_of(told.take(rows))
         if status == "missing" and entry.get("unsupported"):
             status, reasons = "unsupported", (entry["unsupported"],)
-        able = records[entry["cell"]]
+        able = runs.take(rows[runs.good[rows]])
         cells[entry["cell"]] = Cell(
             name=entry["cell"], words=words, given=entry.get("given", {}),
             axes={axis: words.get(axis, "") for axis in result.plan["axes"]},
@@ -197,7 +227,7 @@ def matrix_build(result: Result) -> Matrix:
     """All frames of a result."""
     frame = frame_build(result)
     unsplit = splits_unknown(frame)
-    frame = splits_clear(frame, unsplit)
+    splits_clear(frame, result.runs, unsplit)
     good = frame[(frame["round"] > 0) & (frame["status"] == "ok")]
     values = good.groupby(["cell", "round"], sort=True)[list(METRICS)].mean()
     return Matrix(result, frame, values, cells_build(result, frame, unsplit))
@@ -222,8 +252,7 @@ def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str]) -> Cell |
     """The cell that differs from this one in the baseline's words only; None if there is none."""
     if not base:
         return None
-    wanted = {**cell.axes, **base}
-    return next((other for other in matrix.cells.values() if other.axes == wanted), None)
+    return matrix.cells_at.get(tuple({**cell.axes, **base}.values()))
 
 
 def rounds_shared(matrix: Matrix, first: str, second: str, metric: str
@@ -245,8 +274,7 @@ def ratio_between(matrix: Matrix, cell: str, base: str, metric: str) -> stats.Es
 def runs_paired(matrix: Matrix, cell: str, metric: str) -> pd.DataFrame | None:
     """The complete pairs of a cell that ran twice a round, columns A and A'; None without any or
     if a value is not > 0."""
-    frame = matrix.frame
-    runs = frame[(frame["round"] > 0) & (frame["status"] == "ok") & (frame["cell"] == cell)]
+    runs = matrix.frame[["round", "label", metric]].take(matrix.rows_good[cell])
     pairs = runs.pivot(index="round", columns="label", values=metric)
     if not {LABEL, LABEL_AGAIN} <= set(pairs.columns):
         return None

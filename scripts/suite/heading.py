@@ -12,12 +12,11 @@ from typing import Any
 from suite import stats
 from suite.builds import builds_text
 from suite.doctor.report import disturbed_text
-from suite.frame import SPLIT_LEAST_S, Cell, Matrix, records_good
+from suite.frame import SPLIT_LEAST_S, Cell, Matrix
 from suite.lab.network import LAB_WORDS, lab_wanted, words_text
-from suite.measured import ENDS
 from suite.precision import precision_measure, precision_text
 from suite.quick import quick_text
-from suite.remarks import protected_ends
+from suite.records.traits import AGREED
 from suite.summary import Summary
 from suite.units import Scale, percent_text
 
@@ -46,18 +45,10 @@ def disturbances_text(matrix: Matrix) -> str:
     return disturbed_text([look for facts in matrix.result.hosts.values() for look in facts.get("doctor", ())])
 
 
-def threads_of(matrix: Matrix) -> Iterable[Mapping[str, Any]]:
-    """The data threads of all good counted runs, all ends."""
-    for record in matrix.result.records:
-        if record["status"] == "ok" and record["run"]["round"] > 0:
-            for end in ENDS:
-                yield from record.get(end, {}).get("threads", ())
-
-
 def congestion_text(matrix: Matrix) -> str:
     """The congestion control that was read back from the sockets; none where they have none."""
-    names = {thread.get("options", {}).get("congestion") for thread in threads_of(matrix)}
-    return ", ".join(sorted(name for name in names if name)) or ("none" if names else "unknown")
+    names = {name for traits in matrix.traits for name in traits.congestion}
+    return ", ".join(sorted(names)) or ("none" if any(traits.threads for traits in matrix.traits) else "unknown")
 
 
 def word_text(cells: Iterable[Cell], key: str) -> str:
@@ -76,13 +67,10 @@ def labs_text(matrix: Matrix) -> str:
 
 def security_text(matrix: Matrix) -> str:
     """The libraries of the security layers and what TLS agreed on; empty where all was plain."""
-    found = [(end, thread) for records in records_good(matrix.result).values()
-             for _, end, thread in protected_ends(records)]
-    layers = sorted({(end["security"], end.get("library", "")) for end, _ in found})
+    layers = sorted({(end.security, end.library) for traits in matrix.traits for end in traits.protected})
     named = [f"{layer} ({library})" if library else layer for layer, library in layers]
-    options = [thread.get("options", {}) for _, thread in found]
-    agreed = [" or ".join(sorted({option[key] for option in options if key in option}))
-              for key in ("tls_version", "cipher", "key_exchange")]
+    options = [option for traits in matrix.traits for option in traits.agreed]
+    agreed = [" or ".join(sorted({value for _, key, value in options if key == wanted})) for wanted in AGREED]
     if agreed[0]:
         agreed[0] = f"TLS {agreed[0]}"
     return "; ".join(filter(None, [", ".join(named), ", ".join(filter(None, agreed))]))

@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: MIT
 """What the good runs of a cell did otherwise than their words say, and what they could not count.
 
-Both become footnotes of tables and notes of `show`. Pure: from records to sentences.
+Both become footnotes of tables and notes of `show`. Pure: from columns to sentences.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+
+import numpy as np
 
 from suite import stats
-from suite.formulas import capture_difference, copied_share, mapped_share
-from suite.measured import ENDS, Run
-from suite.units import percent_text, size_text
+from suite.records.runs import Runs
+from suite.records.traits import Traits
+from suite.units import percent_text
 
-Record = dict[str, Any]
 TLS_CHOICES = {"cipher": "cipher", "handshake": "key_exchange"}  # word: the option it ends up as
 
 
-def copied_remark(records: Iterable[Record]) -> str:
+def known_of(runs: Runs, metric: str) -> list[float]:
+    """The values of a metric in the runs that know it."""
+    values = runs.metric(metric)
+    return values[~np.isnan(values)].tolist()
+
+
+def copied_remark(runs: Runs) -> str:
     """That a strategy which lends its memory was not taken at its word; empty if it was."""
-    known = [share for record in records if (share := copied_share(Run(record))) is not None]
+    known = known_of(runs, "copied_share")
     share = stats.median(known) if known else 0.0
     if not share:
         return ""
@@ -29,84 +35,61 @@ def copied_remark(records: Iterable[Record]) -> str:
     return f"the kernel copied {percent_text(share)} of what was to be sent without a copy{local}"
 
 
-def mapped_remark(records: Iterable[Record]) -> str:
+def mapped_remark(runs: Runs) -> str:
     """That a reading which maps pages found none that it could; empty if it found some."""
-    known = [share for record in records if (share := mapped_share(Run(record))) is not None]
+    known = known_of(runs, "mapped_share")
     if not known or any(known):
         return ""
     return "nothing of what was received could be mapped: all of it was copied"
 
 
-def capture_remarks(records: Sequence[Record]) -> list[str]:
+def capture_remarks(runs: Runs, traits: Mapping[Traits, int]) -> list[str]:
     """What captures missed, and where they and TCP_INFO contradict each other."""
-    captures = [end["capture"] for record in records
-                if "capture" in (end := record.get("client", {}))]
-    dropped = sum(capture["dropped"] > 0 for capture in captures)
-    full = sum(capture["truncated"] for capture in captures)
-    apart = [difference for record in records if (difference := capture_difference(Run(record)))]
-    runs = f"of {len(captures)} runs"
+    def count_of(name: str) -> int:
+        return sum(count for one, count in traits.items() if getattr(one, name))
+
+    apart = [difference for difference in known_of(runs, "capture_difference") if difference]
+    of = f"of {count_of('captured')} runs"
     return [text for count, text in (
-        (dropped, f"the capture lost packets in {dropped} {runs}: it proves nothing there"),
-        (full, f"there were more packets than a capture stores in {full} {runs}: "
-               "its figures are absent there"),
-        (len(apart), f"capture and TCP_INFO differ in {len(apart)} {runs}, "
+        (count_of("dropped"), f"the capture lost packets in {count_of('dropped')} {of}: it proves nothing there"),
+        (count_of("truncated"), f"there were more packets than a capture stores in {count_of('truncated')} {of}: "
+                                "its figures are absent there"),
+        (len(apart), f"capture and TCP_INFO differ in {len(apart)} {of}, "
                      f"by {max(apart, default=0):.0f} segments at most"),
     ) if count]
 
 
-def protected_ends(records: Iterable[Record]) -> Iterable[tuple[str, Record, Record]]:
-    """(name of an end, the end, one of its threads) wherever a security layer is not `plain`."""
-    for record in records:
-        for name in ENDS:
-            end = record.get(name, {})
-            if end.get("security", "plain") != "plain":
-                yield from ((name, end, thread) for thread in end.get("threads", ()))
-
-
-def choices_missed(words: Mapping[str, str], record: Record) -> set[str]:
+def choices_missed(words: Mapping[str, str], traits: Traits) -> set[str]:
     """What TLS used in a run where the words asked for something else."""
     missed = set()
-    for name, _, thread in protected_ends([record]):
-        for word, option in TLS_CHOICES.items():
-            asked = words.get(f"{name}.{word}", words.get(word))
-            used = thread.get("options", {}).get(option, asked)
+    for end, option, used in traits.agreed:
+        for word in (word for word, name in TLS_CHOICES.items() if name == option):
+            asked = words.get(f"{end}.{word}", words.get(word))
             if asked is not None and used != asked:
                 missed.add(f"{word}={asked} was asked for, {used} was used")
     return missed
 
 
-def choice_remarks(words: Mapping[str, str], records: Sequence[Record]) -> list[str]:
+def choice_remarks(words: Mapping[str, str], traits: Mapping[Traits, int]) -> list[str]:
     """The same of all runs, with their number where it was not so in all of them."""
-    counts = Counter(text for record in records for text in choices_missed(words, record))
-    return [text if count == len(records) else f"{text} in {count} of {len(records)} runs"
+    counts: Counter[str] = Counter()
+    for one, count in traits.items():
+        counts.update(dict.fromkeys(choices_missed(words, one), count))
+    runs = sum(traits.values())
+    return [text if count == runs else f"{text} in {count} of {runs} runs"
             for text, count in sorted(counts.items())]
 
 
-def clamp_text(name: str, word: str, clamp: Record) -> str:
-    """One buffer of one end that is not what was asked for."""
-    asked, given = size_text(clamp["asked_bytes"]), size_text(clamp["given_bytes"])
-    why = (f"the most that sysctl {clamp['sysctl']} allows" if "sysctl" in clamp
-           else "the least that the system has")
-    return f"{word}={asked}: the {name} was given {given}, {why}"
-
-
-def clamp_remarks(records: Iterable[Record]) -> list[str]:
-    """Every buffer that some run did not get as the words ask for, once."""
-    return list(dict.fromkeys(
-        clamp_text(name, word, clamp) for record in records for name in ENDS
-        for thread in record.get(name, {}).get("threads", ())
-        for word, clamp in thread.get("options", {}).get("clamped", {}).items()))
-
-
-def remarks_of(words: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
+def remarks_of(words: Mapping[str, str], runs: Runs) -> tuple[str, ...]:
     """Everything that the words of a cell do not say about its good runs."""
+    traits = runs.traits_counts()
+    clamped = dict.fromkeys(text for one in traits for text in one.clamped)
     return tuple(filter(None, [
-        copied_remark(records), mapped_remark(records), *capture_remarks(records),
-        *choice_remarks(words, records), *clamp_remarks(records)]))
+        copied_remark(runs), mapped_remark(runs), *capture_remarks(runs, traits),
+        *choice_remarks(words, traits), *clamped]))
 
 
-def uncounted_of(records: Iterable[Record]) -> str:
+def uncounted_of(runs: Runs) -> str:
     """The security layers that told no records, as `security=ktls`; empty where all did."""
-    layers = dict.fromkeys(end["security"] for _, end, thread in protected_ends(records)
-                           if "records_sent" not in thread)
+    layers = dict.fromkeys(layer for traits in runs.traits_counts() for layer in traits.uncounted)
     return ", ".join(f"security={layer}" for layer in layers)

@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""A result on disk (docs/record.md, "Files of a result"): loaded and checked here only."""
+"""A result on disk (docs/record.md, "Files of a result"): loaded and checked here only.
+
+What is damaged is left out and said, and the rest is shown; a result without its plan or its scenario is none.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from suite.errors import Failure, UsageError
+from suite.records.load import records_read, runs_load
+from suite.records.runs import PROBLEMS_TOLD, SCHEMA, Damaged, Problems, Runs, constant_refuse, runs_first
+from suite.records.shape import Check, hosts, misshapen, plan, shown
+from suite.records.traits import Record
 from suite.scenario import Scenario, scenario_load
 
-SCHEMA = 1
-STATUSES = ("ok", "unsupported", "failed")
+RECORDS = "records.jsonl"
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,7 @@ class Result:
     scenario: Scenario
     plan: dict[str, Any]
     hosts: dict[str, Any]
-    records: tuple[dict[str, Any], ...]
+    runs: Runs
     notes: tuple[str, ...]
 
     @property
@@ -32,120 +40,126 @@ class Result:
         """The name of the run: its folder's."""
         return self.folder.resolve().name
 
+    def records(self, rows: Iterable[int]) -> Iterator[Record]:
+        """The whole records of these rows of runs."""
+        return records_read(self.folder / RECORDS, self.runs, rows)
+
 
 def file_read(path: Path) -> bytes:
     """The bytes of one file of a result; UsageError if there is none."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file, so {path.parent} is no result "
-                         "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)"
-                         ) from None
+        raise missing_error(path) from None
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from None
 
 
-def object_read(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; Failure if it is damaged."""
+def missing_error(path: Path) -> UsageError:
+    """That a file is not there without which a folder is no result."""
+    return UsageError(f"{path}: no such file, so {path.parent} is no result "
+                      "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)")
+
+
+def object_parse(data: bytes, shape: Check) -> dict[str, Any]:
+    """The JSON object in a file; Damaged if it is none or has another shape."""
     try:
-        value = json.loads(file_read(path))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise Failure(f"{path}: not JSON: {error}") from None
+        value = json.loads(data.decode(), parse_constant=constant_refuse)
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise Failure(f"{path}: not a JSON object")
+        raise Damaged("not a JSON object")
+    schema = value.get("schema", SCHEMA)
+    if type(schema) is int and schema > SCHEMA:
+        raise UsageError(f"schema {shown(schema)} is of a newer uncork; this one understands schema {SCHEMA}")
+    wrong = misshapen(shape, value)
+    if wrong:
+        raise Damaged(wrong)
     return value
 
 
-def schema_check(value: dict[str, Any], where: str) -> None:
-    """Refuses what a newer uncork wrote."""
-    schema = value.get("schema", SCHEMA)
-    if not isinstance(schema, int) or schema > SCHEMA:
-        raise UsageError(f"{where}: schema {schema} is of a newer uncork; "
-                         f"this one understands schema {SCHEMA}")
+def plan_read(path: Path) -> dict[str, Any]:
+    """plan.json; UsageError if it is not there or of a newer uncork, Failure if it is damaged."""
+    data = file_read(path)
+    try:
+        document = object_parse(data, plan)
+    except Damaged as damage:
+        raise Failure(f"{path}: damaged: {damage}") from None
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    names = [cell["cell"] for cell in document["cells"]]
+    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise Failure(f"{path}: damaged: the cell {twice} is there twice")
+    return document
 
 
-def record_check(record: Any, where: str) -> dict[str, Any]:
-    """The record if it has what the runner writes into each one; else Failure."""
-    if not isinstance(record, dict):
-        raise Failure(f"{where}: not a JSON object")
-    schema_check(record, where)
-    if record.get("status") not in STATUSES:
-        raise Failure(f'{where}: status {record.get("status")!r} is none of {", ".join(STATUSES)}')
-    run = record.get("run")
-    if not isinstance(run, dict) or not {"cell", "label", "round"} <= run.keys():
-        raise Failure(f'{where}: no "run" with cell, label and round: not written by the runner')
-    return record
+def hosts_read(path: Path, notes: list[str]) -> dict[str, Any]:
+    """hosts.json; without it, or if it is damaged, nothing is known of any machine, which is noted."""
+    try:
+        return object_parse(path.read_bytes(), hosts)
+    except FileNotFoundError:
+        notes.append("hosts.json is missing: nothing is known of the machine")
+    except OSError as error:
+        notes.append(f"hosts.json: {error.strerror}: nothing is known of the machine")
+    except (Damaged, UsageError) as damage:
+        notes.append(f"hosts.json is damaged ({damage}): nothing is known of the machine")
+    return {}
 
 
-def records_parse(data: bytes, path: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
-    """The records in a file; a last line that is torn is left out and noted."""
-    lines = data.split(b"\n")
-    torn = lines.pop() if not data.endswith(b"\n") else b""
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        where = f"{path}:{number}"
-        try:
-            record = json.loads(line)
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise Failure(f"{where}: not JSON: {error}") from None
-        yield record_check(record, where)
-    if torn.strip():
-        notes.append(f"{path.name}: the last line is torn and was left out "
-                     "(the runner was stopped while it wrote)")
-
-
-def records_select(records: Iterator[dict[str, Any]], cells: set[str],
-                   notes: list[str]) -> Iterator[dict[str, Any]]:
-    """The records of the plan's cells, the first of each (cell, label, round); notes the rest.
-
-    Every session has a round 0 of its own.
-    """
-    seen: set[tuple[str, str, int, str]] = set()
-    strange = 0
-    for record in records:
-        run = record["run"]
-        session = run.get("session", "") if run["round"] == 0 else ""
-        key = (run["cell"], run["label"], run["round"], session)
-        if run["cell"] not in cells:
-            strange += 1
-        elif key in seen:
-            notes.append(f"{key[0]}, run {key[1]} of round {key[2]}, is there twice: "
-                         "the first was kept")
-        else:
-            seen.add(key)
-            yield record
+def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
+    """The records of the plan's cells, the first of each (cell, label, round); notes the rest."""
+    column = runs.words["cell"]
+    planned = np.array([value in cells for value in column.values], dtype=bool)[column.codes]
+    strange = int((~planned).sum())
+    runs = runs.take(planned) if strange else runs
+    first, again = runs_first(runs)
+    notes += [f"{name}, is there twice: the first was kept" for name in again[:PROBLEMS_TOLD]]
+    if len(again) > PROBLEMS_TOLD:
+        notes.append(f"{len(again) - PROBLEMS_TOLD} more records are there twice: the first was kept")
     if strange:
         notes.append(f"{strange} records of cells that are not in plan.json were left out")
+    return runs.take(first) if again else runs
 
 
-def plan_check(plan: dict[str, Any], path: Path) -> None:
-    """Refuses a plan without what everything else relies on."""
-    schema_check(plan, str(path))
-    cells = plan.get("cells")
-    whole = isinstance(cells, list) and isinstance(plan.get("axes"), list) and all(
-        isinstance(cell, dict) and {"cell", "words"} <= cell.keys() for cell in cells)
-    if not whole:
-        raise Failure(f'{path}: no "axes" or "cells" with cell and words')
+def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
+    """records.jsonl; UsageError or Failure where there is nothing in it to be shown."""
+    try:
+        runs, problems, torn = runs_load(path)
+    except FileNotFoundError:
+        raise missing_error(path) from None
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}") from None
+    notes += problems.notes()
+    selected = runs_select(runs, cells, notes)
+    notes += torn
+    if not len(selected):
+        raise nothing_error(path, runs, problems, torn)
+    return selected
+
+
+def nothing_error(path: Path, runs: Runs, problems: Problems, torn: list[str]) -> Failure | UsageError:
+    """Why there is no record to show."""
+    if len(runs):
+        return Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
+    if problems.count:
+        more = f", nor is any of {problems.count - 1} others" if problems.count > 1 else ""
+        return Failure(f"{path.parent / problems.told[0]}{more}")
+    why = ", its only line is torn" if torn else ""
+    return UsageError(f"{path}: no record yet, nothing was measured{why}")
 
 
 def result_load(folder: Path) -> Result:
     """Loads a result.
 
-    UsageError: no such folder or file, nothing measured yet, a newer schema. Failure: damage.
+    UsageError: no such folder or file, nothing measured yet, a newer plan. Failure: a plan that is damaged, or
+    records of which none is whole.
     """
     if not folder.is_dir():
         what = "is a file, not the folder of a result" if folder.exists() else "no such folder"
         raise UsageError(f"{folder}: {what}")
-    plan = object_read(folder / "plan.json")
-    plan_check(plan, folder / "plan.json")
-    hosts = object_read(folder / "hosts.json")
-    path = folder / "records.jsonl"
-    data = file_read(path)
     notes: list[str] = []
-    names = {cell["cell"] for cell in plan["cells"]}
-    records = tuple(records_select(records_parse(data, path, notes), names, notes))
-    if not records:
-        raise UsageError(f"{path}: no record yet, nothing was measured")
-    scenario = scenario_load(folder / "scenario.toml")
-    return Result(folder, scenario, plan, hosts, records, tuple(notes))
+    document = plan_read(folder / "plan.json")
+    machines = hosts_read(folder / "hosts.json", notes)
+    runs = runs_read(folder / RECORDS, {cell["cell"] for cell in document["cells"]}, notes)
+    return Result(folder, scenario_load(folder / "scenario.toml"), document, machines, runs, tuple(notes))

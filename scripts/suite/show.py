@@ -61,13 +61,6 @@ def axes_text(cell: Cell) -> str:
     return " ".join(f"{key}={value}" for key, value in cell.axes.items() if value)
 
 
-def runs_of(matrix: Matrix, cell: Cell) -> list[dict[str, Any]]:
-    """The records of a cell's counted runs, by round and label."""
-    found = [record for record in matrix.result.records
-             if record["run"]["cell"] == cell.name and record["run"]["round"] > 0]
-    return sorted(found, key=lambda record: (record["run"]["round"], record["run"]["label"]))
-
-
 def section(title: str, lines: Lines) -> Lines:
     """A titled part, indented; nothing if it has no lines."""
     return ["", title, *(f"  {line}".rstrip() for line in lines)] if lines else []
@@ -336,7 +329,7 @@ def lab_lines(records: Sequence[Mapping[str, Any]], width: int) -> Lines:
 
 def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     """Everything about one cell."""
-    records = [record for record in runs_of(matrix, cell) if record["status"] == "ok"]
+    records = list(matrix.records_good(cell.name))
     runs = [Run(record) for record in records]
     failed = f", {cell.runs_failed} failed" if cell.runs_failed else ""
     head = [("status", f"{cell.status}, {cell.runs_ok} good runs{failed}"),

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -22,6 +23,7 @@ for folder in (ROOT / "scripts", DATA):
 import result_make  # noqa: E402, F401  (for the tests, which cannot find it themselves)
 
 from suite.frame import Matrix, matrix_build  # noqa: E402
+from suite.records.runs import Builder, Runs  # noqa: E402
 from suite.results import result_load  # noqa: E402
 
 NODELAY = DATA / "nodelay"
@@ -30,6 +32,14 @@ NODELAY = DATA / "nodelay"
 def matrix_of(folder: Path) -> Matrix:
     """The frames of a result."""
     return matrix_build(result_load(folder))
+
+
+def runs_of(*records: dict[str, Any]) -> Runs:
+    """The columns of good runs of one cell, of which only their ends are told."""
+    builder = Builder()
+    for number, record in enumerate(records, start=1):
+        builder.record({"status": "ok"} | record | {"run": {"cell": "", "label": "A", "round": number}})
+    return builder.runs()
 
 
 def uncork(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -7,6 +7,7 @@ import copy
 from typing import Any
 
 import pytest
+from answers import runs_of
 from conftest import Uncork, records_of
 from suite.captures import capture_file, capture_rename
 from suite.client import Client, client_check
@@ -63,7 +64,7 @@ def test_segments_as_captured_are_told_by_message_and_by_size(record: Record) ->
             "smallest_segment": 32, "largest_segment": 100, "super_packets": 0,
             "capture_difference": 0}
     assert {name: values[name] for name in told} == told
-    assert remarks_of({}, [record]) == ()
+    assert remarks_of({}, runs_of(record)) == ()
 
 
 def test_the_messages_of_a_server_are_what_the_client_receives(record: Record) -> None:
@@ -88,7 +89,7 @@ def test_a_capture_that_is_not_whole_has_no_figures(
     values = metrics_compute(part)
     assert values["captured_segments_per_message"] is None and values["super_packets"] is None
     assert values["largest_segment"] is None and values["capture_difference"] is None
-    assert remarks_of({}, [record, part]) == (said,)
+    assert remarks_of({}, runs_of(record, part)) == (said,)
 
 
 @pytest.mark.parametrize("name, key", [
@@ -100,7 +101,7 @@ def test_whatever_counter_contradicts_the_capture_is_a_remark(
 ) -> None:
     record[name]["threads"][0]["tcp_info"][key]["sum"] += 2
     assert metrics_compute(record)["capture_difference"] == 2
-    assert remarks_of({}, [record, record]) == (
+    assert remarks_of({}, runs_of(record, record)) == (
         "capture and TCP_INFO differ in 2 of 2 runs, by 2 segments at most",)
 
 

@@ -57,8 +57,9 @@ def opened(tmp_path_factory) -> Path:
 
 def histogram(folder: Path, words: str, of: str = "latency") -> Histogram:
     """The histogram of the one cell whose name ends so."""
-    (runs,) = [runs for name, runs in runs_good(matrix_of(folder)).items() if name.endswith(words)]
-    found = histogram_of(runs, of)
+    matrix = matrix_of(folder)
+    (name,) = [name for name in matrix.cells if name.endswith(words)]
+    found = histogram_of(runs_good(matrix, name), of)
     assert found is not None
     return found
 

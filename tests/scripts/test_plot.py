@@ -7,6 +7,7 @@ import json
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
@@ -63,8 +64,8 @@ def test_percentiles_are_the_quantiles_of_all_rounds_as_far_as_the_tail_was_seen
     matrix = made(tmp_path, result_make.recipe_open(("20000",)),
                   '\n[[picture]]\nkind = "percentiles"\nof = "service"\n')
     (drawing,) = drawings_make(matrix)
-    threads = [record["client"]["threads"][0] for record in matrix.result.records
-               if "write=writev" in record["run"]["cell"] and record["run"]["round"] > 0]
+    threads = [record["client"]["threads"][0] for cell in matrix.cells if "write=writev" in cell
+               for record in matrix.records_good(cell)]
     values = sorted(low + (width - 1) / 2 for thread in threads
                     for low, width, count in thread["service"]["bins"] for _ in range(count))
     points = lines_of(drawing)["writev"]
@@ -140,10 +141,11 @@ def test_a_word_that_the_cells_of_a_picture_do_not_use_is_neither_in_its_name_no
 def test_a_curve_of_the_baseline_alone_has_no_panel_of_ratios_to_it(tmp_path):
     matrix = made(tmp_path, result_make.recipe_sizes(3, 2), '\n[[picture]]\nkind = "curve"\n')
     alone = {name: cell for name, cell in matrix.cells.items() if cell.baseline}
-    records = [record for record in matrix.result.records if record["run"]["cell"] in alone]
+    runs = matrix.result.runs
+    rows = np.concatenate([runs.rows_of_cells[cell] for cell in alone])
     (drawing,) = drawings_make(matrix)
     assert "base = 0\n" not in drawing.settings
-    result = replace(matrix.result, records=records)
+    result = replace(matrix.result, runs=runs.take(rows))
     (drawing,) = drawings_make(replace(matrix, cells=alone, result=result))
     assert "series = 1\n" in drawing.settings and "base = 0\n" in drawing.settings
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from answers import ROOT  # noqa: F401  (finds the package)
+from answers import runs_of
 from suite.remarks import remarks_of, uncounted_of
 
 ASKED = {"security": "gnutls", "handshake": "ticket", "cipher": "aes-128-gcm"}
@@ -23,35 +23,35 @@ def test_what_tls_used_instead_of_what_was_asked_for_is_said_once():
     other = end("gnutls", options=options("psk"), records_sent=1)
     missed = {"client": end("gnutls", options=options("ticket")), "server": other}
     said = "handshake=ticket was asked for, psk was used"
-    assert remarks_of(ASKED, [missed] * 2) == (said,)
-    assert remarks_of(ASKED, [missed, {}, missed]) == (f"{said} in 2 of 3 runs",)
-    assert remarks_of(ASKED | {"handshake": "psk"}, [{"server": other}]) == ()
+    assert remarks_of(ASKED, runs_of(missed, missed)) == (said,)
+    assert remarks_of(ASKED, runs_of(missed, {}, missed)) == (f"{said} in 2 of 3 runs",)
+    assert remarks_of(ASKED | {"handshake": "psk"}, runs_of({"server": other})) == ()
 
 
 def test_each_end_is_held_against_its_own_words():
     words = {"client.cipher": "chacha20-poly1305", "server.cipher": "aes-128-gcm"}
     record = {"client": end("gnutls", options=options("psk", "aes-128-gcm")),
               "server": end("openssl", options=options("psk", "aes-128-gcm"))}
-    assert remarks_of(words, [record]) == (
+    assert remarks_of(words, runs_of(record)) == (
         "cipher=chacha20-poly1305 was asked for, aes-128-gcm was used",)
 
 
 def test_a_plain_end_agreed_on_nothing_and_has_no_records_to_show():
     record = {"client": end("plain"), "server": {"threads": [{}]}}
-    assert remarks_of(ASKED, [record]) == () and uncounted_of([record]) == ""
+    assert remarks_of(ASKED, runs_of(record)) == () and uncounted_of(runs_of(record)) == ""
 
 
 def test_the_layer_that_shows_no_records_is_named():
     record = {"client": end("gnutls", records_sent=0), "server": end("ktls")}
-    assert uncounted_of([record, record]) == "security=ktls"
+    assert uncounted_of(runs_of(record, record)) == "security=ktls"
 
 
 def test_memory_that_was_copied_after_all_is_a_remark():
     record = {"words": {}, "client": {"drives": True, "threads": [{"lent": 10, "copied": 9}]}}
-    assert remarks_of({}, [record]) == (
+    assert remarks_of({}, runs_of(record)) == (
         "the kernel copied 90% of what was to be sent without a copy",)
     record["client"]["threads"] = [{"lent": 10, "copied": 10}]
-    (remark,) = remarks_of({}, [record])
+    (remark,) = remarks_of({}, runs_of(record))
     assert remark.endswith("without a copy, as it does for a receiver on the same machine")
 
 
@@ -59,6 +59,6 @@ def test_pages_of_which_none_could_be_mapped_are_a_remark_and_a_few_that_could_a
     def record(mapped):
         return {"words": {}, "client": {"drives": True, "threads": [{}]},
                 "server": {"threads": [{"mapped_bytes": mapped, "copied_bytes": 10}]}}
-    assert remarks_of({}, [record(0), record(0)]) == (
+    assert remarks_of({}, runs_of(record(0), record(0))) == (
         "nothing of what was received could be mapped: all of it was copied",)
-    assert remarks_of({}, [record(0), record(1)]) == ()
+    assert remarks_of({}, runs_of(record(0), record(1))) == ()

@@ -42,8 +42,7 @@ def cell_file(matrix: Matrix, cell: Cell, of: str) -> str:
 
 def histograms_find(matrix: Matrix, cells: Sequence[Cell], of: str) -> dict[str, Histogram]:
     """The histogram of each cell by name; says which cells have none, UsageError if all."""
-    runs = runs_good(matrix)
-    found = {cell.name: histogram_of(runs[cell.name], of) for cell in cells}
+    found = {cell.name: histogram_of(runs_good(matrix, cell.name), of) for cell in cells}
     missing = [cell for cell in cells if found[cell.name] is None]
     if len(missing) == len(cells):
         raise UsageError(f"{matrix.result.folder}: no run has {of}: {cells_text(missing)}")

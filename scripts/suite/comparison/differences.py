@@ -13,7 +13,7 @@ from typing import Any
 
 from suite.builds import WORD, build_facts, build_of
 from suite.comparison.model import Difference
-from suite.frame import Matrix, records_good
+from suite.frame import Matrix
 from suite.heading import congestion_text
 from suite.measured import ENDS
 
@@ -76,18 +76,17 @@ def plan_facts(matrix: Matrix) -> Facts:
     facts = {("binaries", "build"): str(plan.get("build", ABSENT)),
              ("boot", "boot"): ",".join(boots) or str(plan.get("boot", ABSENT)),
              ("congestion", "congestion"): congestion_text(matrix)}
-    libraries = sorted({end["library"] for records in records_good(matrix.result).values() for record in records
-                        for name in ENDS if "library" in (end := record.get(name, {}))})
+    libraries = sorted({end.library for traits in matrix.traits for end in traits.ends if end.library})
     return facts | ({("libraries", "security"): ",".join(libraries)} if libraries else {})
 
 
 def hosts_by_end(matrix: Matrix) -> dict[str, tuple[str, ...]]:
     """The ids of the machines on which each end ran, in the order in which they were met."""
     found: dict[str, dict[str, None]] = {}
-    for record in matrix.result.records:
-        for end in ENDS:
-            if "host" in record.get(end, {}):
-                found.setdefault(end, {})[record[end]["host"]] = None
+    for traits in matrix.result.runs.traits_counts():
+        for end in traits.ends:
+            if end.host:
+                found.setdefault(end.name, {})[end.host] = None
     return {end: tuple(hosts) for end, hosts in found.items()}
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from suite import stats
 from suite.frame import Cell, Matrix, baseline_words, same_band
-from suite.measured import ENDS
 from suite.metrics import Metric
 from suite.optimum import optima_build, optimum_of
 from suite.pictures.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
@@ -52,12 +51,9 @@ def axis_make(matrix: Matrix, x: str) -> Axis:
     values = list(dict.fromkeys(x_value(cell, x) for cell in matrix.cells.values()))
     numbers: dict[str, float | None] = {value: size_parse(value) for value in values}
     if x == "message":
-        for record in matrix.result.records:
-            cell = matrix.cells[record["run"]["cell"]]
-            for end in ENDS:
-                part = record.get(end, {})
-                if part.get("drives") and "message_bytes" in part:
-                    numbers[x_value(cell, x)] = part["message_bytes"]
+        for cell in matrix.cells.values():
+            sizes = [end.message_bytes for traits in matrix.traits_of(cell.name) for end in traits.ends]
+            numbers |= {x_value(cell, x): size for size in sizes if size is not None}
     known = {value: float(number) for value, number in numbers.items() if number}
     words = [value for value in values if value not in known]
     if len(set(known.values())) < len(known) or len(words) > 1 or len(known) < 2:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from suite.frame import Cell, Matrix, records_good
+from suite.frame import Cell, Matrix
 from suite.histogram import Histogram, histograms_merge
 from suite.measured import NANOSECOND, Run
 from suite.pictures.picture import (Drawing, gnuplot_string, headline_text, note_text, place_name,
@@ -44,10 +44,9 @@ class Line:
     histogram: Histogram | None
 
 
-def runs_good(matrix: Matrix) -> dict[str, list[Run]]:
-    """The good counted runs of every cell."""
-    return {name: [Run(record) for record in records]
-            for name, records in records_good(matrix.result).items()}
+def runs_good(matrix: Matrix, cell: str) -> list[Run]:
+    """The good counted runs of a cell; their records are read again, for a histogram is no figure."""
+    return [Run(record) for record in matrix.records_good(cell)]
 
 
 def histogram_of(runs: Sequence[Run], of: str) -> Histogram | None:
@@ -71,6 +70,12 @@ def line_make(cell: Cell, label: str, runs: Sequence[Run], of: str) -> Line:
     histogram = histogram_of(runs, of)
     missing = "" if histogram else f" ({cell.status if cell.status != 'ok' else 'none'})"
     return Line(label + missing + unsent_text(runs), histogram)
+
+
+def lines_make(matrix: Matrix, plan: Distribution) -> dict[str, Line]:
+    """The line of every cell, one cell after the other: records are large."""
+    return {cell.name: line_make(cell, cell.axes[plan.x] or "none" if plan.x else matrix.result.name,
+                                 runs_good(matrix, cell.name), plan.of) for cell in matrix.cells.values()}
 
 
 def title_text(of: str, cells: Sequence[Cell]) -> str:
@@ -116,15 +121,14 @@ def distribution_draw(matrix: Matrix, plan: Distribution, block: Block, axes: Ax
                       ) -> list[Drawing]:
     """A picture for each combination of the axes other than that of the lines; none where good cells
     have nothing of it and others have: what is sent inline is not handed over."""
-    runs = runs_good(matrix)
     outer = tuple(axis for axis in matrix.axes if axis != plan.x)
+    known = lines_make(matrix, plan)
     drawings = []
-    anywhere = any(histogram_of(some, plan.of) for some in runs.values())
+    anywhere = any(line.histogram for line in known.values())
     for values in axis_values(matrix.cells.values(), outer):
         cells = [cell for cell in matrix.cells.values()
                  if tuple(cell.axes[axis] for axis in outer) == values]
-        lines = [line_make(cell, cell.axes[plan.x] or "none" if plan.x else matrix.result.name,
-                           runs[cell.name], plan.of) for cell in cells]
+        lines = [known[cell.name] for cell in cells]
         if anywhere and all(cell.status == "ok" and not line.histogram
                             for cell, line in zip(cells, lines, strict=True)):
             continue
