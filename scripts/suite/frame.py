@@ -8,9 +8,10 @@ a round stays one observation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from suite.errors import UsageError
 from suite.metrics import METRICS, SPLITS
 from suite.records.load import rows_sorted
 from suite.records.runs import Runs
+from suite.records.shape import STATUSES
 from suite.records.traits import Record, Traits
 from suite.remarks import remarks_of, uncounted_of
 from suite.results import Result
@@ -104,13 +106,22 @@ class Matrix:
         return {name: slice(end - count, end) for name, end, count in
                 zip(names, np.cumsum(counts), counts, strict=True)}
 
+    @cached_property
+    def value_rounds(self) -> np.ndarray:
+        """The round of each row of values."""
+        return self.values.index.get_level_values("round").to_numpy()
+
+    def values_of(self, cell: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
+        """The rounds in which a cell has a value of a metric, ascending, and the values."""
+        place = self.values_at.get(cell, slice(0, 0))
+        values = self.values[metric].to_numpy()[place]
+        known = ~np.isnan(values)
+        return self.value_rounds[place][known], values[known]
+
     def rounds_of(self, cell: str, metric: str) -> pd.Series:
         """The values of a metric of a cell, indexed by round, ascending; empty if there is none."""
-        if cell not in self.values_at:
-            return pd.Series(dtype=float)
-        place = self.values_at[cell]
-        rounds = self.values.index.get_level_values("round")[place]
-        return pd.Series(self.values[metric].to_numpy()[place], index=rounds, name=metric).dropna()
+        rounds, values = self.values_of(cell, metric)
+        return pd.Series(values, index=rounds, name=metric)
 
     @cached_property
     def traits(self) -> tuple[Traits, ...]:
@@ -162,12 +173,12 @@ def frame_build(result: Result) -> pd.DataFrame:
     return frame
 
 
-def splits_unknown(frame: pd.DataFrame) -> dict[str, frozenset[str]]:
+def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
     """By cell the parts of CPU times whose runs have less than SPLIT_LEAST_S of CPU in the median.
 
     A kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks.
     """
-    good = frame[(frame["round"] > 0) & (frame["status"] == "ok")]
+    good = frame[["cell", *SPLITS]].take(np.flatnonzero(runs.good))
     found: dict[str, frozenset[str]] = {}
     for prefix in dict.fromkeys(SPLITS.values()):
         parts = [f"{prefix}user", f"{prefix}system"]
@@ -179,58 +190,61 @@ def splits_unknown(frame: pd.DataFrame) -> dict[str, frozenset[str]]:
 
 def splits_clear(frame: pd.DataFrame, runs: Runs, unsplit: Mapping[str, frozenset[str]]) -> None:
     """Takes the values of these cells and metrics out of the frame."""
-    for cell, names in unsplit.items():
-        frame.loc[runs.rows_of_cells[cell], sorted(names)] = float("nan")
+    for name in sorted(frozenset().union(*unsplit.values())):
+        rows = np.concatenate([runs.rows_of_cells[cell] for cell, names in unsplit.items() if name in names])
+        frame.loc[rows, name] = float("nan")
 
 
-def status_of(runs: pd.DataFrame) -> tuple[str, tuple[str, ...], int, int]:
-    """Status, reasons, good and failed counted runs of one cell from all rows of its records.
+def status_of(runs: Runs) -> tuple[str, tuple[str, ...], int, int]:
+    """Status, reasons, good and failed counted runs of one cell from all of its runs.
 
     Round 0 counts here only where it is all there is.
     """
-    counted = runs[runs["round"] > 0]
-    told = counted if len(counted) else runs[runs["status"] != "ok"]
-    statuses = list(told["status"])
-    reasons = tuple(dict.fromkeys(told.loc[told["status"] != "ok", "reason"]))
-    good = int((counted["status"] == "ok").sum())
-    failed = int((counted["status"] == "failed").sum())
-    for status in ("ok", "unsupported", "failed"):
-        if status in statuses:
-            return status, reasons, good, failed
+    status, counted = runs.words["status"], runs.places["round"] > 0
+    told = counted if counted.any() else ~status.where("ok")
+    reasons = tuple(dict.fromkeys(runs.words["reason"].expanded()[told & ~status.where("ok")]))
+    good, failed = (int((counted & status.where(name)).sum()) for name in ("ok", "failed"))
+    for name in STATUSES:
+        if (told & status.where(name)).any():
+            return name, reasons, good, failed
     return "missing", ("not run yet",), good, failed
 
 
-def cells_build(result: Result, frame: pd.DataFrame, unsplit: Mapping[str, frozenset[str]]
-                ) -> dict[str, Cell]:
+def cell_build(entry: Mapping[str, Any], axes: Sequence[str], runs: Runs, unsplit: frozenset[str]) -> Cell:
+    """A cell of plan.json with all of its runs."""
+    words = {**entry["words"], **entry.get("given", {})}
+    status, reasons, good, failed = status_of(runs)
+    if status == "missing" and entry.get("unsupported"):
+        status, reasons = "unsupported", (entry["unsupported"],)
+    able = runs.take(runs.good)
+    return Cell(
+        name=entry["cell"], words=words, given=entry.get("given", {}),
+        axes={axis: words.get(axis, "") for axis in axes},
+        baseline=bool(entry.get("baseline")), status=status, reasons=reasons,
+        runs_ok=good, runs_failed=failed,
+        remarks=remarks_of(words, able), uncounted=uncounted_of(able), unsplit=unsplit)
+
+
+def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]]) -> dict[str, Cell]:
     """The cells of the plan in order, by name."""
-    runs = result.runs
-    told = frame[["round", "status", "reason"]]
-    cells = {}
-    for entry in result.plan["cells"]:
-        words = {**entry["words"], **entry.get("given", {})}
-        rows = runs.rows_of_cells.get(entry["cell"], np.array([], dtype=int))
-        status, reasons, good, failed = status_of(told.take(rows))
-        if status == "missing" and entry.get("unsupported"):
-            status, reasons = "unsupported", (entry["unsupported"],)
-        able = runs.take(rows[runs.good[rows]])
-        cells[entry["cell"]] = Cell(
-            name=entry["cell"], words=words, given=entry.get("given", {}),
-            axes={axis: words.get(axis, "") for axis in result.plan["axes"]},
-            baseline=bool(entry.get("baseline")), status=status, reasons=reasons,
-            runs_ok=good, runs_failed=failed,
-            remarks=remarks_of(words, able), uncounted=uncounted_of(able),
-            unsplit=unsplit.get(entry["cell"], frozenset()))
-    return cells
+    rows, none = result.runs.rows_of_cells, np.array([], dtype=int)
+    return {entry["cell"]: cell_build(entry, result.plan["axes"], result.runs.take(rows.get(entry["cell"], none)),
+                                      unsplit.get(entry["cell"], frozenset())) for entry in result.plan["cells"]}
+
+
+def values_build(frame: pd.DataFrame, runs: Runs) -> pd.DataFrame:
+    """Matrix.values; what no run knows is not worked out."""
+    known = [name for name in METRICS if frame[name].notna().any()]
+    good = frame[["cell", "round", *known]].take(np.flatnonzero(runs.good))
+    return good.groupby(["cell", "round"], sort=True).mean().reindex(columns=list(METRICS))
 
 
 def matrix_build(result: Result) -> Matrix:
     """All frames of a result."""
     frame = frame_build(result)
-    unsplit = splits_unknown(frame)
+    unsplit = splits_unknown(frame, result.runs)
     splits_clear(frame, result.runs, unsplit)
-    good = frame[(frame["round"] > 0) & (frame["status"] == "ok")]
-    values = good.groupby(["cell", "round"], sort=True)[list(METRICS)].mean()
-    return Matrix(result, frame, values, cells_build(result, frame, unsplit))
+    return Matrix(result, frame, values_build(frame, result.runs), cells_build(result, unsplit))
 
 
 def baseline_words(matrix: Matrix) -> dict[str, str]:
@@ -255,38 +269,46 @@ def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str]) -> Cell |
     return matrix.cells_at.get(tuple({**cell.axes, **base}.values()))
 
 
+Series = tuple[np.ndarray, np.ndarray]  # rounds, each once, and the value of each
+
+
+def rounds_join(one: Series, two: Series) -> tuple[np.ndarray, np.ndarray] | None:
+    """The values of both in the rounds that both have, ascending; None without any, or one not > 0."""
+    shared, at, other_at = np.intersect1d(one[0], two[0], assume_unique=True, return_indices=True)
+    values = one[1][at], two[1][other_at]
+    return values if len(shared) and min(side.min() for side in values) > 0 else None
+
+
 def rounds_shared(matrix: Matrix, first: str, second: str, metric: str
-                  ) -> tuple[pd.Series, pd.Series] | None:
-    """The values of two cells in the rounds that both have; None without any, or one not > 0."""
-    one, two = matrix.rounds_of(first, metric), matrix.rounds_of(second, metric)
-    shared = one.index.intersection(two.index)
-    if not len(shared) or (one[shared] <= 0).any() or (two[shared] <= 0).any():
-        return None
-    return one[shared], two[shared]
+                  ) -> tuple[np.ndarray, np.ndarray] | None:
+    """The values of two cells in the rounds that both have, ascending; None without any, or one not > 0."""
+    return rounds_join(matrix.values_of(first, metric), matrix.values_of(second, metric))
 
 
 def ratio_between(matrix: Matrix, cell: str, base: str, metric: str) -> stats.Estimate | None:
     """cell / base over the rounds that both have; None as rounds_shared()."""
     both = rounds_shared(matrix, cell, base, metric)
-    return stats.ratio_estimate(both[0].to_numpy(), both[1].to_numpy()) if both else None
+    return stats.ratio_estimate(*both) if both else None
 
 
-def runs_paired(matrix: Matrix, cell: str, metric: str) -> pd.DataFrame | None:
-    """The complete pairs of a cell that ran twice a round, columns A and A'; None without any or
+def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """The values of A and of A' in the rounds in which a cell ran twice, ascending; None without any or
     if a value is not > 0."""
-    runs = matrix.frame[["round", "label", metric]].take(matrix.rows_good[cell])
-    pairs = runs.pivot(index="round", columns="label", values=metric)
-    if not {LABEL, LABEL_AGAIN} <= set(pairs.columns):
-        return None
-    pairs = pairs[[LABEL, LABEL_AGAIN]].dropna()
-    return pairs if len(pairs) and (pairs > 0).all(axis=None) else None
+    runs, rows = matrix.result.runs, matrix.rows_good[cell]
+    values = matrix.frame[metric].to_numpy()[rows]
+    sides = []
+    for label in (LABEL, LABEL_AGAIN):
+        known = runs.words["label"].where(label)[rows] & ~np.isnan(values)
+        sides.append((runs.places["round"][rows[known]], values[known]))
+    return rounds_join(*sides)
 
 
 def same_band(matrix: Matrix, metric: str) -> float | None:
     """The A/A band of a metric as a fraction, over all cells that ran twice a round; None below 6
     complete pairs."""
-    doubled = matrix.frame.loc[matrix.frame["label"] == LABEL_AGAIN, "cell"].unique()
+    runs = matrix.result.runs
+    doubled = runs.take(runs.words["label"].where(LABEL_AGAIN)).rows_of_cells
     paired = (runs_paired(matrix, cell, metric) for cell in doubled)
     return stats.same_band(
-        stats.ratio_estimate(pairs[LABEL_AGAIN].to_numpy(), pairs[LABEL].to_numpy())
+        stats.ratio_estimate(pairs[1], pairs[0])
         for pairs in paired if pairs is not None)

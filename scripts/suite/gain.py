@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pandas as pd
+import numpy as np
 
 from suite import stats
 from suite.frame import Cell, Matrix, rounds_shared, runs_paired
@@ -31,12 +31,11 @@ class Gain:
 
 
 def sides_find(matrix: Matrix, cell: Cell, base: Cell, metric: str
-               ) -> tuple[pd.Series, pd.Series] | None:
+               ) -> tuple[np.ndarray, np.ndarray] | None:
     """pre and post by round, all above 0; None where there are none."""
     if cell.name != base.name:
         return rounds_shared(matrix, base.name, cell.name, metric)
-    pairs = runs_paired(matrix, cell.name, metric)
-    return None if pairs is None else (pairs[LABEL], pairs[LABEL_AGAIN])
+    return runs_paired(matrix, cell.name, metric)
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:

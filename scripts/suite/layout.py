@@ -6,6 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 GAP = "  "
 TITLE_WIDTH = 12
@@ -27,12 +28,12 @@ class Column:
     items: tuple[Item, ...]
     left: bool = False
 
-    @property
+    @cached_property
     def mark_width(self) -> int:
         """Characters kept free for marks."""
         return max((len(item.mark) for item in self.items), default=0)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Characters of the column, marks included."""
         texts = max((len(item.text) for item in self.items), default=0)
@@ -59,12 +60,12 @@ class Group:
     title: str
     columns: tuple[Column, ...]
 
-    @property
+    @cached_property
     def own_width(self) -> int:
         """Characters of the columns alone."""
         return sum(column.width for column in self.columns) + len(GAP) * (len(self.columns) - 1)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Characters of the group: its columns', and room for its title.
 

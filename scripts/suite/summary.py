@@ -70,7 +70,7 @@ def counts_exactly(metric: Metric, values: list[float]) -> bool:
 
 def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) -> Figure | None:
     """One figure; None where no good round knows the metric."""
-    values = [float(value) for value in matrix.rounds_of(cell.name, metric.name)]
+    values = matrix.values_of(cell.name, metric.name)[1].tolist()
     if not values:
         return None
     ratio = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from io import BufferedReader
 
 CHUNK_BYTES = 1 << 20
 LINE_BYTES_MOST = 64 << 20  # a record with hundreds of threads has some MiB
@@ -17,12 +17,12 @@ def digest_new() -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=32)
 
 
-def digest_read(file: BinaryIO, size_bytes: int) -> hashlib.blake2b:
+def digest_read(file: BufferedReader, size_bytes: int) -> hashlib.blake2b:
     """The digest of the next so many bytes of a file, or of what is left of it if that is less."""
-    digest = digest_new()
-    while size_bytes > 0 and (chunk := file.read(min(size_bytes, CHUNK_BYTES))):
-        digest.update(chunk)
-        size_bytes -= len(chunk)
+    digest, chunk = digest_new(), memoryview(bytearray(CHUNK_BYTES))
+    while size_bytes > 0 and (count := file.readinto(chunk[:size_bytes])):
+        digest.update(chunk[:count])
+        size_bytes -= count
     return digest
 
 
@@ -41,7 +41,7 @@ class Lines:
     """The lines of a file from its position on. done_bytes: where the last whole line ended, which digest covers;
     torn: whether something came after it. Both are right once the lines have been read."""
 
-    file: BinaryIO
+    file: BufferedReader
     digest: hashlib.blake2b
     done_bytes: int
     torn: bool = False

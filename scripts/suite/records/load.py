@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from suite.records.traits import Record
 TORN = "records.jsonl: the last line is torn and was left out (the runner was stopped while it wrote)"
 
 
-def begin(file: BinaryIO, kept: Kept | None, builder: Builder) -> Lines:
+def begin(file: BufferedReader, kept: Kept | None, builder: Builder) -> Lines:
     """The lines that are still to be parsed: those behind what was kept, if the file still begins with that."""
     if kept is not None:
         digest = digest_read(file, kept.covers_bytes)

@@ -193,8 +193,10 @@ def record_parse(data: bytes | None) -> Record:
         record = json.loads(data.decode(), parse_constant=constant_refuse)
     except UnicodeDecodeError as error:
         raise Damaged(f"not UTF-8 at its byte {error.start + 1}") from None
-    except ValueError as error:
-        raise Damaged(f"not JSON: {error}") from None
+    except json.JSONDecodeError as error:
+        raise Damaged(f"not JSON: {error.msg} (its character {error.pos + 1})") from None
+    except ValueError:
+        raise Damaged("not JSON: a number of thousands of digits") from None
     except RecursionError:
         raise Damaged("not JSON: nested too deeply") from None
     schema = record.get("schema", SCHEMA) if isinstance(record, dict) else SCHEMA

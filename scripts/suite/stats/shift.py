@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,10 +23,17 @@ from suite.stats.nulls import Null, paired_null, unpaired_null
 ROUNDING = 1e-12
 
 
+@lru_cache(maxsize=4)
+def pairs_of(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places of i and j in all pairs i <= j of so many values: the cells of a result have as many rounds each."""
+    first, second = np.triu_indices(count)
+    return first, second
+
+
 def walsh_averages(values: Sequence[float]) -> np.ndarray:
     """The n(n+1)/2 averages (x_i + x_j) / 2 with i <= j, ascending."""
     array = np.asarray(values, dtype=float)
-    first, second = np.triu_indices(len(array))
+    first, second = pairs_of(len(array))
     return np.sort((array[first] + array[second]) / 2)
 
 

@@ -343,8 +343,9 @@ def result_write(recipe: Recipe, folder: Path) -> Path:
     (path / "scenario.toml").write_text(scenario_text(recipe))
     (path / "plan.json").write_text(json.dumps(plan, indent=1) + "\n")
     (path / "hosts.json").write_text(json.dumps({HOST: FACTS}, indent=1) + "\n")
-    lines = (json.dumps(record, separators=(",", ":")) for record in records_of(recipe, cells))
-    (path / "records.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    with (path / "records.jsonl").open("w") as file:
+        for record in records_of(recipe, cells):
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
     return path
 
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""`tests/bench/table [records=N] [folder=DIR]`: what a table of so many records costs when their columns are made and when
+they are kept (docs/architecture.md, "Columns").
+
+Exit status as tests/bench/run: no figure is judged.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.__main__ import count_parse, load_text, words_split
+from suite.errors import Failure, UncorkError, UsageError
+from suite.records.cache import FILE
+
+WORDS = {"records": "100000", "folder": ""}
+TIMES_KEPT = 3  # tables from kept columns
+LARGE_KEPT_S, LARGE_MADE_S, LARGE_MIB = 5, 60, 500  # what 100000 records may take
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one process: wall clock, CPU, and the most memory that was resident at a time."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mib: float
+
+
+def command_cost(result: Path, environment: dict[str, str]) -> Cost:
+    """What `uncork table` costs; Failure if it fails."""
+    began = time.monotonic()
+    process = subprocess.Popen([sys.executable, "-m", "suite", "table", str(result)], stdout=subprocess.DEVNULL,
+                               env=os.environ | environment)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise Failure(f"uncork table {result} ended with exit status {process.returncode}")
+    return Cost(time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+@contextmanager
+def folder_open(named: str) -> Iterator[Path]:
+    """Where the result is invented: a folder that is named and stays, or one that goes."""
+    if named:
+        Path(named).mkdir(parents=True, exist_ok=True)
+        yield Path(named)
+    else:
+        with tempfile.TemporaryDirectory(prefix="uncork-table-") as folder:
+            yield Path(folder)
+
+
+def table_measure(records: int, folder: Path) -> None:
+    """Invents the result, if it is not there, and prints what its tables cost."""
+    from large_make import large_write
+    result = folder / "large"
+    if not (result / "records.jsonl").exists():
+        large_write(records, folder)
+    lines = sum(1 for _ in (result / "records.jsonl").open("rb"))
+    size = (result / "records.jsonl").stat().st_size
+    print(f"records        {lines}, {size / 2**20:.0f} MiB; {size / lines:.0f} bytes each", flush=True)
+    print(f"load           {load_text()} before")
+    (result / FILE).unlink(missing_ok=True)
+    environment = {"XDG_CACHE_HOME": str(folder / "cache")}
+    for what in ("columns made", *["columns kept"] * TIMES_KEPT):
+        cost = command_cost(result, environment)
+        print(f"{what:<14} {cost.seconds:6.2f} s  {cost.cpu_seconds:6.2f} s of CPU  {cost.peak_mib:6.0f} MiB at most", flush=True)
+    kept = (result / FILE).stat().st_size if (result / FILE).exists() else 0
+    print(f"{FILE:<14} {kept / 2**20:.1f} MiB")
+    print(f"reach          100000 records: made in {LARGE_MADE_S} s, kept in {LARGE_KEPT_S} s and {LARGE_MIB} MiB")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status."""
+    try:
+        strange = next((word for word in arguments if "=" not in word), None)
+        if strange is not None:
+            raise UsageError(f'"{strange}" is no word: records=N, folder=DIR')
+        words = WORDS | words_split(arguments, WORDS)
+        with folder_open(words["folder"]) as folder:
+            table_measure(count_parse("records", words["records"], 1), folder)
+        return 0
+    except UncorkError as error:
+        print(f"uncork: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        print("uncork: interrupted", file=sys.stderr)
+        return 130
+    except OSError as error:
+        print(f"uncork: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

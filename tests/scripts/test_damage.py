@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT
+"""A damaged result is answered by one clear line or shown without what is damaged: never by a traceback, never by a
+figure that is none."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answers import NODELAY, golden_check, refused
+from suite.__main__ import main
+from suite.commands import plot
+from suite.results import result_load
+
+COMMANDS = {  # name: what it is asked
+    "table": (), "check": (), "show": ("place=together", "write=cork"), "plot": (), "export": ("write=cork",)}
+STATUSES = {0, 1, 2, 3}
+# UNCORK_MUTATIONS=1000 and another UNCORK_SEED make a longer campaign.
+SEED, MUTATIONS = 7, 15
+
+
+@pytest.fixture(autouse=True)
+def nothing_drawn(monkeypatch):
+    """Pictures are as far as their data goes: gnuplot has its own tests."""
+    monkeypatch.setattr(plot, "gnuplot_run", lambda script: script.with_suffix(".txt").write_text(""))
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A copy of a round of the stored result and its warm-up, to be damaged."""
+    folder = shutil.copytree(NODELAY, tmp_path / "result")
+    lines_write(folder, [line for line in records_of(folder) if line["run"]["round"] < 2])
+    return folder
+
+
+def records_of(folder: Path) -> list[Any]:
+    """The records."""
+    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+
+
+def lines_write(folder: Path, records: list[Any]) -> None:
+    """Replaces them; what is bytes is a line of its own."""
+    with (folder / "records.jsonl").open("wb") as file:
+        for record in records:
+            file.write((record if isinstance(record, bytes) else json.dumps(record).encode()) + b"\n")
+
+
+def answer(command: str, folder: Path) -> tuple[int, str, str]:
+    """Exit status and both outputs of one command, within this process: a traceback would fail the test."""
+    out, error = io.StringIO(), io.StringIO()
+    place = ["-o", str(folder.parent / "out")] if command in ("plot", "export") else []
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        status = main([command, str(folder), *COMMANDS[command], *place])
+    return status, out.getvalue(), error.getvalue()
+
+
+def said(folder: Path, command: str, status: set[int] = STATUSES) -> str:
+    """What a command says; it must be one line where it fails, and something where it does not."""
+    found, out, error = answer(command, folder)
+    assert found in status, (found, out, error)
+    if found and not out:
+        assert error.startswith("uncork: ") and error.count("\n") == 1, error
+    else:
+        assert out
+    return out + error
+
+
+def change(path: str, value: Any) -> Callable[[Path], None]:
+    """A damage: the value at a path of the first counted record is another."""
+    def damage(folder: Path) -> None:
+        records = records_of(folder)
+        *inner, last = [int(key) if key.isdigit() else key for key in path.split("/")]
+        part = records[15]
+        for key in inner:
+            part = part[key]
+        part[last] = value
+        lines_write(folder, records)
+    return damage
+
+
+def insert(line: bytes) -> Callable[[Path], None]:
+    """A damage: another line in the middle."""
+    return lambda folder: lines_write(folder, [*records_of(folder)[:15], line, *records_of(folder)[15:]])
+
+
+THREAD = "client/threads/0"
+LEFT_OUT = {  # damage: what the note says of line 16
+    "an array": (insert(b"[1]"), "no record: is a list, not an object"),
+    "half an object": (insert(b'{"schema": 1, "sta'), "not JSON: Unterminated string starting at (its character 15)"),
+    "not UTF-8": (insert(b'{"status": "\xff"}'), "not UTF-8 at its byte 13"),
+    "UTF-16": (insert('{"status": "ok"}'.encode("utf-16-le")), "not JSON: "),
+    "nested deeply": (insert(b"[" * 100_000), "not JSON: nested too deeply"),
+    "NaN": (insert(b'{"wall_ns": NaN}'), "not JSON: NaN is no number"),
+    "infinite": (insert(b'{"wall_ns": -Infinity}'), "not JSON: -Infinity is no number"),
+    "another schema": (change("schema", 2), "schema 2 is of a newer uncork; this one understands schema 1"),
+    "many digits": (insert(b'{"wall_ns": %s}' % (b"9" * 5000)), "not JSON: a number of thousands of digits"),
+    "a huge integer": (change(f"{THREAD}/elapsed_ns", 10**300),
+                       f"client.threads[0].elapsed_ns is 1{'0' * 39}..., not a number"),
+    "a huge float": (change("wall_ns", 1e300), "wall_ns is 1e+300, not a number"),
+    "null for a number": (change(f"{THREAD}/bytes_sent", None), "client.threads[0].bytes_sent is null, not a number"),
+    "text for a number": (change(f"{THREAD}/cpu/user_ns", "7"), 'client.threads[0].cpu.user_ns is "7", not a number'),
+    "a list for an object": (change("server", []), "server is a list, not an object"),
+    "an object for a list": (change("client/threads", {}), "client.threads is an object, not a list"),
+    "true for a number": (change("run/round", True), "run.round is true, not a whole number from 0 to 1000000"),
+    "a fraction of a round": (change("run/round", 1.5), "run.round is 1.5, not a whole number"),
+    "another unit": (change(f"{THREAD}/latency/unit", "us"), 'client.threads[0].latency.unit is "us", not ns'),
+    "a bin of two": (change(f"{THREAD}/latency/bins", [[1, 2]]),
+                     "client.threads[0].latency.bins[0] is not [low, width, count]"),
+    "another label": (change("run/label", "B"), 'run.label is "B", not A or A\''),
+    "a line feed in a name": (change("client/engine", "a\nb"), 'client.engine is "a\\nb", not one line of text'),
+    "half a character": (change("client/library", "\ud800"), 'client.library is "\\ud800", not one line of text'),
+    "no rate": (change("words/rate", "0"), 'words.rate is "0", not a number above 0 or closed'),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_a_damaged_record_is_left_out_and_said(folder, name):
+    damage, why = LEFT_OUT[name]
+    before = records_of(folder)
+    damage(folder)
+    result = result_load(folder)
+    (note,) = result.notes
+    assert note.startswith(f"records.jsonl:16: {why}") and note.endswith("; the line was left out")
+    left = before if len(result.runs) == len(before) else before[:15] + before[16:]
+    assert list(result.records(range(len(result.runs)))) == left
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_shows_the_rest_where_many_records_are_damaged(folder, command):
+    damaged = []
+    for damage, _ in LEFT_OUT.values():
+        whole = (folder / "records.jsonl").read_bytes()
+        damage(folder)
+        damaged.append((folder / "records.jsonl").read_bytes().split(b"\n")[15])
+        (folder / "records.jsonl").write_bytes(whole)
+    lines_write(folder, [*damaged, *records_of(folder)])
+    text = " ".join(said(folder, command, {0, 1, 3} if command == "check" else {0}).split())
+    if command in ("table", "show"):
+        assert "records.jsonl:1: no record: is a list, not an object; the line was left out" in text
+        assert f"{len(LEFT_OUT) - 5} more lines of records.jsonl are no records and were left out" in text
+
+
+def file_remove(name: str) -> Callable[[Path], None]:
+    """A damage: that file is not there."""
+    return lambda folder: (folder / name).unlink()
+
+
+def file_write(name: str, data: bytes) -> Callable[[Path], None]:
+    """A damage: that file is another."""
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def plan_change(**values: Any) -> Callable[[Path], None]:
+    """A damage: these values of plan.json are others."""
+    def damage(folder: Path) -> None:
+        plan = json.loads((folder / "plan.json").read_text())
+        (folder / "plan.json").write_text(json.dumps(plan | values))
+    return damage
+
+
+def cells_keep(count: int) -> Callable[[Path], None]:
+    """A damage: plan.json has only so many of its cells."""
+    return lambda folder: plan_change(cells=json.loads((folder / "plan.json").read_text())["cells"][-count:])(folder)
+
+
+def records_twice(folder: Path) -> None:
+    """A damage: every record is there twice."""
+    lines_write(folder, records_of(folder) * 2)
+
+
+def all_failed(folder: Path) -> None:
+    """No damage: no run was good."""
+    lines_write(folder, [{"schema": 1, "status": "failed", "reason": "no luck", "run": record["run"]}
+                         for record in records_of(folder)])
+
+
+def torn(folder: Path) -> None:
+    """A damage: the last line has no end."""
+    path = folder / "records.jsonl"
+    os.truncate(path, path.stat().st_size - 100)
+
+
+SHOWN = {  # damage: what tables say of it
+    "torn": (torn, "the last line is torn"), "twice": (records_twice, "is there twice: the first was kept"),
+    "no hosts": (file_remove("hosts.json"), "hosts.json is missing: nothing is known of the machine"),
+    "empty hosts": (file_write("hosts.json", b""), "hosts.json is damaged (not JSON"),
+    "hosts of numbers": (file_write("hosts.json", b'{"a": {"cpus_online": "x"}}'),
+                         'hosts.json is damaged (a.cpus_online is "x"'),
+    "other cells": (cells_keep(7), "records of cells that are not in plan.json were left out"),
+    "nothing good": (all_failed, "failed: no luck"),
+}
+REFUSED = {  # damage: exit status, what is said
+    "no records": (file_remove("records.jsonl"), 2, "no such file, so"),
+    "empty records": (file_write("records.jsonl", b""), 2, "no record yet, nothing was measured"),
+    "blank records": (file_write("records.jsonl", b"\n \n"), 2, "no record yet, nothing was measured"),
+    "only a torn line": (file_write("records.jsonl", b'{"sch'), 2, "nothing was measured, its only line is torn"),
+    "no whole record": (file_write("records.jsonl", b"{\n[]\n"), 1, "records.jsonl:1: not JSON"),
+    "all newer": (file_write("records.jsonl", b'{"schema": 2}\n' * 9), 1,
+                  "this one understands schema 1; the line was left out, nor is any of 8"),
+    "no plan": (file_remove("plan.json"), 2, "plan.json: no such file, so"),
+    "binary plan": (file_write("plan.json", b"\xff\xfe"), 1, "plan.json: damaged: not JSON"),
+    "plan without cells": (plan_change(cells=[]), 1, "records are of cells that are not in plan.json"),
+    "plan of texts": (plan_change(cells=["a"]), 1, 'plan.json: damaged: cells[0] is "a", not an object'),
+    "axes of numbers": (plan_change(axes=[1]), 1, "plan.json: damaged: axes[0] is 1, not one line of text"),
+    "sessions of nulls": (plan_change(sessions=[None]), 1, "damaged: sessions[0] is null, not an object"),
+    "newer plan": (plan_change(schema=2), 2, "schema 2 is of a newer uncork"),
+    "binary scenario": (file_write("scenario.toml", b"\xff"), 2, "scenario.toml"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_is_whole_is_shown_with_a_note(folder, name, command):
+    damage, why = SHOWN[name]
+    damage(folder)
+    selects = command in ("show", "export")
+    text = said(folder, command, {0, 1, 3} if command == "check" else
+                {0, 2} if selects and name in ("other cells", "nothing good") else {0})
+    if command == "table":
+        assert why in " ".join(text.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_shown_is_refused_in_one_line(folder, name, command):
+    damage, status, why = REFUSED[name]
+    damage(folder)
+    text = said(folder, command, {status})
+    assert why in text and str(folder) in text and text.startswith("uncork: ")
+
+
+def test_the_table_of_a_damaged_result_is_that_of_the_rest(folder):
+    lines_write(folder, [*records_of(folder)[:20], b"{", *records_of(folder)[20:], records_of(folder)[3]])
+    (folder / "hosts.json").unlink()
+    golden_check("damage/table.txt", said(folder, "table", {0}))
+
+
+def test_a_command_as_a_user_starts_it_says_the_same(folder):
+    (folder / "records.jsonl").write_text("{\n")
+    assert "records.jsonl:1: not JSON" in refused("table", folder, status=1)
+
+
+def bytes_flip(data: bytes, chance: random.Random) -> bytes:
+    """A few bytes are others."""
+    changed = bytearray(data)
+    for _ in range(chance.choice((1, 2, 20))):
+        changed[chance.randrange(len(changed))] = chance.randrange(256)
+    return bytes(changed)
+
+
+def part_cut(data: bytes, chance: random.Random) -> bytes:
+    """A stretch is missing."""
+    begin = chance.randrange(len(data))
+    return data[:begin] + data[begin + chance.randrange(1, 2000):]
+
+
+STRANGE = (None, True, -1, 0, 1.5, 2**63, 10**30, 1e308, "", "x", "\u202e\x1b[31m", [], {}, [[]], {"": None})
+
+
+def value_swap(value: Any, chance: random.Random) -> Any:
+    """Somewhere inside a value something is of another type, or gone."""
+    if isinstance(value, dict) and value and chance.random() < 0.9:
+        key = chance.choice(list(value))
+        if chance.random() < 0.2:
+            return {name: item for name, item in value.items() if name != key}
+        return value | {key: value_swap(value[key], chance)}
+    if isinstance(value, list) and value and chance.random() < 0.9:
+        place = chance.randrange(len(value))
+        return [*value[:place], value_swap(value[place], chance), *value[place + 1:]]
+    return chance.choice(STRANGE)
+
+
+def values_swap(data: bytes, chance: random.Random) -> bytes:
+    """In some lines, or in the one object of a file, a value is another."""
+    if data.count(b"\n{") < 2:
+        return json.dumps(value_swap(json.loads(data), chance)).encode()
+    lines = data.splitlines()
+    for _ in range(chance.choice((1, 5, 40))):
+        place = chance.randrange(len(lines))
+        with contextlib.suppress(ValueError):
+            lines[place] = json.dumps(value_swap(json.loads(lines[place]), chance)).encode()
+    return b"\n".join(lines) + b"\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_mutation_of_a_result_ends_in_a_traceback(folder, command):
+    chance = random.Random(f"{os.environ.get('UNCORK_SEED', SEED)} {command}")
+    whole = {path: path.read_bytes() for path in folder.iterdir()}
+    for number in range(int(os.environ.get("UNCORK_MUTATIONS", MUTATIONS))):
+        path = chance.choices([folder / name for name in ("records.jsonl", "plan.json", "hosts.json")], (6, 3, 1))[0]
+        mutate = chance.choices((values_swap, bytes_flip, part_cut), (6, 3, 1))[0]
+        path.write_bytes(mutate(whole[path], chance))
+        try:
+            said(folder, command)
+        except Exception as error:
+            raise AssertionError(f"mutation {number}, {mutate.__name__} of {path.name}: {error!r}") from error
+        path.write_bytes(whole[path])
