@@ -22,7 +22,8 @@ from suite.commands import plot
 from suite.results import result_load
 
 COMMANDS = {  # name: what it is asked
-    "table": (), "check": (), "show": ("place=together", "write=cork"), "plot": (), "export": ("write=cork",)}
+    "table": (), "check": (), "show": ("place=together", "write=cork"), "plot": (), "export": ("write=cork",),
+    "paste": ("write=nodelay", "write=cork", "place=together"), "report": ()}
 STATUSES = {0, 1, 2, 3}
 # UNCORK_MUTATIONS=1000 and another UNCORK_SEED make a longer campaign.
 SEED, MUTATIONS = 7, 15
@@ -31,7 +32,10 @@ SEED, MUTATIONS = 7, 15
 @pytest.fixture(autouse=True)
 def nothing_drawn(monkeypatch):
     """Pictures are as far as their data goes: gnuplot has its own tests."""
-    monkeypatch.setattr(plot, "gnuplot_run", lambda script: script.with_suffix(".txt").write_text(""))
+    def draw(script: Path) -> None:
+        script.with_suffix(".txt").write_text("")
+        script.with_suffix(".svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>')
+    monkeypatch.setattr(plot, "gnuplot_run", draw)
 
 
 @pytest.fixture
@@ -57,7 +61,7 @@ def lines_write(folder: Path, records: list[Any]) -> None:
 def answer(command: str, folder: Path) -> tuple[int, str, str]:
     """Exit status and both outputs of one command, within this process: a traceback would fail the test."""
     out, error = io.StringIO(), io.StringIO()
-    place = ["-o", str(folder.parent / "out")] if command in ("plot", "export") else []
+    place = ["-o", str(folder.parent / command)] if command in ("plot", "export", "report") else []
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         status = main([command, str(folder), *COMMANDS[command], *place])
     return status, out.getvalue(), error.getvalue()
@@ -222,7 +226,7 @@ REFUSED = {  # damage: exit status, what is said
 def test_what_is_whole_is_shown_with_a_note(folder, name, command):
     damage, why = SHOWN[name]
     damage(folder)
-    selects = command in ("show", "export")
+    selects = command in ("show", "export", "paste")
     text = said(folder, command, {0, 1, 3} if command == "check" else
                 {0, 2} if selects and name in ("other cells", "nothing good") else {0})
     if command == "table":

@@ -182,10 +182,10 @@ def test_runs_stand_in_the_order_in_which_they_were_run(nodelay):
     drawing = drawings_make(nodelay, [asked("order")])[0]
     at = sorted(float(line.split()[0]) for block in drawing.data.split("\n\n\n")[:-1]
                 for line in block.splitlines()[1:])
-    runs = [run for run in nodelay.result.records if run["run"]["round"] > 0 and "place=together" in run["run"]["cell"]]
-    assert len(at) == len(runs) and 0 < at[0] and at[-1] < 7
-    in_first = [run["run"] for run in nodelay.result.records if run["run"]["round"] == 1]
-    place = next(index for index, run in enumerate(in_first) if "place=together write=cork" in run["cell"])
+    frame = nodelay.frame
+    assert len(at) == len(frame[(frame["round"] > 0) & (frame["place"] == "together")]) and 0 < at[0] and at[-1] < 7
+    in_first = frame.loc[frame["round"] == 1, "cell"].tolist()
+    place = next(index for index, cell in enumerate(in_first) if "place=together write=cork" in cell)
     cork = next(block for block in drawing.data.split("\n\n\n") if block.startswith("# cork"))
     assert float(cork.splitlines()[1].split()[0]) == pytest.approx((place + 0.5) / len(in_first), rel=1e-5)
 

@@ -159,6 +159,11 @@ def test_the_two_runs_of_a_baseline_are_one_value_of_the_round(folder):
     assert matrix.rounds_of(cell.name, "time_per_message")[3] == pytest.approx(mean)
 
 
+def test_a_result_in_which_no_cell_ran_twice_is_shown(folder):
+    lines_write(folder, [line for line in lines_of(folder) if json.loads(line)["run"]["label"] == "A"])
+    assert "A/A                   not known" in uncork("table", folder).stdout
+
+
 def test_a_failed_run_is_counted_as_failed_and_never_averaged(folder):
     matrix = matrix_build(result_load(folder))
     cell = next(c for c in matrix.cells.values() if c.axes == {"place": "apart",

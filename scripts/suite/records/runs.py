@@ -77,7 +77,8 @@ class Runs:
         column = self.words["cell"]
         order = np.argsort(column.codes, kind="stable")
         codes, begins = np.unique(column.codes[order], return_index=True)
-        return dict(zip((column.values[code] for code in codes), np.split(order, begins[1:]), strict=True))
+        ends = [*begins[1:], len(order)][:len(begins)]
+        return {column.values[code]: order[begin:end] for code, begin, end in zip(codes, begins, ends, strict=True)}
 
     def traits_counts(self) -> dict[Traits, int]:
         """How many rows have which traits, in the order in which they first occur."""
@@ -190,7 +191,7 @@ def record_parse(data: bytes | None) -> Record:
     if data is None:
         raise Damaged(f"longer than {LINE_BYTES_MOST >> 20} MiB: no record is")
     try:
-        record = json.loads(data.decode(), parse_constant=constant_refuse)
+        record = json.loads(data.decode().rstrip("\n"), parse_constant=constant_refuse)
     except UnicodeDecodeError as error:
         raise Damaged(f"not UTF-8 at its byte {error.start + 1}") from None
     except json.JSONDecodeError as error:
