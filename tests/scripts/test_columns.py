@@ -180,6 +180,31 @@ def test_a_cache_that_another_user_made_is_not_believed(path, home, monkeypatch)
     assert len(numbers) == 112
 
 
+def pipe_make(path):
+    """A pipe that nobody writes."""
+    os.mkfifo(path)
+
+
+def link_make(path):
+    """A link to what has no end."""
+    path.symlink_to("/dev/zero")
+
+
+def hole_make(path):
+    """A file of zeros, larger than memory."""
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+@pytest.mark.parametrize("make", [pipe_make, link_make, hole_make])
+def test_what_is_no_file_of_columns_is_not_read(path, make, monkeypatch):
+    (path.parent / FILE).unlink()
+    make(path.parent / FILE)
+    numbers = parsed(monkeypatch)
+    columns(path)
+    assert len(numbers) == 112
+
+
 @pytest.mark.parametrize("place", [0, 31, 32, 200, -1])
 def test_a_cache_with_one_byte_changed_is_not_believed(path, place, monkeypatch):
     kept = path.parent / FILE

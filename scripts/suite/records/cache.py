@@ -31,6 +31,7 @@ from suite.records.traits import traits_read, traits_write
 
 FILE = ".columns"
 LEAST_BYTES = 8 << 20  # of new records, from which on columns are kept: it takes about half a second to make them
+KEPT_BYTES_MOST = 1 << 30  # columns of some millions of records
 KEY_BYTES = SEAL_BYTES = 32
 SUITE = Path(__file__).resolve().parents[1]
 
@@ -117,11 +118,19 @@ def kept_write(folder: Path, kept: Kept) -> None:
         file_replace(folder / FILE, seal(key, data) + data)
 
 
+def file_read(path: Path) -> bytes:
+    """The bytes of a file, none of anything else that a stranger may have put there: a pipe, a link, an endless file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= KEPT_BYTES_MOST else b""
+
+
 def kept_read(folder: Path) -> Kept | None:
     """What was kept by this user and this program; None where there is nothing of the kind."""
     key = key_read()
     try:
-        data = (folder / FILE).read_bytes() if key else b""
+        data = file_read(folder / FILE) if key else b""
     except OSError:
         return None
     sealed = memoryview(data)[SEAL_BYTES:]
