@@ -74,10 +74,10 @@ def test_kept_columns_are_what_they_were(path, monkeypatch):
     assert kept == fresh(path) and len(numbers) == 112
 
 
-def test_small_results_keep_nothing(tmp_path):
+def test_small_results_keep_nothing_and_need_no_key(tmp_path, home):
     folder = shutil.copytree(NODELAY, tmp_path / "small")
     result_load(folder)
-    assert not (folder / FILE).exists()
+    assert not (folder / FILE).exists() and not home.exists()
 
 
 def line_edit(path):

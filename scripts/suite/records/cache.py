@@ -119,7 +119,7 @@ def kept_write(folder: Path, kept: Kept) -> None:
 
 
 def file_read(path: Path) -> bytes:
-    """The bytes of a file, none of anything else that a stranger may have put there: a pipe, a link, an endless file."""
+    """The bytes of a file; none of what else a stranger may have put there: a pipe, a link, an endless file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         found = os.fstat(descriptor)
@@ -128,11 +128,11 @@ def file_read(path: Path) -> bytes:
 
 def kept_read(folder: Path) -> Kept | None:
     """What was kept by this user and this program; None where there is nothing of the kind."""
-    key = key_read()
     try:
-        data = file_read(folder / FILE) if key else b""
+        data = file_read(folder / FILE)
     except OSError:
         return None
+    key = key_read()
     sealed = memoryview(data)[SEAL_BYTES:]
     if key is None or not hmac.compare_digest(seal(key, sealed), data[:SEAL_BYTES]):
         return None
