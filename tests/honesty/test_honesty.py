@@ -21,7 +21,6 @@ from suite.comparison.model import Change, Verdict  # noqa: E402
 from suite.frame import Matrix, matrix_build, runs_paired  # noqa: E402
 from suite.metrics import METRICS  # noqa: E402
 from suite.results import result_load  # noqa: E402
-from suite.scenario import LABEL, LABEL_AGAIN  # noqa: E402
 
 TIME = METRICS["time_per_message"]
 SAME_RUNS = 20
@@ -40,7 +39,7 @@ def measured(folder: Path, *words: str) -> Matrix:
 def same_claimed(matrix: Matrix) -> bool:
     """Whether a change is claimed between the two runs of a baseline cell, as a comparison of so many cells would."""
     pairs = [runs_paired(matrix, cell.name, TIME.name) for cell in matrix.cells.values() if cell.baseline]
-    found = [stats.ratio_estimate(pair[LABEL_AGAIN].to_numpy(), pair[LABEL].to_numpy()) for pair in pairs if pair is not None]
+    found = [stats.ratio_estimate(pair[1], pair[0]) for pair in pairs if pair is not None]
     assert found and all(estimate.p is not None for estimate in found)
     return min(stats.benjamini_hochberg([estimate.p for estimate in found if estimate.p is not None])) <= stats.ALPHA
 

@@ -23,7 +23,8 @@ from suite.results import result_load
 
 COMMANDS = {  # name: what it is asked
     "table": (), "check": (), "show": ("place=together", "write=cork"), "plot": (), "export": ("write=cork",),
-    "paste": ("write=nodelay", "write=cork", "place=together"), "report": ()}
+    "paste": ("write=nodelay", "write=cork", "place=together"), "report": (),
+    "compare": ("write=nodelay", "write=cork", "place=together")}
 STATUSES = {0, 1, 2, 3}
 # UNCORK_MUTATIONS=1000 and another UNCORK_SEED make a longer campaign.
 SEED, MUTATIONS = 7, 15
@@ -226,7 +227,7 @@ REFUSED = {  # damage: exit status, what is said
 def test_what_is_whole_is_shown_with_a_note(folder, name, command):
     damage, why = SHOWN[name]
     damage(folder)
-    selects = command in ("show", "export", "paste")
+    selects = command in ("show", "export", "paste", "compare")
     text = said(folder, command, {0, 1, 3} if command == "check" else
                 {0, 2} if selects and name in ("other cells", "nothing good") else {0})
     if command == "table":
