@@ -182,7 +182,7 @@ def test_hgrm_has_both_sides_of_every_row(corked):
     assert [table.partition("\n")[0] for table in tables] == [
         f"# write={write} place={place}: latency in us"
         for place in ("together", "apart") for write in ("nodelay", "cork")]
-    runs = runs_good(corked[0].new.matrix)[corked[0].rows[0].new.name]
+    runs = runs_good(corked[0].new.matrix, corked[0].rows[0].new.name)
     assert tables[1].partition("\n")[2] == hgrm_text(histogram_of(runs, "latency"), "us").rstrip("\n")
 
 

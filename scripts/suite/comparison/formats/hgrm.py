@@ -30,9 +30,8 @@ def cells_of(comparison: Comparison) -> Iterator[tuple[Row, Side, Cell]]:
 def comparison_tables(comparison: Comparison) -> Iterator[str]:
     """A table for each cell that has latencies, its side and row above it."""
     times_check(comparison, "--hgrm")
-    runs = {id(side.matrix): runs_good(side.matrix) for side in (comparison.base, comparison.new)}
     for row, side, cell in cells_of(comparison):
-        histogram = histogram_of(runs[id(side.matrix)][cell.name], OF)
+        histogram = histogram_of(runs_good(side.matrix, cell.name), OF)
         words = [f"{axis}={value or 'none'}" for axis, value in row.axes.items()]
         if histogram is not None:
             yield f"# {' '.join([side.name, *words])}: {OF} in {UNIT}\n{hgrm_text(histogram, UNIT)}"
