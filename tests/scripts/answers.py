@@ -25,6 +25,7 @@ import result_make  # noqa: E402, F401  (for the tests, which cannot find it the
 from suite.frame import Matrix, matrix_build  # noqa: E402
 from suite.records.runs import Builder, Runs  # noqa: E402
 from suite.results import result_load  # noqa: E402
+from within import uncork_call  # noqa: E402
 
 NODELAY = DATA / "nodelay"
 
@@ -43,7 +44,12 @@ def runs_of(*records: dict[str, Any]) -> Runs:
 
 
 def uncork(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs `uncork ARGUMENTS` as a user would, in a terminal of 100 columns."""
+    """What `uncork ARGUMENTS` says in a terminal of 100 columns, within this process."""
+    return uncork_call(arguments, {"COLUMNS": "100"} | environment)
+
+
+def uncork_started(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The same of a process of its own, as a user starts it."""
     return subprocess.run(
         [sys.executable, "-m", "suite", *map(str, arguments)], capture_output=True, text=True,
         timeout=120, env=os.environ | {"PYTHONPATH": str(ROOT / "scripts"), "COLUMNS": "100"}

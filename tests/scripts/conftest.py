@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from suite.client import BINARIES, Client, client_place  # noqa: E402
+from within import uncork_call  # noqa: E402
 
 RUN_SECONDS = 120  # no command of these tests takes longer
 
@@ -53,8 +54,8 @@ class Uncork:
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def refused(self, *arguments: str, status: int = 2) -> str:
-        """Runs what must be refused: gives its one line on standard error."""
-        done = self.run(*arguments)
+        """Calls what must be refused: gives its one line on standard error."""
+        done = uncork_call(arguments, self.environment)
         assert done.returncode == status, done.stderr + done.stdout
         assert "Traceback" not in done.stderr
         assert done.stderr.startswith("uncork: ") and done.stderr.count("\n") == 1, done.stderr

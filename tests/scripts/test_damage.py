@@ -5,7 +5,6 @@ figure that is none."""
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import random
@@ -16,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from answers import NODELAY, golden_check, refused
-from suite.__main__ import main
-from suite.commands import plot
+from answers import NODELAY, golden_check, uncork_started
+from suite.pictures import gnuplot
 from suite.results import result_load
+from within import uncork_call
 
 COMMANDS = {  # name: what it is asked
     "table": (), "check": (), "show": ("place=together", "write=cork"), "plot": (), "export": ("write=cork",),
@@ -36,7 +35,7 @@ def nothing_drawn(monkeypatch):
     def draw(script: Path) -> None:
         script.with_suffix(".txt").write_text("")
         script.with_suffix(".svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>')
-    monkeypatch.setattr(plot, "gnuplot_run", draw)
+    monkeypatch.setattr(gnuplot, "gnuplot_run", draw)
 
 
 @pytest.fixture
@@ -61,11 +60,9 @@ def lines_write(folder: Path, records: list[Any]) -> None:
 
 def answer(command: str, folder: Path) -> tuple[int, str, str]:
     """Exit status and both outputs of one command, within this process: a traceback would fail the test."""
-    out, error = io.StringIO(), io.StringIO()
-    place = ["-o", str(folder.parent / command)] if command in ("plot", "export", "report") else []
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
-        status = main([command, str(folder), *COMMANDS[command], *place])
-    return status, out.getvalue(), error.getvalue()
+    place = ["-o", folder.parent / command] if command in ("plot", "export", "report") else []
+    done = uncork_call([command, folder, *COMMANDS[command], *place], {})
+    return done.returncode, done.stdout, done.stderr
 
 
 def said(folder: Path, command: str, status: set[int] = STATUSES) -> str:
@@ -251,7 +248,8 @@ def test_the_table_of_a_damaged_result_is_that_of_the_rest(folder):
 
 def test_a_command_as_a_user_starts_it_says_the_same(folder):
     (folder / "records.jsonl").write_text("{\n")
-    assert "records.jsonl:1: not JSON" in refused("table", folder, status=1)
+    done = uncork_started("table", folder)
+    assert done.returncode == 1 and "records.jsonl:1: not JSON" in done.stderr and done.stderr.count("\n") == 1
 
 
 def bytes_flip(data: bytes, chance: random.Random) -> bytes:
