@@ -246,6 +246,15 @@ def test_the_table_of_a_damaged_result_is_that_of_the_rest(folder):
     golden_check("damage/table.txt", said(folder, "table", {0}))
 
 
+def test_the_columns_of_a_sysctl_are_no_damage(folder):
+    path = folder / "hosts.json"
+    hosts = json.loads(path.read_text())
+    for facts in hosts.values():
+        facts["sysctl"] = {"net.ipv4.ip_local_port_range": "32768\t60999"}
+    path.write_text(json.dumps(hosts))
+    assert not result_load(folder).notes
+
+
 def test_a_command_as_a_user_starts_it_says_the_same(folder):
     (folder / "records.jsonl").write_text("{\n")
     done = uncork_started("table", folder)

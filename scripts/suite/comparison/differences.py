@@ -62,7 +62,7 @@ def host_facts(facts: Mapping[str, Any]) -> Facts:
     flat = {(kind, name): str(facts[name]) for kind, names in FACTS.items() for name in names if name in facts}
     flat |= {("cmdline", name): value for name, value in cmdline_facts(facts.get("cmdline", ""))}
     for key, kind in GROUPS.items():
-        flat |= {(kind, name): str(value) for name, value in facts.get(key, {}).items()}
+        flat |= {(kind, name): " ".join(str(value).split()) for name, value in facts.get(key, {}).items()}
     flat |= {("offloads", name): value for name, value in device_facts(facts.get(DEVICE, {}))}
     for name, value in facts.get(LIBRARIES, {}).items():
         flat["binaries" if name in BINARIES else "libraries", name] = str(value)

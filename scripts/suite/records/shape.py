@@ -55,8 +55,8 @@ def whole(value: Any) -> None:
 
 
 def text(value: Any) -> None:
-    """One printable line."""
-    if type(value) is not str or not value.isprintable():
+    """One printable line; the columns of a sysctl stand apart by tabs."""
+    if type(value) is not str or not value.replace("\t", " ").isprintable():
         raise Misshapen(f"is {shown(value)}, not one line of text")
 
 
