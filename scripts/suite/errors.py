@@ -37,7 +37,7 @@ class Interrupted(UncorkError):
 def nearest_hint(word: str, choices: Iterable[str]) -> str:
     """`: did you mean X?` for the choice nearest to word, else a list of all when they are few."""
     names = sorted(choices)
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.65)
     if close:
         return f": did you mean {close[0]}?"
     if 0 < len(names) <= 12:

@@ -180,7 +180,8 @@ METRICS = {metric.name: metric for metric in (
 def metric_find(name: str, where: str) -> Metric:
     """The metric of that name; UsageError says where it stood and names the nearest."""
     if name not in METRICS:
-        raise UsageError(f'{where}: unknown metric "{name}"{nearest_hint(name, METRICS)}')
+        hint = nearest_hint(name, METRICS) or " (uncork list shows them)"
+        raise UsageError(f'{where}: unknown metric "{name}"{hint}')
     return METRICS[name]
 
 

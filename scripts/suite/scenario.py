@@ -339,6 +339,8 @@ def scenario_load(path: Path) -> Scenario:
         document = tomllib.loads(text)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such scenario file") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path}: is a folder, not the file of a scenario (uncork list shows their names)") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

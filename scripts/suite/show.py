@@ -13,7 +13,7 @@ from typing import Any
 from suite import stats
 from suite.builds import command_by_hand, folders_of
 from suite.errors import UsageError
-from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_match, words_parse
+from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_parse
 from suite.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
 from suite.hyperfine import by_hand
 from suite.lab.network import by_hand_lines, facts_rows
@@ -21,6 +21,7 @@ from suite.layout import Column, Group, Item, labelled_lines, table_lines
 from suite.measured import ENDS, Run, quotient, threads_sum
 from suite.metrics import METRICS, SPLITS
 from suite.segments import capture_rows
+from suite.selection import cells_select
 from suite.summary import Figure, counts_exactly, figure_build, metrics_default
 from suite.units import (count_text, number_text, percent_text, ratio_text, scale_choose,
                          value_text)
@@ -29,19 +30,9 @@ CANDIDATES_SHOWN = 12
 Lines = list[str]
 
 
-def cells_select(matrix: Matrix, words: Sequence[str], where: str) -> list[Cell]:
-    """The cells that have all words; UsageError lists what there is if none has."""
-    wanted = words_parse(" ".join(words), where)
-    cells = [cell for cell in matrix.cells.values() if words_match(wanted, cell.words)]
-    if not cells:
-        raise UsageError(f'no cell has "{" ".join(words)}", name one: '
-                         f"{cells_text(list(matrix.cells.values()))}")
-    return cells
-
-
 def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Cell:
     """The one cell that has all words; UsageError lists the candidates if there is not just one."""
-    cells = cells_select(matrix, words, where)
+    cells = cells_select(matrix, words_parse(" ".join(words), where))
     if len(cells) > 1:
         what = f'"{" ".join(words)}" selects {len(cells)} cells' if words else \
             f"one of {len(cells)} cells"

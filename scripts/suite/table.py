@@ -53,7 +53,7 @@ def layout_choose(matrix: Matrix, asked: Table) -> Layout:
             raise UsageError(f'rows: no word "{name}" in this result{nearest_hint(name, known)}')
     for name in asked.columns:
         if name not in known and name not in METRICS:
-            hint = nearest_hint(name, [*METRICS, *matrix.axes])
+            hint = nearest_hint(name, [*METRICS, *matrix.axes]) or " (uncork list shows metrics)"
             raise UsageError(f'columns: "{name}" is neither a metric nor a word here{hint}')
     metrics = tuple(name for name in asked.columns if name in METRICS) or metrics_default(matrix)
     if asked.gain and metric_find(asked.gain, "gain").name not in metrics:

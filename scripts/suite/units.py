@@ -103,3 +103,8 @@ def size_parse(text: str) -> float | None:
     if match is None:
         return None
     return float(match[1]) * SIZE_FACTORS[match[2]] or None
+
+
+def counted_text(count: int, one: str) -> str:
+    """`1 round`, `2 rounds`."""
+    return f"{count} {one}{'s' if count != 1 else ''}"

@@ -21,6 +21,8 @@ from suite.errors import Failure
     (["run"], "nothing to run"), (["run", "quik"], "did you mean quick?"),
     (["run", "quick", "sizes"], "one scenario at a time"),
     (["run", "none.toml"], "no such scenario file"),
+    (["run", "tests/scripts"], "is a folder, not the file of a scenario"),
+    (["table"], "required: RESULTS (see uncork table --help)"),
     (["run", "quick", "wirte=cork"], "write"), (["run", "quick", "write=crok"], "cork"),
     (["run", "quick", "write=cork", "write=more"], "given twice"),
     (["run", "quick", "direction=send"], "no cell uses direction"),

@@ -272,6 +272,8 @@ def test_what_compare_refuses(capsys, folders, tmp_path):
             ([NODELAY, "wrote=cork"], "no word wrote in nodelay: did you mean write?"),
             ([NODELAY, "write=nodelay", "write=corc"], "has write=corc: did you mean cork?"),
             ([NODELAY, "write=nodelay", "write=cork", "write=more"], "there are two sides, not more"),
+            ([NODELAY, "write=cork", "write=cork"], '"write=cork" is given twice'),
+            ([NODELAY, "columns=bogus"], 'unknown metric "bogus" (uncork list shows them)'),
             ([NODELAY, "columns=time_per_massage"], "did you mean time_per_message?"),
             ([NODELAY, "columns=time,time"], '"columns=time,time": a name is given twice'),
             ([NODELAY, "columns=time", "columns=user"], "columns is given twice"),

@@ -154,7 +154,7 @@ def test_two_cells_never_share_a_file(tmp_path):
 @pytest.mark.parametrize("words, said", [
     (["-o", "-"], "one of 12 cells, name one: place=together write=nagle"),
     (["write=cork", "-o", "-"], '"write=cork" selects 2 cells, name one'),
-    (["write=corc"], 'no cell has "write=corc", name one'),
+    (["write=corc"], "no cell of nodelay has write=corc: did you mean cork?"),
     (["cork"], 'export: "cork" is no word'),
     (["--of", "servce"], "did you mean service?"),
     (["--of", "service"], "no run has service: place=together write=nagle; "),

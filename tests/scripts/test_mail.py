@@ -186,13 +186,19 @@ def test_what_has_nothing_to_show_is_left_out_where_there_are_others(made, capsy
         pasted(matrix, "transport=unix", "security=plain", "reply_write=cork")
 
 
-@pytest.mark.parametrize("room", range(18, 80, 3))
+@pytest.mark.parametrize("room", range(30, 80, 3))
 def test_as_many_items_stand_in_a_line_as_fit_and_the_others_are_counted(room):
     items = ["kernel 6.18 -> 6.19", "x" * 50, "a", "b"]
     text = items_fit(items, room)
     shown = [part for part in text.split("; ") if not part.startswith("and ")]
     more = int(text.split()[-2]) if text.endswith(" more") else 0
     assert len(text) <= room and len(shown) + more == len(items)
+
+
+def test_remarks_that_have_no_room_are_counted():
+    assert items_fit(["x" * 40, "y" * 40], 27) == ""
+    assert items_fit(["x" * 40], 27) == "x" * 24 + "..."
+    assert items_fit(["short", "y" * 40], 27) == "short; " + "y" * 17 + "..."
 
 
 def test_paste_takes_one_result_or_two(capsys):

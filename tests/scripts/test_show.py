@@ -9,7 +9,9 @@ import shutil
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from suite.errors import UsageError
 from suite.measured import Run
+from suite.selection import cells_select
 from suite.show import cell_choose, indices_text, placement_lines, show_text, tcp_lines
 
 
@@ -115,8 +117,17 @@ def test_words_that_select_several_cells_list_them():
     assert "place=together write=cork; place=apart write=cork" in said
 
 
-def test_words_that_select_no_cell_list_all():
-    assert 'no cell has "write=corc"' in refused("show", NODELAY, "write=corc")
+def test_words_that_select_no_cell_are_answered_with_what_was_meant():
+    assert "no cell of nodelay has write=corc: did you mean cork?" in refused("show", NODELAY, "write=corc")
+    assert "no word wirte in nodelay: did you mean write?" in refused("show", NODELAY, "wirte=cork")
+
+
+def test_of_many_words_those_that_vary_are_named():
+    matrix = matrix_of(NODELAY)
+    many = {f"{letter * 20}": "1" for letter in "abcdefghijkl"}
+    cells = {name: replace(cell, words={**cell.words, **many}) for name, cell in matrix.cells.items()}
+    with pytest.raises(UsageError, match=r"no word kind in nodelay \(here vary place, write\)"):
+        cells_select(replace(matrix, cells=cells), {"kind": "bars"})
 
 
 def test_no_words_list_all():

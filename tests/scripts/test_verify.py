@@ -96,6 +96,8 @@ def test_what_is_no_block_is_refused(tmp_path, capsys):
     assert "no block of uncork paste in it" in refused("verify", tmp_path / "mail", NODELAY)
     with pytest.raises(UsageError, match="no such file"):
         command_run(verify, capsys, tmp_path / "none", NODELAY)
+    with pytest.raises(UsageError, match="is a folder: the file with the block comes first"):
+        command_run(verify, capsys, NODELAY, tmp_path / "mail")
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ OWN = ("columns", "axis")  # words that select no cells
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of `uncork compare`."""
     parser.add_argument("results", metavar="RESULTS", help="folder of a result")
-    parser.add_argument("words", nargs="*", metavar="RESULTS|WORD",
+    parser.add_argument("words", nargs="*", default=[], metavar="RESULTS|WORD",
                         help="another result, to compare with; write=nodelay write=cork: two sides (several words "
                              "of one in quotes), without any the baseline against each other value; other words "
                              "narrow both; "

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from suite.pictures.distribution import histogram_of, runs_good
 from suite.errors import UsageError, nearest_hint
-from suite.frame import Cell, Matrix, matrix_build
+from suite.frame import Cell, Matrix, matrix_build, words_parse
 from suite.hgrm import UNITS, hgrm_text
 from suite.histogram import HISTOGRAMS, Histogram, histogram_find
 from suite.pictures.picture import name_safe
 from suite.results import result_load
-from suite.show import axes_text, cell_choose, cells_select, cells_text
+from suite.selection import cells_select
+from suite.show import axes_text, cell_choose, cells_text
 
 HELP = "the latencies of cells as HdrHistogram text (.hgrm), for other plotters"
 
@@ -23,7 +24,7 @@ HELP = "the latencies of cells as HdrHistogram text (.hgrm), for other plotters"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of `uncork export`."""
     parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
-    parser.add_argument("cells", nargs="*", metavar="WORD",
+    parser.add_argument("cells", nargs="*", default=[], metavar="WORD",
                         help="words that select cells, write=cork (default: all)")
     parser.add_argument("--of", default="latency", metavar="WHAT",
                         help=f"which histogram: {', '.join(HISTOGRAMS)}")
@@ -74,7 +75,7 @@ def main(options: argparse.Namespace) -> int:
         cell = cell_choose(matrix, options.cells, "export -o -")
         print(hgrm_text(histograms_find(matrix, [cell], of)[cell.name], options.unit), end="")
         return 0
-    cells = cells_select(matrix, options.cells, "export")
+    cells = cells_select(matrix, words_parse(" ".join(options.cells), "export"))
     histograms = histograms_find(matrix, cells, of)
     files = files_name(matrix, [cell for cell in cells if cell.name in histograms], of)
     folder = Path(options.folder) if options.folder else options.results / "hgrm"

@@ -27,7 +27,7 @@ HELP = "a block for a mail: figures with intervals, the machine, the command"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of `uncork paste`."""
     parser.add_argument("results", metavar="RESULTS", help="folder of a result")
-    parser.add_argument("words", nargs="*", metavar="RESULTS | WORD",
+    parser.add_argument("words", nargs="*", default=[], metavar="RESULTS | WORD",
                         help="another result, to compare with the first; write=nodelay write=cork: two sides; "
                              "other words narrow both; columns=METRIC,... (default: the result's first)")
     parser.add_argument("--style", choices=tuple(STYLES), default="plain",

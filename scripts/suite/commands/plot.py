@@ -21,7 +21,7 @@ WORDS = ("kind", "metric", "of", "x")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of `uncork plot`."""
     parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
-    parser.add_argument("words", nargs="*", metavar="WORD",
+    parser.add_argument("words", nargs="*", default=[], metavar="WORD",
                         help=f"kind=KIND,...: these instead of the scenario's pictures ({', '.join(PICTURES)}); "
                              "metric=METRIC,... or of=HISTOGRAM,...: what they show; x=WORD: along which word")
     parser.add_argument("-o", dest="folder", type=Path, metavar="DIR",

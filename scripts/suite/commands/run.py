@@ -34,6 +34,7 @@ from suite.reach import reach_check, reach_choose
 from suite.run import matrix_run, matrix_runs, runs_seconds, signals_unify, timer_require
 from suite.scenario import Scenario, scenario_load
 from suite.schedule import Run, round_order, seed_draw
+from suite.units import counted_text
 
 if TYPE_CHECKING:
     from suite.claims import Reference
@@ -149,8 +150,8 @@ def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
     """How many runs and rounds, and how long they take; runs: those of one round."""
     rounds, least = plan.rounds + 1, "at least " if plan.until else ""
     more = f" (until={plan.until}: at most {plan.rounds_most})" if plan.until else ""
-    return (f"{len(plan.runnable)} cells, {len(runs)} runs a round (baseline cells twice), "
-            f"{least}{plan.rounds} round{'s' if plan.rounds != 1 else ''}{more} and a warm-up: "
+    return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round (baseline cells twice), "
+            f"{least}{counted_text(plan.rounds, 'round')}{more} and a warm-up: "
             f"{least}{len(runs) * rounds} runs, {estimate_text(runs, rounds, plan.until)}")
 
 
@@ -226,7 +227,7 @@ def header_say(plan: Plan, journal: Journal, runs: Sequence[Run], machine: Seque
             f"({done} of {least}{total} runs done), {estimate_text(runs, until=plan.until)}")
     else:
         out = len(plan.cells) - len(plan.runnable)
-        cells = f"{len(plan.runnable)} cells" + (f" and {out} unsupported" if out else "")
+        cells = counted_text(len(plan.runnable), "cell") + (f" and {out} unsupported" if out else "")
         say(f"{plan.scenario.name}: {cells}, {least}{total} runs, {estimate_text(runs, until=plan.until)}, "
             f"into {folder}")
 

@@ -17,7 +17,7 @@ HELP = "one cell explained: counts, CPU, placement, options, every round"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of `uncork show`."""
     parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
-    parser.add_argument("cell", nargs="*", metavar="WORD",
+    parser.add_argument("cell", nargs="*", default=[], metavar="WORD",
                         help="words that select one cell, place=together write=cork")
 
 

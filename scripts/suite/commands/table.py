@@ -21,7 +21,7 @@ WORDS = ("rows", "columns", "gain", "best")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of `uncork table`."""
     parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
-    parser.add_argument("words", nargs="*", metavar="WORD",
+    parser.add_argument("words", nargs="*", default=[], metavar="WORD",
                         help="rows=place,write columns=time_per_message,segments_per_message; "
                              "gain=METRIC: of it pre, post and gain over the baseline; "
                              "best=WORD: its best value by the first metric; gain=off, best=off")

@@ -34,6 +34,8 @@ def text_read(name: str) -> str:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except FileNotFoundError:
         raise UsageError(f"{name}: no such file") from None
+    except IsADirectoryError:
+        raise UsageError(f"{name}: is a folder: the file with the block comes first, then RESULTS") from None
     return data.decode("utf-8", "replace")
 
 

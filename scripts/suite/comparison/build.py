@@ -10,12 +10,12 @@ from suite import stats
 from suite.comparison.differences import builds_compare, differences_declare, emulated, machines_compare
 from suite.comparison.model import Change, Comparison, Difference, Row, Side
 from suite.comparison.samples import Sample, change_make, sample_take, samples_geomean, sessions_of
-from suite.comparison.sides import (Pair, Pairing, baseline_others, cells_select, fixed_differences, pairing_make,
-                                    words_compared, words_text)
+from suite.comparison.sides import Pair, Pairing, baseline_others, fixed_differences, pairing_make, words_compared
 from suite.comparison.verdicts import changes_settle, is_hopeless
 from suite.errors import UsageError
 from suite.frame import Matrix, baseline_words, same_band
 from suite.metrics import Metric
+from suite.selection import cells_select, words_text
 
 Words = Mapping[str, str]
 

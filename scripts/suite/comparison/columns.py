@@ -13,7 +13,7 @@ from suite import stats
 from suite.columns import Footnotes, value_item, width_item
 from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
 from suite.comparison.refusals import forced
-from suite.comparison.texts import (NOTHING, changes_of, counted_text, difference_text, interval_text, mean_verdict,
+from suite.comparison.texts import (NOTHING, changes_of, difference_text, interval_text, mean_verdict,
                                     side_text, verdict_text, within_text)
 from suite.comparison.verdicts import is_invented
 from suite.frame import Cell
@@ -22,7 +22,7 @@ from suite.layout import Column, Group, Item
 from suite.metrics import Metric
 from suite.summary import Figure, figure_build
 from suite.table import title_text
-from suite.units import Scale, percent_text, scale_choose
+from suite.units import Scale, counted_text, percent_text, scale_choose
 
 MEAN = "geomean"
 NO_AXIS, ALL = "cells", "all"  # of a comparison whose rows need no name

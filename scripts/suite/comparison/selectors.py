@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from suite.comparison.sides import baseline_others, cells_select
+from suite.comparison.sides import baseline_others
 from suite.errors import UsageError
 from suite.frame import Matrix, baseline_words, words_parse
 from suite.metrics import METRICS, Metric, metric_find
 from suite.scenario import Table
+from suite.selection import Words, cells_select
 from suite.table import layout_choose
 
-Words = Mapping[str, str]
 Pair = tuple[Words, Words]  # base and new
 
 
@@ -49,12 +49,21 @@ def sides_opposed(selectors: Sequence[Words]) -> Pair | None:
     return None
 
 
+def selectors_parse(arguments: Sequence[str], where: str) -> list[Words]:
+    """The words of each argument; UsageError where two are the same, which would be one side twice."""
+    selectors = [words_parse(argument, where) for argument in arguments]
+    for number, selector in enumerate(selectors):
+        if selector in selectors[:number]:
+            raise UsageError(f'"{arguments[number]}" is given twice: two sides differ in some word')
+    return selectors
+
+
 def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[Pair]:
     """The pairs of one result that are asked for; none where there is nothing to compare.
 
     UsageError where a word or a value is not of the result, or one word has more than two values.
     """
-    selectors = [words_parse(argument, where) for argument in arguments]
+    selectors = selectors_parse(arguments, where)
     for selector in selectors:
         cells_select(matrix, selector)
     opposed = sides_opposed(selectors)
@@ -69,7 +78,7 @@ def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[P
 
 def sides_between(arguments: Sequence[str], where: str) -> Pair:
     """The selectors of two results: two that give one word two values are one for each, all others narrow both."""
-    selectors = [words_parse(argument, where) for argument in arguments]
+    selectors = selectors_parse(arguments, where)
     return sides_opposed(selectors) or (words_join(selectors), words_join(selectors))
 
 

@@ -8,14 +8,13 @@ none of which the other side has, cannot bring partners together: it is told as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from suite.comparison.model import Difference
-from suite.errors import UsageError, nearest_hint
+from suite.errors import UsageError
 from suite.frame import Cell, Matrix
-
-Words = Mapping[str, str]
+from suite.selection import Words, cells_select
 
 
 @dataclass(frozen=True)
@@ -34,35 +33,6 @@ class Pairing:
     axes: tuple[str, ...]
     pairs: tuple[Pair, ...]
     differences: tuple[Difference, ...]
-
-
-def words_text(words: Words) -> str:
-    """The words as they are typed."""
-    return " ".join(f"{key}={value}" for key, value in words.items())
-
-
-def selector_check(matrix: Matrix, words: Words) -> None:
-    """UsageError for a word or a value that no cell of the result has."""
-    cells = list(matrix.cells.values())
-    known = dict.fromkeys(key for cell in cells for key in cell.words)
-    for key, value in words.items():
-        if key not in known:
-            raise UsageError(f'"{key}={value}": no word {key} in {matrix.result.name}{nearest_hint(key, known)}')
-        values = dict.fromkeys(cell.words[key] for cell in cells if key in cell.words)
-        missing = next((part for part in value.split(",") if part not in values), None)
-        if missing is not None:
-            raise UsageError(f'"{key}={value}": no cell of {matrix.result.name} has {key}={missing}'
-                             f"{nearest_hint(missing, values)}")
-
-
-def cells_select(matrix: Matrix, words: Words) -> list[Cell]:
-    """The cells that have one of the values of every word; UsageError where none has."""
-    selector_check(matrix, words)
-    cells = [cell for cell in matrix.cells.values()
-             if all(cell.words.get(key) in value.split(",") for key, value in words.items())]
-    if not cells:
-        raise UsageError(f'no cell of {matrix.result.name} has "{words_text(words)}"')
-    return cells
 
 
 def baseline_others(matrix: Matrix, base: Words, narrow: Words) -> list[dict[str, str]]:

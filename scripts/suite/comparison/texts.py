@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Sequence
 
 from suite import stats
 from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
-from suite.comparison.sides import words_text
 from suite.metrics import Metric
+from suite.selection import words_text
 from suite.stats import Estimate
-from suite.units import change_text, percent_text
+from suite.units import change_text, counted_text, percent_text
 
 NOTHING = "-"
 EXACT = "exact"
@@ -75,11 +75,6 @@ def span_text(numbers: Sequence[int]) -> str:
 def band_text(band: float | None) -> str:
     """What the machine invents."""
     return "A/A unknown" if band is None else f"A/A max {percent_text(band)}"
-
-
-def counted_text(count: int, one: str) -> str:
-    """`1 round`, `2 rounds`."""
-    return f"{count} {one}{'s' if count != 1 else ''}"
 
 
 def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from suite.builds import WORD, revision_of
 from suite.comparison.model import Comparison, Side
-from suite.comparison.sides import words_text
 from suite.comparison.texts import metric_title, side_text
 from suite.errors import UsageError
 from suite.frame import Cell
@@ -17,6 +16,7 @@ from suite.mail.foot import cells_remarks, differs_text, machine_text
 from suite.mail.grid import Grid, comparison_grids, grid_columns, grid_rows, table_grids
 from suite.mail.rules import COLUMNS, lines_require
 from suite.mail.styles import STYLES
+from suite.selection import words_text
 from suite.summary import Summary
 
 EVERYTHING = "everything"  # a side that nothing narrows

@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suite.comparison.model import Comparison, Verdict
-from suite.comparison.texts import band_text, counted_text, difference_text, rounds_text, span_text
+from suite.comparison.texts import band_text, difference_text, rounds_text, span_text
 from suite.comparison.verdicts import is_invented
 from suite.frame import Cell, Matrix
 from suite.heading import congestion_text, host_text, machines_text
 from suite.mail.rules import COLUMNS
 from suite.metrics import Metric
 from suite.summary import Figure
+from suite.units import counted_text
 
 CUT = "..."
 WIDTH = COLUMNS - 2  # a style may put a mark before a line
 PIECE_WIDTH = 16  # of an item that is cut, at least
 NO_DIFFERENCE = "nothing else"
-REMARKS_WIDTH = WIDTH - len(f"differs: {NO_DIFFERENCE} ()")
 SHORTER = (("exact rank CI", "rank CI"), (" rounds,", ","))  # where a line of rounds is too long
 
 
@@ -49,12 +49,12 @@ def text_cut(text: str, width: int = WIDTH) -> str:
 
 
 def items_fit(items: Sequence[str], room: int) -> str:
-    """`a; b; and 3 more`: as many as fit, the last of them cut where enough of it is left."""
+    """`a; b; and 3 more`: as many as fit, the last of them cut where enough of it is left; "" where none has room."""
     for kept in range(len(items), 0, -1):
         tail = f"; and {len(items) - kept} more" if kept < len(items) else ""
         before = "".join(f"{item}; " for item in items[:kept - 1])
         left = room - len(before + tail)
-        if len(items[kept - 1]) <= left or left >= PIECE_WIDTH or kept == 1:
+        if len(items[kept - 1]) <= left or left >= PIECE_WIDTH:
             return before + text_cut(items[kept - 1], left) + tail
     return ""
 
@@ -124,6 +124,6 @@ def differs_text(comparison: Comparison) -> str:
     ordered = sorted(comparison.differences, key=lambda difference: (not difference.refuses, difference.declared))
     found = list(map(difference_text, ordered)) or [NO_DIFFERENCE]
     remarks = remarks_of(comparison)
-    room = REMARKS_WIDTH - (0 if found == [NO_DIFFERENCE] else PIECE_WIDTH + len("; and 9999 more"))
-    tail = f" ({items_fit(remarks, room)})" if remarks else ""
+    room = WIDTH - len("differs:  ()") - min(len("; ".join(found)), PIECE_WIDTH + len("; and 9999 more"))
+    tail = f" ({items_fit(remarks, room) or counted_text(len(remarks), 'remark')})" if remarks else ""
     return "differs: " + items_fit(found, WIDTH - len("differs: " + tail)) + tail

@@ -76,8 +76,9 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[Verdict], c
         ("machine", "Machine", machine_make(result.hosts)),
         ("commands", "Commands", [*again_make([command], commands), by_hand_make(matrix)]),
     ]
-    source = f"; after {result.scenario.source}" if result.scenario.source else ""
-    return page_make(result.name, result.scenario.question or result.name, result.name + source, sections, drawings)
+    below = [result.name] if result.scenario.question else []
+    below += [f"after {result.scenario.source}"] if result.scenario.source else []
+    return page_make(result.name, result.scenario.question or result.name, "; ".join(below), sections, drawings)
 
 
 def pair_page(comparison: Comparison, drawings: Drawings, commands: Sequence[Sequence[str]]) -> str:

@@ -59,7 +59,7 @@ def machines_make(hosts: Mapping[str, Mapping[str, Any]]) -> ET.Element:
     flat = [facts_flat({**facts, "doctor": found_last(facts.get("doctor", ()))}) for facts in hosts.values()]
     names = list(dict.fromkeys(name for facts in flat for name in facts))
     apart = [name for name in names if len({facts.get(name) for facts in flat}) > 1]
-    rows = [element("tr", element("td", name, class_="name"), *(element("td", facts.get(name, "")) for facts in flat),
+    rows = [element("tr", element("td", name, class_="name"), *(element("td", facts.get(name, ""), class_="fact") for facts in flat),
                     **({"class_": "apart"} if name in apart else {}))
             for name in [*apart, *(name for name in names if name not in apart)]]
     head = element("tr", element("th", "fact", scope="col"), *(element("th", f"machine {number}", scope="col")
