@@ -11,7 +11,7 @@ from suite.errors import UsageError
 
 if TYPE_CHECKING:
     from suite.client import Vocabulary
-    from suite.plan import Words
+    from suite.words import Words
 
 # Six rounds are the fewest that have an interval.
 QUICK = {"rounds": "6", "duration": "200ms", "warmup": "50ms"}

@@ -10,8 +10,8 @@ from conftest import ROOT
 from suite.client import Client, client_list
 from suite.commands.run import answers_check
 from suite.errors import UsageError
-from suite.plan import words_collect
 from suite.scenario import Claim, Picture, Published, Scenario, Table, scenario_load, scenario_text
+from suite.words import words_collect
 
 SHIPPED = sorted((ROOT / "scenarios").glob("*.toml"))
 
