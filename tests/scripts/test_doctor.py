@@ -255,7 +255,7 @@ def test_a_file_that_may_not_be_read_is_unknown_with_the_reason(tmp_path: Path) 
 
 @pytest.mark.parametrize(("words", "named", "silent"), [
     ({"write": "nodelay", "workload": "request", "sched": "other", "sndbuf": "default"}, {"congestion"},
-     {"io_uring", "ports", "memlock", "realtime_throttle", "socket_buffers", "cpus"}),
+     {"io_uring", "ports", "memlock", "realtime_throttle", "socket_buffers", "cpus", "autocorking"}),
     ({"write": "uring-zc"}, {"io_uring", "memlock"}, {"ports"}),
     ({"server.read": "uring-bundle"}, {"io_uring"}, {"memlock"}),
     ({"workload": "connect"}, {"ports"}, {"io_uring"}),

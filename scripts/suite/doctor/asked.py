@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from suite.units import size_parse
 
-LOOPBACK_TRANSPORTS = ("tcp", "mptcp")
+TCP_TRANSPORTS = ("tcp", "mptcp")
 OWN_SERVER = "own"
 
 
@@ -41,16 +41,22 @@ def always(asked: Asked) -> bool:
     return True
 
 
+def is_local(words: Mapping[str, str]) -> bool:
+    """Whether a cell speaks to an end of its own on this machine, outside a lab."""
+    return (words.get("lab", "off") == "off" and words.get("server", OWN_SERVER) == OWN_SERVER
+            and "peer" not in words)
+
+
 def over_loopback(asked: Asked) -> bool:
     """Some cell speaks TCP to an end of its own on this machine, outside a lab."""
     return asked.anything or any(
-        words.get("transport") in LOOPBACK_TRANSPORTS and words.get("lab", "off") == "off"
-        and words.get("server", OWN_SERVER) == OWN_SERVER and "peer" not in words for words in asked.cells or ())
+        words.get("transport") in TCP_TRANSPORTS and is_local(words) for words in asked.cells or ())
 
 
-def over_tcp(asked: Asked) -> bool:
-    """Some cell speaks TCP."""
-    return asked.has("transport", *LOOPBACK_TRANSPORTS)
+def over_device(asked: Asked) -> bool:
+    """Some cell speaks TCP over a device that has a queue: to another machine, or in a lab."""
+    return asked.anything or any(
+        words.get("transport") in TCP_TRANSPORTS and not is_local(words) for words in asked.cells or ())
 
 
 def by_ring(asked: Asked) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from suite.doctor import kernel, limits, load, network, processor
 from suite.doctor.asked import (
-    Asked, always, apart, by_lending, by_ring, in_realtime, over_loopback, over_tcp, with_buffers, with_connections,
+    Asked, always, apart, by_lending, by_ring, in_realtime, over_device, over_loopback, with_buffers, with_connections,
 )
 from suite.doctor.facts import Facts, facts_collect
 from suite.doctor.finding import Answer, Finding, Status, Unknown
@@ -58,7 +58,7 @@ CHECKS = (
     Check("smt", processor.smt_look),
     Check("irqbalance", load.irqbalance_look),
     Check("cpu_accounting", kernel.accounting_look),
-    Check("autocorking", network.autocorking_look, over_tcp),
+    Check("autocorking", network.autocorking_look, over_device),
     Check("huge_pages", kernel.hugepages_look),
 )
 
