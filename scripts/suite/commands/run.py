@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suite.builds import THIS, build_of, command_by_hand
 from suite.client import (
@@ -19,6 +19,7 @@ from suite.client import (
 )
 from suite.commands import command_load
 from suite.errors import Failure, Interrupted, UsageError, nearest_hint
+from suite.expressions import Reference, claim_parse, references_of
 from suite.hosts import hosts_collect, hosts_header
 from suite.hyperfine import by_hand
 from suite.journal import (
@@ -35,9 +36,6 @@ from suite.run import matrix_run, matrix_runs, runs_seconds, signals_unify, time
 from suite.scenario import Scenario, scenario_load
 from suite.schedule import Run, round_order, seed_draw
 from suite.units import counted_text
-
-if TYPE_CHECKING:
-    from suite.claims import Reference
 
 HELP = "measure: a scenario by name, words, or both; words override the scenario's"
 WORDS_NAME = "words"  # the name of a run without a scenario
@@ -86,7 +84,6 @@ def results_place() -> Path:
 
 def claims_references(scenario: Scenario) -> Iterator[Reference]:
     """Every metric that a claim names, with its words."""
-    from suite.claims import claim_parse, references_of  # pandas is slow to import
     for claim in scenario.claims:
         comparison = claim_parse(claim.that)
         for side in (comparison.left, comparison.right):
