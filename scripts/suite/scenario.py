@@ -337,10 +337,9 @@ def scenario_load(path: Path) -> Scenario:
     try:
         text = path.read_bytes().decode()
         document = tomllib.loads(text)
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such scenario file") from None
-    except IsADirectoryError:
-        raise UsageError(f"{path}: is a folder, not the file of a scenario (uncork list shows their names)") from None
+    except (FileNotFoundError, IsADirectoryError):
+        what = "is a folder, not the file of a scenario" if path.is_dir() else "no such scenario file"
+        raise UsageError(f"{path}: {what} (uncork list shows the names of those that ship)") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
