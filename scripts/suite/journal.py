@@ -4,11 +4,6 @@
 Records are appended to records.jsonl, flushed and synced run by run; a torn last line is cut off
 when the matrix is resumed, and that run is done again. One runner writes a folder at a time: it
 holds a lock (flock(2)) on records.jsonl, which the kernel drops with the process.
-
-plan.json has, beside what docs/record.md names, `sessions`: one entry per start of the runner that
-began rounds of its own, `{"session", "boot", "started_unix_ns", "rounds": [first, last]}`. Going on
-with an unfinished session, on the same boot and build, is still that session, and so is what until=
-adds to it.
 """
 
 from __future__ import annotations
@@ -17,34 +12,23 @@ import contextlib
 import fcntl
 import json
 import os
-import secrets
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from suite.document import (
+    SCHEMA, Identity, Key, document_cells, key_of, plan_document, plan_same, session_begin, session_left, session_rounds,
+)
 from suite.errors import Failure, UsageError
-from suite.plan import Cell, Plan, plan_seeded, rounds_added, rounds_most
+from suite.plan import Plan, plan_seeded, rounds_added, rounds_most
 from suite.scenario import LABEL, scenario_text
-from suite.schedule import WARMUP_ROUND, Run, runs_per_round, schedule_make
+from suite.schedule import WARMUP_ROUND, Run, runs_per_round
 
-SCHEMA = 1
 RECORDS = "records.jsonl"
 CREATED_FIRST = {RECORDS, "scenario.toml", "hosts.json", "plan.json.new", "hosts.json.new",
                  "scenario.toml.new"}  # all that a start which was killed may leave behind
-Key = tuple[str, int, str, str]  # session, round, cell, label
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What must be the same for runs to be of one session: the build and the boot."""
-
-    uncork: str
-    revision: str
-    build: str
-    boot: str
-    builds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # client.builds_read()
 
 
 @dataclass
@@ -61,86 +45,6 @@ class Journal:
     def resumed(self) -> bool:
         """Whether runs of this session were stored by an earlier start."""
         return any(key[0] == self.session for key in self.done)
-
-
-def key_of(record: dict[str, Any]) -> Key:
-    """What makes a record one of its kind."""
-    run = record["run"]
-    return run.get("session", ""), run["round"], run["cell"], run["label"]
-
-
-def cell_entry(cell: Cell) -> dict[str, Any]:
-    """A cell as plan.json has it."""
-    entry = {"cell": cell.name, "words": cell.words, "given": cell.given,
-             "baseline": cell.baseline, "planned_s": cell.planned_s}
-    return entry if cell.unsupported is None else entry | {"unsupported": cell.unsupported}
-
-
-def plan_document(plan: Plan, identity: Identity) -> dict[str, Any]:
-    """plan.json without its sessions."""
-    return {
-        "schema": SCHEMA, "name": plan.scenario.name, "uncork": identity.uncork,
-        "revision": identity.revision, "build": identity.build, "boot": identity.boot,
-        "seed": plan.seed, "rounds": plan.rounds, "baseline": plan.baseline, "timer": plan.timer,
-        "axes": list(plan.axes), "cells": [cell_entry(cell) for cell in plan.cells],
-    } | ({"builds": dict(identity.builds)} if identity.builds else {}) | pace_words(plan)
-
-
-def pace_words(plan: Plan) -> dict[str, Any]:
-    """What until= and --quick said, where they were given."""
-    found = {"until": plan.until, "quick": plan.quick}
-    return {key: value for key, value in found.items() if value is not None}
-
-
-def plan_same(document: dict[str, Any], plan: Plan) -> bool:
-    """Whether a stored plan is this one; a seed counts only if this one was given a seed."""
-    mine = {"name": plan.scenario.name, "rounds": plan.rounds, "baseline": plan.baseline,
-            "timer": plan.timer, "axes": list(plan.axes), "until": plan.until, "quick": plan.quick}
-    if plan.seed is not None:
-        mine["seed"] = plan.seed
-    cells = [cell_entry(cell) for cell in plan.cells]
-    return (all(document.get(key) == value for key, value in mine.items())
-            and cells_bare(document["cells"]) == cells_bare(cells))
-
-
-def cells_bare(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Cells without what the machine had to say about them: another boot may say otherwise."""
-    return [{key: value for key, value in entry.items() if key != "unsupported"}
-            for entry in entries]
-
-
-def document_cells(document: dict[str, Any]) -> list[Cell]:
-    """The cells of plan.json."""
-    return [Cell(entry["cell"], entry["words"], entry["given"], entry["baseline"],
-                 entry.get("unsupported"), entry.get("planned_s"))
-            for entry in document["cells"]]
-
-
-def session_rounds(session: dict[str, Any]) -> range:
-    """The numbers of a session's counted rounds."""
-    first, last = session["rounds"]
-    return range(first, last + 1)
-
-
-def session_schedule(document: dict[str, Any], session: dict[str, Any]) -> Iterator[Run]:
-    """All runs of one session in order."""
-    runnable = [cell for cell in document_cells(document) if cell.unsupported is None]
-    return schedule_make(runnable, session_rounds(session), document["seed"])
-
-
-def session_begin(document: dict[str, Any], boot: str) -> dict[str, Any]:
-    """A new session after those of the document: as many rounds again, numbers going on."""
-    last = max((entry["rounds"][1] for entry in document["sessions"]), default=0)
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    return {"session": f"{stamp}-{secrets.token_hex(3)}", "boot": boot,
-            "started_unix_ns": time.time_ns(), "rounds": [last + 1, last + document["rounds"]]}
-
-
-def session_left(document: dict[str, Any], session: dict[str, Any], done: set[Key]) -> list[Run]:
-    """The runs of a session that have no record yet, in order."""
-    name = session["session"]
-    return [run for run in session_schedule(document, session)
-            if (name, run.round, run.cell.name, run.label) not in done]
 
 
 def rounds_wanted(folder: Path, document: dict[str, Any]) -> int:

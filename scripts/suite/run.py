@@ -23,8 +23,9 @@ from suite import hyperfine
 from suite.builds import build_of, line_own, record_mark
 from suite.captures import capture_file, capture_options, capture_rename
 from suite.client import Client, build_client, client_batch, complaint_text, exit_text, lifeline_open
+from suite.document import document_cells
 from suite.errors import Failure
-from suite.journal import Journal, document_cells, journal_extend, left_runs, record_append
+from suite.journal import Journal, journal_extend, left_runs, record_append
 from suite.lab.labs import Held, Labs, labs_open
 from suite.plan import Cell
 from suite.progress import Watch

@@ -10,7 +10,7 @@ import pytest
 
 from answers import ROOT
 from suite.commands.run import scenario_choose
-from suite.journal import Identity, plan_document, plan_same
+from suite.document import Identity, plan_document, plan_same
 from suite.mail.command import PROGRAM, command_lines, command_words, values_text
 from suite.mail.rules import rules_broken
 from suite.plan import plan_make, plan_seeded

@@ -16,10 +16,11 @@ from answers import NODELAY, matrix_of
 from conftest import Uncork, keys_of, records_of
 from suite import stats
 from suite.client import Client
+from suite.document import Identity
 from suite.errors import UsageError
 from suite.frame import Matrix
 from suite.heading import machine_pairs
-from suite.journal import Identity, session_choose
+from suite.journal import session_choose
 from suite.metrics import METRICS
 from suite.plan import plan_make, rounds_added, rounds_most
 from suite.precision import precision_measure, precision_text, width_of

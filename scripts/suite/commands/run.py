@@ -18,13 +18,14 @@ from suite.client import (
     ROOT, Client, build_client, build_digest, builds_read, client_list, client_open, scenario_path,
 )
 from suite.commands import command_load
+from suite.document import Identity, session_schedule
 from suite.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.expressions import Reference, claim_parse, references_of
 from suite.hosts import hosts_collect, hosts_header
 from suite.hyperfine import by_hand
 from suite.journal import (
-    RECORDS, Identity, Journal, document_read, folder_find, folder_name, journal_close,
-    journal_continue, journal_create, left_runs, session_schedule, session_total,
+    RECORDS, Journal, document_read, folder_find, folder_name, journal_close, journal_continue, journal_create,
+    left_runs, session_total,
 )
 from suite.lab.network import by_hand_lines
 from suite.metrics import metric_find
