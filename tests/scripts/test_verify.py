@@ -34,6 +34,7 @@ def quotings(lines):
         "in a mail": ["Hi,", "base your work on this: x", "", *lines, "", "Tested-by: somebody", "machine: mine"],
         "discussed": [text for line in lines for text in (f"> {line}", "all 35.5 1.5% 8.63 1.2% -75.7% really?")],
         "by other systems": [f"{line}\r" for line in lines],
+        "by a browser": [line.replace("  ", " \u00a0") for line in lines],
     }
 
 
@@ -65,6 +66,17 @@ def test_what_was_left_out_or_turned_round_is_found(nodelay):
                      ("write=cork", "write=more")):
         posted, = blocks_read("\n".join(block).replace(old, new, 1))
         assert deviations_find(posted, block), new
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_figures_under_a_title_that_is_gone_or_unknown_are_not_called_the_same(nodelay, style):
+    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message", style=style)
+    for index in (index for index, line in enumerate(block) if "is better" in line):
+        for instead in ([], ["What a message takes, us (lower is better)"], [block[index] + ", TCP over lo"]):
+            posted, = blocks_read("\n".join([*block[:index], *instead, *block[index + 1:]]))
+            metrics = [f"columns={','.join(posted.metrics)}"]
+            again, = pasted(nodelay, "write=cork", *metrics)  # as verify prints it again
+            assert deviations_find(posted, again), instead
 
 
 def test_the_commands_say_which_figure_is_not_the_same(tmp_path):

@@ -16,7 +16,7 @@ from suite.mail.grid import WIDTH
 from suite.metrics import METRICS
 
 QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
-FOLDED = {"\u00b1": "+/-", "\u00b5": "u", "\u2192": "->", "\r": ""}
+FOLDED = {"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192": "->", "\u00a0": " ", "\r": ""}
 HEAD = re.compile(r"(base|cells): +(\S.*)")
 LABELLED = re.compile(r"(new|with|at): +(\S.*)")
 TITLE = re.compile(r"(\w[\w ]*?)(?:, (\S+))? \((lower|higher) is better\)")
@@ -119,7 +119,9 @@ class Reader:
             self.store((self.title, "rounds"), line)
         elif BELOW.match(line):
             self.store((line.partition(":")[0],), line.partition(": ")[2])
-        elif self.title and self.columns is None and ({"change", "median", "base"} & set(cells)):
+        elif not self.title and is_heads(cells):
+            self.store(("table without a title",), " ".join(cells))
+        elif self.title and self.columns is None and is_heads(cells):
             self.columns = columns_name(cells)
         elif self.title and self.columns and TOTAL.match(line.lstrip("| ")):
             self.total_take(line)
@@ -142,12 +144,17 @@ class Reader:
             self.store((self.title, row, column), cell)
 
 
-FIRST_FIGURES = ("base", "change", "median")
+FIRST_FIGURES = frozenset(("base", "change", "median"))
 
 
 def columns_name(heads: Sequence[str]) -> list[str]:
     """The heads, each `+/-` after the column that it belongs to."""
     return [f"{heads[index - 1]} {head}" if head == WIDTH else head for index, head in enumerate(heads)]
+
+
+def is_heads(cells: Sequence[str]) -> bool:
+    """Whether this is the line above the rows; one without figures is a sentence."""
+    return WIDTH in cells and not FIRST_FIGURES.isdisjoint(cells) or {"change", "95% CI"} <= set(cells)
 
 
 def is_rule(cells: Sequence[str]) -> bool:
