@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import textwrap
 
 import pytest
 
@@ -44,6 +45,16 @@ def test_a_posted_block_is_read_however_it_was_quoted(nodelay, style):
     for name, lines in quotings(block).items():
         posted, = blocks_read("\n".join(lines))
         assert deviations_find(posted, block) == [], name
+
+
+@pytest.mark.parametrize("columns", (60, 64, 68))
+@pytest.mark.parametrize("style", STYLES)
+def test_a_block_that_a_mail_program_wrapped_is_read(nodelay, style, columns):
+    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message", style=style)
+    wrapped = [part for line in block for part in textwrap.wrap(line, columns, break_on_hyphens=False) or [""]]
+    assert len(wrapped) > len(block)
+    posted, = blocks_read("\n".join(wrapped))
+    assert deviations_find(posted, block) == []
 
 
 @pytest.mark.parametrize("style", STYLES)

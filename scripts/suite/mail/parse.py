@@ -24,6 +24,7 @@ WORDS = re.compile(r"[a-z][a-z0-9_.-]*=\S+( [a-z][a-z0-9_.-]*=\S+)*")
 FIGURE = re.compile(r"95% CI|\[[^]]*\]|\S+")
 TOTAL = re.compile(r"geomean of \d+ cells")
 BELOW = re.compile(r"(machine|differs|remarks): ")
+CUT = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
 
 Name = tuple[str, ...]
 
@@ -45,6 +46,7 @@ class Reader:
         self.depth = 0  # how often the block is quoted: what is quoted otherwise was written between its lines
         self.ended = True
         self.label = ""  # of the head that may go on in the next line
+        self.below: Name | None = None  # the text that may go on in the next line, where a mail program broke it
         self.title = ""
         self.at: tuple[str, ...] = ()
         self.columns: list[str] | None = None
@@ -64,11 +66,14 @@ class Reader:
         head = HEAD.fullmatch(line)
         if head and (self.ended or depth == self.depth):
             self.blocks.append(Posted())
-            self.depth, self.ended = depth, False
+            self.depth, self.ended, self.below = depth, False, None
             self.title, self.at, self.columns = "", (), None
             self.head_take(head[1], head[2])
-        elif not self.ended and depth == self.depth and line:
-            self.line_take(line)
+        elif not self.ended and depth == self.depth:
+            if line:
+                self.line_take(line)
+            else:
+                self.below = None
 
     def line_take(self, line: str) -> None:
         """Takes a line that may belong to the block."""
@@ -80,7 +85,9 @@ class Reader:
         elif title and title[1].lower().replace(" ", "_") in METRICS:
             self.title_take(title[1], title[2] or "", title[3])
         elif line.startswith(PROGRAM):
-            self.command_take(line)
+            self.below_take((f"command {self.commands + 1}",), line)
+        elif self.below and self.goes_on(line):
+            self.block.texts[self.below] += f" {line}"
         else:
             self.label = ""
             self.ended = self.commands > 0 and not line.startswith("```")
@@ -91,9 +98,15 @@ class Reader:
         """How many commands the block has so far."""
         return sum(name[0].startswith("command") for name in self.block.texts)
 
-    def command_take(self, line: str) -> None:
-        """A command: a block ends with the last."""
-        self.store((f"command {self.commands + 1}",), line)
+    def goes_on(self, line: str) -> bool:
+        """Whether the line below a table, or the command, that was taken last goes on in this one."""
+        command = self.below is not None and self.below[0].startswith("command")
+        return WORDS.fullmatch(line) is not None if command else not begins_below(line)
+
+    def below_take(self, name: Name, text: str) -> None:
+        """A line below a table, or a command: a block ends with the last of these."""
+        self.store(name, text)
+        self.below = name
 
     def head_take(self, label: str, text: str) -> None:
         """A line above a table, or what it goes on with."""
@@ -116,9 +129,9 @@ class Reader:
         """A line of a table, or one below."""
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else FIGURE.findall(line)
         if line.startswith("n=") and self.title:
-            self.store((self.title, "rounds"), line)
+            self.below_take((self.title, "rounds"), line)
         elif BELOW.match(line):
-            self.store((line.partition(":")[0],), line.partition(": ")[2])
+            self.below_take((line.partition(":")[0],), line.partition(": ")[2])
         elif not self.title and is_heads(cells):
             self.store(("table without a title",), " ".join(cells))
         elif self.title and self.columns is None and is_heads(cells):
@@ -152,6 +165,11 @@ def columns_name(heads: Sequence[str]) -> list[str]:
     return [f"{heads[index - 1]} {head}" if head == WIDTH else head for index, head in enumerate(heads)]
 
 
+def begins_below(line: str) -> bool:
+    """Whether a line below a table begins here."""
+    return line.startswith(("n=", "```")) or BELOW.match(line) is not None
+
+
 def is_heads(cells: Sequence[str]) -> bool:
     """Whether this is the line above the rows; one without figures is a sentence."""
     return WIDTH in cells and not FIRST_FIGURES.isdisjoint(cells) or {"change", "95% CI"} <= set(cells)
@@ -173,13 +191,15 @@ def line_bare(line: str) -> tuple[int, str]:
 
 
 def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Bare lines; one that ends with a backslash goes on in the next that is quoted as often."""
+    """Bare lines; one that ends with a backslash, or within an interval, goes on in the next that is quoted as often."""
     joined: list[tuple[int, str]] = []
     last: dict[int, int] = {}  # by depth, where in joined its last line is
     for depth, line in map(line_bare, lines):
         before = joined[last[depth]][1] if depth in last else ""
         if before.endswith("\\"):
             joined[last[depth]] = depth, before[:-1] + line
+        elif CUT.search(before):
+            joined[last[depth]] = depth, f"{before} {line}"
         else:
             last[depth] = len(joined)
             joined.append((depth, line))
