@@ -45,7 +45,8 @@ def histogram_read(part: dict[str, Any]) -> Histogram:
 
 
 def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
-    """One histogram of several; bins of one low have one width. None of none."""
+    """One histogram of several; bins of one low have one width. None of none that counted anything."""
+    parts = [part for part in parts if part.count]
     if len(parts) < 2:
         return parts[0] if parts else None
     counts: dict[tuple[int, int], int] = {}

@@ -13,7 +13,7 @@ import pytest
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from suite.pictures.distribution import histogram_of, runs_good
 from suite.hgrm import UNITS, hgrm_text
-from suite.histogram import Histogram
+from suite.histogram import Histogram, histograms_merge
 
 HEADER = "       Value     Percentile TotalCount 1/(1-Percentile)"
 ROW = re.compile(r" *(\d+\.\d{3,9}) ([01]\.\d{12}) +(\d+)(?: +(\d+\.\d\d))?")
@@ -47,6 +47,12 @@ def parse(text: str) -> Parsed:
             zip(FOOT, (mean, maximum, buckets), strict=True)]
     assert all(feet), (mean, maximum, buckets)
     return Parsed(rows, float(feet[0][1]), float(feet[0][2]), float(feet[1][1]), int(feet[1][2]))
+
+
+def test_a_run_without_a_single_request_adds_nothing_to_a_histogram():
+    empty, counted = Histogram(0, 0, 0, 0, ()), Histogram(2, 9, 5, 14, ((5, 1, 1), (9, 1, 1)))
+    assert histograms_merge([empty, counted, empty]) == counted
+    assert histograms_merge([empty]) is None and histograms_merge([empty, empty]) is None
 
 
 @pytest.fixture(scope="module")
