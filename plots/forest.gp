@@ -2,7 +2,7 @@
 # Forest plot: a ratio with its interval for each row, what the machine invents shaded around 1.
 # Set before this: name, headline, headline_text (the same in title_lines lines), note, label_x,
 # lines (how many there are, headings and blank ones too), heads (how many headings), bands (how
-# many A/A bands), widest (characters of the longest name), told (of the longest text), left, right,
+# many A/A bands), ratios (how many ratios: gnuplot dies of marks none of which has a place), widest (characters of the longest name), told (of the longest text), left, right,
 # logarithmic, and as macros tics_x, tics_text (as many as have room in text).
 # Blocks of name.dat: line, ratio, low, high, type of point, name, text; if heads line, heading; if
 # bands low, high, first and last line.
@@ -46,7 +46,8 @@ do for [format in "png svg txt"] {
              for [b = 1:bands > 0] "" index banded using (upper($2)):3:(0):($4-$3) \
                  with vectors nohead, \
              data index 0 using 3:1:($4-$3):(0):ytic(6) with vectors nohead, \
-             "" index 0 using 2:1:(strcol(5) eq "13" ? "#" : "o") with labels center, \
+             for [r = 1:ratios > 0] "" index 0 using 2:1:(strcol(5) eq "13" ? "#" : "o") \
+                 with labels center, \
              "" index 0 using (right):1:7 with labels left offset character 1,0, \
              for [h = 1:heads > 0] "" index 1 using (left):1:2 with labels left
         unset arrow

@@ -8,15 +8,18 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from answers import NODELAY, golden_check, matrix_of, refused, uncork
-from result_make import recipe_nodelay, recipe_sizes, result_write
+from result_make import Recipe, recipe_nodelay, recipe_sizes, result_write
 from sessions_make import recipe_sessions, sessions_write
 
 from suite.claims import claims_decide
+from suite.commands.report import changes_draw, changes_of
 from suite.comparison.build import compare_baseline
+from suite.metrics import METRICS
 from suite.pictures.picture import Drawing
 from suite.pictures.plot import drawings_make
 from suite.report.drawings import Drawn, figure_make, series_names
@@ -140,6 +143,23 @@ def test_each_series_of_a_drawn_picture_can_be_switched_off(tmp_path: Path, seri
 def test_without_a_name_the_page_is_in_the_folder(tmp_path: Path) -> None:
     folder = result_write(recipe_nodelay(), tmp_path / "nodelay")
     assert uncork("report", folder).stdout == f"{folder}/report.html\n"
+
+
+def test_a_result_in_which_every_run_failed_has_a_page(tmp_path: Path) -> None:
+    recipe = Recipe("failed", {"workload": "request", "message": "15x2"}, {"write": ["nodelay", "cork"]}, 2,
+                    "write=nodelay", lambda words, *_: {"schema": 1, "status": "failed", "reason": "<gone>", "words": words})
+    matrix = matrix_of(result_write(recipe, tmp_path))
+    (drawn,) = changes_draw(changes_of(matrix, (METRICS["time_per_message"],)))
+    assert "failed" in drawn.text
+    assert "<gone>" in " ".join(Parts(page_of(matrix.result.folder, drawn)).said)
+
+
+def test_the_page_of_an_emulated_machine_compares_what_was_counted() -> None:
+    matrix = matrix_of(NODELAY)
+    slow = replace(matrix, result=replace(matrix.result, hosts={"vm": {"virtualisation": "tcg"}}))
+    time, count = METRICS["time_per_message"], METRICS["segments_per_message"]
+    assert [one.metrics for one in changes_of(slow, (time, count))] == [(count,)] * 5
+    assert changes_of(slow, (time,)) == [] and changes_of(matrix, (time, count))[0].metrics == (time,)
 
 
 def test_of_two_results_the_page_says_first_what_differs(tmp_path: Path) -> None:

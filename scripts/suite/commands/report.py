@@ -12,11 +12,13 @@ from pathlib import Path
 from suite.again import command_of
 from suite.claims import claims_decide
 from suite.comparison.build import compare_baseline, compare_results
+from suite.comparison.differences import emulated
 from suite.comparison.model import Comparison
 from suite.comparison.refusals import refusals_check
 from suite.comparison.selectors import metrics_choose
 from suite.errors import UsageError
 from suite.frame import Matrix, matrix_build
+from suite.metrics import Metric
 from suite.pictures.compared import Versus
 from suite.pictures.forest import forest_draw
 from suite.pictures.gnuplot import drawing_write
@@ -60,12 +62,18 @@ def changes_draw(comparisons: Sequence[Comparison]) -> tuple[Drawn, ...]:
     return drawings_draw(forest_draw(comparisons, Versus(metric, None, f"changes-{metric.name}")))
 
 
+def changes_of(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
+    """The baseline against each other value by the first of these metrics, under emulation by the first that counts."""
+    told = [metric for metric in metrics if metric.whole or not emulated(matrix)][:1]
+    return compare_baseline(matrix, told) if told else []
+
+
 def page_of_one(matrix: Matrix) -> str:
     """The page of a result."""
     asked = matrix.result.scenario.table or Table()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    comparisons = compare_baseline(matrix, metrics_choose(matrix, None))
+    comparisons = changes_of(matrix, summary.metrics)
     drawings = Drawings(drawings_draw(drawings_make(matrix)), changes_draw(comparisons))
     return result_page(summary, layout, claims_decide(matrix), comparisons, drawings, command_of(matrix))
 

@@ -182,6 +182,7 @@ def forest_settings(comparisons: Sequence[Comparison], metric: Metric, trees: Se
     first = comparisons[0]
     of = f" of {first.new.name}" if len(comparisons) == 1 else ""
     bands = [tree.band for tree in trees if tree.band]
+    ratios = sum(bough.estimate is not None for tree in trees for bough in tree.boughs)
     base = base_name(comparisons)
     label = f"ratio to {base}" + (f"; band around 1: A/A, {percent_text(max(bands))}" if bands else "")
     what = f"{metric.name.replace('_', ' ')}{of} against {base} ({metric.better} is better)"
@@ -189,4 +190,5 @@ def forest_settings(comparisons: Sequence[Comparison], metric: Metric, trees: Se
         *versus_titles(comparisons, what, ", 95 % interval"),
         f"label_x = {gnuplot_string(label)}",
         f"heads = {sum(bool(tree.head) for tree in trees)}", f"bands = {len(bands)}",
+        f"ratios = {ratios}",
     ]

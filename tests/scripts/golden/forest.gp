@@ -6,6 +6,7 @@ title_lines = 1
 label_x = 'ratio to write=nodelay; band around 1: A/A, 0.9%'
 heads = 5
 bands = 5
+ratios = 28
 lines = 39
 widest = 7
 told = 31
