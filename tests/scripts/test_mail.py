@@ -14,6 +14,7 @@ from suite import stats
 from suite.commands import paste, verify
 from suite.commands.paste import blocks_build
 from suite.comparison.model import Change, Comparison, Row, Side, Verdict
+from suite.comparison.texts import mean_count
 from suite.errors import Failure, UsageError
 from suite.mail.block import block_lines, comparison_block, sides_name
 from suite.mail.foot import WIDTH, items_fit
@@ -171,6 +172,37 @@ def test_two_results_are_called_by_their_kernels_and_verified_in_their_order(ker
     for results in ((new, old), (old,), (new, new)):
         status, said = command_run(verify, capsys, tmp_path / "mail", *results)
         assert status == 1 and "not the same" in said
+
+
+def test_results_with_long_and_foreign_names_make_a_block(tmp_path, capsys):
+    names = ("pr\u00fcfung", "x" * 90 + "-20260102-030405")
+    results = [sessions_write(recipe_sessions(name, [1.0], 2), tmp_path, 1).rename(tmp_path / folder)
+               for name, folder in zip("ab", names, strict=True)]
+    for symbols in ((), ("--utf8",)):
+        status, text = command_run(paste, capsys, *results, *symbols)
+        assert status == 0 and text.splitlines()[1].endswith("xx-20260102-030405")
+        for prose in ("", "Gr\u00fc\u00dfe\n\n"):
+            (tmp_path / "mail").write_text(prose + text)
+            assert command_run(verify, capsys, tmp_path / "mail", *results)[0] == 0
+
+
+def test_a_block_of_an_emulated_machine_is_verified(nodelay):
+    slow = replace(nodelay, result=replace(nodelay.result, hosts={"vm": {"virtualisation": "tcg"}}))
+    block, = pasted(slow, "write=cork", "columns=time_per_message,segments_per_message")
+    posted, = blocks_read("\n".join(block))
+    again, = pasted(slow, "write=cork", f"columns={','.join(posted.metrics)}")
+    assert deviations_find(posted, again) == []
+
+
+def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
+    exact = Figure(15.0, None, 7, True, None, ())
+    rows = tuple(Row({"place": name}, None, None, {"segments_per_message": change}) for name, change in (
+        ("one", Change(replace(exact, exact=False), exact, stats.Estimate(0.5, None, 7), None, None, Verdict.UNKNOWN)),
+        ("two", Change(exact, exact, stats.Estimate(1.0, None, 7), None, None, Verdict.EXACT)),
+        ("three", Change(exact, exact, None, None, None, Verdict.UNKNOWN))))
+    comparison = replace(comparison_random(nodelay, 3), axes=("place",), metrics=(METRICS["segments_per_message"],),
+                         rows=rows)
+    assert mean_count(comparison, METRICS["segments_per_message"]) == 1
 
 
 def test_machines_between_which_ratios_say_nothing_make_no_block(kernels):

@@ -11,7 +11,7 @@ from pathlib import Path
 from suite.commands.paste import cells_block, pair_block
 from suite.errors import UsageError
 from suite.frame import Matrix, matrix_build
-from suite.mail.block import block_lines
+from suite.mail.block import Block, block_lines
 from suite.mail.parse import Posted, blocks_read, side_words
 from suite.mail.verify import Deviation, deviation_text, deviations_find, texts_count
 from suite.metrics import METRICS
@@ -39,15 +39,13 @@ def text_read(name: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def lines_again(posted: Posted, matrices: Sequence[Matrix], utf8: bool) -> list[str]:
-    """The block as `paste` prints it now for the same sides and metrics; UsageError where the results have none."""
+def block_again(posted: Posted, matrices: Sequence[Matrix]) -> Block:
+    """The block that `paste` makes now of the same sides and metrics; UsageError where the results have none."""
     metrics = [METRICS[name] for name in posted.metrics]
     if "cells" in posted.heads:
-        block = cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
-    else:
-        sides = [side_words(posted.heads.get(label, "")) for label in ("base", "new")]
-        block = pair_block(matrices, sides[0], sides[1], metrics)
-    return block_lines(block, utf8=utf8)
+        return cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
+    sides = [side_words(posted.heads.get(label, "")) for label in ("base", "new")]
+    return pair_block(matrices, sides[0], sides[1], metrics)
 
 
 def sides_text(posted: Posted) -> str:
@@ -63,14 +61,14 @@ def answer_text(posted: Posted, deviations: Sequence[Deviation]) -> str:
     return "\n".join([*map(deviation_text, deviations), f"not the same: {len(deviations)} of {sides}"])
 
 
-def block_verify(posted: Posted, matrices: Sequence[Matrix], utf8: bool) -> bool:
-    """Says of one block whether it is the same."""
+def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
+    """Says of one block whether it is the same; with symbols or without, whatever else the mail is written in."""
     try:
-        lines = lines_again(posted, matrices, utf8)
+        block = block_again(posted, matrices)
     except UsageError as error:
         print(f"not the same: {sides_text(posted)} is not of this result: {error}")
         return False
-    deviations = deviations_find(posted, lines)
+    deviations = min((deviations_find(posted, block_lines(block, utf8=utf8)) for utf8 in (False, True)), key=len)
     print(answer_text(posted, deviations))
     return not deviations
 
@@ -84,5 +82,5 @@ def main(options: argparse.Namespace) -> int:
     if not blocks:
         raise UsageError(f"{options.block}: no block of uncork paste in it (it begins with base: and new:, or cells:)")
     matrices = [matrix_build(result_load(folder)) for folder in options.results]
-    same = [block_verify(posted, matrices, not text.isascii()) for posted in blocks]
+    same = [block_verify(posted, matrices) for posted in blocks]
     return 0 if all(same) else 1

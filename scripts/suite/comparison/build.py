@@ -19,6 +19,8 @@ from suite.selection import cells_select, words_text
 
 Words = Mapping[str, str]
 
+FUNCTIONAL_ONLY = "functional only: under emulation times say nothing, and are not compared"
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -54,11 +56,10 @@ def metrics_allowed(sides: tuple[Matrix, Matrix], metrics: Sequence[Metric]) -> 
     if not any(map(emulated, sides)):
         return tuple(metrics), []
     counted = tuple(metric for metric in metrics if metric.whole)
-    times = ", ".join(metric.name for metric in metrics if not metric.whole)
     if not counted:
-        raise UsageError(f"functional only: under emulation {times} says nothing; "
+        raise UsageError(f"functional only: under emulation {', '.join(metric.name for metric in metrics)} says nothing; "
                          "ask for counts, columns=segments_per_message")
-    return counted, [f"functional only: under emulation {times} says nothing and is left out"] if times else []
+    return counted, [FUNCTIONAL_ONLY]
 
 
 def pairing_notes(pairing: Pairing) -> list[str]:

@@ -13,7 +13,7 @@ from suite import stats
 from suite.columns import Footnotes, value_item, width_item
 from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
 from suite.comparison.refusals import forced
-from suite.comparison.texts import (NOTHING, changes_of, difference_text, interval_text, mean_verdict,
+from suite.comparison.texts import (NOTHING, changes_of, difference_text, interval_text, mean_count, mean_verdict,
                                     side_text, verdict_text, within_text)
 from suite.comparison.verdicts import is_invented
 from suite.frame import Cell
@@ -244,8 +244,11 @@ def foot_pairs(comparisons: Sequence[Comparison], notes: Footnotes) -> list[tupl
         how = "round by round (Hodges-Lehmann)" if comparisons[0].paired else "of session medians (Hodges-Lehmann)"
         pairs.append(("change", f"new / base - 1, {how}"))
     pairs += marks_pairs(changes, comparisons[0].paired)
-    if any(one.geomeans.get(metric.name) for one in comparisons for metric in one.metrics):
-        pairs.append((MEAN, "geometric mean of new / base over all rows"))
+    means = [(one, metric) for one in comparisons for metric in one.metrics if one.geomeans.get(metric.name)]
+    if means:
+        whole = all(mean_count(one, metric) == len(one.rows) for one, metric in means)
+        pairs.append((MEAN, "geometric mean of new / base over all rows"
+                      + ("" if whole else " with a ratio, without exact counts")))
     pairs += notes.lines()
     pairs += hopeless_pairs(comparisons)
     return pairs + [("note", note) for note in dict.fromkeys(note for one in comparisons for note in one.notes)]

@@ -66,6 +66,12 @@ def changes_of(rows: Iterable[Row], metric: Metric) -> list[Change]:
     return [row.changes[metric.name] for row in rows if metric.name in row.changes]
 
 
+def mean_count(comparison: Comparison, metric: Metric) -> int:
+    """How many rows the geometric mean is of: those with a ratio, but for exact counts, which are no matter of chance."""
+    return sum(change.ratio is not None and change.verdict is not Verdict.EXACT
+               for change in changes_of(comparison.rows, metric))
+
+
 def span_text(numbers: Sequence[int]) -> str:
     """`7`, or `6..7` where they are not all the same."""
     low, high = min(numbers), max(numbers)

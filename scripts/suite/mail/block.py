@@ -12,7 +12,7 @@ from suite.comparison.texts import metric_title, side_text
 from suite.errors import UsageError
 from suite.frame import Cell
 from suite.mail.command import command_lines, commands_join
-from suite.mail.foot import cells_remarks, differs_text, machine_text
+from suite.mail.foot import CUT, cells_remarks, differs_text, machine_text
 from suite.mail.grid import Grid, comparison_grids, grid_columns, grid_rows, table_grids
 from suite.mail.rules import COLUMNS, lines_require
 from suite.mail.styles import STYLES
@@ -20,6 +20,7 @@ from suite.selection import words_text
 from suite.summary import Summary
 
 EVERYTHING = "everything"  # a side that nothing narrows
+NAME_WIDTH = 48  # of a part of a side's name: what a folder is called, `-YYYYmmdd-HHMMSS` at its end
 SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s", " -> ": " \u2192 "}  # what --utf8 writes instead
 
 
@@ -41,11 +42,19 @@ def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
             if key not in set(but) and all(words.get(key) == value for words in given)}
 
 
+def name_fit(side: Side) -> str:
+    """What a side is called, in parts that fit into a line: of a longer one, a folder's, the end is kept."""
+    known = words_text(side.words).split()
+    parts = [part if part in known or len(part) <= NAME_WIDTH else CUT + part[len(CUT) - NAME_WIDTH:]
+             for part in side.name.split()]
+    return " ".join(parts)
+
+
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
     """Both sides for the heads: two builds by their revisions, if these differ, else as they are called."""
     named = [replace(side, name=revision_of(side.matrix.result.plan, side.words)) for side in (base, new)]
     builds = WORD in base.words and all(side.name for side in named) and named[0].name != named[1].name
-    first, second = named if builds else (base, new)
+    first, second = (replace(side, name=name_fit(side)) for side in (named if builds else (base, new)))
     return side_text(first) or EVERYTHING, side_text(second) or EVERYTHING
 
 
@@ -140,7 +149,7 @@ def empty_once(lines: Iterable[str]) -> list[str]:
 def block_lines(block: Block, style: str = "plain", utf8: bool = False) -> list[str]:
     """The block as it is posted; Failure where it would break a rule."""
     kind = STYLES[style]
-    lines = [line for label, text in block.heads for line in kind.labelled(label, text)]
+    lines = [line for label, text in block.heads for line in kind.labelled(label, line_clean(text, utf8))]
     for grid in block.grids:
         lines += ["", *grid_lines(grid_symbols(grid) if utf8 else grid, style)]
     lines += kind.below([line_clean(line, utf8) for line in block.below])

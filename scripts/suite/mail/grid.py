@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from suite import stats
 from suite.columns import median_text
 from suite.comparison.model import Change, Comparison, Row
-from suite.comparison.texts import NOTHING, changes_of, interval_text, mean_verdict, verdict_text, within_text
+from suite.comparison.texts import (NOTHING, changes_of, interval_text, mean_count, mean_verdict,
+                                    verdict_text, within_text)
 from suite.mail.foot import rounds_line, table_rounds_text
 from suite.metrics import Metric
 from suite.summary import Figure, Summary, figure_build
@@ -80,8 +81,7 @@ def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | Non
     mean = comparison.geomeans.get(metric.name)
     if mean is None:
         return None
-    cells = sum(change.ratio is not None for change in changes_of(comparison.rows, metric))
-    return f"geomean of {cells} cells", verdict_text(mean, mean_verdict(mean)), interval_text(mean)
+    return f"geomean of {mean_count(comparison, metric)} cells", verdict_text(mean, mean_verdict(mean)), interval_text(mean)
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
