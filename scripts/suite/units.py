@@ -77,9 +77,16 @@ def percent_text(fraction: float) -> str:
 
 
 def change_text(fraction: float) -> str:
-    """A change with its sign: +2.4%, -0.6%, +142%."""
+    """A change with its sign: +2.4%, -0.6%, +142%, +0.02%.
+
+    One that is not 0 does not look so down to 0.001 %: the end of an interval tells on which side of 0 it lies.
+    """
     percent = 100 * fraction
-    return f"{percent:+.1f}%" if abs(percent) < 99.95 else f"{percent:+.0f}%"
+    size = abs(percent)
+    if size < 0.0005:
+        return "+0.0%"
+    decimals = 0 if size >= 99.95 else 1 if size >= 0.05 else 2 if size >= 0.005 else 3
+    return f"{percent:+.{decimals}f}%"
 
 
 def ratio_text(ratio: float) -> str:

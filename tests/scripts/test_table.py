@@ -202,6 +202,11 @@ def test_the_commands_give_the_same_as_the_functions():
     golden_check("table-words.txt", done.stdout)
 
 
+def test_a_change_that_is_not_0_does_not_look_so():
+    assert [units.change_text(share) for share in (0.0, -1e-15, 4e-5, -3e-4, 0.0005, 0.024, -0.9994, 1.42)] == [
+        "+0.0%", "+0.0%", "+0.004%", "-0.03%", "+0.1%", "+2.4%", "-99.9%", "+142%"]
+
+
 def test_percentages_beyond_three_digits_are_not_written_out():
     assert [units.percent_text(share) for share in (0.008, 0.12, 9.99, 433.0)] == [
         "0.8%", "12%", "999%", ">999%"]
