@@ -57,7 +57,8 @@ def metrics_allowed(sides: tuple[Matrix, Matrix], metrics: Sequence[Metric]) -> 
         return tuple(metrics), []
     counted = tuple(metric for metric in metrics if metric.whole)
     if not counted:
-        raise UsageError(f"functional only: under emulation {', '.join(metric.name for metric in metrics)} says nothing; "
+        times = ", ".join(metric.name for metric in metrics)
+        raise UsageError(f"functional only: under emulation {times} says nothing; "
                          "ask for counts, columns=segments_per_message")
     return counted, [FUNCTIONAL_ONLY]
 

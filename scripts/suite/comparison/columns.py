@@ -13,8 +13,8 @@ from suite import stats
 from suite.columns import Footnotes, value_item, width_item
 from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
 from suite.comparison.refusals import forced
-from suite.comparison.texts import (NOTHING, changes_of, difference_text, interval_text, mean_count, mean_verdict,
-                                    side_text, verdict_text, within_text)
+from suite.comparison.texts import (NOTHING, changes_of, difference_text, interval_text, mean_count,
+                                    mean_verdict, side_text, verdict_text, within_text)
 from suite.comparison.verdicts import is_invented
 from suite.frame import Cell
 from suite.heading import machine_pairs

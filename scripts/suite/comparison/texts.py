@@ -67,7 +67,7 @@ def changes_of(rows: Iterable[Row], metric: Metric) -> list[Change]:
 
 
 def mean_count(comparison: Comparison, metric: Metric) -> int:
-    """How many rows the geometric mean is of: those with a ratio, but for exact counts, which are no matter of chance."""
+    """How many rows the geometric mean is of: those with a ratio, without exact counts: these are no chance."""
     return sum(change.ratio is not None and change.verdict is not Verdict.EXACT
                for change in changes_of(comparison.rows, metric))
 

@@ -81,7 +81,8 @@ def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | Non
     mean = comparison.geomeans.get(metric.name)
     if mean is None:
         return None
-    return f"geomean of {mean_count(comparison, metric)} cells", verdict_text(mean, mean_verdict(mean)), interval_text(mean)
+    label = f"geomean of {mean_count(comparison, metric)} cells"
+    return label, verdict_text(mean, mean_verdict(mean)), interval_text(mean)
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:

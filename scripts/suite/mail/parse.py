@@ -191,7 +191,7 @@ def line_bare(line: str) -> tuple[int, str]:
 
 
 def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Bare lines; one that ends with a backslash, or within an interval, goes on in the next that is quoted as often."""
+    """Bare lines; one that ends with a backslash or within an interval goes on in the next that is quoted as often."""
     joined: list[tuple[int, str]] = []
     last: dict[int, int] = {}  # by depth, where in joined its last line is
     for depth, line in map(line_bare, lines):
