@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import html.parser
+import json
 import re
 import shutil
 import subprocess
@@ -168,6 +169,18 @@ def test_of_two_results_the_page_says_first_what_differs(tmp_path: Path) -> None
     assert done.returncode == 0 and done.stdout == f"{new}/report.html\n", done.stderr
     said = " ".join(Parts((new / "report.html").read_text()).said)
     assert said.index("boot r1-boot -> r2-boot") < said.index("n=1 session a side")
+
+
+def test_what_is_refused_is_noted_on_a_page_that_has_all_the_rest(tmp_path: Path) -> None:
+    folder = result_write(recipe_nodelay(), tmp_path / "nodelay")
+    path = folder / "scenario.toml"
+    path.write_text(path.read_text() + '\n[[picture]]\nkind = "bars"\nmetric = "no_such_metric"\n')
+    plan = json.loads((folder / "plan.json").read_text())
+    (folder / "plan.json").write_text(json.dumps(plan | {"baseline": "write=absent"}))
+    assert uncork("report", folder).returncode == 0
+    said = " ".join(Parts((folder / "report.html").read_text()).said)
+    assert said.count("left out: ") == 2 and "no_such_metric" in said and "write=absent" in said
+    assert "every cell by hand" in said
 
 
 def test_more_than_two_results_are_no_page() -> None:

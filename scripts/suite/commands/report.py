@@ -6,8 +6,9 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from suite.again import command_of
 from suite.claims import claims_decide
@@ -33,11 +34,13 @@ from suite.table import layout_choose
 
 HELP = "a result, or two, as one page of HTML: verdicts, tables, pictures, machines, commands"
 NAME = "report.html"
+Part = TypeVar("Part")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of `uncork report`."""
-    parser.add_argument("results", type=Path, metavar="RESULTS", nargs="+", help="folder of a result; of two, to compare them")
+    parser.add_argument("results", type=Path, metavar="RESULTS", nargs="+",
+                        help="folder of a result; of two, to compare them")
     parser.add_argument("-o", dest="file", type=Path, metavar="FILE",
                         help=f"where the page goes (default: {NAME} in the last of RESULTS)")
 
@@ -68,14 +71,25 @@ def changes_of(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
     return compare_baseline(matrix, told) if told else []
 
 
+def unless_refused(make: Callable[[], Sequence[Part]], notes: list[str]) -> Sequence[Part]:
+    """What make gives; where it is refused, nothing, and a note on the page, which has all the rest."""
+    try:
+        return make()
+    except UsageError as error:
+        notes.append(f"left out: {error}")
+        return ()
+
+
 def page_of_one(matrix: Matrix) -> str:
     """The page of a result."""
+    notes: list[str] = []
     asked = matrix.result.scenario.table or Table()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    comparisons = changes_of(matrix, summary.metrics)
-    drawings = Drawings(drawings_draw(drawings_make(matrix)), changes_draw(comparisons))
-    return result_page(summary, layout, claims_decide(matrix), comparisons, drawings, command_of(matrix))
+    comparisons = unless_refused(lambda: changes_of(matrix, summary.metrics), notes)
+    figures = unless_refused(lambda: drawings_make(matrix), notes)
+    drawings = Drawings(drawings_draw(figures), changes_draw(comparisons))
+    return result_page(summary, layout, claims_decide(matrix), comparisons, drawings, command_of(matrix), notes)
 
 
 def page_of_two(base: Matrix, new: Matrix) -> str:

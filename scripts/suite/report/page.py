@@ -62,12 +62,13 @@ def page_make(title: str, heading: str, below: str, sections: Sequence[Section],
 
 
 def result_page(summary: Summary, layout: Layout, verdicts: Sequence[Verdict], comparisons: Sequence[Comparison],
-                drawings: Drawings, command: Sequence[str]) -> str:
-    """The page of one result; comparisons: its baseline against each other value."""
+                drawings: Drawings, command: Sequence[str], notes: Sequence[str] = ()) -> str:
+    """The page of one result; comparisons: its baseline against each other value; notes: what it has not, and why."""
     matrix = summary.matrix
     result, answers = matrix.result, answer_pairs(summary)
     commands = [f"scripts/uncork {name} {result.folder}" for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[Section] = [
+        ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
         ("answer", "Answer", [pairs_list(answers)] if answers else []),
         ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
         ("table", "Table", figures_make(summary, layout)),
