@@ -157,5 +157,5 @@ def rows_lines(rows: Sequence[Row]) -> list[str]:
     families = [row.contest.partition("/")[0] for row in rows]
     breaks = [n for n in range(1, len(rows)) if families[n] != families[n - 1]]
     groups = [Group("", (column,)) for column in columns[3:]]
-    table = table_lines(columns[:3], groups, UNWRAPPED, breaks)[1:]  # without a line of titles
+    table = table_lines(columns[:3], groups, UNWRAPPED, breaks)
     return [*table, *([""] if notes else []), *(f"[{n}] {text}" for n, text in enumerate(notes, 1))]

@@ -14,20 +14,11 @@ from pathlib import Path
 
 import pytest
 from programs import (
-    SERVER, WITHIN_S, Ending, Server, client_run, client_start, cpu_seconds, open_files, server_started, settled,
+    SERVER, WITHIN_S, Ending, Server, busy, client_run, client_start, open_files, server_started, settled,
 )
 
 LONG = ["duration=60s", "warmup=0s", "place=free"]
 SHORT = ["messages=10", "warmup=0s", "place=free"]
-
-
-def busy(pid: int) -> None:
-    """Waits until a server runs data threads."""
-    for _ in range(1000):
-        if len(os.listdir(f"/proc/{pid}/task")) > 1 and cpu_seconds(pid) > 0.02:
-            return
-        time.sleep(0.01)
-    raise AssertionError("the run never began")
 
 
 WORKLOADS = [

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from control import Channel, connect, data_join, long_value_receive, plan_send, sink_accept
 from programs import (CLIENT, SERVER, WITHIN_S, Ending, Server, batch_run, client_json, client_run, client_start,
-                      cpu_seconds, open_files, record_sum, ring_trouble, server_started, settled, strace_trouble)
+                      busy, open_files, record_sum, ring_trouble, server_started, settled, strace_trouble)
 
 VERSION = client_json("--list=json")[0]["uncork"]
 STRATEGIES = [variant["name"] for variant in client_json("--list=json")[0]["variants"]["strategy"]]
@@ -320,15 +320,6 @@ if ring_trouble() is None:
 LONG = ["workload=proxy", "duration=60s", "warmup=0s", "place=free"]
 
 
-def busy(*servers: Server) -> None:
-    """Waits until data threads run in all of them."""
-    for _ in range(1000):
-        if all(len(os.listdir(f"/proc/{one.pid}/task")) > 1 and cpu_seconds(one.pid) > 0.02 for one in servers):
-            return
-        time.sleep(0.01)
-    raise AssertionError("the run never began")
-
-
 @dataclass(frozen=True)
 class Loss:
     """A run in the middle of which its proxy or its server was killed or stopped."""
@@ -342,7 +333,7 @@ class Loss:
 def loss_of(victim: str, proxy: Server, server: Server, number: signal.Signals, words: list[str]) -> Loss:
     dies, lives = (proxy, server) if victim == "proxy" else (server, proxy)
     client = client_start("--json", *places(proxy, server), *LONG, *words)
-    busy(proxy, server)
+    busy(proxy.pid, server.pid)
     os.kill(dies.pid, number)
     return Loss(victim, dies, lives, Ending(client))
 
@@ -372,7 +363,7 @@ def test_a_proxy_or_a_server_that_goes_away_is_told_within_5_s(number: signal.Si
 def test_a_proxy_or_a_server_that_is_told_to_end_names_itself(victim: str) -> None:
     with proxy_and_server() as (proxy, server):
         client = client_start("--json", *places(proxy, server), *LONG)
-        busy(proxy, server)
+        busy(proxy.pid, server.pid)
         told = (proxy if victim == "proxy" else server).process
         told.terminate()
         out, _ = client.communicate(timeout=20)
@@ -430,7 +421,7 @@ def test_whenever_one_of_them_ends_the_client_says_so(victim: str) -> None:
 def test_a_busy_proxy_keeps_no_server_waiting() -> None:
     with proxy_and_server() as (proxy, server):
         first = client_start(f"via={proxy.address}", *LONG)
-        busy(proxy)
+        busy(proxy.pid)
         second = client_start(*ONE, *places(proxy, server))
         time.sleep(0.5)
         assert client_run("messages=1", "warmup=0s", "place=free", f"server={server.address}").returncode == 0

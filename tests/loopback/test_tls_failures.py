@@ -19,8 +19,7 @@ import pytest
 from between import Between, Fault, between
 from combinations import VOCABULARY
 from control import connect
-from programs import Server, batch_run, client_json, client_run, client_start, record_sum, ring_trouble, server_started
-from test_failures import WITHIN_S, busy
+from programs import WITHIN_S, Server, batch_run, busy, client_json, client_run, client_start, record_sum, ring_trouble, server_started
 
 LIBRARIES = [
     layer["name"] for layer in VOCABULARY["variants"]["security"]
