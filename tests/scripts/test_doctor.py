@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answers import NODELAY, ROOT, matrix_of
+from answers import NODELAY, ROOT, golden_check, matrix_of
 from conftest import Uncork
 from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
 from suite.doctor.asked import Asked
@@ -306,6 +306,11 @@ def test_commands_are_shown_whole_and_everything_else_fits() -> None:
     assert f"  fix     {found[0].answer.fix}\n" in text and text.endswith("\nFine: swap\n")
     assert max(len(line) for line in text.splitlines() if not line.startswith("  fix")) <= 60
     assert findings_text(found, True, 60).endswith("\nFine\n  swap  none\n")
+
+
+def test_the_text_of_an_invented_machine_is_the_golden_one(tmp_path: Path) -> None:
+    facts = facts_collect(tree_make(tmp_path, {"proc/loadavg": MANY, **BBR}), 0.0, Probes(cpus=2, mtu_bytes=1500, nice=5))
+    golden_check("doctor.txt", findings_text(findings_make(facts, Asked()), False, 100))
 
 
 def test_several_starts_say_how_many_of_them_were_disturbed() -> None:
