@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from typing import NoReturn
 
 from suite.commands import COMMANDS, command_load
@@ -48,8 +49,13 @@ def command_run(arguments: list[str]) -> int:
 
 def main(arguments: list[str]) -> int:
     """The exit status: 0 done, 1 could not, 2 wrong words, 3 undecided, 130 interrupted."""
+    return answered(lambda: command_run(arguments))
+
+
+def answered(work: Callable[[], int]) -> int:
+    """The exit status of work; what is wrong becomes one line on standard error."""
     try:
-        return command_run(arguments)
+        return work()
     except UncorkError as error:
         print(f"uncork: {error}", file=sys.stderr)
         return error.status

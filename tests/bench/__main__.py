@@ -25,7 +25,8 @@ from bench.loopback import congestion_probe, namespace_enter
 from bench.result import rows_lines, rows_make
 from bench.rounds import Sample, Setting, entries_make, rounds_run
 from suite.client import Client, build_digest, client_facts, client_list, client_open
-from suite.errors import UncorkError, UsageError, nearest_hint
+from suite.__main__ import answered
+from suite.errors import UsageError, nearest_hint
 from suite.heading import host_text
 from suite.layout import labelled_lines
 from suite.schedule import seed_draw
@@ -211,25 +212,19 @@ def bench_run(options: Options, network: str) -> None:
     print("\n" + "\n".join(labelled_lines(LEGEND, WIDTH)))
 
 
+def bench_answer(arguments: Sequence[str]) -> int:
+    """Lists the contests or runs them; the exit status."""
+    options = options_parse(arguments)
+    if options is None:
+        contests_list()
+    else:
+        bench_run(options, namespace_enter(arguments))
+    return 0
+
+
 def main(arguments: Sequence[str]) -> int:
     """The exit status."""
-    try:
-        options = options_parse(arguments)
-        if options is None:
-            contests_list()
-            return 0
-        bench_run(options, namespace_enter(arguments))
-        return 0
-    except UncorkError as error:
-        print(f"uncork: {error}", file=sys.stderr)
-        return error.status
-    except KeyboardInterrupt:
-        print("uncork: interrupted", file=sys.stderr)
-        return 130
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"uncork: {where}{error.strerror or error}", file=sys.stderr)
-        return 1
+    return answered(lambda: bench_answer(arguments))
 
 
 if __name__ == "__main__":

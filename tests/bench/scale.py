@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.__main__ import count_parse, load_text, words_split
-from suite.errors import Failure, UncorkError, UsageError
+from suite.__main__ import answered
+from suite.errors import Failure, UsageError
 from suite.records.cache import FILE, LEAST_BYTES
 
 WORDS = {"records": "100000", "folder": ""}
@@ -86,25 +87,20 @@ def table_measure(records: int, folder: Path) -> None:
     print(f"reach          100000 records: made in {LARGE_MADE_S} s, kept in {LARGE_KEPT_S} s and {LARGE_MIB} MiB")
 
 
+def scale_answer(arguments: Sequence[str]) -> int:
+    """Makes the records and times their table; the exit status."""
+    strange = next((word for word in arguments if "=" not in word), None)
+    if strange is not None:
+        raise UsageError(f'"{strange}" is no word: records=N, folder=DIR')
+    words = WORDS | words_split(arguments, WORDS)
+    with folder_open(words["folder"]) as folder:
+        table_measure(count_parse("records", words["records"], 1), folder)
+    return 0
+
+
 def main(arguments: Sequence[str]) -> int:
     """The exit status."""
-    try:
-        strange = next((word for word in arguments if "=" not in word), None)
-        if strange is not None:
-            raise UsageError(f'"{strange}" is no word: records=N, folder=DIR')
-        words = WORDS | words_split(arguments, WORDS)
-        with folder_open(words["folder"]) as folder:
-            table_measure(count_parse("records", words["records"], 1), folder)
-        return 0
-    except UncorkError as error:
-        print(f"uncork: {error}", file=sys.stderr)
-        return error.status
-    except KeyboardInterrupt:
-        print("uncork: interrupted", file=sys.stderr)
-        return 130
-    except OSError as error:
-        print(f"uncork: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
+    return answered(lambda: scale_answer(arguments))
 
 
 if __name__ == "__main__":

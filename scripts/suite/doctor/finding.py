@@ -57,8 +57,3 @@ def fine(seen: str) -> Answer:
 def sysctl_set(name: str, value: str) -> str:
     """The command that sets a sysctl until the next boot."""
     return f'sysctl -w {name}="{value}"' if " " in value else f"sysctl -w {name}={value}"
-
-
-def count_text(count: int, noun: str) -> str:
-    """`1 rule`, `2 rules`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

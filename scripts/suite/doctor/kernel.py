@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from suite.doctor.asked import Asked
 from suite.doctor.facts import TRACING, Facts, config_files
-from suite.doctor.finding import Answer, Status, Unknown, count_text, fine, sysctl_set
+from suite.doctor.finding import Answer, Status, Unknown, fine, sysctl_set
 from suite.doctor.probes import known
+from suite.units import counted_text
 
 # Options of Kconfig that slow every path down, some of them several times; then those that cost a little.
 HEAVY = ("KASAN", "KMSAN", "KCSAN", "LOCKDEP", "PROVE_LOCKING", "LOCK_STAT", "DEBUG_LOCK_ALLOC", "DEBUG_KMEMLEAK",
@@ -103,7 +104,7 @@ def ftrace_watched(facts: Facts) -> list[Watched]:
     for name in ("kprobe", "uprobe"):
         probes = len((facts.find(f"{folder}/{name}_events") or "").splitlines())
         if probes:
-            found.append(Watched(count_text(probes, name), remark=f"/{folder}/{name}_events lists what was set"))
+            found.append(Watched(counted_text(probes, name), remark=f"/{folder}/{name}_events lists what was set"))
     return found
 
 
@@ -157,7 +158,7 @@ def seccomp_look(facts: Facts, asked: Asked) -> Answer:
         return fine("no seccomp filter")
     count = int(status.get("Seccomp_filters", "1"))
     return Answer(
-        Status.NOTE, f"{count_text(count, 'seccomp filter')} on every call",
+        Status.NOTE, f"{counted_text(count, 'seccomp filter')} on every call",
         "Each system call pays for them: what makes fewer calls looks a little better than outside. "
         "They may refuse io_uring and perf as well.",
         remark="docker run --security-opt seccomp=unconfined, or outside the container")

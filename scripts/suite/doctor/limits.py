@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from suite.doctor.asked import Asked
 from suite.doctor.facts import Facts
-from suite.doctor.finding import Answer, Status, Unknown, count_text, fine, sysctl_set
-from suite.units import size_text
+from suite.doctor.finding import Answer, Status, Unknown, fine, sysctl_set
+from suite.units import counted_text, size_text
 
 RINGS = "kernel.io_uring_disabled"
 PORTS = "net.ipv4.ip_local_port_range"
@@ -84,7 +84,7 @@ def ports_look(facts: Facts, asked: Asked) -> Answer:
     first, last = map(int, facts.sysctl(PORTS).split())
     ports, waiting = last - first + 1, waiting_count(facts)
     needed = max(PORTS_LEAST, asked.largest("connections"))
-    seen = f"{count_text(ports, 'port')} for connections, {waiting} in TIME_WAIT"
+    seen = f"{counted_text(ports, 'port')} for connections, {waiting} in TIME_WAIT"
     if ports >= needed and waiting < WAITING_SHARE * ports:
         return fine(seen)
     reuse = facts.sysctl("net.ipv4.tcp_tw_reuse")

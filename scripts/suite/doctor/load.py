@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from suite.doctor.asked import Asked
 from suite.doctor.facts import CGROUP, PERIOD, QUOTA, Facts
-from suite.doctor.finding import Answer, Status, Unknown, count_text, fine
-from suite.units import number_text, percent_text
+from suite.doctor.finding import Answer, Status, Unknown, fine
+from suite.units import counted_text, number_text, percent_text
 
 LOAD_LEAST = 0.5  # runnable threads of others that a run of two threads cannot pass by on two CPUs
 LOAD_PER_CPU = 0.25  # with more CPUs the scheduler moves the others away
@@ -44,7 +44,7 @@ def load_look(facts: Facts, asked: Asked) -> Answer:
     times = times_now(facts)
     used = sum(times) - sum(times[kind] for kind in IDLE)
     now = f", {percent_text(used / sum(times))} busy just now" if sum(times) > TICKS_LEAST else ""
-    seen = f"load {number_text(load, 2)} on {count_text(cpus, 'CPU')}"
+    seen = f"load {number_text(load, 2)} on {counted_text(cpus, 'CPU')}"
     if load < LOAD_LEAST:
         return fine(seen)
     gone = bool(now) and used < BUSY_LEAST * sum(times)  # an average is slower than what it is of
@@ -117,7 +117,7 @@ def swap_look(facts: Facts, asked: Asked) -> Answer:
         return fine("nothing swapped out")
     return Answer(
         Status.DISTURBS if moved else Status.NOTE,
-        f"{number_text(out_mib)} MiB swapped out" + (f", {count_text(moved, 'page')} moved just now" if moved else ""),
+        f"{number_text(out_mib)} MiB swapped out" + (f", {counted_text(moved, 'page')} moved just now" if moved else ""),
         "A message waits for the disk where its page has to be fetched back, in the first round most of all.",
         "swapoff -a", "swapon -a", "fetches all of it back first: memory must be free for it")
 

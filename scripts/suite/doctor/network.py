@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from suite.doctor.asked import Asked
 from suite.doctor.facts import Facts
-from suite.doctor.finding import Answer, Status, Unknown, count_text, fine, sysctl_set
+from suite.doctor.finding import Answer, Status, Unknown, fine, sysctl_set
 from suite.doctor.probes import known
-from suite.units import size_text
+from suite.units import counted_text, size_text
 
 PACING = ("bbr",)  # tcp_bbr.c and its successors ask the stack to space packets out
 CONGESTION = "net.ipv4.tcp_congestion_control"
@@ -84,8 +84,8 @@ def firewall_look(facts: Facts, asked: Asked) -> Answer:
     except Unknown as error:
         problem = str(error)
     seen = [text for count, text in (
-        (rules, f"{count_text(rules, 'rule')} of nftables"), (len(tables), f"iptables' {', '.join(tables)}"),
-        (tracked, f"{count_text(tracked, 'connection')} tracked")) if count]
+        (rules, f"{counted_text(rules, 'rule')} of nftables"), (len(tables), f"iptables' {', '.join(tables)}"),
+        (tracked, f"{counted_text(tracked, 'connection')} tracked")) if count]
     if not seen:
         if problem:
             raise Unknown(problem)

@@ -7,7 +7,8 @@ from collections import Counter
 
 from suite.doctor.asked import Asked
 from suite.doctor.facts import CLOCKSOURCE, CPU, Facts
-from suite.doctor.finding import Answer, Status, Unknown, count_text, fine
+from suite.doctor.finding import Answer, Status, Unknown, fine
+from suite.units import counted_text
 
 HIDDEN = "in a virtual machine it is the host's matter"
 STEADY_GOVERNOR = "performance"
@@ -61,7 +62,7 @@ def cpus_look(facts: Facts, asked: Asked) -> Answer:
     """How many CPUs this process may use: sched_getaffinity(2)."""
     cpus = facts.probes.cpus
     if cpus > 1:
-        return fine(count_text(cpus, "CPU"))
+        return fine(counted_text(cpus, "CPU"))
     return Answer(
         Status.DISTURBS, "1 CPU for this process",
         "place=apart, the default, is unsupported; both ends and everybody else share it.",
@@ -73,7 +74,7 @@ def governor_look(facts: Facts, asked: Asked) -> Answer:
     governors = Counter(facts.matching(f"{CPU}/cpu*/cpufreq/scaling_governor").values())
     if not governors:
         raise Unknown(f"no cpufreq here: {HIDDEN}, else the firmware's")
-    seen = "governor " + ", ".join(f"{name} on {count_text(count, 'CPU')}" for name, count in governors.items())
+    seen = "governor " + ", ".join(f"{name} on {counted_text(count, 'CPU')}" for name, count in governors.items())
     preferences = set(facts.matching(f"{CPU}/cpu*/cpufreq/energy_performance_preference").values())
     if set(governors) == {STEADY_GOVERNOR}:
         return fine(seen)

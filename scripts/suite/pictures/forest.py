@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from suite import stats
 from suite.comparison.model import Comparison, Row, Verdict
+from suite.comparison.texts import mean_verdict
 from suite.metrics import Metric
 from suite.pictures.compared import (Versus, absent_text, base_name, change_of, estimate_marked, side_value,
                                      versus_titles)
@@ -50,20 +51,13 @@ def bough_make(name: str, row: Row, metric: Metric, text: Callable[[float], str]
     return Bough(name, change.ratio, POINTS[change.verdict], estimate_marked(change.ratio, change.verdict, text))
 
 
-def verdict_of(mean: stats.Estimate) -> Verdict:
-    """What may be said of a geometric mean, which is one test and needs no correction."""
-    if mean.interval is None:
-        return Verdict.UNKNOWN
-    return Verdict.SAME if mean.interval.contains(1.0) else Verdict.CHANGED
-
-
 def tree_make(comparison: Comparison, metric: Metric, text: Callable[[float], str]) -> Tree:
     """The rows of a comparison, and their geometric mean at the bottom if it is known."""
     boughs = [bough_make(name_cut(" ".join(value or "none" for value in row.axes.values())), row, metric, text)
               for row in comparison.rows]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
-        boughs.append(Bough(GEOMEAN, mean, GEOMEAN_POINT, estimate_marked(mean, verdict_of(mean), text)))
+        boughs.append(Bough(GEOMEAN, mean, GEOMEAN_POINT, estimate_marked(mean, mean_verdict(mean), text)))
     return Tree(name_cut(side_value(comparison.new)), tuple(boughs), comparison.bands.get(metric.name))
 
 
