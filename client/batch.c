@@ -10,6 +10,9 @@
 #include <string.h>
 
 #define LINE_WORDS_MAX 256
+#define BATCH_END                                                                                            \
+    "end" /* a line: what follows is not read, so that the input may stay open as a lifeline                 \
+           */
 
 static int parse_line(struct plan *plan, char *line, struct problem *problem)
 {
@@ -48,6 +51,8 @@ static int read_lines(struct batch *batch, FILE *file, const char *path, struct 
     for (unsigned long number = 1; getline(&line, &size, file) >= 0; number++) {
         struct problem why = {0};
 
+        if (!strcmp(line, BATCH_END "\n"))
+            break;
         if (line[strspn(line, " \t\r\n")] == '\0' || *line == '#')
             continue;
         if (append_line(batch, line, &why) < 0)

@@ -5,6 +5,7 @@
 #include "base/version.h"
 #include "connection/legality.h"
 #include "engine/engine.h"
+#include "plan/target.h"
 #include "plan/word.h"
 #include "reading/reading.h"
 #include "security/security.h"
@@ -108,6 +109,8 @@ static json_t *list_axis(const struct axis *axis)
             json_object_set_new(entry, "delivers", json_boolean(((const struct reading *)variant)->delivers));
             json_object_set_new(entry, "unsupported", list_unsupported(variant, check_reading));
         }
+        if (axis == &target_axis)
+            json_object_set_new(entry, "takes", json_pack("s?", ((const struct target *)variant)->takes));
         if (axis == &security_axis)
             json_object_set_new(entry, "unsupported", list_unsupported(variant, check_layer));
         json_array_append_new(entries, entry);
@@ -123,6 +126,7 @@ json_t *list_make(void)
     } axes[] = {
         {"transport", &transport_axis}, {"security", &security_axis}, {"workload", &workload_axis},
         {"strategy", &strategy_axis},   {"reading", &reading_axis},   {"engine", &engine_axis},
+        {"target", &target_axis},
     };
     json_t *words = json_array(), *variants = json_object();
 
@@ -164,7 +168,11 @@ static void print_variant(FILE *out, const json_t *variant)
     const char *transport;
     json_t *why;
 
-    fprintf(out, "  %-15s %s\n", text(variant, "name"), text(variant, "help"));
+    if (json_is_string(json_object_get(variant, "takes")))
+        fprintf(out, "  %s:%s\n  %-15s %s\n", text(variant, "name"), text(variant, "takes"), "",
+                text(variant, "help"));
+    else
+        fprintf(out, "  %-15s %s\n", text(variant, "name"), text(variant, "help"));
     if (json_is_string(json_object_get(variant, "parameter")))
         fprintf(out, "  %-15s %s:SIZE %s\n", "", text(variant, "name"), text(variant, "parameter"));
     json_object_foreach(json_object_get(variant, "unsupported"), transport, why)

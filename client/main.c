@@ -49,6 +49,7 @@ static const char help[] =
     "\n"
     "  --json [FILE]   print the whole record, or write it to FILE\n"
     "  --batch FILE    run the words of each line and print a record for each, then {\"end\": N}\n"
+    "                  (FILE ends at a line \"end\", so that - may stay open for --with-parent)\n"
     "  --with-parent   give up when standard input, or descriptor FD, closes\n"
     "  --check FILE    say for each line which words it uses and whether this machine supports it\n"
     "  --list[=json]   words, values, and what this machine supports\n"

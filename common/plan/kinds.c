@@ -440,6 +440,18 @@ static int folder_parse(const struct word *word, const char *text, void *field, 
 const struct word_kind kind_folder = {
     .name = "folder", .parse = folder_parse, .format = text_format, .lists = true};
 
+static int target_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    (void)word;
+    if (target_check(text, problem) < 0)
+        return -1;
+    memcpy(field, text, strlen(text) + 1);
+    return 0;
+}
+
+const struct word_kind kind_target = {
+    .name = "target", .parse = target_parse, .format = text_format, .lists = true};
+
 static int address_word_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     const char *other = word->word_for_zero;

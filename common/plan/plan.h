@@ -10,6 +10,7 @@
 #include "plan/message.h"
 #include "plan/place.h"
 #include "plan/scheduling.h"
+#include "plan/target.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -108,6 +109,7 @@ struct plan {
     int capture;                  /* bool: packets of the data connections, where the client is */
     char sysctl[SYSCTL_TEXT_MAX]; /* "net.NAME:VALUE" or "none" */
     char build[FOLDER_TEXT_MAX];  /* folder of the programs, or BUILD_THIS */
+    char target[TARGET_TEXT_MAX]; /* where the ends are, see target.h */
     char server[ADDRESS_TEXT_MAX];
     char via[ADDRESS_TEXT_MAX];  /* the proxy */
     char peer[ADDRESS_TEXT_MAX]; /* a foreign server; empty: there is none */

@@ -52,7 +52,7 @@ static bool by_runner(const struct plan *plan, enum end end)
     return end == END_CLIENT && plan_may_have_lab(plan);
 }
 
-/* Whoever starts processes of its own can start those of another build. */
+/* Whoever starts processes of its own can start those of another build, and elsewhere. */
 static bool by_starter(const struct plan *plan, enum end end)
 {
     (void)plan;
@@ -303,6 +303,7 @@ const struct word word_list[] = {
     {"link_loss",   &kind_percent,    "0%",       OF_PLAN(link_loss_millionths), .used = in_lab, .minimum = 0, .maximum = 500000, .unit = "percent", .help = "share of packets that each link of the lab loses, each way, like 0.1%"},
     {"sysctl",      &kind_sysctl,     "none",     OF_PLAN(sysctl),      .used = in_lab,        .help = "a setting of the lab's three namespaces while the run lasts, NAME:VALUE like net.ipv4.tcp_sack:0; in a value : stands for a blank"},
     {"build",       &kind_folder,     BUILD_THIS, OF_PLAN(build),       .used = by_starter,    .help = "this, or the folder of another uncork-client and uncork-server, which scripts/uncork starts for the run"},
+    {"target",      &kind_target,     TARGET_LOCAL, OF_PLAN(target),    .used = by_starter,    .axis = &target_axis, .help = "where the ends are, client+server+proxy or one for all; scripts/uncork starts them there"},
     {"server",      &kind_address,    "own",      OF_PLAN(server),      .used = by_client,     .word_for_zero = "own", .help = "own starts, pins and reaps one; or HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"via",         &kind_address,    "own",      OF_PLAN(via),         .used = by_client_of_proxy, .word_for_zero = "own", .help = "the proxy of workload=proxy: own starts, pins and reaps one; or HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"peer",        &kind_address,    NULL,       OF_PLAN(peer),        .used = with_peer,     .help = "a foreign server in place of ours: HOST:PORT, [IPV6]:PORT, unix:PATH; what it cannot tell is absent"},

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Builds of the programs as an axis: with `build=DIR,DIR` each cell is run by the client, and so the server, of its DIR.
 
-The word is the runner's. A build is asked and started without it: it is the only build it knows, and an older one does
-not know the word at all.
+The word is one of those that no client is told of (withheld.py).
 """
 
 from __future__ import annotations
@@ -11,24 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suite.lab.network import PROGRAM, client_command
+from suite.withheld import BUILD, LOCAL, TARGET, target_of, words_told
 
-WORD = "build"
 THIS = "this"  # the build that is asked for the words: $UNCORK_BIN or build/release
 
 
 def build_of(words: Mapping[str, str]) -> str:
     """The build that runs a cell of these words."""
-    return words.get(WORD, THIS)
-
-
-def words_own(words: Mapping[str, str]) -> dict[str, str]:
-    """The words that a build is given."""
-    return {key: value for key, value in words.items() if key != WORD}
-
-
-def line_own(line: str) -> str:
-    """The same of a line of words."""
-    return " ".join(word for word in line.split() if not word.startswith(f"{WORD}="))
+    return words.get(BUILD, THIS)
 
 
 def folders_of(plan: Mapping[str, Any]) -> dict[str, str]:
@@ -58,13 +47,8 @@ def builds_text(plan: Mapping[str, Any]) -> str:
 
 
 def command_by_hand(given: Mapping[str, str], reach: Sequence[str], folders: Mapping[str, str]) -> str:
-    """The command that runs a cell once by hand; folders: of the programs, by build."""
-    folder = folders.get(build_of(given))
+    """The command that runs a cell once by hand, where its target is; folders: of the programs, by build."""
+    folder, target = folders.get(build_of(given)), target_of(given)
     program = f"{folder}/{PROGRAM}" if folder else PROGRAM
-    return client_command(words_own(given), reach, program)
-
-
-def record_mark(record: dict[str, Any], words: Mapping[str, str]) -> None:
-    """Puts the build into the words of a record, whose client knows only `this`."""
-    if WORD in words and "words" in record:
-        record["words"][WORD] = words[WORD]
+    there = f"  # {TARGET}={target}" if target != LOCAL else ""
+    return client_command(words_told(given), reach, program) + there

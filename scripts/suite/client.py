@@ -24,12 +24,15 @@ from suite import builds
 from suite.errors import Failure, UsageError, nearest_hint
 from suite.lab.labs import Held
 from suite.lab.network import CLIENT_HOST
+from suite.places import HERE, Command, Place
 from suite.reach import reach_options
+from suite.withheld import BUILD
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "release"
+RELEASE = ROOT / "build" / "release"
 BINARIES = ("uncork-client", "uncork-server")
 ASK_SECONDS = 120  # a question answers at once, but probes of a slow machine are given time
+BATCH_END = "end"  # the line behind the last of a batch
 BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
 
 
@@ -37,17 +40,27 @@ BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
 class Client:
     """The folder of both binaries; `built` is the build folder to keep up to date, if ours.
 
-    `reach` are its options for servers that words name.
+    `reach` are its options for servers that words name, `place` is where it is started.
     """
 
     folder: Path
     built: Path | None
     reach: tuple[str, ...] = ()
+    place: Place = HERE
 
     @property
     def program(self) -> str:
         """The path of uncork-client."""
         return str(self.folder / "uncork-client")
+
+    @property
+    def name(self) -> str:
+        """The program as messages name it: `/path/uncork-client in gVisor`."""
+        return f"{self.program} {self.place.name}".rstrip()
+
+    def command(self, arguments: Sequence[str], given: str = "") -> Command:
+        """What starts it with these arguments; given: what it reads."""
+        return self.place.command(self.folder / "uncork-client", arguments, given)
 
 
 @dataclass(frozen=True)
@@ -97,7 +110,7 @@ def client_place(environ: Mapping[str, str] = os.environ) -> Client:
     chosen = environ.get("UNCORK_BIN")
     if chosen:
         return Client(Path(chosen).expanduser().absolute(), None)
-    return Client(BUILD / "bin", BUILD)
+    return Client(RELEASE / "bin", RELEASE)
 
 
 def client_require(client: Client) -> Client:
@@ -166,7 +179,7 @@ def build_client(client: Client, value: str) -> Client:
     for place in (folder, folder / "bin"):
         if all(os.access(place / name, os.X_OK) and (place / name).is_file() for name in BINARIES):
             return replace(client, folder=place, built=None)
-    raise UsageError(f"{builds.WORD}={value}: {' and '.join(BINARIES)} are neither in {folder} nor in its bin/: "
+    raise UsageError(f"{BUILD}={value}: {' and '.join(BINARIES)} are neither in {folder} nor in its bin/: "
                      "give the folder of a build")
 
 
@@ -198,24 +211,33 @@ def client_ask(
     client: Client, arguments: Sequence[str], stdin: str = "", reach: Sequence[str] = (),
 ) -> list[Any]:
     """Runs uncork-client with a question and gives its lines of JSON."""
-    command = [client.program, *reach, *arguments]
+    command = client.command([*reach, *arguments], stdin)
     try:
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True,
+        done = subprocess.run(command.argv, input=command.given or "", capture_output=True, text=True,
                               errors="replace", timeout=ASK_SECONDS)
     except subprocess.TimeoutExpired:
-        raise Failure(f"{client.program} {arguments[0]} did not answer in "
+        raise Failure(f"{client.name} {arguments[0]} did not answer in "
                       f"{ASK_SECONDS} s") from None
     except OSError as error:
-        raise Failure(f"{client.program} does not start: {error.strerror}") from None
+        raise Failure(f"{client.name} does not start: {error.strerror}") from None
     if done.returncode != 0:
         told = complaint_text(done.stderr)
         raised = UsageError if done.returncode == 2 and told else Failure
-        raise raised(told or f"{client.program} {arguments[0]} {exit_text(done.returncode)}")
+        raise raised(told or f"{client.name} {arguments[0]} {exit_text(done.returncode)}")
+    answers = [line_read(line) for line in done.stdout.splitlines() if line.strip()]
+    if client.place is HERE and None in answers:
+        raise Failure(f"{client.name} {arguments[0]} printed what is not JSON: "
+                      "is it of another version?")
+    return [answer for answer in answers if answer is not None]
+
+
+def line_read(line: str | bytes) -> dict[str, Any] | None:
+    """A line of output that is a JSON object; None for any other, which on other machines comes from shells and kernels."""
     try:
-        return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+        value = json.loads(line)
     except ValueError:
-        raise Failure(f"{client.program} {arguments[0]} printed what is not JSON: "
-                      "is it of another version?") from None
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def client_answer(
@@ -224,7 +246,7 @@ def client_answer(
     """The one object that a question is answered with; key must be in it."""
     answers = client_ask(client, arguments, reach=reach)
     if len(answers) != 1 or not isinstance(answers[0], dict) or key not in answers[0]:
-        raise Failure(f'{client.program} {arguments[0]} answered without "{key}": '
+        raise Failure(f'{client.name} {arguments[0]} answered without "{key}": '
                       "is it of another version?")
     return answers[0]
 
@@ -248,7 +270,7 @@ def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
     """What each line of words comes to: `--check`, one call for all lines."""
     answers = client_ask(client, ["--check", "-"], "".join(f"{line}\n" for line in lines))
     if not answers or answers.pop() != {"end": len(lines)} or len(answers) != len(lines):
-        raise Failure(f"{client.program} --check did not answer all of {len(lines)} lines")
+        raise Failure(f"{client.name} --check did not answer all of {len(lines)} lines")
     return [Checked(answer["words"], answer["given"], tuple(answer.get("unused", ())),
                     planned_seconds(answer), answer.get("unsupported")) for answer in answers]
 
@@ -259,10 +281,10 @@ def planned_seconds(answer: dict[str, Any]) -> float | None:
     return None if planned_ns is None else planned_ns / 1e9
 
 
-def client_facts(client: Client, words: Iterable[str]) -> dict[str, Any]:
-    """Facts about both ends' machines: `--facts`."""
+def client_facts(client: Client, words: Iterable[str], options: Sequence[str] = ()) -> dict[str, Any]:
+    """Facts about both ends' machines: `--facts`; options of the client, for ends that words name."""
     asked = list(words)
-    return client_answer(client, ["--facts", *asked], "client", reach_options(client.reach, asked))
+    return client_answer(client, ["--facts", *asked], "client", [*reach_options(client.reach, asked), *options])
 
 
 @contextlib.contextmanager
@@ -279,30 +301,27 @@ def lifeline_open() -> Iterator[int]:
 
 @contextlib.contextmanager
 def client_batch(
-    client: Client, line: str, held: Held | None = None, options: Sequence[str] = (),
+    client: Client, lines: Sequence[str], held: Held | None = None, options: Sequence[str] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """`--batch` with one line and options under way, in a process group of its own, perhaps inside
-    a lab.
+    """`--batch` with these lines and options under way, in a process group of its own, perhaps inside a lab.
 
-    The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id.
+    The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id. Its standard input stays open
+    behind the line `end`: when this process is killed it closes, and the client gives up.
     """
-    with lifeline_open() as lifeline:
-        words, words_writer = os.pipe()
-        try:
-            with open(words_writer, "wb") as file:
-                file.write(f"{line}\n".encode())
-            with held.lab.inside(CLIENT_HOST) if held else contextlib.nullcontext():
-                child = subprocess.Popen(
-                    [client.program, *reach_options(client.reach, line.split()),
-                     *(held.arguments if held else ()), *options, "--batch", f"/dev/fd/{words}",
-                     "--with-parent"],
-                    pass_fds=(words,), stdin=lifeline, stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE, process_group=0)
-        except OSError as error:
-            raise Failure(f"{client.program} does not start: {error.strerror}") from None
-        finally:
-            os.close(words)
-        yield child
+    reach = reach_options(client.reach, " ".join(lines).split())
+    command = client.command([*reach, *(held.arguments if held else ()), *options, "--batch", "-", "--with-parent"],
+                             "".join(f"{line}\n" for line in [*lines, BATCH_END]))
+    try:
+        with held.lab.inside(CLIENT_HOST) if held else contextlib.nullcontext():
+            child = subprocess.Popen(command.argv, stdin=subprocess.DEVNULL if command.given is None else subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
+    except OSError as error:
+        raise Failure(f"{client.name} does not start: {error.strerror}") from None
+    if child.stdin:
+        with contextlib.suppress(BrokenPipeError):  # it has ended already, or does not read: its status says so
+            child.stdin.write((command.given or "").encode())
+            child.stdin.flush()
+    yield child
 
 
 def scenario_path(name: str) -> Path:

@@ -31,6 +31,7 @@ class Identity:
     build: str
     boot: str
     builds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # client.builds_read()
+    targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # Targets.found()
 
 
 def key_of(record: dict[str, Any]) -> Key:
@@ -53,7 +54,13 @@ def plan_document(plan: Plan, identity: Identity) -> dict[str, Any]:
         "revision": identity.revision, "build": identity.build, "boot": identity.boot,
         "seed": plan.seed, "rounds": plan.rounds, "baseline": plan.baseline, "timer": plan.timer,
         "axes": list(plan.axes), "cells": [cell_entry(cell) for cell in plan.cells],
-    } | ({"builds": dict(identity.builds)} if identity.builds else {}) | pace_words(plan)
+    } | elsewhere(identity) | pace_words(plan)
+
+
+def elsewhere(identity: Identity) -> dict[str, Any]:
+    """What other builds and targets than this one are, where words name some."""
+    found = {"builds": dict(identity.builds), "targets": dict(identity.targets)}
+    return {key: value for key, value in found.items() if value}
 
 
 def pace_words(plan: Plan) -> dict[str, Any]:

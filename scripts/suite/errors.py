@@ -28,6 +28,10 @@ class Failure(UncorkError):
     status = 1
 
 
+class Unreachable(Failure):
+    """What a run needs beside this program is not to be had now: a lab, another machine. That run fails, others go on."""
+
+
 class Interrupted(UncorkError):
     """The user pressed Ctrl-C: exit status 130, as a shell gives it for SIGINT."""
 

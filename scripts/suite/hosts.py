@@ -6,17 +6,18 @@ from __future__ import annotations
 import platform
 import subprocess
 import time
+from collections.abc import Mapping
 from typing import Any
 
-from suite.builds import words_own
-from suite.client import ROOT, Client, client_facts
+from suite.client import ROOT
 from suite.doctor.asked import Asked
 from suite.doctor.checks import findings_collect
 from suite.doctor.report import disturbed_text, finding_document
 from suite.errors import Failure
-from suite.lab.network import LAB_WORDS
 from suite.measured import ENDS
 from suite.plan import Plan
+from suite.targets import Targets
+from suite.withheld import LOCAL, TARGET, target_of
 
 DOCTOR_WATCH_S = 0.05  # every run waits for it: enough to see who else is busy
 
@@ -51,21 +52,36 @@ def doctor_look(plan: Plan) -> dict[str, Any]:
             "findings": [finding_document(finding) for finding in findings_collect(asked, DOCTOR_WATCH_S)]}
 
 
-def hosts_collect(client: Client, plan: Plan) -> tuple[dict[str, Any], str]:
-    """(hosts by id, id of the client's machine); the first cell that can run names the ends."""
-    given = words_own(plan.runnable[0].given) if plan.runnable else {}
-    # Outside any lab: these are facts of machines, and records tell what a lab was.
-    answer = client_facts(client, [f"{key}={value}" for key, value in given.items()
-                                   if key not in LAB_WORDS])
+def hosts_of(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """Hosts by id, from what `--facts` says of the ends; what target= put them there is kept with them."""
     hosts: dict[str, Any] = {}
     for end in reversed(ENDS):
         facts = answer.get(end)
         if facts is None:
             continue
         if not isinstance(facts.get("id"), str):
-            raise Failure(f"{client.program} --facts names no id of the {end}'s machine")
+            raise Failure(f"--facts names no id of the {end}'s machine ({TARGET}={target})")
         hosts[facts["id"]] = {key: value for key, value in facts.items() if key != "id"}
-    mine = answer["client"]["id"]
+    return hosts
+
+
+def cells_asked(plan: Plan) -> dict[str, Mapping[str, str]]:
+    """The words of the first cell of each target that can run; it names the ends."""
+    asked: dict[str, Mapping[str, str]] = {}
+    for cell in plan.runnable:
+        asked.setdefault(target_of(cell.words), cell.given)
+    return asked
+
+
+def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
+    """(hosts by id, id of the runner's machine)."""
+    asked = cells_asked(plan)
+    here = targets.of({}).facts(asked.get(LOCAL, {}))
+    mine = here["client"]["id"]
+    hosts = hosts_of(here, LOCAL)
+    for target, given in asked.items():
+        if target != LOCAL:
+            hosts = hosts_of(targets.of(given).facts(given), target) | hosts
     hosts[mine]["runner"] = runner_facts()
     hosts[mine]["doctor"] = [doctor_look(plan)]
     return hosts, mine

@@ -19,6 +19,7 @@ from typing import Any
 
 from suite.errors import Failure, UsageError
 from suite.lab.network import lab_wanted
+from suite.withheld import LOCAL, target_of
 
 PROGRAM = "hyperfine"
 PACKAGE_HINT = "apt-get install hyperfine, dnf install hyperfine, or scripts/demo, which sets up a machine"
@@ -45,6 +46,8 @@ def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
     if "peer" in words:
         raise UsageError(f"{where}it cannot see the CPU of a foreign server: leave out "
                          f"peer={words['peer']}")
+    if target_of(words) != LOCAL:
+        raise UsageError(f"{where}it cannot see the CPU of processes elsewhere: leave out target={target_of(words)}")
     if lab_wanted(words):
         raise UsageError(f"{where}the CPU of a lab's links is in no process: leave out lab=on")
 

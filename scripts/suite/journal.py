@@ -194,12 +194,18 @@ def journal_create(
 
 def build_same(document: dict[str, Any], identity: Identity) -> bool:
     """Whether a folder was measured with these programs."""
-    return document["build"] == identity.build and digests(document.get("builds", {})) == digests(identity.builds)
+    return (document["build"] == identity.build and digests(document.get("builds", {})) == digests(identity.builds)
+            and document.get("targets", {}) == identity.targets)
 
 
 def digests(builds: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """The digest of each build."""
     return {value: build["digest"] for value, build in builds.items()}
+
+
+def facts_text(facts: Mapping[str, str]) -> str:
+    """`runsc release-20240729.0`."""
+    return ", ".join(f"{key} {value}" for key, value in facts.items())
 
 
 def build_refuse(folder: Path, document: dict[str, Any], identity: Identity) -> None:
@@ -210,6 +216,11 @@ def build_refuse(folder: Path, document: dict[str, Any], identity: Identity) -> 
             raise UsageError(f"{folder} was measured with another build={value} ({known[value]['revision']}, "
                              f"{known[value]['digest']}; now it is {build['revision']}, {build['digest']}): "
                              "choose another folder with -o")
+    for value, found in identity.targets.items():
+        known = document.get("targets", {}).get(value, found)
+        if known != found:
+            raise UsageError(f"{folder} was measured where target={value} was another ({facts_text(known)}; now it is "
+                             f"{facts_text(found)}): choose another folder with -o")
     if document["build"] != identity.build:
         raise UsageError(
             f"{folder} was measured with another build ({document['revision']}, "

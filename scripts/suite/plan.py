@@ -16,15 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite import builds
-from suite.client import (
-    Checked, Client, Vocabulary, build_client, client_check, client_list,
-)
+from suite.client import Checked, Client, Vocabulary, client_check, client_list
 from suite.errors import Failure, UsageError
 from suite.hyperfine import work_check
 from suite.lab.probe import lab_refusal
 from suite.quick import Change, quick_text, words_quicken
 from suite.scenario import Published, Scenario
+from suite.targets import Targets
+from suite.withheld import line_of, words_told, words_withheld
 from suite.words import Word, Words, shell_split, word_split, words_collect, words_expand
 
 CELLS_MAX = 100_000
@@ -140,25 +139,26 @@ def lines_check(client: Client, lines: Sequence[str], path: Path | None) -> list
         raise UsageError(f"{path}: {text}" if path else text) from None
 
 
-def rows_check(client: Client, rows: Sequence[dict[str, str]], path: Path | None) -> list[Checked]:
-    """What the builds say of the rows, each of its own, in order."""
+def rows_check(targets: Targets, rows: Sequence[dict[str, str]], path: Path | None) -> list[Checked]:
+    """What the builds say of the rows, each of its own and where its target is, in order."""
     answers: dict[int, Checked] = {}
-    for value in dict.fromkeys(map(builds.build_of, rows)):
-        mine = [number for number, row in enumerate(rows) if builds.build_of(row) == value]
-        lines = [" ".join(f"{key}={text}" for key, text in builds.words_own(rows[number]).items()) for number in mine]
-        build = build_client(client, value)
+    clients = [targets.client(row) for row in rows]
+    for client in dict.fromkeys(clients):
+        mine = [number for number, other in enumerate(clients) if other == client]
+        lines = [line_of(words_told(rows[number])) for number in mine]
         try:
-            found = lines_check(build, lines, path)
+            found = lines_check(client, lines, path)
         except UsageError as error:
-            raise UsageError(str(error) if value == builds.THIS else f"{error} ({builds.WORD}={value})") from None
+            named = line_of(words_withheld(rows[mine[0]]))
+            raise UsageError(f"{error} ({named})" if named else str(error)) from None
         answers |= zip(mine, found, strict=True)
     return [checked_as(answers[number], row) for number, row in enumerate(rows)]
 
 
 def checked_as(checked: Checked, row: Mapping[str, str]) -> Checked:
-    """What a build said of a row, with the build among the words if it was given."""
-    word = {key: value for key, value in row.items() if key == builds.WORD}
-    return replace(checked, words=checked.words | word, given=checked.given | word)
+    """What a client said of a row, with the words that it was not told."""
+    words = words_withheld(row)
+    return replace(checked, words=checked.words | words, given=checked.given | words)
 
 
 def labs_check(checked: list[Checked]) -> list[Checked]:
@@ -285,12 +285,15 @@ def rounds_choose(client: Client, words: Words, vocabulary: Vocabulary, cells: i
 
 
 def plan_make(
-    client: Client, scenario: Scenario, path: Path | None, arguments: Sequence[str], quick: bool = False,
+    targets: Targets, scenario: Scenario, path: Path | None, arguments: Sequence[str], quick: bool = False,
 ) -> Plan:
     """The plan for a scenario (path is its file, for messages) and words of the shell; quick: for a first look.
 
+    Words mean what they do to the client of this machine; what is supported its target says of each cell.
+
     UsageError where a word is wrong, given twice, contradicts another, or is used by no cell.
     """
+    client = targets.local
     vocabulary = client_list(client)
     shell, shell_excludes = shell_split(arguments)
     words = words_collect(client, vocabulary, scenario, path, shell)
@@ -298,7 +301,7 @@ def plan_make(
     excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
     excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
     rows = combinations_exclude(client, combinations_make(words), excludes)
-    checked = labs_check(rows_check(client, rows, path))
+    checked = labs_check(rows_check(targets, rows, path))
     words, notes = unused_refuse(checked, words)
     cells = cells_merge(rows, checked)
     axes = axes_find(cells, words.sweep)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from suite.plan import Cell
 from suite.scenario import LABEL, LABEL_AGAIN
+from suite.withheld import boot_of
 
 WARMUP_ROUND = 0  # runs and is recorded, but is not counted
 
@@ -31,15 +32,37 @@ def round_order(cells: Sequence[Cell], seed: int, number: int) -> list[Run]:
     """One round in random order.
 
     Each run draws one `random.Random(f"{seed}:{number}").random()`, in the order of the plan with
-    the second runs of the baseline last, and the draws are sorted. Python promises that sequence
+    the second runs of the baseline last, and the draws are sorted, those of each boot by themselves. Python promises that sequence
     (Mersenne Twister seeded with text) for all versions, and promises no such thing for shuffle().
     """
     again = [(cell, LABEL_AGAIN) for cell in cells if cell.baseline]
     entries = [(cell, LABEL) for cell in cells] + again
     generator = random.Random(f"{seed}:{number}")
-    draws = [(generator.random(), index) for index in range(len(entries))]
+    turns = boot_turns(cells, number)
+    draws = [(turns[boot_of(cell.words)], generator.random(), index) for index, (cell, _) in enumerate(entries)]
     return [Run(*entries[index], number, position)
-            for position, (_, index) in enumerate(sorted(draws))]
+            for position, (*_, index) in enumerate(sorted(draws))]
+
+
+def boot_turns(cells: Sequence[Cell], number: int) -> dict[str, int]:
+    """Which boot of a round comes when: first the cells that need none, then the images, A B and in the next round B A."""
+    boots = [boot for boot in dict.fromkeys(boot_of(cell.words) for cell in cells) if boot]
+    if number % 2 == 0:
+        boots.reverse()
+    return {boot: turn for turn, boot in enumerate(["", *boots])}
+
+
+def batches_make(runs: Sequence[Run]) -> list[list[Run]]:
+    """Runs as they are started together: those of a boot in a round, any other by itself."""
+    batches: list[list[Run]] = []
+    for run in runs:
+        boot = boot_of(run.cell.words)
+        last = batches[-1][-1] if batches else None
+        if boot and last and (last.round, boot_of(last.cell.words)) == (run.round, boot):
+            batches[-1].append(run)
+        else:
+            batches.append([run])
+    return batches
 
 
 def schedule_make(cells: Sequence[Cell], rounds: Sequence[int], seed: int) -> Iterator[Run]:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from conftest import Uncork, records_of
 
-from suite.builds import builds_text, line_own
+from suite.builds import builds_text
 from suite.client import BINARIES, Client
+from suite.withheld import words_told
 
 SHORT = ("message=15x2", "reply=2", "place=free", "duration=5ms", "warmup=1ms", "rounds=1")
 
@@ -100,8 +101,9 @@ def test_a_build_that_changed_meanwhile_is_not_mixed_in(uncork: Uncork, build: C
     assert told.startswith(f"uncork: both was measured with another build={old} (") and "now it is" in told
 
 
-def test_a_build_is_not_told_that_it_is_one() -> None:
-    assert line_own("write=cork build=/a/b message=1") == "write=cork message=1"
+def test_a_client_is_told_neither_that_it_is_a_build_nor_where_it_is() -> None:
+    words = {"write": "cork", "build": "/a/b", "target": "gvisor", "message": "1"}
+    assert words_told(words) == {"write": "cork", "message": "1"}
 
 
 def test_a_heading_tells_this_build_only_where_a_cell_had_it() -> None:

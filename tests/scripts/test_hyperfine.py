@@ -22,6 +22,7 @@ from suite.metrics import metrics_compute
 from suite.plan import Plan, plan_make
 from suite.run import hyperfine_run
 from suite.scenario import Scenario
+from suite.targets import Targets
 
 STREAM = ("workload=stream", "transport=unix", "message=256K", "chunk=256K", "place=free")
 TIMED = (*STREAM, "warmup=0s", "timer=hyperfine")
@@ -31,7 +32,7 @@ Fake = Callable[[str], Client]
 
 def plan_timed(client: Client, *words: str) -> Plan:
     """A plan of runs that hyperfine times."""
-    return plan_make(client, Scenario("words"), None, [*TIMED, *words])
+    return plan_make(Targets(client), Scenario("words"), None, [*TIMED, *words])
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def fake(binaries: Client, tmp_path: Path) -> Fake:
 
 
 def test_hyperfine_and_the_ends_agree_on_time_and_cpu(binaries: Client) -> None:
-    record = hyperfine_run(binaries, plan_timed(binaries, "bytes=256M").cells[0])
+    ((_, record),) = hyperfine_run(binaries, plan_timed(binaries, "bytes=256M").cells, 60)
     assert record["status"] == "ok", record
     timed, ends = record["hyperfine"], [record["client"], record["server"]]
     spent = [end["process"]["user_ns"] + end["process"]["system_ns"] for end in ends]
@@ -97,7 +98,7 @@ def test_work_that_cannot_be_timed_from_outside_is_refused_by_name(
     binaries: Client, words: str, said: str,
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        plan_make(binaries, Scenario("words"), None, [*words.split(), "timer=hyperfine"])
+        plan_make(Targets(binaries), Scenario("words"), None, [*words.split(), "timer=hyperfine"])
     assert str(refused.value).startswith(f"timer=hyperfine: {words}: ")
     assert said in str(refused.value)
 
@@ -158,7 +159,7 @@ def test_a_run_without_a_whole_record_is_failed_with_what_was_said(
     fake: Fake, script: str, reason: str,
 ) -> None:
     client = fake(script)
-    record = hyperfine_run(client, plan_timed(client, "bytes=1M").cells[0])
+    ((_, record),) = hyperfine_run(client, plan_timed(client, "bytes=1M").cells, 60)
     assert record["status"] == "failed"
     assert record["reason"].startswith("uncork-client left no whole record")
     assert reason in record["reason"]
@@ -166,7 +167,7 @@ def test_a_run_without_a_whole_record_is_failed_with_what_was_said(
 
 def test_a_run_that_fails_tells_why_in_its_own_record(fake: Fake) -> None:
     client = fake('exec "$REAL" --json "$2" server=127.0.0.1:1 workload=stream bytes=1M')
-    record = hyperfine_run(client, plan_timed(client, "bytes=1M").cells[0])
+    ((_, record),) = hyperfine_run(client, plan_timed(client, "bytes=1M").cells, 60)
     assert record["status"] == "failed" and "cannot connect" in record["reason"]
     assert record["phase"] == "start" and "hyperfine" not in record
 
@@ -180,7 +181,7 @@ def test_what_hyperfine_says_is_told_only_where_the_client_said_nothing() -> Non
 
 def test_a_run_that_hangs_is_ended_with_all_that_it_started(fake: Fake) -> None:
     client = fake('echo $$ > "$STATE/pid"; exec sleep 600')
-    record = hyperfine_run(client, plan_timed(client, "bytes=1M").cells[0], limit_s=0.5)
+    ((_, record),) = hyperfine_run(client, plan_timed(client, "bytes=1M").cells, 0.5)
     assert record["reason"].startswith("not finished after")
     gone_wait([(client.folder / "pid").read_text().strip()])
 

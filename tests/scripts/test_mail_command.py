@@ -15,12 +15,13 @@ from suite.mail.command import PROGRAM, command_lines, command_words, values_tex
 from suite.mail.rules import rules_broken
 from suite.plan import plan_make, plan_seeded
 from suite.scenario import scenario_load, scenario_text
+from suite.targets import Targets
 
 
 def stored(binaries, folder, *arguments):
     """(scenario, plan.json) as `uncork run ARGUMENTS` would store them."""
     scenario, path, words = scenario_choose(arguments)
-    plan = plan_seeded(plan_make(binaries, scenario, path, words), 7)
+    plan = plan_seeded(plan_make(Targets(binaries), scenario, path, words), 7)
     (folder / "scenario.toml").write_text(scenario_text(plan.scenario))
     return scenario_load(folder / "scenario.toml"), plan_document(plan, Identity("0", "0", "0", "0"))
 
@@ -50,7 +51,7 @@ def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(b
     assert rules_broken(lines) == [] and lines[0].startswith(f"scripts/uncork run {arguments[0]}")
     assert short is None or "\n".join(lines) == short
     again, path, words = scenario_choose(words_typed(lines))
-    assert plan_same(document, plan_make(binaries, again, path, words))
+    assert plan_same(document, plan_make(Targets(binaries), again, path, words))
 
 
 @pytest.mark.parametrize("arguments", [
@@ -66,7 +67,7 @@ def test_a_command_of_all_words_makes_the_same_cells_in_the_same_order(binaries,
     lines = command_lines(command_words(scenario, document, None))
     assert rules_broken(lines) == []
     again, path, words = scenario_choose(words_typed(lines))
-    plan = plan_make(binaries, again, path, words)
+    plan = plan_make(Targets(binaries), again, path, words)
     cells = [(cell.words, cell.given, cell.baseline) for cell in plan.cells]
     assert cells == [(cell["words"], cell["given"], cell["baseline"]) for cell in document["cells"]]
     assert [plan.seed, plan.rounds, list(plan.axes)] == [document[key] for key in ("seed", "rounds", "axes")]

@@ -13,6 +13,7 @@ from suite.errors import UsageError
 from suite.plan import Plan, plan_make, plan_seeded
 from suite.scenario import Published, Scenario, scenario_load, scenario_text
 from suite.schedule import runs_per_round
+from suite.targets import Targets
 
 SCENE = Scenario(
     "scene", fixed={"workload": "request", "message": "15x2", "reply": "2"},
@@ -22,7 +23,7 @@ SCENE = Scenario(
 
 def plan_of(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> Plan:
     """The plan of a scenario and words."""
-    return plan_make(binaries, scenario, Path("scene.toml") if scenario is SCENE else None, words)
+    return plan_make(Targets(binaries), scenario, Path("scene.toml") if scenario is SCENE else None, words)
 
 
 def values_of(plan: Plan, key: str) -> list[str | None]:
@@ -145,7 +146,7 @@ def test_a_scenario_excludes_too(binaries: Client, tmp_path: Path) -> None:
     path = tmp_path / "scene.toml"
     path.write_text('exclude = ["write=cork place=free"]\n[sweep]\n'
                     'place = ["together", "free"]\nwrite = ["nodelay", "cork"]\n')
-    plan = plan_make(binaries, scenario_load(path), path, [])
+    plan = plan_make(Targets(binaries), scenario_load(path), path, [])
     assert len(plan.cells) == 3
 
 
@@ -196,14 +197,14 @@ def test_a_wrong_word_of_a_scenario_is_named_with_file_and_key(binaries: Client)
     message = refused(binaries, scenario=Scenario("x", sweep={"write": ("cork", "writv")}))
     assert "writv" in message
     with pytest.raises(UsageError, match=r"^scene.toml: \[sweep\] write: .*writev"):
-        plan_make(binaries, Scenario("x", sweep={"write": ("cork", "writv")}),
+        plan_make(Targets(binaries), Scenario("x", sweep={"write": ("cork", "writv")}),
                   Path("scene.toml"), [])
     with pytest.raises(UsageError, match=r"^scene.toml: \[fixed\] rounds: .*\[run\]"):
-        plan_make(binaries, Scenario("x", fixed={"rounds": "3"}), Path("scene.toml"), [])
+        plan_make(Targets(binaries), Scenario("x", fixed={"rounds": "3"}), Path("scene.toml"), [])
     with pytest.raises(UsageError, match=r"^scene.toml: \[fixed\] write: .*\[sweep\]"):
-        plan_make(binaries, Scenario("x", fixed={"write": "cork,more"}), Path("scene.toml"), [])
+        plan_make(Targets(binaries), Scenario("x", fixed={"write": "cork,more"}), Path("scene.toml"), [])
     with pytest.raises(UsageError, match=r"^scene.toml: \[run\] not: .*exclude"):
-        plan_make(binaries, Scenario("x", run={"not": "write=cork"}), Path("scene.toml"), [])
+        plan_make(Targets(binaries), Scenario("x", run={"not": "write=cork"}), Path("scene.toml"), [])
 
 
 def test_a_plan_written_as_a_scenario_is_the_same_plan(binaries: Client, tmp_path: Path) -> None:
@@ -211,7 +212,7 @@ def test_a_plan_written_as_a_scenario_is_the_same_plan(binaries: Client, tmp_pat
                                scenario=SCENE), 5)
     path = tmp_path / "scene.toml"
     path.write_text(scenario_text(plan.scenario))
-    again = plan_make(binaries, scenario_load(path), path, [])
+    again = plan_make(Targets(binaries), scenario_load(path), path, [])
     assert (again.cells, again.axes, again.rounds, again.seed, again.baseline) == (
         plan.cells, plan.axes, plan.rounds, 5, plan.baseline)
     assert again.scenario == plan.scenario

@@ -18,8 +18,9 @@ from suite.lab.lab import Lab
 from suite.lab.labs import labs_open
 from suite.lab.network import Link
 from suite.plan import Cell, Plan, plan_make
-from suite.run import cell_run, run_limit, surrounded_run
+from suite.run import batch_run, cells_run, run_limit
 from suite.scenario import Scenario
+from suite.targets import Targets
 
 Misbehave = Callable[[str], Uncork]
 SHORT = ("duration=20ms", "warmup=0s")
@@ -27,13 +28,15 @@ SHORT = ("duration=20ms", "warmup=0s")
 
 def plan_short(client: Client, *words: str) -> Plan:
     """A plan of short runs."""
-    return plan_make(client, Scenario("words"), None, [*words, *SHORT])
+    return plan_make(Targets(client), Scenario("words"), None, [*words, *SHORT])
 
 
 def record_of(uncork: Uncork, limit_s: float = 30) -> dict[str, Any]:
     """The record of one run with a client that misbehaves."""
     client = Client(uncork.bin, None)
-    return cell_run(client, plan_short(client, "place=free").cells[0], limit_s)
+    ((number, record),) = cells_run(client, plan_short(client, "place=free").cells[:1], limit_s)
+    assert number == 0
+    return record
 
 
 def test_a_lab_that_cannot_be_made_is_a_failed_run(
@@ -43,18 +46,18 @@ def test_a_lab_that_cannot_be_made_is_a_failed_run(
         raise Failure(f"no lab with {link.rate}")
 
     monkeypatch.setattr("suite.lab.labs.lab_make", refuse)
-    cell = plan_short(binaries, "place=free", "lab=on", "link_rate=1gbit").cells[0]
+    cells = plan_short(binaries, "place=free", "lab=on", "link_rate=1gbit").cells
     with labs_open() as labs:
-        assert surrounded_run(binaries, cell, labs) == {
-            "status": "failed", "reason": "lab: no lab with 1gbit"}
+        assert list(batch_run(Targets(binaries), cells, labs)) == [
+            (0, {"status": "failed", "reason": "lab: no lab with 1gbit"})]
 
 
 def test_a_client_that_does_not_start_ends_the_matrix(
     binaries: Client, tmp_path: Path,
 ) -> None:
-    cell = plan_short(binaries, "place=free").cells[0]
+    cells = plan_short(binaries, "place=free").cells
     with labs_open() as labs, pytest.raises(Failure, match="does not start"):
-        surrounded_run(Client(tmp_path, None), cell, labs)
+        list(batch_run(Targets(Client(tmp_path, None)), cells, labs))
 
 
 def process_gone(marker: Path) -> bool:
@@ -78,8 +81,8 @@ def only_folder(uncork: Uncork) -> Path:
 
 
 def test_a_real_run_gives_its_record(binaries: Client) -> None:
-    cell = plan_short(binaries, "place=free").cells[0]
-    record = cell_run(binaries, cell)
+    (cell,) = plan_short(binaries, "place=free").cells
+    ((_, record),) = cells_run(binaries, [cell], run_limit(cell))
     assert record["status"] == "ok", record
     assert record["words"] == cell.words
 
@@ -125,7 +128,7 @@ def test_a_run_that_hangs_is_ended(misbehave: Misbehave) -> None:
 def test_a_run_that_ignores_the_request_to_end_is_killed_with_its_server(
     misbehave: Misbehave, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("suite.run.GRACE_S", 0.5)
+    monkeypatch.setattr("suite.child.GRACE_S", 0.5)
     uncork = misbehave("trap '' TERM; sleep 600 & echo $! > \"$STATE/pid\"; wait; wait; sleep 600")
     assert "not finished after" in record_of(uncork, limit_s=0.5)["reason"]
     assert process_gone(uncork.bin / "pid")

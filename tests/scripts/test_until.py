@@ -26,6 +26,7 @@ from suite.plan import plan_make, rounds_added, rounds_most
 from suite.precision import precision_measure, precision_text, width_of
 from suite.quick import QUICK, changes_find, quick_text
 from suite.scenario import Scenario, Table, scenario_load
+from suite.targets import Targets
 from test_resume import assert_complete, plan_change, plan_read
 from test_run import SHORT, only_folder, wait_for_records
 
@@ -171,7 +172,7 @@ def test_a_quick_look_is_refused_together_with_words_that_ask_for_more(typed: tu
 
 def quick_of(binaries: Client, scenario: Scenario, *words: str) -> Any:
     """The plan of a quick look."""
-    return plan_make(binaries, scenario, None, words, quick=True)
+    return plan_make(Targets(binaries), scenario, None, words, quick=True)
 
 
 def test_a_quick_plan_says_what_it_changed_and_is_a_plan_of_its_own(binaries: Client) -> None:
@@ -202,4 +203,4 @@ def test_a_quick_run_says_so_in_its_heading_and_in_its_plan(uncork: Uncork) -> N
     (["until=0%"], "0.01% to 50%"), (["until=1"], "is no percent"), (["until=1%,2%"], "one value")])
 def test_a_wrong_until_is_refused(binaries: Client, words: list[str], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        plan_make(binaries, Scenario("words"), None, words)
+        plan_make(Targets(binaries), Scenario("words"), None, words)

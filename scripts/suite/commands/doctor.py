@@ -13,6 +13,7 @@ from suite.doctor.asked import Asked
 from suite.doctor.checks import findings_collect
 from suite.doctor.report import finding_document, findings_text
 from suite.plan import plan_make
+from suite.targets import Nowhere
 
 HELP = "what on this machine will disturb a result, and the command that fixes each"
 WATCH_S = 0.5  # some 50 clock ticks of each CPU: enough for a share in per cent
@@ -32,7 +33,7 @@ def asked_of(words: list[str]) -> Asked:
     if not words:
         return Asked()
     scenario, path, rest = scenario_choose(words)
-    return Asked(tuple(cell.words for cell in plan_make(client_open(), scenario, path, rest).cells))
+    return Asked(tuple(cell.words for cell in plan_make(Nowhere(client_open()), scenario, path, rest).cells))
 
 
 def main(options: argparse.Namespace) -> int:

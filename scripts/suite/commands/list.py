@@ -94,7 +94,8 @@ def word_row(word: Mapping[str, Any]) -> tuple[str, str]:
 
 def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
     """A variant with its help and where this machine does not support it."""
-    name = variant["name"] + (":SIZE" if variant.get("parameter") else "")
+    takes = "SIZE" if variant.get("parameter") else variant.get("takes")
+    name = variant["name"] + (f":{takes}" if takes else "")
     text = str(variant.get("help", "")).rstrip(".")
     missing = variant.get("unsupported") or {}
     # A reason begins with the words that it was asked for, which stand here already.

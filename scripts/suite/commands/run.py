@@ -33,10 +33,12 @@ from suite.plan import Plan, plan_make, plan_seeded, selector_expand
 from suite.progress import Pace, clock_text, round_text, watch_open
 from suite.quick import quick_limits
 from suite.reach import reach_check, reach_choose
-from suite.run import matrix_run, matrix_runs, runs_seconds, signals_unify, timer_require
+from suite.run import matrix_batches, matrix_run, runs_seconds, signals_unify, timer_require
 from suite.scenario import Scenario, scenario_load
 from suite.schedule import Run, round_order, seed_draw
+from suite.targets import Targets, targets_open
 from suite.units import counted_text
+from suite.withheld import LOCAL, target_of
 
 HELP = "measure: a scenario by name, words, or both; words override the scenario's"
 WORDS_NAME = "words"  # the name of a run without a scenario
@@ -153,14 +155,29 @@ def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
             f"{least}{len(runs) * rounds} runs, {estimate_text(runs, rounds, plan.until)}")
 
 
-def plan_text(plan: Plan, client: Client) -> str:
-    """What `-n` prints: how much, how long, then every cell as a command."""
-    cells = plan.runnable
+def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
+    """Every cell that can run as a command, those of one lab together, those elsewhere last."""
+    client = targets.local
     folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
 
     def by_client(given: Mapping[str, str]) -> str:
         return command_by_hand(given, client.reach, folders)
 
+    here = [cell for cell in plan.runnable if target_of(cell.words) == LOCAL]
+    baselines = {by_client(cell.given) for cell in here if cell.baseline}
+    command = by_hand if plan.timer == "hyperfine" else str
+    lines = [command(line) + ("  # baseline" if line in baselines else "")
+             for line in by_hand_lines([cell.given for cell in here], by_client)]
+    for cell in plan.runnable:
+        if cell not in here:
+            *before, last = targets.of(cell.given).by_hand(cell.given)
+            lines += [*before, last + ("  # baseline" if cell.baseline else "")]
+    return lines
+
+
+def plan_text(plan: Plan, targets: Targets) -> str:
+    """What `-n` prints: how much, how long, then every cell as a command."""
+    cells = plan.runnable
     runs = round_order(cells, 0, 1)
     lines = [f"# {plan.scenario.name}: {plan.scenario.question}".rstrip(": ")]
     lines.append(f"# {rounds_line(plan, runs)}")
@@ -168,10 +185,7 @@ def plan_text(plan: Plan, client: Client) -> str:
                  f"baseline: {plan.baseline or 'the only cell'}; "
                  f"seed: {'random' if plan.seed is None else plan.seed}")
     lines += [f"# {note}" for note in plan.notes]
-    baselines = {by_client(cell.given) for cell in cells if cell.baseline}
-    command = by_hand if plan.timer == "hyperfine" else str
-    lines += [command(line) + ("  # baseline" if line in baselines else "")
-              for line in by_hand_lines([cell.given for cell in cells], by_client)]
+    lines += commands_by_hand(plan, targets)
     lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
               for cell in plan.cells if cell.unsupported is not None]
     return "\n".join(lines)
@@ -210,8 +224,9 @@ def journal_open(
                           hosts)
 
 
-def header_say(plan: Plan, journal: Journal, runs: Sequence[Run], machine: Sequence[str]) -> None:
+def header_say(plan: Plan, journal: Journal, machine: Sequence[str]) -> None:
     """The machine and what disturbs it, then the folder and what is to do in it."""
+    runs = left_runs(journal)
     for line in (*machine, *plan.notes):
         say(line)
     total, folder = session_total(journal), path_text(journal.folder)
@@ -237,16 +252,15 @@ def path_text(path: Path) -> str:
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
 
 
-def journal_run(client: Client, plan: Plan, journal: Journal, machine: Sequence[str]) -> None:
+def journal_run(targets: Targets, plan: Plan, journal: Journal) -> None:
     """Runs what is left; Interrupted says how to go on."""
     runs = left_runs(journal)
-    header_say(plan, journal, runs, machine)
     planned = list(session_schedule(journal.document, journal.document["sessions"][-1]))
     pace = Pace(len(runs), runs_seconds(planned)[0] / max(len(planned), 1), plan.until)
     last = journal.document["sessions"][-1]["rounds"][1]
     try:
         with watch_open(pace, plan.axes, last) as watch:
-            matrix_run(client, journal, matrix_runs(journal, watch), watch)
+            matrix_run(targets, journal, matrix_batches(journal, watch), watch)
     except KeyboardInterrupt:
         total, left = session_total(journal), len(left_runs(journal))
         raise Interrupted(
@@ -300,24 +314,33 @@ def main(options: argparse.Namespace) -> int:
     scenario, path, words = scenario_choose(options.words)
     reach = reach_choose(options.psk, options.insecure)
     client = replace(client_open(), reach=reach)
-    plan = plan_make(client, scenario, path, words, options.quick)
-    reach_check(reach, (cell.name.split() for cell in plan.cells))
-    if path is not None:
-        answers_check(client, scenario, path)
-    if options.dry_run:
-        print(plan_text(plan, client))
-        return 0
-    timer_require(plan.timer)
     signals_unify()
-    hosts, mine = hosts_collect(client, plan)
+    with targets_open(client) as targets:
+        plan = plan_make(targets, scenario, path, words, options.quick)
+        reach_check(reach, (cell.name.split() for cell in plan.cells))
+        if path is not None:
+            answers_check(client, scenario, path)
+        if options.dry_run:
+            print(plan_text(plan, targets))
+            return 0
+        timer_require(plan.timer)
+        journal = journal_begin(options, plan, targets)
+        try:
+            journal_run(targets, plan, journal)
+            table_print(journal.folder)
+            outcome_check(journal)
+        finally:
+            journal_close(journal)
+    return 0
+
+
+def journal_begin(options: argparse.Namespace, plan: Plan, targets: Targets) -> Journal:
+    """The folder to write, with what machines and programs there are, which it says on standard error."""
+    client = targets.local
+    hosts, mine = hosts_collect(targets, plan)
     vocabulary = client_list(client)
     identity = Identity(vocabulary.version, vocabulary.revision, build_digest(client), mine,
-                        builds_read(client, builds_named(plan)))
+                        builds_read(client, builds_named(plan)), targets.found())
     journal = journal_open(options, plan, identity, hosts)
-    try:
-        journal_run(client, plan, journal, hosts_header(hosts, mine))
-        table_print(journal.folder)
-        outcome_check(journal)
-    finally:
-        journal_close(journal)
-    return 0
+    header_say(plan, journal, hosts_header(hosts, mine))
+    return journal

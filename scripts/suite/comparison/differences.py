@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from suite.builds import WORD, build_facts, build_of
+from suite.builds import build_facts, build_of
 from suite.comparison.model import Difference
 from suite.frame import Matrix
 from suite.heading import congestion_text
 from suite.measured import ENDS
+from suite.withheld import BUILD
 
 FACTS = {
     "machine": ("host_name", "product", "architecture", "memory"),
@@ -31,7 +32,7 @@ DEVICE = "device"
 LIBRARIES = "versions"
 BINARIES = ("uncork", "revision")  # of the versions those that say which binaries these are
 REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("congestion", "congestion")}
-IMPLIES = {"kernel": ("boot",), WORD: ("binaries",)}  # what cannot but differ with what is declared
+IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",)}  # what cannot but differ with what is declared
 EMULATION = "tcg"
 ABSENT = "unknown"
 
@@ -129,11 +130,11 @@ def machines_compare(base: Matrix, new: Matrix) -> tuple[Difference, ...]:
 def builds_compare(sides: Iterable[tuple[Matrix, Mapping[str, str]]]) -> tuple[Difference, ...]:
     """Revision and digest of the builds that the words of the sides name, where these are not the same."""
     base, new = ((matrix.result.plan, words) for matrix, words in sides)
-    if WORD not in base[1] and WORD not in new[1]:
+    if BUILD not in base[1] and BUILD not in new[1]:
         return ()
     facts = [{("binaries", name): value for name, value in build_facts(plan, build_of(words)).items()}
              for plan, words in (base, new)]
-    return differences_declare(facts_compare(*facts), {WORD} if build_of(base[1]) != build_of(new[1]) else ())
+    return differences_declare(facts_compare(*facts), {BUILD} if build_of(base[1]) != build_of(new[1]) else ())
 
 
 def differences_declare(differences: Iterable[Difference], declared: Collection[str]) -> tuple[Difference, ...]:

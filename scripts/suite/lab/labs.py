@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from suite.errors import Failure, Unreachable
 from suite.lab.lab import Lab, lab_close, lab_make
 from suite.lab.network import SETTING_WORD, Link, lab_wanted, link_of, setting_split
 from suite.lab.settings import setting_hold
@@ -40,18 +41,20 @@ class Labs:
 
     @contextlib.contextmanager
     def hold(self, words: Mapping[str, str]) -> Iterator[Held | None]:
-        """The lab of a cell, with its sysctl set meanwhile; None where it needs none."""
+        """The lab of a cell, with its sysctl set meanwhile; None where it needs none. Unreachable where it cannot be made."""
         if not lab_wanted(words):
             yield None
             return
-        lab, setting = self.of(link_of(words)), setting_split(words[SETTING_WORD])
-        held = Held(lab, lab.facts, lab.arguments(words))
-        if setting is None:
+        with contextlib.ExitStack() as holding:
+            try:
+                lab, setting = self.of(link_of(words)), setting_split(words[SETTING_WORD])
+                held = Held(lab, lab.facts, lab.arguments(words))
+                if setting:
+                    values = holding.enter_context(setting_hold(lab.namespaces, *setting))
+                    held = replace(held, facts=lab.facts | {SETTING_WORD: {"name": setting[0]} | values})
+            except Failure as error:
+                raise Unreachable(f"lab: {error}") from None
             yield held
-            return
-        name, value = setting
-        with setting_hold(lab.namespaces, name, value) as values:
-            yield replace(held, facts=lab.facts | {SETTING_WORD: {"name": name} | values})
 
     def close(self) -> None:
         """Ends all of them."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from suite.builds import WORD, revision_of
+from suite.builds import revision_of
 from suite.comparison.model import Comparison, Side
 from suite.comparison.texts import metric_title, side_text
 from suite.errors import UsageError
@@ -18,6 +18,7 @@ from suite.mail.rules import COLUMNS, lines_require
 from suite.mail.styles import STYLES
 from suite.selection import words_text
 from suite.summary import Summary
+from suite.withheld import BUILD
 
 EVERYTHING = "everything"  # a side that nothing narrows
 NAME_WIDTH = 48  # of a part of a side's name: what a folder is called, `-YYYYmmdd-HHMMSS` at its end
@@ -53,7 +54,7 @@ def name_fit(side: Side) -> str:
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
     """Both sides for the heads: two builds by their revisions, if these differ, else as they are called."""
     named = [replace(side, name=revision_of(side.matrix.result.plan, side.words)) for side in (base, new)]
-    builds = WORD in base.words and all(side.name for side in named) and named[0].name != named[1].name
+    builds = BUILD in base.words and all(side.name for side in named) and named[0].name != named[1].name
     first, second = (replace(side, name=name_fit(side)) for side in (named if builds else (base, new)))
     return side_text(first) or EVERYTHING, side_text(second) or EVERYTHING
 

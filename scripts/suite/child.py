@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""A process under way: its lines as they come, its time limit, and its end, with all that it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+
+GRACE_S = 6.0  # the client tells its server within 5 s; after that both are killed
+PIECE_BYTES = 1 << 16
+
+
+def group_kill(child: subprocess.Popen[bytes]) -> None:
+    """Kills the child's process group: the client and the server it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def child_end(child: subprocess.Popen[bytes]) -> None:
+    """Asks the child's group to end, kills it if it does not, and reaps the child."""
+    if child.stdin:
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGTERM)
+    try:
+        child.wait(timeout=GRACE_S)
+    except subprocess.TimeoutExpired:
+        group_kill(child)
+        child.wait()
+
+
+class Listener:
+    """Listens to a child until both of its outputs have ended, or the time is over: then it is ended.
+
+    After `lines()`: `torn` is what stood behind the last whole line, `stderr` what the child said of itself, `status` how it
+    ended, `overdue` that it had to be ended.
+    """
+
+    def __init__(self, child: subprocess.Popen[bytes], limit_s: float) -> None:
+        self.child = child
+        self.until = time.monotonic() + limit_s
+        self.limit_s = limit_s
+        self.torn = b""
+        self.said = bytearray()
+        self.overdue = False
+
+    @property
+    def stderr(self) -> str:
+        """What it said on standard error."""
+        return self.said.decode(errors="replace")
+
+    @property
+    def status(self) -> int:
+        """How it ended, as subprocess has it."""
+        return self.child.returncode
+
+    def pieces(self) -> Iterator[bytes]:
+        """Standard output as it comes; standard error is kept."""
+        with selectors.DefaultSelector() as selector:
+            for stream in filter(None, (self.child.stdout, self.child.stderr)):
+                selector.register(stream, selectors.EVENT_READ)
+            while selector.get_map():
+                ready = selector.select(max(0.0, self.until - time.monotonic()))
+                if not ready:
+                    raise TimeoutError
+                for key, _ in ready:
+                    piece = os.read(key.fd, PIECE_BYTES)
+                    if not piece:
+                        selector.unregister(key.fileobj)
+                    elif key.fileobj is self.child.stdout:
+                        yield piece
+                    else:
+                        self.said += piece
+
+    def wait(self) -> None:
+        """Until it has ended."""
+        try:
+            self.child.wait(max(0.0, self.until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
+
+    def lines(self) -> Iterator[bytes]:
+        """Each whole line as soon as it has come. Whatever interrupts it, the child has ended afterwards."""
+        try:
+            for piece in self.pieces():
+                *whole, self.torn = (self.torn + piece).split(b"\n")
+                yield from whole
+            self.wait()
+        except TimeoutError:
+            self.overdue = True
+        finally:
+            if self.child.returncode is None:
+                child_end(self.child)
+            for stream in filter(None, (self.child.stdin, self.child.stdout, self.child.stderr)):
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()

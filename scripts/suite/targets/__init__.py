@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Where cells run: each kind of target is one file here and one line in KINDS, under its name in the list of the client."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from suite.client import Client
+from suite.errors import Failure, UsageError
+from suite.targets.gvisor import Gvisor
+from suite.targets.local import Local
+from suite.targets.target import Target, elsewhere_refuse
+from suite.withheld import LOCAL, TARGET, target_of
+
+KINDS: Mapping[str, Callable[[str, Client], Target]] = {
+    LOCAL: Local,
+    "gvisor": Gvisor,
+}
+
+
+class Targets:
+    """The targets of one runner: each is opened when it is first asked for, and all are closed together."""
+
+    def __init__(self, client: Client) -> None:
+        self.local = client
+        self.opened: dict[str, Target] = {}
+
+    def of(self, words: Mapping[str, str]) -> Target:
+        """The target of a cell of these words; Failure where this machine cannot have it."""
+        value = target_of(words)
+        if value not in self.opened:
+            kind = KINDS.get(value.partition(":")[0])
+            if kind is None:
+                raise Failure(f"this runner does not know {TARGET}={value}")
+            self.opened[value] = kind(value, self.local)
+        if value != LOCAL and (refusal := elsewhere_refuse(value, words)):
+            raise UsageError(refusal)
+        return self.opened[value]
+
+    def client(self, words: Mapping[str, str]) -> Client:
+        """The programs that run a cell of these words, where it runs."""
+        return self.of(words).client(words)
+
+    def found(self) -> dict[str, dict[str, Any]]:
+        """What was found out about those that were opened, but for this machine: docs/record.md, "plan.json"."""
+        return {value: target.found() for value, target in self.opened.items() if value != LOCAL}
+
+    def close(self) -> None:
+        """Closes all of them; what one of them cannot take down keeps no other."""
+        with contextlib.ExitStack() as closing:
+            for target in self.opened.values():
+                closing.callback(target.close)
+            self.opened.clear()
+
+
+class Nowhere(Targets):
+    """For who asks about this machine only: every cell is taken for one of here, and nothing is opened."""
+
+    def of(self, words: Mapping[str, str]) -> Target:
+        """This machine."""
+        return Local(LOCAL, self.local)
+
+
+@contextlib.contextmanager
+def targets_open(client: Client) -> Iterator[Targets]:
+    """Targets for as long as they are needed."""
+    targets = Targets(client)
+    try:
+        yield targets
+    finally:
+        targets.close()

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""What a target is: something that puts a client, and perhaps its server and its proxy, elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from suite.builds import build_of
+from suite.client import Client, build_client, client_facts
+from suite.lab.network import LAB_WORDS, lab_wanted
+from suite.places import HERE, Place
+from suite.withheld import TARGET, words_told
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Ends of a run that were started for it on other machines: words that say where, and the client's options for them."""
+
+    words: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+
+
+class Target:
+    """A value of the word `target`, open: what its kind does not say otherwise is as on this machine.
+
+    starting_s: how long a batch may take to begin, beside its runs; it is in no figure. Opening it raises Failure, in one
+    sentence with the command that mends it, where this machine lacks what it needs.
+    """
+
+    starting_s = 0.0
+
+    def __init__(self, value: str, client: Client) -> None:
+        self.value = value
+        self.local = client
+
+    def place(self, words: Mapping[str, str]) -> Place:
+        """Where the client of a cell of these words runs."""
+        return HERE
+
+    def client(self, words: Mapping[str, str]) -> Client:
+        """The programs that run a cell of these words, there. UsageError for a build that is none."""
+        return replace(build_client(self.local, build_of(words)), place=self.place(words))
+
+    @contextlib.contextmanager
+    def ends(self, words: Mapping[str, str]) -> Iterator[Ends]:
+        """What has been started elsewhere for a cell of these words, for as long as it runs. Failure where that cannot be."""
+        yield Ends()
+
+    def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
+        """Facts of the machines of the ends, by end: docs/record.md, "What the client prints for programs"."""
+        given = words_told({key: value for key, value in words.items() if key not in LAB_WORDS})
+        with self.ends(words) as ends:
+            return client_facts(self.client(words), [f"{key}={value}" for key, value in (given | dict(ends.words)).items()],
+                                ends.options)
+
+    def found(self) -> dict[str, str]:
+        """What has been found out about it, for plan.json: a result is not gone on with where it has changed."""
+        return {}
+
+    def by_hand(self, given: Mapping[str, str]) -> list[str]:
+        """The commands that run a cell of these words once by hand."""
+        words = [f"{key}={value}" for key, value in words_told(given).items()]
+        return [shlex.join(self.client(given).command(words).argv)]
+
+    def close(self) -> None:
+        """Takes down what opening it or a run has made."""
+
+
+def elsewhere_refuse(value: str, words: Mapping[str, str]) -> str | None:
+    """Why a cell of these words cannot be elsewhere at all; None: it may."""
+    if lab_wanted(words):
+        return f"{TARGET}={value}: lab=on makes namespaces on this machine"
+    return None

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Targets: where cells run. gVisor's program only pretends here."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Uncork, records_of
+from faked import Faked, faked
+
+from suite.client import BINARIES, Client, client_list
+from suite.errors import Failure, UsageError
+from suite.lab.labs import labs_open
+from suite.plan import plan_make
+from suite.run import batch_run, cells_run
+from suite.scenario import Scenario
+from suite.targets import KINDS, Targets, gvisor, targets_open
+from suite.withheld import boot_of
+
+__all__ = ["faked"]
+
+SHORT = ("message=15x2", "reply=2", "duration=5ms", "warmup=1ms")
+# Does what `runsc OPTIONS do COMMAND` does, but here.
+RUNSC = """case $1 in --version) echo 'runsc version release-1.2'; exit ;; esac
+while [ "$1" != do ]; do shift; done; shift
+"""
+HERE = RUNSC + 'exec "$@"'
+
+
+def cells_of(client: Client, *words: str) -> Any:
+    """The cells of a plan whose words are checked here."""
+    return plan_make(Targets(client), Scenario("words"), None, [*words, *SHORT]).cells
+
+
+def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
+    """The records of the cells of these words, each run once."""
+    with targets_open(client) as targets, labs_open() as labs:
+        cells = plan_make(targets, Scenario("words"), None, [*words, *SHORT]).cells
+        return [record for cell in cells for _, record in batch_run(targets, [cell], labs)]
+
+
+def test_targets_are_those_of_the_list(binaries: Client):
+    listed = {entry["name"] for entry in client_list(binaries).document["variants"]["target"]}
+    assert set(KINDS) <= listed
+
+
+def test_a_cell_runs_behind_its_prefix_and_its_record_says_where(binaries: Client, faked: Faked):
+    faked.program("runsc", HERE)
+    (record,) = records_in(binaries, "target=gvisor", "place=free")
+    assert record["status"] == "ok" and record["words"]["target"] == "gvisor"
+    assert "target=gvisor" not in faked.asked() and "--network=none" in faked.asked()
+
+
+def test_both_ends_on_one_cpu_are_bound_from_outside(binaries: Client, faked: Faked):
+    faked.program("runsc", HERE)
+    faked.program("taskset", 'shift 2; exec "$@"')
+    (record,) = records_in(binaries, "target=gvisor", "place=together")
+    assert record["status"] == "ok"
+    first = min(os.sched_getaffinity(0))
+    asked = faked.asked()
+    assert asked[asked.index("taskset"):][:4] == ["taskset", "--cpu-list", str(first), "runsc"]
+
+
+def test_paths_with_blanks_and_quotes_reach_the_program(binaries: Client, faked: Faked, tmp_path: Path):
+    folder = tmp_path / "it's a \"folder\" $HOME"
+    folder.mkdir()
+    for name in BINARIES:
+        (folder / name).symlink_to(binaries.folder / name)
+    faked.program("runsc", HERE)
+    (record,) = records_in(Client(folder, None), "target=gvisor", "place=free")
+    assert record["status"] == "ok"
+    assert f"{folder}/uncork-client" in faked.asked()
+
+
+def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, faked: Faked):
+    faked.program("runsc", HERE)
+    done = uncork.run("run", "target=gvisor,local", "place=free", "-n", *SHORT)
+    assert done.returncode == 0, done.stderr
+    here, there = [line for line in done.stdout.splitlines() if "#" not in line[:1]]
+    assert shlex.split(there)[:2] == ["runsc", "--ignore-cgroups"] and "runsc" not in here
+
+
+@pytest.mark.parametrize(("script", "says"), [
+    ("echo 'cannot create sandbox' >&2; exit 128", "a sandbox does not start here: cannot create sandbox"),
+    ("exit 0", "a sandbox does not start here: it says nothing"),
+    ("exec sleep 60", "timed out"),
+])
+def test_a_sandbox_that_does_not_start_is_said_before_anything_runs(
+    uncork: Uncork, faked: Faked, monkeypatch: pytest.MonkeyPatch, script: str, says: str,
+):
+    monkeypatch.setattr(gvisor, "START_SECONDS", 0.5)
+    faked.program("runsc", f"case $1 in --version) echo 'runsc version 1'; exit ;; esac\n{script}")
+    assert says in uncork.refused("run", "target=gvisor", *SHORT, status=1)
+    assert not uncork.results.exists()
+
+
+def test_a_missing_program_names_the_one_command(uncork: Uncork, faked: Faked, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(gvisor, "PROGRAM", "uncork-no-runsc")
+    said = uncork.refused("run", "target=gvisor", *SHORT, status=1)
+    assert said == "uncork: target=gvisor: uncork-no-runsc is missing: scripts/setup/target gvisor installs it"
+
+
+def test_greetings_on_standard_output_are_passed_over(binaries: Client, faked: Faked):
+    faked.program("runsc", RUNSC + 'echo "Welcome {to} the sandbox"; "$@"; status=$?; echo bye; exit $status')
+    (record,) = records_in(binaries, "target=gvisor", "place=free")
+    assert record["status"] == "ok"
+
+
+@pytest.mark.parametrize(("script", "says"), [
+    ('"$@" | head -c 300', "uncork-client "),
+    ("kill -KILL $$", "uncork-client was ended by SIGKILL"),
+    ("echo 'runsc: the sandbox died' >&2; exit 128", "ended with status 128: runsc: the sandbox died"),
+])
+def test_a_sandbox_that_dies_under_a_run_is_a_failed_run(
+    binaries: Client, faked: Faked, script: str, says: str,
+):
+    faked.program("runsc", HERE)
+    cells = cells_of(binaries, "target=gvisor", "place=free")
+    faked.program("runsc", f'{RUNSC}case "$*" in *--batch*) {script} ;; *) exec "$@" ;; esac')
+    with targets_open(binaries) as targets:
+        ((_, record),) = cells_run(targets.client(cells[0].words), cells, 20)
+    assert record["status"] == "failed" and says in record["reason"]
+
+
+def test_a_run_that_hangs_in_a_sandbox_is_ended(binaries: Client, faked: Faked):
+    faked.program("runsc", HERE)
+    cells = cells_of(binaries, "target=gvisor", "place=free")
+    faked.program("runsc", f'{RUNSC}case "$*" in *--batch*) sleep 600 ;; *) exec "$@" ;; esac')
+    with targets_open(binaries) as targets:
+        ((_, record),) = cells_run(targets.client(cells[0].words), cells, 0.5)
+    assert "not finished" in record["reason"]
+
+
+def test_what_a_target_cannot_do_is_refused_before_anything_runs(binaries: Client, faked: Faked):
+    faked.program("runsc", HERE)
+    with targets_open(binaries) as targets:
+        with pytest.raises(UsageError, match="target=gvisor: lab=on makes namespaces on this machine"):
+            plan_make(targets, Scenario("words"), None, ["target=gvisor", "lab=on"])
+        with pytest.raises(UsageError, match="leave out target=gvisor"):
+            plan_make(targets, Scenario("words"), None,
+                      ["target=gvisor", "timer=hyperfine", "bytes=1M", "warmup=0s", "workload=stream"])
+
+
+def test_a_result_of_another_sandbox_is_not_gone_on_with(uncork: Uncork, faked: Faked, tmp_path: Path):
+    faked.program("runsc", HERE)
+    words = ("run", "target=local,gvisor", "place=free", "rounds=1", *SHORT, "-o", str(tmp_path / "r"))
+    assert uncork.run(*words).returncode == 0
+    assert {record["words"]["target"] for record in records_of(tmp_path / "r")} == {"local", "gvisor"}
+    faked.program("runsc", HERE.replace("release-1.2", "release-1.3"))
+    said = uncork.refused(*words, "--more")
+    assert "was measured where target=gvisor was another (runsc release-1.2; now it is runsc release-1.3)" in said
+
+
+def test_only_a_kernel_that_is_booted_makes_a_round_one_batch():
+    assert boot_of({"target": "vng:6.18"}) == "vng:6.18"
+    assert boot_of({"target": "gvisor"}) == boot_of({}) == ""
+
+
+def test_a_target_that_this_runner_does_not_have_is_said(binaries: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("suite.targets.KINDS", {})
+    with targets_open(binaries) as targets, pytest.raises(Failure, match="does not know target=gvisor"):
+        targets.of({"target": "gvisor"})

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/target.h"
+
+#include "unit.h"
+
+#include <string.h>
+
+static void refuse(const char *text, const char *says)
+{
+    struct problem problem = {0};
+
+    assert_int_equal(target_check(text, &problem), -1);
+    assert_problem(&problem, PROBLEM_USAGE, says);
+}
+
+TEST(a_target_is_for_all_ends_or_one_for_each)
+{
+    static const char *const good[] = {"local",
+                                       "gvisor",
+                                       "ssh:h1",
+                                       "ssh:root@h1/192.168.7.1",
+                                       "ssh:h1/fe80::1",
+                                       "ssh:c+ssh:s",
+                                       "local+ssh:s+ssh:p",
+                                       "vng:6.18",
+                                       "vng:/boot/vmlinuz-6.18.0+debug"};
+
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        struct problem problem = {0};
+
+        if (target_check(good[i], &problem) < 0)
+            fail_msg("%s: %s", good[i], problem.text);
+    }
+}
+
+TEST(a_target_that_is_none_is_refused_with_what_would_be_right)
+{
+    refuse("", "nearest");
+    refuse("gvisr", "the nearest is 'gvisor'");
+    refuse("local:here", "local takes nothing behind a colon");
+    refuse("ssh", "write ssh:HOST[/ADDRESS]");
+    refuse("ssh:", "write ssh:HOST[/ADDRESS]");
+    refuse("ssh:-oProxyCommand=x", "write ssh:HOST[/ADDRESS]");
+    refuse("ssh:a+", "nearest");
+    refuse("ssh:a+b", "nearest");
+    refuse("vng:", "write vng:IMAGE");
+    refuse("ssh:a b", "neither blanks nor commas");
+    refuse("ssh:a\n", "neither blanks nor commas");
+    refuse("gvisor+ssh:a", "write target=gvisor");
+    refuse("ssh:a+gvisor", "all ends are in one gvisor");
+    refuse("ssh:a+vng:b", "all ends are in one vng");
+    refuse("local+local+local+local", "at most client+server+proxy");
+}
+
+TEST(a_target_that_is_too_long_is_refused)
+{
+    char text[TARGET_TEXT_MAX + 1] = "ssh:";
+
+    memset(text + 4, 'h', sizeof text - 5);
+    text[sizeof text - 1] = '\0';
+    refuse(text, "characters");
+    text[sizeof text - 2] = '\0';
+    assert_int_equal(target_check(text, &(struct problem){0}), 0);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_target_is_for_all_ends_or_one_for_each),
+        cmocka_unit_test(a_target_that_is_none_is_refused_with_what_would_be_right),
+        cmocka_unit_test(a_target_that_is_too_long_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
