@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #ifdef __linux__
 
-#include <linux/errqueue.h>
+#include <linux/errqueue.h> /* has a struct timespec, and leaves it to others to say what that is */
 #include <string.h>
 
 const int lending_flag = MSG_ZEROCOPY;
