@@ -7,6 +7,7 @@
 tree_options() {
     case $1 in
     release) echo -DCMAKE_BUILD_TYPE=Release ;;
+    static) printf '%s\n' -DCMAKE_BUILD_TYPE=Release -DUNCORK_STATIC=ON ;;
     clang) printf '%s\n' -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang ;;
     asan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=address ;;
     tsan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=thread ;;
