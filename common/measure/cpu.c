@@ -90,7 +90,7 @@ static void read_usage(struct cpu_reading *reading)
     reading->system_ns = time_ns(info.system_time);
 }
 
-#else
+#elif defined RUSAGE_THREAD
 
 static void read_usage(struct cpu_reading *reading)
 {
@@ -102,6 +102,13 @@ static void read_usage(struct cpu_reading *reading)
     reading->system_ns = timeval_ns(usage.ru_stime);
     reading->voluntary_switches = (uint64_t)usage.ru_nvcsw;
     reading->forced_switches = (uint64_t)usage.ru_nivcsw;
+}
+
+#else /* NetBSD has one clock of a thread, which does not tell the kernel's time from the program's */
+
+static void read_usage(struct cpu_reading *reading)
+{
+    reading->times_known = reading->switches_known = false;
 }
 
 #endif

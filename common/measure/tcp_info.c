@@ -74,7 +74,7 @@ static uint32_t read_window(int fd)
                : 0;
 }
 
-#elif defined __FreeBSD__
+#elif defined __FreeBSD__ || defined __OpenBSD__ || defined __NetBSD__
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
@@ -86,6 +86,30 @@ static bool get_info(int fd, struct tcp_info *info)
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
 }
 
+/* OpenBSD tells the window and the retransmissions to root only. For others both are 0, and so is the size of
+ * the send buffer, which no socket has. */
+static bool is_whole(const struct tcp_info *info)
+{
+#ifdef __OpenBSD__
+    return info->tcpi_so_snd_sb_hiwat != 0;
+#else
+    (void)info;
+    return true;
+#endif
+}
+
+/* 0 says nothing: it was shorter than the clock that it is taken by. NetBSD takes it in half seconds and
+ * tells them as if they were ticks. */
+static uint64_t rtt_ns(const struct tcp_info *info)
+{
+#ifdef __NetBSD__
+    (void)info;
+    return 0;
+#else
+    return info->tcpi_rtt * NS_PER_US;
+#endif
+}
+
 /* The same name, other contents: it counts no segments, and the congestion window is in bytes. */
 static void read_figures(int fd, struct tcp_reading *reading)
 {
@@ -93,9 +117,12 @@ static void read_figures(int fd, struct tcp_reading *reading)
 
     if (!get_info(fd, &info) || !info.tcpi_snd_mss)
         return;
-    put(reading, TCP_RETRANS_SEGS, info.tcpi_snd_rexmitpack);
     put(reading, TCP_CWND, info.tcpi_snd_cwnd / info.tcpi_snd_mss);
-    put(reading, TCP_RTT, info.tcpi_rtt * NS_PER_US);
+    if (rtt_ns(&info))
+        put(reading, TCP_RTT, rtt_ns(&info));
+    if (!is_whole(&info))
+        return;
+    put(reading, TCP_RETRANS_SEGS, info.tcpi_snd_rexmitpack);
     put(reading, TCP_PEER_WINDOW, info.tcpi_snd_wnd);
 }
 

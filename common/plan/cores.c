@@ -103,7 +103,7 @@ int cores_current(void)
     return sched_getcpu();
 }
 
-#else /* elsewhere a thread cannot be bound to a CPU */
+#else /* elsewhere a thread cannot be bound to a CPU, or (NetBSD) does not learn on which one it runs */
 
 int cores_read(struct cores *cores)
 {

@@ -33,8 +33,8 @@
 #define RCVBUF_LIMIT "net.core.rmem_max"
 #else
 #define GIVEN(effective) (effective)
-#define SNDBUF_LIMIT "kern.ipc.maxsockbuf"
-#define RCVBUF_LIMIT "kern.ipc.maxsockbuf"
+#define SNDBUF_LIMIT NULL
+#define RCVBUF_LIMIT NULL
 #endif
 
 /* ---- the table ---- */
@@ -69,12 +69,14 @@ static const struct socket_option {
     int level, name;
     enum moment moment;                            /* of a buffer it is the plan's */
     uint64_t (*value)(const struct end_plan *own); /* 0: not asked for */
-    bool of_tcp;
-    const char *limit; /* the sysctl that clamps a buffer; NULL: what is read back must be what was asked */
-    const char *key;   /* in the record, NULL: there for every socket */
+    bool of_tcp, is_buffer; /* of a buffer another size may be read back, of others only what was asked */
+    const char *limit;      /* the sysctl that clamps a buffer, NULL: none */
+    const char *key;        /* in the record, NULL: there for every socket */
 } socket_options[] = {
-    {"sndbuf", "SO_SNDBUF", SOL_SOCKET, SO_SNDBUF, BEFORE_CONNECT, sndbuf_of, .limit = SNDBUF_LIMIT},
-    {"rcvbuf", "SO_RCVBUF", SOL_SOCKET, SO_RCVBUF, BEFORE_CONNECT, rcvbuf_of, .limit = RCVBUF_LIMIT},
+    {"sndbuf", "SO_SNDBUF", SOL_SOCKET, SO_SNDBUF, BEFORE_CONNECT, sndbuf_of, .is_buffer = true,
+     .limit = SNDBUF_LIMIT},
+    {"rcvbuf", "SO_RCVBUF", SOL_SOCKET, SO_RCVBUF, BEFORE_CONNECT, rcvbuf_of, .is_buffer = true,
+     .limit = RCVBUF_LIMIT},
     {"notsent_lowat", "TCP_NOTSENT_LOWAT", IPPROTO_TCP, TCP_NOTSENT_LOWAT, BEFORE_CONNECT, notsent_lowat_of,
      .of_tcp = true, .key = "notsent_lowat_bytes"},
     {"busy_poll", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, AFTER_CONNECT, busy_poll_of, .of_tcp = true,
@@ -90,7 +92,7 @@ static enum moment moment_of(const struct socket_option *option, const struct pl
 {
     bool after = !plan->transport->counts_segments || plan->ends[end].buffers == BUFFERS_AFTER;
 
-    return option->limit && after ? AFTER_CONNECT : option->moment;
+    return option->is_buffer && after ? AFTER_CONNECT : option->moment;
 }
 
 /* What is asked of this option, 0: nothing. */
@@ -127,7 +129,7 @@ static int set_one(const struct socket_option *option, int value, int fd, struct
         return problem_unsupported(problem, "%s: this system has no %s", option->word, option->spelled);
     if (setsockopt(fd, option->level, option->name, &value, sizeof value) < 0)
         return refuse(option, value, errno, problem);
-    if (option->limit || (read_option(option, fd, &now) && now == value))
+    if (option->is_buffer || (read_option(option, fd, &now) && now == value))
         return 0;
     return problem_unsupported(problem, "%s: the system takes %s %d and reads back %d", option->word,
                                option->spelled, value, now);
@@ -197,7 +199,7 @@ static void report_clamp(const struct socket_option *option, int value, int effe
     if (!value || given == value)
         return;
     clamp = json_pack("{s:i, s:i}", "asked_bytes", value, "given_bytes", given);
-    if (given < value)
+    if (given < value && option->limit)
         json_object_set_new(clamp, "sysctl", json_string(option->limit));
     json_object_set_new(clamped, option->word, clamp);
 }
@@ -212,7 +214,7 @@ void options_report(const struct plan *plan, enum end end, int fd, json_t *optio
 
         if (!value || !read_option(option, fd, &now))
             continue;
-        if (option->limit)
+        if (option->is_buffer)
             report_clamp(option, value, now, clamped);
         else
             json_object_set_new(options, option->key, json_integer(now));

@@ -13,7 +13,7 @@
 #if defined __linux__
 #include <linux/sockios.h>
 #define UNSENT SIOCOUTQ
-#elif defined __FreeBSD__
+#elif defined __FreeBSD__ || defined __NetBSD__
 #include <sys/filio.h>
 #define UNSENT FIONWRITE
 #endif
