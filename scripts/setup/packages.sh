@@ -88,7 +88,7 @@ packages_missing() {
     python_choose import $(python_modules "$@") 2>/dev/null && PACKAGES_PYTHON_FITS=yes
     while read -r row_probe apt dnf purpose; do
         case $row_probe in '' | '#'*) continue ;; esac
-        case " $* " in *" $purpose "*) ;; *) continue ;; esac
+        purposes_meet "$purpose" "$@" || continue
         probe "$row_probe" && continue
         MISSING+=" $row_probe"
         names=$apt

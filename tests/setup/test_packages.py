@@ -17,7 +17,7 @@ __all__ = ["sandbox"]
 
 WANTED = "command:uncork-wanted  wanted+wanted-dev  wanted-devel  build"
 EVERYWHERE = ("build", "run", "test")
-PURPOSES = (*EVERYWHERE, "guest", *(path.stem for path in (TOP / "scripts/setup/targets").glob("*.sh")))
+PURPOSES = (*EVERYWHERE, "guest", "portability", *(path.stem for path in (TOP / "scripts/setup/targets").glob("*.sh")))
 ENSURE = 'packages_ensure build run; echo "python is $PYTHON"'
 
 
@@ -33,7 +33,7 @@ def test_each_row_has_a_probe_both_names_and_a_purpose(row: list[str]) -> None:
     assert re.fullmatch(r"(command|pkg-config|python|link):[^:\s]+(:-\S+)?", probe)
     for names in (apt, dnf):
         assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]+", name) for name in names.split("+"))
-    assert purpose in PURPOSES
+    assert set(purpose.split("+")) <= set(PURPOSES)
 
 
 def test_no_probe_stands_twice() -> None:
@@ -41,7 +41,16 @@ def test_no_probe_stands_twice() -> None:
     assert len(probes) == len(set(probes))
 
 
-@pytest.mark.parametrize("row", [row for row in table_rows() if row[-1] in EVERYWHERE], ids=lambda row: row[0])
+@pytest.mark.parametrize(("purposes", "missing"), [("vng", "wanted"), ("run portability", "wanted"), ("port", ""), ("run", "")])
+def test_a_package_that_several_need_is_missing_for_each_of_them(
+    sandbox: Sandbox, purposes: str, missing: str
+) -> None:
+    sandbox.table_write("command:uncork-wanted  wanted  wanted  vng+portability")
+    done = sandbox.shell(f'packages_missing {purposes}; echo "$MISSING_NAMES"')
+    assert done.stdout == f"{missing}\n"
+
+
+@pytest.mark.parametrize("row", [row for row in table_rows() if {*row[-1].split("+")} & {*EVERYWHERE}], ids=lambda row: row[0])
 def test_each_probe_holds_where_tests_run(sandbox: Sandbox, row: list[str]) -> None:
     script = f"PACKAGES_PYTHON_FITS=''; probe '{row[0]}' && echo there"
     assert sandbox.shell(script).stdout == "there\n"
