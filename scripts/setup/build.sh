@@ -12,24 +12,32 @@ tree_options() {
     asan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=address ;;
     tsan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=thread ;;
     systems/*) echo -DCMAKE_BUILD_TYPE=Debug ;;
+    portability/*) echo -DCMAKE_BUILD_TYPE=Release ;;
     fuzz) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER=clang -DUNCORK_FUZZ=ON ;;
     *) fail "no build tree \"$1\"" ;;
     esac
 }
 
-# tree_configure TREE [OPTION...]: build/TREE, by what tree_options says and the options. A tree that was moved here
-# from elsewhere is configured anew.
-tree_configure() {
-    local tree=$1 folder=$UNCORK_TOP/build/$1
-    shift
-    [ -f "$UNCORK_TOP/CMakeLists.txt" ] || fail "there is no CMakeLists.txt in $UNCORK_TOP"
+# sources_configure SOURCES FOLDER [OPTION...]: what is built in the folder. A folder that was moved here from elsewhere
+# is configured anew.
+sources_configure() {
+    local sources=$1 folder=$2
+    shift 2
+    [ -f "$sources/CMakeLists.txt" ] || fail "there is no CMakeLists.txt in $sources"
     if [ -f "$folder/CMakeCache.txt" ] &&
-        ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$UNCORK_TOP" "$folder/CMakeCache.txt"; then
+        ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$sources" "$folder/CMakeCache.txt"; then
         echo "$folder was configured for another folder: starting anew"
         rm -rf "$folder"
     fi
+    cmake -S "$sources" -B "$folder" -G Ninja --no-warn-unused-cli "$@"
+}
+
+# tree_configure TREE [OPTION...]: build/TREE, by what tree_options says and the options.
+tree_configure() {
+    local tree=$1
+    shift
     # shellcheck disable=SC2046  # words
-    cmake -S "$UNCORK_TOP" -B "$folder" -G Ninja --no-warn-unused-cli $(tree_options "$tree") "$@"
+    sources_configure "$UNCORK_TOP" "$UNCORK_TOP/build/$tree" $(tree_options "$tree") "$@"
 }
 
 # tree_build TREE [OPTION...]: into build/TREE, its output on standard output and error.

@@ -2,8 +2,10 @@
 # shellcheck shell=bash
 #
 # A Linux kernel for guests: Debian's newest backport, with the modules that a guest needs, in build/guest/kernel.
-# Nothing is installed: apt works with a configuration, lists and a cache of its own, and needs no root.
 # Sourced after scripts/setup/python.
+
+# shellcheck source=scripts/setup/debian.sh
+. "$UNCORK_TOP/scripts/setup/debian.sh"
 
 KERNEL_FOLDER=$UNCORK_TOP/build/guest/kernel
 KERNEL_SUITE=trixie-backports
@@ -17,7 +19,7 @@ kernel_ensure() {
     kernel_find && return
     if [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ]; then
         KERNEL_WHY="the kernel for guests is Debian's for amd64, and this is no such system"
-    elif ! mirror=$(kernel_mirror); then
+    elif ! mirror=$(debian_mirror); then
         KERNEL_WHY="the kernel for guests is Debian's, and no mirror of Debian is among the sources of apt"
     elif ! logged kernel kernel_fetch "$mirror" || ! kernel_find; then
         KERNEL_WHY="no kernel for guests could be had from $mirror; log: $(short "$LOGS/kernel.log")"
@@ -30,35 +32,12 @@ kernel_find() {
     [ -f "$KERNEL" ]
 }
 
-# The mirror that this system uses already.
-kernel_mirror() {
-    # shellcheck disable=SC2016  # apt-get replaces it
-    apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m 1 '/debian/*$'
-}
-
-# kernel_configure MIRROR FOLDER: the configuration of an apt that lives in the folder.
-kernel_configure() {
-    local keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-    mkdir -p "$2/lists/partial" "$2/cache/archives/partial"
-    echo "deb [signed-by=$keyring] $1 $KERNEL_SUITE main" >"$2/sources.list"
-    cat >"$2/apt.conf" <<CONFIGURATION
-Dir::Etc::SourceList "$2/sources.list";
-Dir::Etc::SourceParts "/dev/null";
-Dir::State::Lists "$2/lists";
-Dir::State::Status "/dev/null";
-Dir::Cache "$2/cache";
-APT::Sandbox::User "root";
-Acquire::Languages "none";
-CONFIGURATION
-}
-
 # kernel_fetch MIRROR: into build/guest/kernel, which is there as a whole or not at all. The version is asked of the
 # package that always depends on the newest: exact versions vanish from mirrors.
 kernel_fetch() {
     local new=$KERNEL_FOLDER.new version
     rm -rf "$new"
-    kernel_configure "$1" "$new" && cd "$new" || return
-    export APT_CONFIG=$new/apt.conf
+    debian_apt "$new" "deb $1 $KERNEL_SUITE main" && cd "$new" || return
     limited 100 apt-get update
     version=$(apt-cache depends linux-image-amd64 | sed -n 's/^ *Depends: linux-image-\([0-9].*\)/\1/p')
     [ -n "$version" ] || return

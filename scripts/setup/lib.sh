@@ -79,3 +79,13 @@ logged() {
     } >"$log"
     ("$@") >>"$log" 2>&1 </dev/null
 }
+
+# count passed|failed|skipped N [REASON]: says it of tests, in the file $UNCORK_COUNTS.
+count() {
+    echo "$@" >>"$UNCORK_COUNTS"
+}
+
+# counted passed|failed|skipped FILE: how many were said to be.
+counted() {
+    awk -v kind="$1" '$1 == kind { sum += $2 } END { print sum + 0 }' "$2"
+}

@@ -12,11 +12,6 @@ set -u
 # shellcheck source=scripts/setup/build.sh
 . "$UNCORK_TOP/scripts/setup/build.sh"
 
-# count passed|failed|skipped N [REASON]
-count() {
-    echo "$@" >>"$UNCORK_COUNTS"
-}
-
 # count_junit FILE: what ctest or pytest wrote.
 count_junit() {
     "$UNCORK_PYTHON" "$UNCORK_TOP/scripts/setup/junit.py" "$1" >>"$UNCORK_COUNTS"

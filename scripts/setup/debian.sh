@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# An apt of our own: what Debian packages are fetched without being installed, it fetches. Its configuration, lists and
+# cache are in a folder of ours, and it needs no root. Sourced after scripts/setup/lib.sh.
+
+# debian_mirror: prints the mirror that this system uses already, or fails.
+debian_mirror() {
+    # shellcheck disable=SC2016  # apt-get replaces it
+    apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m 1 '/debian/*$'
+}
+
+# debian_suite: prints the suite that this system takes from there, like bookworm, or fails.
+debian_suite() {
+    # shellcheck disable=SC2016
+    apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 2>/dev/null |
+        sed -n 's|.*/debian/* \([a-z]*\)$|\1|p' | head -n 1 | grep .
+}
+
+# debian_apt FOLDER LINE...: makes an apt in the folder, of these lines of a sources.list, and lets apt-get and
+# apt-cache of this shell use it. The lines begin with deb or deb-src, and say no key.
+debian_apt() {
+    local folder=$1 line
+    shift
+    mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial" || return
+    for line in "$@"; do
+        echo "${line%% *} [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${line#* }"
+    done >"$folder/sources.list"
+    cat >"$folder/apt.conf" <<CONFIGURATION
+Dir::Etc::SourceList "$folder/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::State::Lists "$folder/lists";
+Dir::State::Status "/dev/null";
+Dir::Cache "$folder/cache";
+APT::Sandbox::User "root";
+Acquire::Languages "none";
+CONFIGURATION
+    export APT_CONFIG=$folder/apt.conf
+}
