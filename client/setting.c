@@ -9,6 +9,12 @@
 
 #define CPUS_SHOWN 4
 
+/* Not every system says where its threads run. */
+static bool tells_cpus(const json_t *end)
+{
+    return json_object_get(json_array_get(json_object_get(end, "threads"), 0), "cpus");
+}
+
 /* The CPUs on which the threads of an end were when it ended, each once, the first few of them. */
 static void print_cpus(FILE *out, const char *name, const json_t *end)
 {
@@ -60,12 +66,14 @@ static void print_place(FILE *out, const json_t *record, const json_t *const all
     const json_t *client = all[END_CLIENT];
     const json_t *options = json_object_get(json_array_get(json_object_get(client, "threads"), 0), "options");
     const char *congestion = json_string_value(json_object_get(options, "congestion"));
+    const char *between = ": ";
 
-    fprintf(out, "  place=%s: ", record_word(record, "place"));
+    fprintf(out, "  place=%s", record_word(record, "place"));
     for (int end = 0; end < END_COUNT; end++) {
-        if (!all[end])
+        if (!tells_cpus(all[end]))
             continue;
-        fprintf(out, "%s", end ? ", " : "");
+        fputs(between, out);
+        between = ", ";
         print_cpus(out, end_names[end], all[end]);
     }
     fprintf(out, "; engine %s", engine(client));

@@ -24,11 +24,11 @@ bool cores_allow(const struct cores *cores, int cpu);
 /* The CPUs of cores `from` up to before `to`: first one of each core, then their siblings. */
 void cores_take(const struct cores *cores, int from, int to, struct place_list *cpus);
 
-/* Pins the calling thread. 0 only if it runs there now (some systems say yes and do nothing); else a negative
- * errno value. */
+/* Pins the calling thread. 0 only if the system says that it runs there now; else a negative errno value.
+ * Whether that is true: plan/affinity.h. */
 int cores_pin_thread(int cpu);
 
-/* The CPU on which the calling thread runs, -1 where the system does not tell. */
+/* The CPU on which the system says that the calling thread runs, -1 where it does not tell. */
 int cores_current(void);
 
 #endif

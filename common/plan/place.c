@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "plan/affinity.h"
 #include "plan/cores.h"
 
 #include <inttypes.h>
@@ -115,9 +116,24 @@ static int take_half(const struct cores *cores, int which, bool remote, struct p
     return 0;
 }
 
+static int refuse_pretence(const struct place *place, struct problem *problem)
+{
+    const char *what = place->kind == PLACE_CPUS ? "" : kind_names[place->kind];
+
+    return problem_unsupported(
+        problem,
+        "place%s%s: pinning has no effect here, two threads on one CPU ran at the same time; %splace=free "
+        "runs "
+        "anywhere",
+        *what ? "=" : "", what,
+        place->kind == PLACE_TOGETHER ? "pin the whole system from outside (taskset -c 0 ...), or " : "");
+}
+
 int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem)
 {
+    bool works =
+        affinity_works(); /* asked for free as well: what a thread says of its CPU is worth as much */
     struct cores cores;
 
     cpus->count = 0;
@@ -127,6 +143,8 @@ int place_cpus(const struct place *place, int list, int half, bool remote, struc
         return problem_unsupported(
             problem,
             "place: this system does not tell which CPUs a process may use; place=free runs anywhere");
+    if (!works)
+        return refuse_pretence(place, problem);
     switch (place->kind) {
     case PLACE_CPUS:
         return take_listed(&cores, &place->lists[list], cpus, problem);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "team/thread.h"
 
+#include "plan/affinity.h"
 #include "plan/cores.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ int thread_settle(struct team_thread *thread, const struct end_plan *own, struct
 void thread_read(const struct team_thread *thread, struct thread_reading *reading)
 {
     cpu_meter_read(&thread->meter, &reading->cpu);
-    reading->cpu_number = cores_current();
+    reading->cpu_number = affinity_works() ? cores_current() : -1;
     reading->scheduling_known = scheduling_read_thread(&reading->scheduling) == 0;
 }
 

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/affinity.h"
+
+#include "base/clock.h"
+#include "plan/cores.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <uv.h>
+
+/* ---- the processor's own number ---- */
+
+#if defined __x86_64__ || defined __i386__
+#include <cpuid.h>
+
+#define LEAF_TOPOLOGY 0xb
+
+/* The APIC id: whole numbers where there is a leaf for them, else the lowest 8 bits. */
+static bool read_processor(uint32_t *number)
+{
+    unsigned a, b, c, d;
+
+    if (__get_cpuid_count(LEAF_TOPOLOGY, 0, &a, &b, &c, &d) && b) {
+        *number = d;
+        return true;
+    }
+    if (!__get_cpuid(1, &a, &b, &c, &d))
+        return false;
+    *number = b >> 24;
+    return true;
+}
+
+#else
+
+static bool read_processor(uint32_t *number)
+{
+    (void)number;
+    return false;
+}
+
+#endif
+
+#define STEPS 16 /* a thread that wanders by itself does not follow them by chance */
+
+struct walk {
+    pin_function *pin;
+    int cpus[2];
+    enum affinity_trace trace;
+};
+
+static enum affinity_trace go(const struct walk *walk)
+{
+    uint32_t seen[2] = {0}, now;
+
+    for (int step = 0; step < STEPS; step++) {
+        if (walk->pin(walk->cpus[step % 2]) < 0)
+            return AFFINITY_DOUBTED;
+        if (!read_processor(&now))
+            return AFFINITY_UNTOLD;
+        if (step < 2)
+            seen[step] = now;
+        else if (seen[step % 2] != now)
+            return AFFINITY_IGNORED;
+    }
+    return seen[0] != seen[1] ? AFFINITY_FOLLOWED : AFFINITY_DOUBTED;
+}
+
+static void walk_thread(void *argument)
+{
+    struct walk *walk = argument;
+
+    walk->trace = go(walk);
+}
+
+enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
+{
+    struct walk walk = {.pin = pin, .cpus = {a, b}, .trace = AFFINITY_DOUBTED};
+    uv_thread_t thread;
+
+    if (uv_thread_create(&thread, walk_thread, &walk) == 0)
+        uv_thread_join(&thread);
+    return walk.trace;
+}
+
+/* ---- two threads at the same time ---- */
+
+/*
+ * They hand a number to each other and wait for it without sleeping. On one CPU each hand-over takes a switch
+ * that the scheduler makes unasked, some in a millisecond at the very most; between two CPUs it takes 100 ns.
+ * So many in a row that follow so closely are not of one CPU, and no other load can make it look so.
+ */
+#define HANDOVERS_IN_A_ROW 64
+#define ROW_WITHIN_NS (100 * NS_PER_US)
+#define SPINS_BETWEEN_LOOKS 256
+
+struct handing {
+    pin_function *pin;
+    int cpu;
+    uint64_t patience_ns;
+    atomic_bool joined, over;
+    atomic_uint number; /* even: the first thread's turn */
+    bool seen;
+};
+
+static void answer(void *argument)
+{
+    struct handing *handing = argument;
+
+    if (handing->pin(handing->cpu) < 0)
+        atomic_store(&handing->over, true);
+    atomic_store(&handing->joined, true);
+    while (!atomic_load(&handing->over))
+        if (atomic_load(&handing->number) % 2)
+            atomic_fetch_add(&handing->number, 1);
+}
+
+/* Hands the number over until it has come back so often. False when the time is over. */
+static bool hand_over_in_a_row(struct handing *handing, uint64_t until_ns)
+{
+    for (int i = 0; i < HANDOVERS_IN_A_ROW; i += 2) {
+        atomic_fetch_add(&handing->number, 1);
+        for (unsigned spins = 1; atomic_load(&handing->number) % 2; spins++)
+            if (spins % SPINS_BETWEEN_LOOKS == 0 && clock_now_ns() > until_ns)
+                return false;
+    }
+    return clock_now_ns() <= until_ns;
+}
+
+static void ask(void *argument)
+{
+    struct handing *handing = argument;
+    uint64_t now_ns, until_ns;
+
+    if (handing->pin(handing->cpu) < 0)
+        atomic_store(&handing->over, true);
+    while (!atomic_load(&handing->joined))
+        sched_yield();
+    now_ns = clock_now_ns();
+    until_ns = now_ns + handing->patience_ns;
+    while (!handing->seen && !atomic_load(&handing->over)) {
+        uint64_t begun_ns = now_ns;
+
+        if (!hand_over_in_a_row(handing, until_ns))
+            break;
+        now_ns = clock_now_ns();
+        handing->seen = now_ns - begun_ns <= ROW_WITHIN_NS;
+    }
+    atomic_store(&handing->over, true);
+}
+
+bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns)
+{
+    struct handing handing = {.pin = pin, .cpu = cpu, .patience_ns = patience_ns};
+    uv_thread_t first, second;
+
+    if (uv_thread_create(&second, answer, &handing) < 0)
+        return false;
+    if (uv_thread_create(&first, ask, &handing) < 0)
+        atomic_store(&handing.over, true);
+    else
+        uv_thread_join(&first);
+    uv_thread_join(&second);
+    return handing.seen;
+}
+
+/* ---- the verdict ---- */
+
+#define LOOK_NS (10 * NS_PER_MS)
+#define LOOKS_IN_DOUBT 300 /* on a busy machine two threads seldom meet, but then they wander */
+
+static bool find_out(void)
+{
+    struct cores cores;
+
+    if (cores_read(&cores) < 0 || cores.cpu_count < 2)
+        return true;
+    for (int look = 0; look < LOOKS_IN_DOUBT; look++) {
+        enum affinity_trace trace =
+            affinity_follow(cores_pin_thread, cores.cpus[0], cores.cpus[cores.cpu_count - 1]);
+
+        if (trace == AFFINITY_FOLLOWED)
+            return true;
+        if (trace == AFFINITY_IGNORED || affinity_is_ignored(cores_pin_thread, cores.cpus[0], LOOK_NS))
+            return false;
+        if (trace == AFFINITY_UNTOLD)
+            return true;
+    }
+    return true;
+}
+
+static bool works;
+
+static void keep(void)
+{
+    works = find_out();
+}
+
+bool affinity_works(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, keep);
+    return works;
+}

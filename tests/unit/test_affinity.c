@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "plan/affinity.h"
+#include "plan/cores.h"
+
+#include <stdatomic.h>
+#include <uv.h>
+
+#define TIMES 50
+#define PATIENCE_NS (5 * NS_PER_MS)
+#define LOAD 2
+#define LONG_NS (60 * NS_PER_S) /* for two threads to meet where others are busy */
+
+/* What it is about: says yes and does nothing. */
+static int pin_not(int cpu)
+{
+    (void)cpu;
+    return 0;
+}
+
+static int pin_never(int cpu)
+{
+    (void)cpu;
+    return -EPERM;
+}
+
+static struct cores own;
+
+static int last(void)
+{
+    return own.cpus[own.cpu_count - 1];
+}
+
+static void need_two(void)
+{
+    if (cores_read(&own) == 0 && own.cpu_count > 1)
+        return;
+    print_message("skipped: this needs two CPUs that can be pinned to\n");
+    skip();
+}
+
+/* ---- a busy machine ---- */
+
+static atomic_bool over;
+
+static void burn(void *argument)
+{
+    (void)argument;
+    while (!atomic_load(&over))
+        ;
+}
+
+static void load_begin(uv_thread_t threads[LOAD])
+{
+    atomic_store(&over, false);
+    for (int i = 0; i < LOAD; i++)
+        assert_int_equal(uv_thread_create(&threads[i], burn, NULL), 0);
+}
+
+static void load_end(uv_thread_t threads[LOAD])
+{
+    atomic_store(&over, true);
+    for (int i = 0; i < LOAD; i++)
+        uv_thread_join(&threads[i]);
+}
+
+/* ---- */
+
+TEST(a_pinning_that_works_is_not_called_useless_on_a_busy_machine)
+{
+    uv_thread_t load[LOAD];
+    int convicted = 0;
+
+    need_two();
+    load_begin(load);
+    for (int i = 0; i < TIMES; i++)
+        convicted += affinity_is_ignored(cores_pin_thread, own.cpus[i % own.cpu_count], PATIENCE_NS);
+    load_end(load);
+    assert_int_equal(convicted, 0);
+}
+
+TEST(a_pinning_that_works_shows_by_the_processor_also_on_a_busy_machine)
+{
+    uv_thread_t load[LOAD];
+    int acquitted = 0;
+
+    need_two();
+    if (affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_UNTOLD) {
+        print_message("skipped: this processor tells a program no number\n");
+        skip();
+    }
+    load_begin(load);
+    for (int i = 0; i < TIMES; i++)
+        acquitted += affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_FOLLOWED;
+    load_end(load);
+    assert_int_equal(acquitted, TIMES);
+}
+
+TEST(a_pinning_that_does_nothing_is_found_out)
+{
+    need_two();
+    assert_true(affinity_is_ignored(pin_not, own.cpus[0], LONG_NS));
+}
+
+TEST(a_pinning_that_does_nothing_is_never_followed)
+{
+    need_two();
+    for (int i = 0; i < TIMES; i++)
+        assert_int_not_equal(affinity_follow(pin_not, own.cpus[0], last()), AFFINITY_FOLLOWED);
+}
+
+TEST(a_pinning_that_is_refused_proves_nothing)
+{
+    assert_int_equal(affinity_follow(pin_never, 0, 1), AFFINITY_DOUBTED);
+    assert_false(affinity_is_ignored(pin_never, 0, PATIENCE_NS));
+}
+
+TEST(one_cpu_is_no_proof_of_a_pinning)
+{
+    need_two();
+    assert_int_not_equal(affinity_follow(cores_pin_thread, last(), last()), AFFINITY_FOLLOWED);
+}
+
+TEST(where_the_first_half_acquits_pinning_works)
+{
+    need_two();
+    if (affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_FOLLOWED)
+        assert_true(affinity_works());
+    else
+        print_message("nothing to say: this processor tells a program no number\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pinning_that_works_is_not_called_useless_on_a_busy_machine),
+        cmocka_unit_test(a_pinning_that_works_shows_by_the_processor_also_on_a_busy_machine),
+        cmocka_unit_test(a_pinning_that_does_nothing_is_found_out),
+        cmocka_unit_test(a_pinning_that_does_nothing_is_never_followed),
+        cmocka_unit_test(a_pinning_that_is_refused_proves_nothing),
+        cmocka_unit_test(one_cpu_is_no_proof_of_a_pinning),
+        cmocka_unit_test(where_the_first_half_acquits_pinning_works),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
