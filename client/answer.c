@@ -393,20 +393,31 @@ static void print_proxy(FILE *out, const json_t *proxy, uint64_t messages)
     print_copied(out, proxy, "proxy");
 }
 
+static bool tells_times(const json_t *end)
+{
+    const json_t *thread = json_array_get(json_object_get(end, "threads"), 0);
+
+    return json_object_get(json_object_get(thread, "cpu"), "user_ns");
+}
+
+/* Nothing of an end that has no such account. */
 static void print_cpu(FILE *out, const struct ends *ends, uint64_t messages)
 {
-    fprintf(out, "  CPU per message:");
+    const char *between = "  CPU per message: ";
+
     for (int end = 0; end < END_COUNT; end++) {
         const json_t *report = ends->all[end];
         uint64_t ns =
             sum_nested(report, "cpu", "user_ns", NULL) + sum_nested(report, "cpu", "system_ns", NULL);
 
-        if (!report)
+        if (!tells_times(report))
             continue;
-        fprintf(out, "%s %s ", end ? "," : "", end_names[end]);
+        fprintf(out, "%s%s ", between, end_names[end]);
         print_time(out, (double)ns / 1e9 / (double)messages);
+        between = ", ";
     }
-    fputc('\n', out);
+    if (*between == ',')
+        fputc('\n', out);
 }
 
 #define CONNECTIONS_TOLD 256 /* fewer are lost in what the process needs besides */

@@ -111,15 +111,17 @@ static void print_tls(FILE *out, const json_t *const all[END_COUNT])
 static void print_clamp(FILE *out, const char *end, const char *word, const json_t *clamp)
 {
     const char *sysctl = json_string_value(json_object_get(clamp, "sysctl"));
+    json_int_t asked_bytes = json_integer_value(json_object_get(clamp, "asked_bytes"));
+    json_int_t given_bytes = json_integer_value(json_object_get(clamp, "given_bytes"));
     char asked[UNITS_TEXT_MAX], given[UNITS_TEXT_MAX];
 
-    units_format_size(asked, (uint64_t)json_integer_value(json_object_get(clamp, "asked_bytes")));
-    units_format_size(given, (uint64_t)json_integer_value(json_object_get(clamp, "given_bytes")));
+    units_format_size(asked, (uint64_t)asked_bytes);
+    units_format_size(given, (uint64_t)given_bytes);
     fprintf(out, "  %s=%s: the %s was given %s, ", word, asked, end, given);
     if (sysctl)
         fprintf(out, "the most that sysctl %s allows\n", sysctl);
     else
-        fprintf(out, "the least that the system has\n");
+        fprintf(out, "the %s that the system has\n", given_bytes < asked_bytes ? "most" : "least");
 }
 
 static void print_clamps(FILE *out, const json_t *const all[END_COUNT])

@@ -167,6 +167,10 @@ static pcap_t *open_device(const char *device, int ring_bytes, struct problem *p
         return pcap;
     if (result == PCAP_ERROR_PERM_DENIED)
         refuse(problem);
+    else if (result == PCAP_ERROR && strstr(pcap_geterr(pcap), "memory-mapped"))
+        problem_unsupported(problem,
+                            "capture=on needs a system with memory-mapped capture, which this one has not "
+                            "(packet(7): PACKET_RX_RING)");
     else
         problem_failure(problem, "capture on %s: %s", device, result < 0 ? pcap_geterr(pcap) : why);
     pcap_close(pcap);

@@ -39,8 +39,9 @@ static int check_needs(const char *word, const char *value, unsigned needs, cons
     if (result < 0)
         return problem_failure(problem, "%s=%s with transport=%s could not be probed: %s", word, value,
                                transport->variant.name, strerror(-result));
-    withheld = gives & ~security->gives & ~CAPABILITIES_OF_ENGINES;
-    gives = (gives & security->gives) | engine_gives | (security->gives & CAPABILITIES_OF_LAYERS);
+    withheld = gives & ~security->gives & ~CAPABILITIES_OF_ENGINES & ~CAPABILITIES_OF_OPTIONS;
+    gives = (gives & (security->gives | CAPABILITIES_OF_OPTIONS)) | engine_gives |
+            (security->gives & CAPABILITIES_OF_LAYERS);
     for (int bit = 0; bit < CAPABILITY_COUNT; bit++)
         if (needs & ~gives & 1u << bit)
             return problem_unsupported(problem, "%s=%s does not work with transport=%s security=%s here: %s",
@@ -71,8 +72,9 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
                                    "%s=%s does not work with workload=%s: what it sends on was received "
                                    "into memory that is no file",
                                    word_of(plan, choice), value, plan->workload->variant.name);
-    return check_needs(word_of(plan, choice), value, strategy_needs(choice, plan->ends[end].security),
-                       plan->transport, plan->ends[end].security, engine->gives, problem);
+    return check_needs(word_of(plan, choice), value,
+                       strategy_needs(choice, plan->ends[end].security, plan->transport), plan->transport,
+                       plan->ends[end].security, engine->gives, problem);
 }
 
 /* Nobody else may take bytes out of the descriptor of a libuv stream, and the stream does it as a reading
@@ -225,15 +227,12 @@ static int check_scheduling(const struct plan *plan, enum end end, bool remote, 
 }
 
 /* It is asked for again after a receive of ours: not where a ring or libuv receives. */
-static int check_quickack(const struct plan *plan, enum end end, const struct engine *engine,
+static int check_rearming(const struct plan *plan, enum end end, const struct engine *engine,
                           struct problem *problem)
 {
     const struct reading *reading = plan->ends[end].reading;
     bool by_stream = plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP;
 
-    if (!plan->transport->counts_segments || !plan_incoming(plan, end) ||
-        plan->ends[end].quickack != QUICKACK_REARM)
-        return 0;
     if (!by_stream && !(reading->needs & engine->gives & CAPABLE_RING))
         return 0;
     return problem_unsupported(problem,
@@ -241,6 +240,20 @@ static int check_quickack(const struct plan *plan, enum end end, const struct en
                                "stands behind each receive",
                                by_stream ? "write=uv" : "a reading of the ring",
                                by_stream ? "libuv" : "the kernel");
+}
+
+static int check_quickack(const struct plan *plan, enum end end, const struct engine *engine,
+                          struct problem *problem)
+{
+    bool again = plan->ends[end].quickack == QUICKACK_REARM;
+
+    if (!plan->transport->counts_segments || !plan_incoming(plan, end) ||
+        plan->ends[end].quickack == QUICKACK_DEFAULT)
+        return 0;
+    if (check_needs("quickack", again ? "rearm" : "once", CAPABLE_QUICKACK, plan->transport,
+                    plan->ends[end].security, engine->gives, problem) < 0)
+        return -1;
+    return again ? check_rearming(plan, end, engine, problem) : 0;
 }
 
 /* Options that can have no effect, as far as that shows without a connection. */
@@ -325,8 +338,8 @@ int legality_of_strategy(const struct strategy *strategy, const struct transport
 
     if (engine_check(strategy->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
         return -1;
-    return check_needs("write", strategy->variant.name, strategy_needs(&choice, plain), transport, plain,
-                       engines_give(transport), problem);
+    return check_needs("write", strategy->variant.name, strategy_needs(&choice, plain, transport), transport,
+                       plain, engines_give(transport), problem);
 }
 
 int legality_of_reading(const struct reading *reading, const struct transport *transport,

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- cycles, instructions, migrations: Linux ---- */
@@ -113,6 +114,71 @@ static void read_usage(struct cpu_reading *reading)
 
 #endif
 
+/* ---- whether they are true ---- */
+
+/*
+ * A system may look at its threads now and then, and say of who runs at that moment that it ran all the time
+ * since, or of nobody; or give zeros. An account that is one moves with each portion of work, however small
+ * and whatever others do meanwhile, and tells of a sleep.
+ */
+#define PORTIONS 8
+#define PORTION_STEPS 20000 /* some tens of microseconds; times are told in microseconds */
+#define SLEEPS 8
+#define SLEEP_NS 1000
+
+static void work(void)
+{
+    volatile unsigned sum = 0;
+
+    for (unsigned i = 0; i < PORTION_STEPS; i++)
+        sum += i;
+}
+
+static uint64_t spent_ns(const struct cpu_reading *reading)
+{
+    return reading->user_ns + reading->system_ns;
+}
+
+static bool times_move(void (*read)(struct cpu_reading *reading))
+{
+    struct cpu_reading before = {0}, after = {0};
+
+    for (int i = 0; i < PORTIONS; i++) {
+        read(&before);
+        work();
+        read(&after);
+        if (spent_ns(&after) == spent_ns(&before))
+            return false;
+    }
+    return true;
+}
+
+static bool switches_move(void (*read)(struct cpu_reading *reading))
+{
+    struct cpu_reading before = {0}, after = {0};
+
+    read(&before);
+    for (int i = 0; i < SLEEPS && after.voluntary_switches <= before.voluntary_switches; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+        read(&after);
+    }
+    return after.voluntary_switches > before.voluntary_switches;
+}
+
+struct cpu_account cpu_account_try(void (*read)(struct cpu_reading *reading))
+{
+    return (struct cpu_account){times_move(read), switches_move(read)};
+}
+
+static struct cpu_account believed = {true, true};
+
+void cpu_probe(void)
+{
+    believed = cpu_account_try(read_usage);
+}
+
+/* ---- readings ---- */
+
 static const char *const event_names[CPU_EVENT_COUNT] = {
     [CPU_CYCLES] = "cycles", [CPU_INSTRUCTIONS] = "instructions"};
 
@@ -134,6 +200,8 @@ void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading)
     *reading = (struct cpu_reading){0};
     reading->migrations = read_migrations();
     read_usage(reading);
+    reading->times_known &= believed.times;
+    reading->switches_known &= believed.switches;
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
         reading->counted[event] =
             meter->fds[event] >= 0 && read(meter->fds[event], &reading->events[event],
@@ -191,7 +259,7 @@ json_t *cpu_process_to_json(void)
 {
     struct rusage usage;
 
-    if (getrusage(RUSAGE_SELF, &usage) < 0)
+    if (!believed.times || getrusage(RUSAGE_SELF, &usage) < 0)
         return NULL;
     return json_pack("{s:I, s:I}", "user_ns", (json_int_t)timeval_ns(usage.ru_utime), "system_ns",
                      (json_int_t)timeval_ns(usage.ru_stime));

@@ -15,7 +15,7 @@ struct cpu_meter {
 };
 
 struct cpu_reading {
-    bool times_known, switches_known; /* false where the system does not count them by thread */
+    bool times_known, switches_known; /* false where the system does not count them by thread, or pretends */
     uint64_t user_ns, system_ns, voluntary_switches, forced_switches;
     int64_t migrations; /* -1 where the system does not tell */
     uint64_t events[CPU_EVENT_COUNT];
@@ -28,6 +28,18 @@ void cpu_meter_open(struct cpu_meter *meter, bool events);
 void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading);
 void cpu_meter_close(struct cpu_meter *meter);
 
+/* Which parts of a thread's account move with what the thread does. */
+struct cpu_account {
+    bool times, switches;
+};
+
+/* Tries it with the calling thread, whose account `read` reads: it works and sleeps for a moment. */
+struct cpu_account cpu_account_try(void (*read)(struct cpu_reading *reading));
+
+/* Finds out which parts move here; others are not known in any reading from then on. To be called once,
+ * before threads read. */
+void cpu_probe(void);
+
 /* Of two threads together: what both of them know. */
 struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading *b);
 
@@ -36,7 +48,7 @@ struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading
 json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *after);
 
 /* The `process` object of an end: what this process has used since it began, NULL where the system does not
- * tell. New reference. */
+ * tell, or pretends of its threads. New reference. */
 json_t *cpu_process_to_json(void);
 
 /* All CPUs of the machine since boot, from /proc/stat. */

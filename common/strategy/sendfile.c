@@ -57,6 +57,7 @@ static int push(struct connection *connection)
 const struct strategy strategy_sendfile = {
     .variant = {"sendfile", "header by send(MSG_MORE), payload by sendfile() from memory that is a file"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_SENDFILE | CAPABLE_WAITING,
+    .joins = CAPABLE_MORE | CAPABLE_CORK,
     .nodelay = true,
     .from_file = true,
     .state_size = corked_state_size,

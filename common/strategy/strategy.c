@@ -2,6 +2,7 @@
 #include "strategy/strategy.h"
 
 #include "security/security.h"
+#include "transport/transport.h"
 
 #include <limits.h>
 
@@ -23,14 +24,15 @@ enum cork_layer strategy_cork_layer(const struct strategy_choice *choice, const 
     return security->gives & CAPABLE_HOLD ? CORK_RECORD : CORK_SEGMENT;
 }
 
-unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security)
+unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security,
+                        const struct transport *transport)
 {
     const struct strategy *strategy = choice->strategy;
+    unsigned needs = strategy->needs | (transport->counts_segments ? strategy->joins : 0);
 
     if (!strategy->corks)
-        return strategy->needs;
-    return strategy->needs |
-           (strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_HOLD : CAPABLE_CORK);
+        return needs;
+    return needs | (strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_HOLD : CAPABLE_CORK);
 }
 
 int strategy_send_group(struct connection *connection, int more)

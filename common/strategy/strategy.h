@@ -20,6 +20,7 @@ struct strategy {
         *parameter; /* what a size after the colon means, completes "write=cork:SIZE "; NULL: takes none */
     uint64_t parameter_max; /* of that size, where it is a number; 0: bytes, as many as a message has */
     unsigned needs;         /* capabilities */
+    unsigned joins;         /* more of them, by which it joins fragments where there are segments */
     bool nodelay;           /* TCP_NODELAY that belongs to it */
     bool corks;             /* holds a group back: in the layer that its choice names, which it needs too */
     bool from_file;         /* the memory that it sends from is a file */
@@ -69,8 +70,10 @@ extern const struct axis strategy_axis;
 
 #define PARAMETER_NONE UINT64_MAX
 
-/* What this choice needs under this layer; where it holds a group back there: the segment is TCP's. */
-unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security);
+/* What this choice needs under this layer on this transport; where it holds a group back there: the segment
+ * is TCP's. */
+unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security,
+                        const struct transport *transport);
 enum cork_layer strategy_cork_layer(const struct strategy_choice *choice, const struct security *security);
 
 /* For the variants: sends the fragments of the group at the head with one send() each, with `more` as flags

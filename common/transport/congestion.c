@@ -67,6 +67,24 @@ int congestion_set_again(int fd, const char *word)
 
 #endif
 
+bool congestion_insists(const char *word)
+{
+    return strcmp(word, "system") != 0 && strcmp(word, "default") != 0;
+}
+
+int congestion_inherited(int accepted, const char *word, struct problem *problem)
+{
+    char now[CONGESTION_NAME_MAX];
+
+    if (!congestion_insists(word) || (congestion_read(accepted, now) && !strcmp(now, word)))
+        return 0;
+    return problem_unsupported(
+        problem,
+        "congestion=%s: a connection that is accepted here does not have what its listener "
+        "was given, but %s",
+        word, now);
+}
+
 int congestion_set(int fd, const char *word, struct problem *problem)
 {
     if (!strcmp(word, "system"))

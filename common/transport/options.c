@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -164,6 +165,36 @@ int options_set(const struct plan *plan, enum end end, int fd, enum moment momen
     return 0;
 }
 
+static bool asks_before(const struct socket_option *option, const struct plan *plan, enum end end)
+{
+    return asked(option, plan, end) && moment_of(option, plan, end) == BEFORE_CONNECT;
+}
+
+bool options_ask_before(const struct plan *plan, enum end end)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (asks_before(&socket_options[i], plan, end))
+            return true;
+    return false;
+}
+
+int options_inherited(const struct plan *plan, enum end end, int listener, int accepted,
+                      struct problem *problem)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const struct socket_option *option = &socket_options[i];
+        int given = 0, has = 0;
+
+        if (!asks_before(option, plan, end) || !read_option(option, listener, &given) ||
+            !read_option(option, accepted, &has) || has == given)
+            continue;
+        return problem_unsupported(
+            problem, "%s: a connection that is accepted here does not have the %s of its listener%s",
+            option->word, option->spelled, option->limit ? "; write buffers=after" : "");
+    }
+    return 0;
+}
+
 static int call_again(struct calls *calls, const struct socket_option *option, int value)
 {
     calls->counts.made[CALL_OPTION]++;
@@ -191,6 +222,25 @@ void options_quick_again(struct calls *calls)
 
 /* ---- the record ---- */
 
+/* Whether a sysctl says that it is the limit; true where its file cannot be read, as in a network namespace.
+ */
+static bool limits_to(const char *sysctl, int value)
+{
+    char path[64];
+    FILE *file;
+    int limit = value;
+
+    snprintf(path, sizeof path, "/proc/sys/%s", sysctl);
+    for (char *at = path; *at; at++)
+        *at = *at == '.' ? '/' : *at;
+    if (!(file = fopen(path, "re")))
+        return true;
+    if (fscanf(file, "%d", &limit) != 1)
+        limit = value;
+    fclose(file);
+    return limit == value;
+}
+
 static void report_clamp(const struct socket_option *option, int value, int effective, json_t *clamped)
 {
     json_t *clamp;
@@ -199,7 +249,7 @@ static void report_clamp(const struct socket_option *option, int value, int effe
     if (!value || given == value)
         return;
     clamp = json_pack("{s:i, s:i}", "asked_bytes", value, "given_bytes", given);
-    if (given < value && option->limit)
+    if (given < value && option->limit && limits_to(option->limit, given))
         json_object_set_new(clamp, "sysctl", json_string(option->limit));
     json_object_set_new(clamped, option->word, clamp);
 }

@@ -11,11 +11,21 @@
 #include "base/calls.h"
 #include "plan/plan.h"
 
+#include <stdbool.h>
+
 enum moment { BEFORE_CONNECT, AFTER_CONNECT }; /* at a listener before listen(2), after accept(2) */
 
 /* Sets those of this moment and reads back what the system might have ignored. 0, or -1 with an unsupported
  * problem. */
 int options_set(const struct plan *plan, enum end end, int fd, enum moment moment, struct problem *problem);
+
+/* Whether any is asked for that must stand before connect or listen. */
+bool options_ask_before(const struct plan *plan, enum end end);
+
+/* Whether a connection that was accepted has what its listener was given before. 0, or -1 with an unsupported
+ * problem. */
+int options_inherited(const struct plan *plan, enum end end, int listener, int accepted,
+                      struct problem *problem);
 
 /* Whether those have an effect that shows only on a connection: one that has received something knows by
  * which queue of a device it came, and SO_INCOMING_NAPI_ID is 0 where it came by none, as on loopback; then

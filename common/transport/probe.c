@@ -3,9 +3,11 @@
 
 #include "base/memory_file.h"
 #include "connection/capability.h"
+#include "measure/cpu.h"
 #include "measure/tcp_info.h"
 #include "ring/check.h"
 #include "transport/cork.h"
+#include "transport/mss.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,6 +18,7 @@
 /* Bytes over loopback arrive in microseconds; a cork holds them for 200 ms. */
 #define HELD_AFTER_MS 5
 #define ARRIVES_WITHIN_MS 150 /* sooner than a cork gives up by itself */
+#define LET_GO_WITHIN_MS 20   /* sooner than an acknowledgement that was held back goes by itself */
 
 struct pair {
     struct calls from;
@@ -137,6 +140,26 @@ static bool probe_map(struct pair *pair)
     return holds;
 }
 
+/* A small segment waits for the acknowledgement of the one before, by Nagle's algorithm: so its coming shows
+ * when that was sent. A delayed one is sent after 40 ms. */
+static bool probe_quickack(struct pair *pair)
+{
+#ifdef TCP_QUICKACK
+    struct calls to = {.table = &calls_of_sockets, .fd = pair->to};
+    char byte;
+
+    return calls_set_option(&pair->from, CALL_SETSOCKOPT, IPPROTO_TCP, TCP_NODELAY, 0) == 0 &&
+           calls_set_option(&to, CALL_QUICKACK, IPPROTO_TCP, TCP_QUICKACK, 0) == 0 && send_byte(pair, 0) &&
+           arrives(pair, ARRIVES_WITHIN_MS) && recv(pair->to, &byte, 1, 0) == 1 && send_byte(pair, 0) &&
+           !arrives(pair, HELD_AFTER_MS) &&
+           calls_set_option(&to, CALL_QUICKACK, IPPROTO_TCP, TCP_QUICKACK, 1) == 0 &&
+           arrives(pair, LET_GO_WITHIN_MS);
+#else
+    (void)pair;
+    return false;
+#endif
+}
+
 static bool probe_receive_again(struct pair *pair)
 {
     return ring_receives_again(pair->from.fd, pair->to);
@@ -174,6 +197,7 @@ static const struct probe {
     {CAPABLE_SENDFILE, probe_sendfile},
     {CAPABLE_ZEROCOPY, probe_zerocopy},
     {CAPABLE_MAP, probe_map},
+    {CAPABLE_QUICKACK, probe_quickack},
     {CAPABLE_RECEIVE_AGAIN, probe_receive_again},
     {CAPABLE_RECEIVE_BUNDLE, probe_receive_bundle},
     {CAPABLE_SEND_BUFFERS, probe_send_buffers},
@@ -251,8 +275,10 @@ void probe_counters(void)
     extern const struct transport transport_tcp;
     int fds[2];
 
+    cpu_probe();
     if (transport_tcp.pair(fds) < 0)
         return;
+    mss_probe(fds);
     tcp_info_probe(fds);
     close(fds[0]);
     close(fds[1]);

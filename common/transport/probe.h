@@ -13,7 +13,8 @@
  * out, and nothing is kept. */
 int probe_capabilities(const struct transport *transport, unsigned wanted, unsigned *found);
 
-/* Finds out which TCP counters move here (tcp_info_probe()). Once, before any run. */
+/* Finds out which counters move here, of TCP (tcp_info_probe()) and of threads (cpu_probe()). Takes less than
+ * a millisecond. Once, before any run. */
 void probe_counters(void);
 
 #endif

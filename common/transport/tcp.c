@@ -32,18 +32,23 @@ static int connect_through(int listener, int protocol, int fds[2])
     return result;
 }
 
+int tcp_pair_through(int listener, int protocol, int fds[2])
+{
+    struct address address;
+
+    loopback(&address);
+    if (bind(listener, (struct sockaddr *)&address.storage, address.size) == 0 && listen(listener, 1) == 0)
+        return connect_through(listener, protocol, fds);
+    return -errno;
+}
+
 int tcp_make_pair(int protocol, int fds[2])
 {
     int listener = sockets_make(AF_INET, SOCK_STREAM, protocol), result;
-    struct address address;
 
     if (listener < 0)
         return -errno;
-    loopback(&address);
-    if (bind(listener, (struct sockaddr *)&address.storage, address.size) == 0 && listen(listener, 1) == 0)
-        result = connect_through(listener, protocol, fds);
-    else
-        result = -errno;
+    result = tcp_pair_through(listener, protocol, fds);
     close(listener);
     return result;
 }

@@ -5,6 +5,10 @@
 
 #include "transport/transport.h"
 
+/* A pair over loopback by this listener, which is bound by it: one that connects, of this protocol, and what
+ * was accepted. 0 or a negative errno value; the listener stays open. */
+int tcp_pair_through(int listener, int protocol, int fds[2]);
+
 /* pair() over loopback, of sockets of this protocol. */
 int tcp_make_pair(int protocol, int fds[2]);
 

@@ -3,8 +3,10 @@
 
 #include "strategy/strategy.h"
 #include "transport/congestion.h"
+#include "transport/mss.h"
 #include "transport/options.h"
 #include "transport/sockets.h"
+#include "transport/tcp.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -90,6 +92,28 @@ int transport_prove(const struct plan *plan, enum end end, int fd, struct proble
     return options_prove(plan, end, fd, problem);
 }
 
+static bool gives_to_listener(const struct plan *plan, enum end end)
+{
+    return end != END_CLIENT && plan->transport->counts_segments &&
+           (options_ask_before(plan, end) || congestion_insists(plan->ends[end].congestion));
+}
+
+/* An end that accepts gives its listener what its connections are to have, and some systems give them what
+ * any has. */
+static int check_inheritance(const struct plan *plan, enum end end, int listener, struct problem *problem)
+{
+    int fds[2], result = tcp_pair_through(listener, plan->transport->protocol, fds);
+
+    if (result < 0)
+        return problem_failure(problem, "cannot accept a connection over loopback: %s", strerror(-result));
+    result = options_inherited(plan, end, listener, fds[1], problem) < 0
+                 ? -1
+                 : congestion_inherited(fds[1], plan->ends[end].congestion, problem);
+    close(fds[0]);
+    close(fds[1]);
+    return result;
+}
+
 int transport_check(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct transport *transport = plan->transport;
@@ -102,6 +126,8 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
     if (fd < 0)
         return -1;
     result = transport_prepare(transport, plan, end, fd, problem);
+    if (result == 0 && gives_to_listener(plan, end))
+        result = check_inheritance(plan, end, fd, problem);
     close(fd);
     return result;
 }
@@ -156,6 +182,7 @@ json_t *transport_options(const struct transport *transport, const struct plan *
 {
     json_t *options = json_object();
     char congestion[CONGESTION_NAME_MAX];
+    int mss_bytes;
 
     put_option(options, "sndbuf_bytes", fd, SOL_SOCKET, SO_SNDBUF);
     put_option(options, "rcvbuf_bytes", fd, SOL_SOCKET, SO_RCVBUF);
@@ -163,7 +190,8 @@ json_t *transport_options(const struct transport *transport, const struct plan *
     if (!transport->counts_segments)
         return options;
     put_option(options, "nodelay", fd, IPPROTO_TCP, TCP_NODELAY);
-    put_option(options, "mss_bytes", fd, IPPROTO_TCP, TCP_MAXSEG);
+    if (mss_read(fd, &mss_bytes))
+        json_object_set_new(options, "mss_bytes", json_integer(mss_bytes));
     if (congestion_read(fd, congestion))
         json_object_set_new(options, "congestion", json_string(congestion));
     return options;

@@ -51,8 +51,8 @@ int transport_socket(const struct transport *transport, const struct plan *plan,
 int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
                       struct problem *problem);
 
-/* Whether this machine takes what sockets of `end` are to be given: tried on a socket that is
- * not connected. 0, or -1 with an unsupported problem or a failure. */
+/* Whether this machine takes what sockets of `end` are to be given: tried on a socket that is not connected
+ * and, if that end accepts, on what it accepts. 0, or -1 with an unsupported problem or a failure. */
 int transport_check(const struct plan *plan, enum end end, struct problem *problem);
 
 /* Whether a new connection is one of the plan's transport, and its options have an effect. 0, or -1 with an

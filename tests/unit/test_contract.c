@@ -250,9 +250,9 @@ TEST(the_engine_of_this_test_runs_the_strategies_of_today)
         const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[i];
         struct strategy_choice choice = {.strategy = strategy, .parameter = PARAMETER_NONE};
 
-        if (strategy->completed ||
-            strategy_needs(&choice, (const struct security *)security_axis.variants[0]) &
-                ~(unsigned)CAPABLE_DESCRIPTOR) {
+        if (strategy->completed || strategy_needs(&choice, (const struct security *)security_axis.variants[0],
+                                                  (const struct transport *)transport_axis.variants[0]) &
+                                       ~(unsigned)CAPABLE_DESCRIPTOR) {
             print_message("skipped: %s needs more than a descriptor\n", strategy->variant.name);
             continue;
         }

@@ -19,6 +19,7 @@
 
 static struct {
     bool ignores_cork, ignores_more, ignores_nodelay, ignores_truncate, ignores_bundle, ignores_tls;
+    bool ignores_quickack, accepts_afresh;
     int slow_sends; /* after so many more the process is not let run for longer than a cork holds */
 } lies;
 
@@ -51,9 +52,27 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t 
         return 0;
     if (tcp && name == TCP_NODELAY && lies.ignores_nodelay)
         return 0;
+    if (tcp && name == TCP_QUICKACK && lies.ignores_quickack)
+        return 0;
     if (lies.ignores_tls && (level == SOL_TLS || (tcp && name == TCP_ULP)))
         return 0;
     return __real_setsockopt(fd, level, name, value, size);
+}
+
+int __real_accept(int fd, struct sockaddr *address, socklen_t *size);
+int __wrap_accept(int fd, struct sockaddr *address, socklen_t *size);
+
+/* What a system does that gives each connection what any has. */
+int __wrap_accept(int fd, struct sockaddr *address, socklen_t *size)
+{
+    static const int usual_bytes = 300000;
+    int accepted = __real_accept(fd, address, size);
+
+    if (lies.accepts_afresh && accepted >= 0) {
+        setsockopt(accepted, SOL_SOCKET, SO_SNDBUF, &usual_bytes, sizeof usual_bytes);
+        setsockopt(accepted, IPPROTO_TCP, TCP_CONGESTION, "reno", sizeof "reno" - 1);
+    }
+    return accepted;
 }
 
 int __real_ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options,
@@ -90,7 +109,7 @@ static const struct transport *the(const char *name)
 /* A transport of this kind that was never asked before: answers are kept by transport. */
 static const struct transport *fresh(const char *name)
 {
-    static struct transport transports[14];
+    static struct transport transports[16];
     static size_t used;
     assert_true(used < COUNT_OF(transports));
     transports[used] = *the(name);
@@ -216,6 +235,7 @@ TEST(a_more_that_holds_nothing_is_found_out)
 
     lies.ignores_more = true;
     forbids(tcp, "more", "MSG_MORE holds nothing back");
+    forbids(tcp, "sendfile", "MSG_MORE holds nothing back");
     allows(tcp, "coalesce");
 }
 
@@ -325,6 +345,27 @@ TEST(each_end_answers_for_its_own_strategy_and_reading)
     CHECK_PLAN(END_CLIENT, NULL, "transport=unix", "server.read=msgtrunc", "place=free");
 }
 
+TEST(a_quickack_that_hurries_nothing_is_found_out)
+{
+    assert_int_equal(found(fresh("tcp"), CAPABLE_QUICKACK), CAPABLE_QUICKACK);
+    lies.ignores_quickack = true;
+    assert_int_equal(found(fresh("tcp"), CAPABLE_QUICKACK), 0);
+}
+
+TEST(what_a_listener_was_given_and_its_connections_do_not_have_is_unsupported)
+{
+    CHECK_PLAN(END_SERVER, NULL, "sndbuf=64K", "place=free");
+    CHECK_PLAN(END_SERVER, NULL, "congestion=cubic", "place=free");
+    lies.accepts_afresh = true;
+    CHECK_PLAN(END_SERVER, "sndbuf: a connection that is accepted here does not have the SO_SNDBUF",
+               "sndbuf=64K", "place=free");
+    CHECK_PLAN(END_SERVER, "congestion=cubic: a connection that is accepted here does not have",
+               "congestion=cubic", "place=free");
+    CHECK_PLAN(END_SERVER, NULL, "sndbuf=64K", "buffers=after", "place=free");
+    CHECK_PLAN(END_SERVER, NULL, "congestion=default", "place=free");
+    CHECK_PLAN(END_CLIENT, NULL, "sndbuf=64K", "congestion=cubic", "place=free");
+}
+
 TEST(a_plan_needs_its_cpus_and_its_other_end)
 {
     CHECK_PLAN(END_CLIENT, "CPU 65535 does not exist here", "place=65535");
@@ -379,6 +420,9 @@ int main(void)
         cmocka_unit_test_setup(what_could_not_be_probed_is_said_and_asked_again, be_honest),
         cmocka_unit_test_setup(an_answer_is_kept, be_honest),
         cmocka_unit_test_setup(each_end_answers_for_its_own_strategy_and_reading, be_honest),
+        cmocka_unit_test_setup(a_quickack_that_hurries_nothing_is_found_out, be_honest),
+        cmocka_unit_test_setup(what_a_listener_was_given_and_its_connections_do_not_have_is_unsupported,
+                               be_honest),
         cmocka_unit_test_setup(a_plan_needs_its_cpus_and_its_other_end, be_honest),
         cmocka_unit_test_setup(a_strategy_that_writes_through_a_loop_needs_the_engine_that_has_one,
                                be_honest),

@@ -60,7 +60,7 @@ def clamp_text(name: str, word: str, clamp: Record) -> str:
     """One buffer of one end that is not what was asked for."""
     asked, given = size_text(clamp["asked_bytes"]), size_text(clamp["given_bytes"])
     why = (f"the most that sysctl {clamp['sysctl']} allows" if "sysctl" in clamp
-           else "the least that the system has")
+           else f"the {'most' if clamp['given_bytes'] < clamp['asked_bytes'] else 'least'} that the system has")
     return f"{word}={asked}: the {name} was given {given}, {why}"
 
 

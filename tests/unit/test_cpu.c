@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* What a system says of its threads, and whether it is true. */
+#include "unit.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "measure/cpu.h"
+
+#define TIMES 20
+
+static void read_own(struct cpu_reading *reading)
+{
+    static const struct cpu_meter nothing = {.fds = {-1, -1}};
+
+    cpu_meter_read(&nothing, reading);
+}
+
+/* Whoever runs when the system looks has run since it looked last: every 10 ms. */
+static void read_ticks(struct cpu_reading *reading)
+{
+    *reading = (struct cpu_reading){.times_known = true, .user_ns = clock_now_ns() / 10000000 * 10000000};
+}
+
+static void read_zeros(struct cpu_reading *reading)
+{
+    *reading = (struct cpu_reading){.times_known = true, .switches_known = true};
+}
+
+TEST(the_account_of_a_thread_moves_with_its_work_and_its_sleep)
+{
+    for (int i = 0; i < TIMES; i++) {
+        struct cpu_account account = cpu_account_try(read_own);
+
+        assert_true(account.times);
+        assert_true(account.switches);
+    }
+}
+
+TEST(times_that_are_told_in_ticks_are_found_out)
+{
+    assert_false(cpu_account_try(read_ticks).times);
+}
+
+TEST(zeros_are_no_account)
+{
+    struct cpu_account account = cpu_account_try(read_zeros);
+
+    assert_false(account.times);
+    assert_false(account.switches);
+}
+
+TEST(what_was_found_true_stays_in_the_record)
+{
+    struct cpu_reading before, after;
+    CLEANUP_JSON json_t *cpu = NULL, *process = NULL;
+
+    cpu_probe();
+    read_own(&before);
+    read_own(&after);
+    cpu = cpu_to_json(&before, &after);
+    process = cpu_process_to_json();
+    assert_non_null(json_object_get(cpu, "user_ns"));
+    assert_non_null(json_object_get(cpu, "voluntary_switches"));
+    assert_non_null(json_object_get(process, "user_ns"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_account_of_a_thread_moves_with_its_work_and_its_sleep),
+        cmocka_unit_test(times_that_are_told_in_ticks_are_found_out),
+        cmocka_unit_test(zeros_are_no_account),
+        cmocka_unit_test(what_was_found_true_stays_in_the_record),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
