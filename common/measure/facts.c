@@ -3,17 +3,25 @@
 
 #include "base/version.h"
 #include "measure/device.h"
+#include "measure/virtualisation.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <uv.h>
 
 #define LINE_MAX_BYTES 4096
+
+#ifdef __APPLE__
+#define CHANGED(status) ((status).st_ctimespec)
+#else
+#define CHANGED(status) ((status).st_ctim)
+#endif
 
 /* The first line of a file without its end, NULL where it cannot be read or is empty. */
 static const char *read_line(const char *path, char line[LINE_MAX_BYTES])
@@ -33,6 +41,21 @@ static const char *read_line(const char *path, char line[LINE_MAX_BYTES])
 
 static char host_id[256];
 
+/* A sandbox has the name of its host, or of all its like, and no boot id. But its /proc came to be when it
+ * did, and tells that moment to every process inside. */
+static void make_id_of_name(void)
+{
+    char name[128] = "";
+    struct stat proc;
+
+    gethostname(name, sizeof name - 1);
+    if (stat("/proc", &proc) < 0)
+        snprintf(host_id, sizeof host_id, "%s", name);
+    else
+        snprintf(host_id, sizeof host_id, "%s@%lld.%09ld", name, (long long)CHANGED(proc).tv_sec,
+                 CHANGED(proc).tv_nsec);
+}
+
 static void make_host_id(void)
 {
     char line[LINE_MAX_BYTES];
@@ -40,7 +63,7 @@ static void make_host_id(void)
     if (read_line("/proc/sys/kernel/random/boot_id", line))
         snprintf(host_id, sizeof host_id, "%.200s", line);
     else
-        gethostname(host_id, sizeof host_id - 1);
+        make_id_of_name();
 }
 
 const char *facts_host_id(void)
@@ -161,30 +184,12 @@ static void put_value(json_t *facts, const char *key, const char *path, const ch
             value++;
         for (end = value + strlen(value); end > value && (isspace((unsigned char)end[-1]) || end[-1] == '"');)
             *--end = '\0';
-        json_object_set_new(facts, key, json_string(value));
+        if (strcmp(value, "unknown") != 0) /* gVisor's processor */
+            json_object_set_new(facts, key, json_string(value));
         break;
     }
     if (file)
         fclose(file);
-}
-
-/* CPUs as the kernel calls it: a hypervisor shows itself by a CPU flag. Nothing where no flags are shown. */
-static void put_virtualisation(json_t *facts)
-{
-    char line[LINE_MAX_BYTES];
-    const char *kernel = json_string_value(json_object_get(facts, "kernel_version"));
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    const char *found = "none";
-
-    if (!file)
-        return;
-    while (fgets(line, sizeof line, file))
-        if (!strncmp(line, "flags", 5) && strstr(line, " hypervisor"))
-            found = "hypervisor";
-    fclose(file);
-    if (kernel && strstr(kernel, "gVisor"))
-        found = "gvisor";
-    json_object_set_new(facts, "virtualisation", json_string(found));
 }
 
 static void put_system(json_t *facts)
@@ -203,13 +208,15 @@ static void put_system(json_t *facts)
 json_t *facts_collect(const struct address *towards)
 {
     json_t *facts = json_pack("{s:s}", "id", facts_host_id());
+    const char *virtualisation = virtualisation_name();
 
     put_system(facts);
     put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME", '=');
     put_value(facts, "cpu", "/proc/cpuinfo", "model name", ':');
     put_value(facts, "memory", "/proc/meminfo", "MemTotal", ':');
     json_object_set_new(facts, "cpus_online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
-    put_virtualisation(facts);
+    if (virtualisation)
+        json_object_set_new(facts, "virtualisation", json_string(virtualisation));
     for (size_t i = 0; i < sizeof file_facts / sizeof *file_facts; i++)
         put_line(facts, file_facts[i].key, file_facts[i].path);
     json_object_set_new(facts, "mitigations", collect_mitigations());

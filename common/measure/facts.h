@@ -8,7 +8,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* The id of this machine as long as it runs: the boot id, else the host name. */
+/* The id of this machine as long as it runs: the boot id, else the host name and when its /proc came to be,
+ * if it has one. */
 const char *facts_host_id(void);
 
 /* {"id", "system", "kernel", "cmdline", "cpu", ..., "device": {...}}: docs/record.md lists them. What the
