@@ -31,20 +31,22 @@
     X(CAPABLE_ZEROCOPY, 17,                                                                                  \
       "memory that is sent with MSG_ZEROCOPY does not come back (TCP only, Linux 4.14)")                     \
     X(CAPABLE_MAP, 18, "pages that arrived cannot be mapped (TCP only, Linux 5.12)")                         \
-    X(CAPABLE_QUICKACK, 19, "TCP_QUICKACK neither holds an acknowledgement back nor lets one go")
+    X(CAPABLE_QUICKACK, 19, "TCP_QUICKACK neither holds an acknowledgement back nor lets one go")            \
+    X(CAPABLE_KEEP, 20,                                                                                      \
+      "a connection that is accepted does not keep the SO_RCVBUF of its listener; write buffers=after")
 
 #define CAPABILITY_BIT(name, bit, lacks) name = 1u << (bit),
 enum capability { CAPABILITIES(CAPABILITY_BIT) };
 #undef CAPABILITY_BIT
 
-#define CAPABILITY_COUNT 20
+#define CAPABILITY_COUNT 21
 
 /* Those that an engine gives, not the connection; some engine of the list gives each. CAPABLE_WAITING:
  * whether its descriptors wait is as it needs them, and no call has to be told. */
 #define CAPABILITIES_OF_ENGINES ((unsigned)(CAPABLE_LOOP | CAPABLE_RING | CAPABLE_WAITING))
 
 /* Those of options of a socket, which no layer above it withholds. */
-#define CAPABILITIES_OF_OPTIONS ((unsigned)CAPABLE_QUICKACK)
+#define CAPABILITIES_OF_OPTIONS ((unsigned)(CAPABLE_QUICKACK | CAPABLE_KEEP))
 
 /* Those that only a security layer knows of; no transport is asked. */
 #define CAPABILITIES_OF_LAYERS ((unsigned)(CAPABLE_HOLD | CAPABLE_WHOLE | CAPABLE_STREAM))

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/digest.h"
+#include "base/units.h"
 #include "capture/capture.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
@@ -256,6 +257,19 @@ static int check_quickack(const struct plan *plan, enum end end, const struct en
     return again ? check_rearming(plan, end, engine, problem) : 0;
 }
 
+/* Of an end that accepts: what its listener was given is to stay. */
+static int check_room(const struct plan *plan, enum end end, struct problem *problem)
+{
+    const struct end_plan *own = &plan->ends[end];
+    char value[UNITS_TEXT_MAX];
+
+    if (!plan->transport->counts_segments || end == END_CLIENT || !own->rcvbuf_bytes ||
+        own->buffers == BUFFERS_AFTER)
+        return 0;
+    units_format_size(value, own->rcvbuf_bytes);
+    return check_needs("rcvbuf", value, CAPABLE_KEEP, plan->transport, own->security, 0, problem);
+}
+
 /* Options that can have no effect, as far as that shows without a connection. */
 static int check_options(const struct plan *plan, enum end end, struct problem *problem)
 {
@@ -310,7 +324,8 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
         return -1;
     if (plan->transport->check && plan->transport->check(problem) < 0)
         return -1;
-    if (check_options(plan, end, problem) < 0 || check_quickack(plan, end, engine, problem) < 0)
+    if (check_options(plan, end, problem) < 0 || check_room(plan, end, problem) < 0 ||
+        check_quickack(plan, end, engine, problem) < 0)
         return -1;
     if (check_handover(plan, end, problem) < 0 || check_security(plan, end, problem) < 0 ||
         check_stream(plan, end, problem) < 0)

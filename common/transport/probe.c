@@ -8,6 +8,7 @@
 #include "ring/check.h"
 #include "transport/cork.h"
 #include "transport/mss.h"
+#include "transport/tcp.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -160,6 +161,62 @@ static bool probe_quickack(struct pair *pair)
 #endif
 }
 
+#define KEPT_BYTES (64 << 10) /* more than any system has as its least, less than any has of itself */
+#define STIRRED_TIMES 32 /* so many times a fourth of that: a system that adapts sizes has done so by then   \
+                          */
+
+static int receive_room(int fd)
+{
+    int size = 0;
+    socklen_t length = sizeof size;
+
+    return getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 ? size : -1;
+}
+
+/* A part fits whole into the room, so that nobody waits for long. */
+static bool keeps_room(const int fds[2])
+{
+    static const struct timeval patience = {.tv_usec = ARRIVES_WITHIN_MS * 1000};
+    static char part[KEPT_BYTES / 4];
+    int before = receive_room(fds[1]);
+
+    setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(fds[1], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    for (int i = 0; i < STIRRED_TIMES; i++)
+        if (send(fds[0], part, sizeof part, MSG_NOSIGNAL) != sizeof part ||
+            recv(fds[1], part, sizeof part, MSG_WAITALL) != sizeof part)
+            return false;
+    return before > 0 && receive_room(fds[1]) == before;
+}
+
+static bool is_tcp(struct pair *pair)
+{
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    socklen_t size = sizeof address;
+
+    return getsockname(pair->to, (struct sockaddr *)&address, &size) == 0 && address.ss_family == AF_INET;
+}
+
+/* Where a size was chosen the system does not choose another: neither for a listener nor for what it accepts.
+ */
+static bool probe_keep(struct pair *pair)
+{
+    const int room = KEPT_BYTES;
+    int fds[2], listener = is_tcp(pair) ? socket(AF_INET, SOCK_STREAM, 0) : -1;
+    bool keeps = false;
+
+    if (listener < 0)
+        return false;
+    if (setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof room) == 0 &&
+        tcp_pair_through(listener, 0, fds) == 0) {
+        keeps = receive_room(fds[1]) == receive_room(listener) && keeps_room(fds);
+        close(fds[0]);
+        close(fds[1]);
+    }
+    close(listener);
+    return keeps;
+}
+
 static bool probe_receive_again(struct pair *pair)
 {
     return ring_receives_again(pair->from.fd, pair->to);
@@ -198,6 +255,7 @@ static const struct probe {
     {CAPABLE_ZEROCOPY, probe_zerocopy},
     {CAPABLE_MAP, probe_map},
     {CAPABLE_QUICKACK, probe_quickack},
+    {CAPABLE_KEEP, probe_keep},
     {CAPABLE_RECEIVE_AGAIN, probe_receive_again},
     {CAPABLE_RECEIVE_BUNDLE, probe_receive_bundle},
     {CAPABLE_SEND_BUFFERS, probe_send_buffers},
