@@ -13,6 +13,11 @@ for the next smaller:
     bandwidth(write=cork message=4K) >= 0.95 * bandwidth(write=cork message=best)
     bandwidth(write=cork message=1K) < 0.95 * bandwidth(write=cork message=best)
 
+Where cells ran on several targets, a claim that names none is one about each of them.
+
+Cells of two kernels share no round. A claim about their quotient is decided on all boots of one and of the other; one
+that adds figures of both cannot be.
+
 Nobody knows which is the best, the highest median may be luck. So what is claimed against the best
 (the first of these) is ok if it is ok against every one of the cells, and not ok if it is not
 against the one with the best median; with the second it is the other way round.
@@ -21,18 +26,20 @@ against the one with the best median; with the second it is the other way round.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from suite import stats
 from suite.errors import UsageError
-from suite.expressions import (COMPARISONS, OPERATORS, Comparison, Expression, Operation, Reference, best_of, claim_parse,
-                               references_of)
-from suite.frame import Cell, Matrix, words_match, words_parse
+from suite.expressions import (COMPARISONS, OPERATORS, Comparison, Expression, Operation, Reference, best_of,
+                               claim_parse, comparison_narrow, references_of)
+from suite.frame import Cell, Matrix, rounds_common, words_match, words_parse
+from suite.machines import FUNCTIONAL_ONLY
 from suite.metrics import METRICS
 from suite.scenario import Claim
 from suite.summary import counts_exactly
-from suite.units import count_text, number_text, value_text
+from suite.units import count_text, counted_text, number_text, value_text
+from suite.withheld import TARGET
 
 
 @dataclass(frozen=True)
@@ -71,24 +78,33 @@ def cells_select(matrix: Matrix, reference: Reference) -> list[Cell]:
     return found if reference.searched else found[:1]
 
 
-def values_of(matrix: Matrix, cell: Cell, metric: str) -> dict[int, float]:
-    """The values of a metric of a cell by round; Undecidable where it has none."""
+@dataclass(frozen=True)
+class Series:
+    """A metric of a cell by round."""
+
+    cell: Cell
+    values: Mapping[int, float]
+
+
+def series_of(matrix: Matrix, cell: Cell, metric: str) -> Series:
+    """The values of a metric of a cell; Undecidable where it has none."""
     if cell.status != "ok":
         raise Undecidable(f"{cell.name}: {cell.status}: {'; '.join(cell.reasons)}")
     values = matrix.rounds_of(cell.name, metric)
+    if values.empty and cell.functional and METRICS[metric].timed:
+        raise Undecidable(f"{cell.name}: {FUNCTIONAL_ONLY}: {cell.functional}: {metric} says nothing there")
     if values.empty:
         raise Undecidable(f"{cell.name}: {metric} is not known here")
-    return {int(key): float(value) for key, value in values.items()}
+    return Series(cell, {int(key): float(value) for key, value in values.items()})
 
 
-def candidates_find(matrix: Matrix, reference: Reference) -> list[tuple[Cell, dict[int, float]]]:
-    """The cells that a reference may mean and their values by round, the best median first.
+def candidates_find(matrix: Matrix, reference: Reference) -> list[Series]:
+    """The cells that a reference may mean with their values, the best median first.
 
     Undecidable where one has none: it might be the best.
     """
-    found = [(cell, values_of(matrix, cell, reference.metric))
-             for cell in cells_select(matrix, reference)]
-    return sorted(found, key=lambda pair: stats.median(list(pair[1].values())),
+    found = [series_of(matrix, cell, reference.metric) for cell in cells_select(matrix, reference)]
+    return sorted(found, key=lambda series: stats.median(list(series.values.values())),
                   reverse=METRICS[reference.metric].better == "higher")
 
 
@@ -119,10 +135,11 @@ def outcome_of(sign: str, interval: stats.Interval, middle: float) -> str:
 
 
 def measured_text(comparison: Comparison, estimate: stats.Estimate, right: float | None,
-                  by_ratio: bool) -> str:
+                  by_ratio: bool, shared: bool = True) -> str:
     """`measured 4.12, 95 % interval 3.90 to 4.31, 10 rounds`, in terms of the left side.
 
-    right is None where the right side varies; then the ratio or difference itself is shown.
+    right is None where the right side varies; then the ratio or difference itself is shown. shared: whether it is of
+    rounds that all cells share, and not of boots.
     """
     left = comparison.left
     unit = METRICS[left.metric].unit if isinstance(left, Reference) and right is not None else None
@@ -133,9 +150,10 @@ def measured_text(comparison: Comparison, estimate: stats.Estimate, right: float
         return value_text(value, unit) if unit else number_text(value)
 
     what = "measured" if right is not None else "left / right" if by_ratio else "left - right"
-    rounds = f"{estimate.pairs} round" + ("s" if estimate.pairs != 1 else "")
+    rounds = counted_text(estimate.pairs, "round") if shared else f"{counted_text(estimate.pairs, 'boot')} a side"
     if estimate.interval is None:
-        return f"{what} {text(estimate.value)}, {rounds}: an interval needs {stats.ROUNDS_NEEDED}"
+        needed = stats.ROUNDS_NEEDED if shared else stats.SIDES_NEEDED
+        return f"{what} {text(estimate.value)}, {rounds}: an interval needs {needed}"
     low, high = text(estimate.interval.low), text(estimate.interval.high)
     return f"{what} {text(estimate.value)}, 95 % interval {low} to {high}, {rounds}"
 
@@ -149,32 +167,90 @@ def sides_compare(comparison: Comparison, left: list[float],
     else:
         differences = [a - b for a, b in zip(left, right, strict=True)]
         estimate, middle = stats.shift_estimate(differences), 0.0
-    fixed = right[0] if not any(references_of(comparison.right)) else None
-    remark = measured_text(comparison, estimate, fixed, by_ratio)
+    return estimate_decide(comparison, estimate, middle, measured_text(
+        comparison, estimate, right_fixed(comparison), by_ratio))
+
+
+def right_fixed(comparison: Comparison) -> float | None:
+    """The right side where it is a number; None where it is measured."""
+    return None if any(references_of(comparison.right)) else evaluate(comparison.right, {})
+
+
+def estimate_decide(comparison: Comparison, estimate: stats.Estimate, middle: float, remark: str) -> tuple[str, str]:
+    """Outcome and remark from left over (or less) right; middle means equality."""
     if estimate.interval is None:
         return "undecided", remark
     return outcome_of(comparison.sign, estimate.interval, middle), remark
 
 
-def claim_decide(matrix: Matrix, claim: Claim) -> Verdict:
-    """Decides one claim; UsageError if it is not a claim about this result."""
+Factor = tuple[Expression, int]  # an expression and its power: 1, or -1 where it divides
+
+
+def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
+    """The factors of a product, or quotient; of anything else it alone."""
+    if isinstance(expression, Operation) and expression.sign in ("*", "/"):
+        right = power if expression.sign == "*" else -power
+        return [*factors_of(expression.left, power), *factors_of(expression.right, right)]
+    return [(expression, power)]
+
+
+def course_find(factor: Expression, series: Mapping[Reference, Series]) -> str | None:
+    """Whose rounds a factor is of; None of a number. Undecidable where it mixes rounds that are not shared."""
+    courses = {series[name].cell.course for name in references_of(factor)}
+    if len(courses) > 1:
+        raise Undecidable("it adds up figures of boots that share no round: only a quotient of such figures can be "
+                          "held against something")
+    return courses.pop() if courses else None
+
+
+def products_of(factors: Sequence[Factor], series: Mapping[Reference, Series]) -> list[float]:
+    """The product of factors in every round that all of them have, all above 0; Undecidable where one is not."""
+    names = {name for factor, _ in factors for name in references_of(factor)}
+    products = []
+    for values in rounds_shared({name: series[name] for name in names}):
+        figures = [(evaluate(factor, values), power) for factor, power in factors]
+        if min(figure for figure, _ in figures) <= 0:
+            raise Undecidable("a factor is not above 0 in some boot")
+        products.append(math.prod(figure**power for figure, power in figures))
+    return products
+
+
+def boots_compare(comparison: Comparison, series: Mapping[Reference, Series]) -> tuple[str, str]:
+    """Outcome and remark where the cells share no rounds: all boots of one kernel against all of the other."""
+    courses: dict[str | None, list[Factor]] = {}
+    for factor, power in [*factors_of(comparison.left), *factors_of(comparison.right, -1)]:
+        courses.setdefault(course_find(factor, series), []).append((factor, power))
+    numbers = courses.pop(None, [])
+    if len(courses) != 2:
+        raise Undecidable("it is about more than two kernels, whose boots share no round")
+    first, second = courses.values()
+    upper, lower = products_of([*first, *numbers], series), products_of(second, series)
+    estimate = stats.ratio_unpaired(upper, [1 / value for value in lower])
+    return estimate_decide(comparison, estimate, 1.0, measured_text(
+        comparison, estimate, right_fixed(comparison), True, shared=False))
+
+
+def claim_decide(matrix: Matrix, claim: Claim, target: str | None = None) -> Verdict:
+    """Decides one claim, or what it says of one target; UsageError if it is not a claim about this result."""
     comparison = claim_parse(claim.that)
+    if target is not None:
+        comparison = comparison_narrow(comparison, f"{TARGET}={target}")
+        claim = replace(claim, says=f"{claim.says} ({TARGET}={target})")
     names = [*references_of(comparison.left), *references_of(comparison.right)]
     if not names:
         raise UsageError(f'claim "{claim.that}": it names no metric')
     try:
         found = {name: candidates_find(matrix, name) for name in names}
-        series = {name: candidates[0][1] for name, candidates in found.items()}
+        series = {name: candidates[0] for name, candidates in found.items()}
         best = best_of(comparison)
         if best is None:
             outcome, remark = comparison_decide(comparison, series)
             return Verdict(claim, outcome, (remark,))
-        against = [comparison_decide(comparison, series | {best: values})
-                   for _, values in found[best]]
+        against = [comparison_decide(comparison, series | {best: candidate}) for candidate in found[best]]
     except Undecidable as error:
         return Verdict(claim, "undecided", (str(error),))
     outcome, at = best_decide(comparison, best, [outcome for outcome, _ in against])
-    return Verdict(claim, outcome, (against[at][1], f"against {found[best][at][0].name}"))
+    return Verdict(claim, outcome, (against[at][1], f"against {found[best][at].cell.name}"))
 
 
 def best_decide(comparison: Comparison, best: Reference, outcomes: list[str]) -> tuple[str, int]:
@@ -190,17 +266,26 @@ def best_decide(comparison: Comparison, best: Reference, outcomes: list[str]) ->
     return (some, 0) if outcomes[0] == some else ("undecided", at)
 
 
-def comparison_decide(comparison: Comparison,
-                      series: Mapping[Reference, Mapping[int, float]]) -> tuple[str, str]:
-    """Outcome and remark from the values of every reference by round."""
-    rounds = sorted(set.intersection(*(set(values) for values in series.values())))
+def rounds_shared(series: Mapping[Reference, Series]) -> list[dict[Reference, float]]:
+    """The value of every reference in each round that all have, ascending; Undecidable where there is none."""
+    rounds = sorted(set.intersection(*(set(one.values) for one in series.values())))
     if not rounds:
         raise Undecidable("the cells share no good round")
-    left, right = ([evaluate(side, {name: values[number] for name, values in series.items()})
-                    for number in rounds] for side in (comparison.left, comparison.right))
-    exact = all(counts_exactly(METRICS[name.metric], list(values.values()))
-                for name, values in series.items())
-    return (exact_compare if exact else sides_compare)(comparison, left, right)
+    return [{name: one.values[number] for name, one in series.items()} for number in rounds]
+
+
+def is_exact(series: Mapping[Reference, Series]) -> bool:
+    """Whether all of these are counts that were the same in every round."""
+    return all(counts_exactly(METRICS[name.metric], list(one.values.values())) for name, one in series.items())
+
+
+def comparison_decide(comparison: Comparison, series: Mapping[Reference, Series]) -> tuple[str, str]:
+    """Outcome and remark from the values of every reference by round."""
+    if not rounds_common(one.cell for one in series.values()) and not is_exact(series):
+        return boots_compare(comparison, series)
+    left, right = ([evaluate(side, values) for values in rounds_shared(series)]
+                   for side in (comparison.left, comparison.right))
+    return (exact_compare if is_exact(series) else sides_compare)(comparison, left, right)
 
 
 def exact_compare(comparison: Comparison, left: list[float],
@@ -218,9 +303,20 @@ def counts_compare(sign: str, left: float, right: float) -> bool:
     return COMPARISONS[sign](left, right)
 
 
+def targets_meant(matrix: Matrix, claim: Claim) -> list[str | None]:
+    """The targets that a claim is held against one by one: all there are where it names none; [None]: as it stands."""
+    comparison = claim_parse(claim.that)
+    named = [words_parse(name.words, name.text) for side in (comparison.left, comparison.right)
+             for name in references_of(side)]
+    if TARGET not in matrix.axes or any(TARGET in words for words in named):
+        return [None]
+    return list(dict.fromkeys(cell.target for cell in matrix.cells.values()))
+
+
 def claims_decide(matrix: Matrix) -> list[Verdict]:
     """Every claim of the scenario, in order."""
-    return [claim_decide(matrix, claim) for claim in matrix.result.scenario.claims]
+    return [claim_decide(matrix, claim, target) for claim in matrix.result.scenario.claims
+            for target in targets_meant(matrix, claim)]
 
 
 def tap_text(verdicts: list[Verdict]) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from suite import stats
-from suite.frame import Cell
+from suite.frame import Cell, silent_note
 from suite.gain import Gain
 from suite.heading import UNSPLIT_NOTE, uncounted_note
 from suite.layout import Column, Group, Item
+from suite.machines import FUNCTIONAL_ONLY
 from suite.metrics import Metric
 from suite.optimum import better_ratio, is_speed, optimum_of
 from suite.quotes import Quote, sets_of
@@ -49,8 +50,8 @@ def cell_note(cell: Cell) -> str:
 
 
 def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: Scale,
-               notes: Footnotes, first: bool) -> Item:
-    """The median of a cell in the column's unit, or why there is none.
+               notes: Footnotes, first: bool, why: str = "") -> Item:
+    """The median of a cell in the column's unit, or why there is none; why: what is known of that beside the cell.
 
     That some runs of a cell failed is said in the first metric's column only.
     """
@@ -61,15 +62,23 @@ def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: 
     if cell.status != "ok":
         return Item("failed" if cell.status == "failed" else "-", mark)
     if figure is None:
-        return Item(*absent_parts(cell, metric, mark, notes))
+        return Item(*absent_parts(cell, metric, mark, notes, why))
     return Item(median_text(figure.median, metric, scale), mark)
 
 
-def absent_parts(cell: Cell, metric: Metric, mark: str, notes: Footnotes) -> tuple[str, str]:
+def is_hidden(cell: Cell, metric: Metric) -> bool:
+    """Whether a figure is not shown because times of this cell say nothing."""
+    return bool(cell.functional) and metric.timed
+
+
+def absent_parts(cell: Cell, metric: Metric, mark: str, notes: Footnotes, why: str) -> tuple[str, str]:
     """(text, mark) in place of a figure that good runs do not have."""
+    if is_hidden(cell, metric):
+        return "-", mark + notes.mark(f"{FUNCTIONAL_ONLY}: {cell.functional}")
     if metric.name in cell.unsplit:
         return "", mark + notes.mark(UNSPLIT_NOTE)
-    return ABSENT, mark + (notes.mark(uncounted_note(cell)) if is_uncounted(cell, metric) else "")
+    note = uncounted_note(cell) if is_uncounted(cell, metric) else why
+    return ABSENT, mark + (notes.mark(note) if note else "")
 
 
 def is_uncounted(cell: Cell, metric: Metric) -> bool:
@@ -77,10 +86,11 @@ def is_uncounted(cell: Cell, metric: Metric) -> bool:
     return bool(cell.uncounted) and metric.of_records
 
 
-def is_undefined(cell: Cell, metric: Metric, figures: Mapping[str, Figure]) -> bool:
+def is_undefined(summary: Summary, cell: Cell, metric: Metric) -> bool:
     """Whether good runs have no such figure for no other reason than what they are."""
-    return (cell.runs_ok > 0 and metric.name not in figures and metric.name not in cell.unsplit
-            and not is_uncounted(cell, metric))
+    return (cell.runs_ok > 0 and metric.name not in summary.figures[cell.name] and metric.name not in cell.unsplit
+            and not is_uncounted(cell, metric) and not is_hidden(cell, metric)
+            and not silent_note(summary.matrix, cell, metric.name))
 
 
 def median_text(value: float, metric: Metric, scale: Scale) -> str:
@@ -154,8 +164,8 @@ def value_column(summary: Summary, cells: Rows, metric: Metric, scale: Scale, no
                  ) -> Column:
     """The medians of one metric."""
     first = metric is summary.metrics[0]
-    items = [value_item(cell, figure_of(summary, cell, metric), metric, scale, notes, first)
-             for cell in cells]
+    items = [value_item(cell, figure_of(summary, cell, metric), metric, scale, notes, first,
+                        silent_note(summary.matrix, cell, metric.name) if cell else "") for cell in cells]
     if metric.name == summary.leading:
         items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
                  for item, cell in zip(items, cells, strict=True)]
@@ -245,11 +255,17 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, values: Column, h
         metric.name: [
             column(f"pre {scale.unit}".rstrip(), lambda gain: median_text(gain.pre, metric, scale)),
             Column("post", post), Column("gain", average), column("95 % interval", gain_interval)],
-        "gain in a round": [column("worst", lambda gain: change_text(gain.worst)),
-                            column("best", lambda gain: change_text(gain.best))],
+        "gain in a round": [column("worst", lambda gain: round_text(gain.worst)),
+                            column("best", lambda gain: round_text(gain.best))] if any(
+                                gain and gain.worst is not None for gain in gains) else [],
         "published gain": [Column(of, items) for of, items in published.items()]}
     return [Group(f"{head} {title}".lstrip(), tuple(columns))
             for title, columns in groups.items() if columns]
+
+
+def round_text(gain: float | None) -> str:
+    """The gain of a single round; empty where no round is shared."""
+    return "" if gain is None else change_text(gain)
 
 
 def gain_interval(gain: Gain) -> str:

@@ -188,3 +188,19 @@ def references_of(expression: Expression) -> Iterator[Reference]:
     elif isinstance(expression, Operation):
         yield from references_of(expression.left)
         yield from references_of(expression.right)
+
+
+def expression_narrow(expression: Expression, word: str) -> Expression:
+    """The expression with one more word in every metric."""
+    if isinstance(expression, Reference):
+        return Reference(expression.metric, f"{expression.words} {word}".strip())
+    if isinstance(expression, Operation):
+        return Operation(expression.sign, expression_narrow(expression.left, word),
+                         expression_narrow(expression.right, word))
+    return expression
+
+
+def comparison_narrow(comparison: Comparison, word: str) -> Comparison:
+    """The claim with one more word in every metric."""
+    return Comparison(expression_narrow(comparison.left, word), comparison.sign,
+                      expression_narrow(comparison.right, word))

@@ -8,7 +8,7 @@ a round stays one observation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ import pandas as pd
 
 from suite import stats
 from suite.errors import UsageError
+from suite.machines import cells_functional
 from suite.metrics import METRICS, SPLITS
 from suite.records.load import rows_sorted
 from suite.records.runs import Runs
@@ -26,6 +27,7 @@ from suite.records.traits import Record, Traits
 from suite.remarks import remarks_of, uncounted_of
 from suite.results import Result
 from suite.scenario import LABEL, LABEL_AGAIN
+from suite.withheld import TARGET, boot_of, target_of
 
 SPLIT_LEAST_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
 
@@ -39,6 +41,7 @@ class Cell:
     remarks: what its good runs did otherwise than the words say.
     uncounted: the security layers that cannot tell their records; empty where all can.
     unsplit: the metrics, user or system, of a CPU time that is too short to be split.
+    functional: why its times say nothing, so that there are none: it was emulated; empty where they do.
     """
 
     name: str
@@ -53,6 +56,20 @@ class Cell:
     remarks: tuple[str, ...] = ()
     uncounted: str = ""
     unsplit: frozenset[str] = frozenset()
+    functional: str = ""
+
+    @property
+    def target(self) -> str:
+        """Where its ends ran."""
+        return target_of(self.words)
+
+    @property
+    def course(self) -> str:
+        """Whose rounds its rounds are: those of the boots of an image, or "", the runner's own.
+
+        Cells of one course share them, and no others do: of two kernels a round is a boot of each.
+        """
+        return boot_of(self.words)
 
     @property
     def open_loop(self) -> bool:
@@ -82,6 +99,19 @@ class Matrix:
     def rounds(self) -> int:
         """How many counted rounds have at least one record."""
         return int(self.frame.loc[self.frame["round"] > 0, "round"].nunique())
+
+    @cached_property
+    def courses(self) -> tuple[str, ...]:
+        """Whose rounds there are: of a result that booted no kernel one."""
+        return tuple(dict.fromkeys(cell.course for cell in self.cells.values()))
+
+    @cached_property
+    def targets_telling(self) -> Mapping[str, frozenset[str]]:
+        """For each metric the targets of which some cell knows it."""
+        known = self.values.notna().groupby(level="cell").any()
+        targets = [self.cells[cell].target for cell in known.index]
+        return {name: frozenset(target for target, knows in zip(targets, known[name], strict=True) if knows)
+                for name in known}
 
     @cached_property
     def cells_at(self) -> Mapping[tuple[str, ...], Cell]:
@@ -136,6 +166,13 @@ class Matrix:
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records of a cell's good counted runs, by round and label."""
         return self.result.records(rows_sorted(self.result.runs, self.rows_good[cell]))
+
+
+def silent_note(matrix: Matrix, cell: Cell, metric: str) -> str:
+    """Why good runs of a cell know no such figure if it is for the system that they ran on: no cell of the same target
+    knows it, and others do. Empty where it is not so."""
+    told = matrix.targets_telling[metric]
+    return f"no run of {TARGET}={cell.target} knows it" if told and cell.target not in told else ""
 
 
 def words_parse(text: str, where: str) -> dict[str, str]:
@@ -195,6 +232,13 @@ def splits_clear(frame: pd.DataFrame, runs: Runs, unsplit: Mapping[str, frozense
         frame.loc[rows, name] = float("nan")
 
 
+def times_clear(frame: pd.DataFrame, runs: Runs, functional: Mapping[str, str]) -> None:
+    """Takes the times of these cells out of the frame, so that nothing can be made of them."""
+    if functional:
+        rows = np.concatenate([runs.rows_of_cells[cell] for cell in functional])
+        frame.loc[rows, [name for name, metric in METRICS.items() if metric.timed]] = float("nan")
+
+
 def status_of(runs: Runs) -> tuple[str, tuple[str, ...], int, int]:
     """Status, reasons, good and failed counted runs of one cell from all of its runs.
 
@@ -210,7 +254,8 @@ def status_of(runs: Runs) -> tuple[str, tuple[str, ...], int, int]:
     return "missing", ("not run yet",), good, failed
 
 
-def cell_build(entry: Mapping[str, Any], axes: Sequence[str], runs: Runs, unsplit: frozenset[str]) -> Cell:
+def cell_build(entry: Mapping[str, Any], axes: Sequence[str], runs: Runs, unsplit: frozenset[str],
+               functional: str) -> Cell:
     """A cell of plan.json with all of its runs."""
     words = {**entry["words"], **entry.get("given", {})}
     status, reasons, good, failed = status_of(runs)
@@ -222,14 +267,17 @@ def cell_build(entry: Mapping[str, Any], axes: Sequence[str], runs: Runs, unspli
         axes={axis: words.get(axis, "") for axis in axes},
         baseline=bool(entry.get("baseline")), status=status, reasons=reasons,
         runs_ok=good, runs_failed=failed,
-        remarks=remarks_of(words, able), uncounted=uncounted_of(able), unsplit=unsplit)
+        remarks=remarks_of(words, able), uncounted=uncounted_of(able), unsplit=unsplit,
+        functional=functional)
 
 
-def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]]) -> dict[str, Cell]:
+def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]], functional: Mapping[str, str]
+                ) -> dict[str, Cell]:
     """The cells of the plan in order, by name."""
     rows, none = result.runs.rows_of_cells, np.array([], dtype=int)
-    return {entry["cell"]: cell_build(entry, result.plan["axes"], result.runs.take(rows.get(entry["cell"], none)),
-                                      unsplit.get(entry["cell"], frozenset())) for entry in result.plan["cells"]}
+    return {name: cell_build(entry, result.plan["axes"], result.runs.take(rows.get(name, none)),
+                             unsplit.get(name, frozenset()), functional.get(name, ""))
+            for entry in result.plan["cells"] for name in [entry["cell"]]}
 
 
 def values_build(frame: pd.DataFrame, runs: Runs) -> pd.DataFrame:
@@ -242,9 +290,11 @@ def values_build(frame: pd.DataFrame, runs: Runs) -> pd.DataFrame:
 def matrix_build(result: Result) -> Matrix:
     """All frames of a result."""
     frame = frame_build(result)
+    functional = cells_functional(result)
     unsplit = splits_unknown(frame, result.runs)
     splits_clear(frame, result.runs, unsplit)
-    return Matrix(result, frame, values_build(frame, result.runs), cells_build(result, unsplit))
+    times_clear(frame, result.runs, functional)
+    return Matrix(result, frame, values_build(frame, result.runs), cells_build(result, unsplit, functional))
 
 
 def baseline_words(matrix: Matrix) -> dict[str, str]:
@@ -279,16 +329,30 @@ def rounds_join(one: Series, two: Series) -> tuple[np.ndarray, np.ndarray] | Non
     return values if len(shared) and min(side.min() for side in values) > 0 else None
 
 
-def rounds_shared(matrix: Matrix, first: str, second: str, metric: str
-                  ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The values of two cells in the rounds that both have, ascending; None without any, or one not > 0."""
-    return rounds_join(matrix.values_of(first, metric), matrix.values_of(second, metric))
+def rounds_common(cells: Iterable[Cell]) -> bool:
+    """Whether these cells share their rounds: the one place where that is decided."""
+    return len({cell.course for cell in cells}) < 2
 
 
-def ratio_between(matrix: Matrix, cell: str, base: str, metric: str) -> stats.Estimate | None:
-    """cell / base over the rounds that both have; None as rounds_shared()."""
-    both = rounds_shared(matrix, cell, base, metric)
-    return stats.ratio_estimate(*both) if both else None
+def values_between(matrix: Matrix, first: Cell, second: Cell, metric: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """The values of two cells, of shared rounds those in which both have one, ascending; None without any, or one
+    not > 0."""
+    sides = matrix.values_of(first.name, metric), matrix.values_of(second.name, metric)
+    if rounds_common((first, second)):
+        return rounds_join(*sides)
+    values = sides[0][1], sides[1][1]
+    return values if all(len(side) and side.min() > 0 for side in values) else None
+
+
+def ratio_of(new: Sequence[float], base: Sequence[float], shared: bool) -> stats.Estimate:
+    """new / base, all above 0: by round where the rounds are shared, else of all values of one to all of the other."""
+    return stats.ratio_estimate(new, base) if shared else stats.ratio_unpaired(new, base)
+
+
+def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:
+    """cell / base; None as values_between()."""
+    both = values_between(matrix, cell, base, metric)
+    return ratio_of(*both, rounds_common((cell, base))) if both else None
 
 
 def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[np.ndarray, np.ndarray] | None:

@@ -3,6 +3,7 @@
 
 `pre` is the baseline, `post` another cell, and a gain is post / pre - 1 within a round. The
 baseline has a gain too: that of its second run over its first, which is what the machine invents.
+Between kernels, which share no round, it is of all boots of one to all of the other.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suite import stats
-from suite.frame import Cell, Matrix, rounds_shared, runs_paired
+from suite.frame import Cell, Matrix, ratio_of, rounds_common, runs_paired, values_between
 from suite.metrics import Metric
 from suite.quotes import Quote, quotes_find
 from suite.scenario import LABEL, LABEL_AGAIN
@@ -20,32 +21,39 @@ from suite.scenario import LABEL, LABEL_AGAIN
 
 @dataclass(frozen=True)
 class Gain:
-    """pre, post: medians. ratio: post / pre (Hodges-Lehmann). worst, best: gains of one round."""
+    """pre, post: medians. ratio: post / pre (Hodges-Lehmann). worst, best: gains of one round, None where none is
+    shared."""
 
     pre: float
     post: float
     ratio: stats.Estimate
-    worst: float
-    best: float
+    worst: float | None
+    best: float | None
     quotes: tuple[Quote, ...]
 
 
 def sides_find(matrix: Matrix, cell: Cell, base: Cell, metric: str
                ) -> tuple[np.ndarray, np.ndarray] | None:
-    """pre and post by round, all above 0; None where there are none."""
+    """pre and post, all above 0, by round where they share rounds; None where there are none."""
     if cell.name != base.name:
-        return rounds_shared(matrix, base.name, cell.name, metric)
+        return values_between(matrix, base, cell, metric)
     return runs_paired(matrix, cell.name, metric)
 
 
+def rounds_extreme(pre: np.ndarray, post: np.ndarray, metric: Metric) -> tuple[float, float]:
+    """The worst and the best gain of a round."""
+    gains = sorted((post / pre - 1).tolist(), reverse=metric.better == "lower")
+    return gains[0], gains[-1]
+
+
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
-    """The gain of a cell; None where it has no baseline or shares no good round with it."""
+    """The gain of a cell; None where it has no baseline, or no good round to be held against one of it."""
     sides = sides_find(matrix, cell, base, metric.name) if base else None
     if base is None or sides is None:
         return None
     pre, post = sides
-    gains = sorted((post / pre - 1).tolist(), reverse=metric.better == "lower")
+    shared = rounds_common((cell, base))
+    worst, best = rounds_extreme(pre, post, metric) if shared else (None, None)
     label = LABEL_AGAIN if cell.name == base.name else LABEL
-    return Gain(stats.median(pre.tolist()), stats.median(post.tolist()),
-                stats.ratio_estimate(post.tolist(), pre.tolist()), gains[0], gains[-1],
-                quotes_find(matrix, cell, metric.name, base, label))
+    return Gain(stats.median(pre.tolist()), stats.median(post.tolist()), ratio_of(post.tolist(), pre.tolist(), shared),
+                worst, best, quotes_find(matrix, cell, metric.name, base, label))

@@ -6,7 +6,7 @@ Gives (label, text) pairs; used by tables, `show` and, shortened, by pictures.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from suite import stats
@@ -14,30 +14,83 @@ from suite.builds import builds_text
 from suite.doctor.report import disturbed_text
 from suite.frame import SPLIT_LEAST_S, Cell, Matrix
 from suite.lab.network import LAB_WORDS, lab_wanted, words_text
+from suite.machines import FUNCTIONAL_ONLY, hosts_of, machines_group
 from suite.precision import precision_measure, precision_text
 from suite.quick import quick_text
 from suite.records.traits import AGREED
 from suite.summary import Summary
 from suite.units import Scale, percent_text
+from suite.withheld import TARGET
 
+Shorten = Callable[[str], str]
+WITHIN_BOOT = "within a boot, not between boots"  # of an A/A band beside ratios of boots
 UNSPLIT_NOTE = (f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what of "
                 "it is user and what is system by ticks, too few here")
 
 
-def host_text(facts: Mapping[str, Any]) -> str:
-    """One machine in one line: processor, CPUs, system and kernel, virtualisation."""
+def host_text(facts: Mapping[str, Any], shorten: Shorten = str) -> str:
+    """One machine in one line: processor, its name shortened, CPUs, system and kernel, virtualisation."""
     cpus = facts.get("cpus_online")
     virtual = facts.get("virtualisation", "none")
-    parts = [str(facts.get("cpu", "")), f"{cpus} CPU{'s' if cpus != 1 else ''}" if cpus else "",
+    parts = [shorten(" ".join(str(facts.get("cpu", "")).split())),
+             f"{cpus} CPU{'s' if cpus != 1 else ''}" if cpus else "",
              f"{facts.get('system', '')} {facts.get('kernel', '')}",
              virtual if virtual != "none" else ""]
     return ", ".join(" ".join(part.split()) for part in parts if part.strip()) or "unknown"
 
 
-def machines_text(matrix: Matrix) -> str:
-    """Every machine of the records."""
-    hosts = matrix.result.hosts.values()
-    return "; ".join(dict.fromkeys(host_text(facts) for facts in hosts)) or "unknown"
+def is_elsewhere(matrix: Matrix) -> bool:
+    """Whether a reader must be told which machine is which target: there are several, or it is no lasting one."""
+    return TARGET in matrix.axes or any(matrix.courses)
+
+
+def cells_by_target(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """The cells of each target, in order."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.target, []).append(cell)
+    return found
+
+
+def hosts_text(hosts: Mapping[str, Mapping[str, Any]], booted: Iterable[str], shorten: Shorten) -> str:
+    """These machines in a line, each once; booted: the hosts that are boots of their own, which are counted."""
+    counts: dict[str, int] = {}
+    boots = set(booted)
+    for machine in machines_group(hosts):
+        text = host_text(machine.facts, shorten)
+        counts[text] = counts.get(text, 0) + len(boots.intersection(machine.hosts))
+    return "; ".join(f"{text}, {count} boots" if count > 1 else text for text, count in counts.items()) or "unknown"
+
+
+def target_text(matrix: Matrix, cells: Sequence[Cell], shorten: Shorten) -> str:
+    """The machines of the cells of one target."""
+    names = {cell.name: cell.target for cell in cells}
+    booted = hosts_of(matrix.result, names, counted=True) if cells[0].course else ()
+    return hosts_text(hosts_of(matrix.result, names), booted, shorten)
+
+
+def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None, shorten: Shorten = str) -> str:
+    """Every machine of the records, or of these cells; of several targets each with those that are its machines.
+
+    shorten: what is done with the name of a processor.
+    """
+    targets = cells_by_target(matrix.cells.values() if cells is None else cells)
+    if not is_elsewhere(matrix):
+        return hosts_text(matrix.result.hosts, (), shorten)
+    named: dict[str, list[str]] = {}
+    for target, cells in targets.items():
+        named.setdefault(target_text(matrix, cells, shorten), []).append(target)
+    return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
+
+
+def functional_text(matrix: Matrix) -> str:
+    """Of which targets times say nothing, and why; empty where all say something."""
+    found: dict[str, list[str]] = {}
+    for target, cells in cells_by_target(matrix.cells.values()).items():
+        for reason in dict.fromkeys(cell.functional for cell in cells if cell.functional):
+            found.setdefault(reason, []).append(target)
+    return "; ".join(f"{', '.join(targets)}: {reason}" if is_elsewhere(matrix) else reason
+                     for reason, targets in found.items())
 
 
 def disturbances_text(matrix: Matrix) -> str:
@@ -90,7 +143,8 @@ def rounds_text(matrix: Matrix) -> str:
     of = f" of {planned}" if planned > done else ""
     several = f" in {len(sessions)} sessions" if len(sessions) > 1 else ""
     seed = plan.get("seed")
-    return (f"{done}{of}{several}, every cell once in each, in fresh random order"
+    boots = "one boot of each kernel in each, " if any(matrix.courses) else ""
+    return (f"{done}{of}{several}, {boots}every cell once in each, in fresh random order"
             + (f", seed {seed}" if seed is not None else "") + "; medians")
 
 
@@ -100,7 +154,10 @@ def bands_text(summary: Summary) -> str:
     known = [(metric.name, summary.bands[metric.name]) for metric in measured]
     parts = [f"{percent_text(band)} of {name}" for name, band in known if band]
     if parts:
-        return "this machine invents " + ", ".join(parts)
+        boots = any(summary.matrix.courses)
+        return "this machine invents " + ", ".join(parts) + (f" {WITHIN_BOOT}" if boots else "")
+    if all(cell.functional for cell in summary.matrix.cells.values() if cell.runs_ok):
+        return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
 
 
@@ -117,10 +174,11 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     """Machine, placement, congestion control, what TLS was, labs, rounds, and how narrow intervals had to be."""
     labs, security, timer = labs_text(matrix), security_text(matrix), timer_text(matrix)
     builds = builds_text(matrix.result.plan)
-    disturbed = disturbances_text(matrix)
+    disturbed, functional = disturbances_text(matrix), functional_text(matrix)
     quick, precision = matrix.result.plan.get("quick"), precision_measure(matrix)
     return [
         ("machine", machines_text(matrix)),
+        *([(FUNCTIONAL_ONLY, f"{functional}; no times and no ratios of them are shown")] if functional else []),
         *([("disturbed", disturbed)] if disturbed else []),
         ("place", word_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),

@@ -61,7 +61,8 @@ def hosts_of(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
             continue
         if not isinstance(facts.get("id"), str):
             raise Failure(f"--facts names no id of the {end}'s machine ({TARGET}={target})")
-        hosts[facts["id"]] = {key: value for key, value in facts.items() if key != "id"}
+        stamp = {TARGET: target} if target != LOCAL else {}
+        hosts[facts["id"]] = {key: value for key, value in facts.items() if key != "id"} | stamp
     return hosts
 
 

@@ -44,11 +44,17 @@ class Metric:
         return self.name in SPLITS
 
     @property
+    def timed(self) -> bool:
+        """Whether it tells how fast something was: a time, a rate, or how much was too late."""
+        return not self.whole or self.name in LATE
+
+    @property
     def whole(self) -> bool:
         """Whether it comes from whole things, events or bytes, so that rounds can agree exactly."""
         return self.unit in ("1", "B")
 
 
+LATE = ("requests_late",)  # counts of what was not done in time
 SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
           for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Which value of a word is best, by group of cells that differ in nothing else, and what that advises.
 
-The best is the cell with the best median. Another is worse if its ratio to that one, round by round,
-says so: its whole 95 % interval on the worse side of 1, and the ratio beyond the A/A band, which is
+The best is the cell with the best median. Another is worse if its ratio to that one (round by round, or
+between boots that share none, of all to all) says so: its whole 95 % interval on the worse side of 1, and the ratio beyond the A/A band, which is
 what the machine makes up between two runs of the same cell. Else the two cannot be told apart.
 """
 
@@ -70,7 +70,7 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, band: float | None,
     choose = min if metric.better == "lower" else max
     best = choose(medians, key=lambda name: medians[name])
     marks = {name: BEST if name == best else
-             mark_choose(ratio_between(matrix, name, best, metric.name), metric, band)
+             mark_choose(ratio_between(matrix, matrix.cells[name], matrix.cells[best], metric.name), metric, band)
              for name in medians}
     return Optimum({key: value for key, value in cells[0].axes.items() if key != axis},
                    {cell.axes[axis]: medians[cell.name] for cell in known},

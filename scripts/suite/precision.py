@@ -87,6 +87,8 @@ def width_text(wide: Wide) -> str:
 def precision_text(precision: Precision) -> str:
     """What came of it, in one line: `1% of bandwidth, missed by 1 of 6 cells: write=nagle 3.1%`."""
     asked = f"{precision.asked} of {precision.metric.name}"
+    if not precision.cells:
+        return f"{asked}, which no cell knows: no round was added for it"
     if not precision.wide:
         return f"{asked}, and every interval is that narrow"
     told = ", ".join(map(width_text, precision.wide[:TOLD_MOST]))

@@ -19,7 +19,8 @@ from suite.hyperfine import by_hand
 from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
 from suite.measured import ENDS, Run, quotient, threads_sum
-from suite.metrics import METRICS, SPLITS
+from suite.machines import FUNCTIONAL_ONLY
+from suite.metrics import METRICS, SPLITS, Metric
 from suite.segments import capture_rows
 from suite.selection import cells_select
 from suite.summary import Figure, counts_exactly, figure_build, metrics_default
@@ -155,7 +156,10 @@ def counts_lines(runs: Sequence[Run], width: int) -> Lines:
 
 
 def cpu_lines(cell: Cell, runs: Sequence[Run], width: int) -> Lines:
-    """CPU time per message by end, in one unit; its parts only of ends that have enough of it to be split."""
+    """CPU time per message by end, in one unit; its parts only of ends that have enough of it to be split. None where
+    times say nothing."""
+    if cell.functional:
+        return []
     parts = {key: [per_message(runs, end, "cpu", f"{key}_ns") for end in ENDS] for key in ("user", "system")}
     values = {"all": [None if user is None or system is None else user + system
                       for user, system in zip(*parts.values(), strict=True)]}
@@ -169,8 +173,10 @@ def cpu_lines(cell: Cell, runs: Sequence[Run], width: int) -> Lines:
     return ends_table(rows, width)
 
 
-def machine_lines(runs: Sequence[Run], width: int) -> Lines:
-    """What all CPUs of each end's machine did during the runs, in percent of their time."""
+def machine_lines(cell: Cell, runs: Sequence[Run], width: int) -> Lines:
+    """What all CPUs of each end's machine did during the runs, in percent of their time, where times say something."""
+    if cell.functional:
+        return []
     kinds = ("user", "system", "softirq", "irq", "steal", "idle")
 
     def share(run: Run, end: str, kind: str) -> float | None:
@@ -233,11 +239,11 @@ def placement_lines(runs: Sequence[Run], width: int) -> Lines:
     return labelled_lines(pairs, width - 2)
 
 
-def tcp_lines(runs: Sequence[Run], width: int) -> Lines:
+def tcp_lines(runs: Sequence[Run], timed: bool, width: int) -> Lines:
     """TCP_INFO: medians over runs of the sums over all connections (differences), or of medians of
-    connections (states)."""
+    connections (states); timed: also those that are times."""
     keys = dict.fromkeys(key for name in ENDS for _, thread in threads_of(runs, name)
-                         for key in thread.get("tcp_info", {}))
+                         for key in thread.get("tcp_info", {}) if timed or not key.endswith("_ns"))
     states = {"cwnd_segments", "rtt_ns", "min_rtt_ns", "peer_window_bytes",
               "largest_peer_window_bytes"}
     rows = []
@@ -269,9 +275,15 @@ def options_lines(runs: Sequence[Run], width: int) -> Lines:
     return ends_table(rows, width)
 
 
+def metric_leading(matrix: Matrix, cell: Cell) -> Metric:
+    """The first metric of a result that says something of a cell."""
+    metrics = [METRICS[name] for name in metrics_default(matrix)]
+    return next((metric for metric in metrics if not (cell.functional and metric.timed)), metrics[0])
+
+
 def rounds_lines(matrix: Matrix, cell: Cell) -> Lines:
-    """Every counted run in order: the first metric's value, or what went wrong."""
-    metric = METRICS[metrics_default(matrix)[0]]
+    """Every counted run in order: the leading metric's value, or what went wrong."""
+    metric = metric_leading(matrix, cell)
     rows = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] > 0)]
     rows = rows.sort_values(["round", "label"])
     good = rows[(rows["status"] == "ok") & rows[metric.name].notna()]
@@ -297,14 +309,16 @@ def ends_unsplit(cell: Cell) -> list[str]:
 
 def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     """Reasons of runs that are not good, and remarks on the result."""
-    counted = metrics_default(matrix)[0]
+    counted = metric_leading(matrix, cell).name
     values = matrix.rounds_of(cell.name, "segments_per_message").tolist()
     notes = [*cell.reasons, *cell.remarks, *matrix.result.notes]
+    if cell.functional:
+        notes.append(f"{FUNCTIONAL_ONLY}: {cell.functional}: its times say nothing and are not shown")
     if len(values) > 1 and not counts_exactly(METRICS["segments_per_message"], values):
         notes.append("segments_per_message differs between rounds: a measurement, not exact")
     if cell.uncounted:
         notes.append(uncounted_note(cell))
-    if cell.unsplit:
+    if cell.unsplit and not cell.functional:
         notes.append(f"user and system are not shown of {', '.join(ends_unsplit(cell))}: "
                      f"{UNSPLIT_NOTE}")
     if cell.words.get("place") == "free":
@@ -325,22 +339,22 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     failed = f", {cell.runs_failed} failed" if cell.runs_failed else ""
     head = [("status", f"{cell.status}, {cell.runs_ok} good runs{failed}"),
             ("words", " ".join(f"{key}={value}" for key, value in cell.words.items())),
-            ("machine", machines_text(matrix))]
+            ("machine", machines_text(matrix, [cell]))]
     disturbed = disturbances_text(matrix)
     head += [("disturbed", disturbed)] if disturbed else []
     base = baseline_find(matrix, cell, baseline_words(matrix))
     compared = f"; x: of {axes_text(base)}" if base is not None and base.name != cell.name else ""
-    metric = metrics_default(matrix)[0]
+    metric = metric_leading(matrix, cell).name
     lines = [axes_text(cell) or cell.name, "", *labelled_lines(head, width)]
     lines += section(f"Metrics (medians over rounds{compared})", metrics_lines(matrix, cell, width))
     lines += section("Calls and counts per message", counts_lines(runs, width - 2))
     lines += section("CPU per message", cpu_lines(cell, runs, width - 2))
-    lines += section("All CPUs of the machine, share of time", machine_lines(runs, width - 2))
+    lines += section("All CPUs of the machine, share of time", machine_lines(cell, runs, width - 2))
     lines += section("Placement", placement_lines(runs, width))
     lines += section("Lab", lab_lines(records, width))
     lines += section("Segments as captured, of one run",
                      labelled_lines(capture_rows(records), width - 2))
-    lines += section("TCP_INFO (per run)", tcp_lines(runs, width - 2))
+    lines += section("TCP_INFO (per run)", tcp_lines(runs, not cell.functional, width - 2))
     lines += section("Effective options", options_lines(runs, width - 2))
     lines += section(f"Rounds in order, {metric}", rounds_lines(matrix, cell))
     lines += section("Notes", notes_lines(matrix, cell, width))

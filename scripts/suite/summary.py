@@ -75,7 +75,7 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) 
         return None
     ratio = None
     if base is not None and base.name != cell.name:
-        ratio = ratio_between(matrix, cell.name, base.name, metric.name)
+        ratio = ratio_between(matrix, cell, base, metric.name)
     exact = counts_exactly(metric, values)
     interval = None if exact else stats.median_interval(values)
     return Figure(stats.median(values), interval, len(values), exact, ratio,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -25,6 +25,7 @@ from suite.quotes import Quote
 from suite.scenario import Table
 from suite.summary import Figure, Summary, metrics_default
 from suite.units import percent_text, value_text
+from suite.withheld import TARGET
 
 BEST_PARTS = ("mark", "better", "better_low", "better_high")
 GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
@@ -118,7 +119,7 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     if ratios:
         quotes = [quote for name, found in figures.items() if name != summary.gain_shown
                   for figure in found for quote in figure.quotes]
-        pairs.append(("vs", "ratio to the baseline, round by round (Hodges-Lehmann)"
+        pairs.append(("vs", f"ratio to the baseline, {ratios_text(summary, summary.baseline)}"
                       + published_legend(quotes, "ratio")))
     pairs += gain_legend(summary)
     pairs += best_legend(summary)
@@ -127,11 +128,21 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     if any(ratio.interval and ratio.interval.contains(1.0) for ratio in ratios):
         pairs.append(("~", "no change: the 95 % interval of the ratio contains 1"))
     if any(ratio.interval is None for ratio in ratios):
-        pairs.append(("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval"))
-    if any(is_undefined(cell, metric, summary.figures.get(cell.name, {}))
+        boots = f", or {stats.SIDES_NEEDED} boots a side" if any(summary.matrix.courses) else ""
+        pairs.append(("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds{boots}: no interval"))
+    if any(is_undefined(summary, cell, metric)
            for cell in summary.matrix.cells.values() for metric in summary.metrics):
         pairs.append((ABSENT, "nothing of the kind in these runs, or too few values to tell it"))
     return pairs
+
+
+def ratios_text(summary: Summary, words: Container[str], estimate: str = " (Hodges-Lehmann)") -> str:
+    """How ratios between cells that differ in these words are taken; estimate: by which."""
+    courses = summary.matrix.courses
+    if TARGET not in words or len(courses) < 2:
+        return f"round by round{estimate}"
+    boots = "of every boot of one to every boot of the other"
+    return f"{boots}{estimate}" if all(courses) else f"round by round, where a side is booted {boots}{estimate}"
 
 
 def published_legend(quotes: Iterable[Quote], what: str) -> str:
@@ -159,10 +170,12 @@ def gain_legend(summary: Summary) -> list[tuple[str, str]]:
         return []
     base = " ".join(f"{key}={value}" for key, value in summary.baseline.items())
     quotes = [quote for gain in summary.gains.values() for quote in gain.quotes]
+    alone = any(gain.worst is not None for gain in summary.gains.values())
+    rounds = "; worst, best: of a single round" if alone else ""
     return [
         ("pre", f"median of {base}; post: of the row"),
-        ("gain", "post / pre - 1, round by round (Hodges-Lehmann), with its 95 % interval; worst, "
-                 "best: of a single round" + published_legend(quotes, "gain")),
+        ("gain", f"post / pre - 1, {ratios_text(summary, summary.baseline)}, with its 95 % interval" + rounds
+                 + published_legend(quotes, "gain")),
         (SAME.strip(" ()"), "the baseline ran twice in a round: what a gain of nothing looks like"),
     ]
 
@@ -175,9 +188,9 @@ def best_legend(summary: Summary) -> list[tuple[str, str]]:
     group = "of its group" if len(summary.optima) > 1 else "of all"
     pairs = [(BEST, f"the best median of {summary.leading} {group}")]
     if ALIKE in marks:
-        pairs.append((ALIKE, "cannot be told apart from it: the 95 % interval of the ratio, round by round "
-                             "(Hodges-Lehmann), does not lie on the worse side of 1, or the ratio is within "
-                             "the A/A band"))
+        pairs.append((ALIKE, "cannot be told apart from it: the 95 % interval of the ratio, "
+                             f"{ratios_text(summary, (summary.best,))}, does not lie on the worse side of 1, or the "
+                             "ratio is within the A/A band"))
     return pairs + better_legend(summary)
 
 
@@ -190,7 +203,8 @@ def better_legend(summary: Summary) -> list[tuple[str, str]]:
     base = " ".join(f"{key}={value}" for key, value in summary.baseline.items())
     sides = (base, "the row") if metric.better == "lower" else ("the row", base)
     return [(f"times {'faster' if is_speed(metric) else 'better'}",
-             f"{metric.name} of {sides[0]} / {metric.name} of {sides[1]}, round by round, with its 95 % interval"
+             f"{metric.name} of {sides[0]} / {metric.name} of {sides[1]}, "
+             f"{ratios_text(summary, summary.baseline, '')}, with its 95 % interval"
              + published_legend([quote for figure in figures for quote in figure.quotes], "ratio"))]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,12 @@ NODELAY = DATA / "nodelay"
 def matrix_of(folder: Path) -> Matrix:
     """The frames of a result."""
     return matrix_build(result_load(folder))
+
+
+def emulated(matrix: Matrix) -> Matrix:
+    """The same result as if its machine had been emulated."""
+    hosts = {name: {**facts, "virtualisation": "tcg"} for name, facts in matrix.result.hosts.items()}
+    return matrix_build(replace(matrix.result, hosts=hosts))
 
 
 def runs_of(*records: dict[str, Any]) -> Runs:

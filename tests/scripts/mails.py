@@ -8,7 +8,7 @@ import random
 
 from suite import stats
 from suite.commands.paste import blocks_build
-from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
+from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit, Verdict
 from suite.comparison.selectors import arguments_sort
 from suite.mail.block import block_lines
 from suite.metrics import METRICS
@@ -84,7 +84,7 @@ def comparison_random(matrix, seed):
                                    "x" * chance.randint(0, 60))
                         for number in range(chance.randint(0, 4)))
     return Comparison(
-        sides[0], sides[1], axes, metrics, rows, bool(seed % 3),
+        sides[0], sides[1], axes, metrics, rows, tuple(Unit)[seed % 3],
         {metric.name: chance.choice([None, chance.random()]) for metric in metrics},
         {metric.name: chance.choice([None, estimate_random(chance)]) for metric in metrics},
         {metric.name: chance.randint(0, 999) for metric in metrics},

@@ -11,7 +11,7 @@ from answers import NODELAY, matrix_of
 from sessions_make import recipe_sessions, sessions_write
 from suite import stats
 from suite.comparison.build import compare_baseline, compare_cells, compare_results
-from suite.comparison.model import Change, Verdict
+from suite.comparison.model import Change, Unit, Verdict
 from suite.comparison.samples import Sample
 from suite.comparison.verdicts import changes_settle, is_hopeless, is_invented
 from suite.errors import UsageError
@@ -52,7 +52,7 @@ def changes_of(*factors: float, rounds: int = 10) -> tuple[list[Sample], list[Ch
     base = np.exp(np.linspace(-0.01, 0.01, rounds))
     sides = [(pd.Series(base[::-1] * factor), pd.Series(base)) for factor in factors]
     changes = [change_of(stats.ratio_estimate(new.tolist(), old.tolist())) for new, old in sides]
-    samples = [Sample(change.base, change.new, old, new, True, (0, 0))
+    samples = [Sample(change.base, change.new, old, new, Unit.ROUND, (0, 0))
                for change, (new, old) in zip(changes, sides, strict=True)]
     return samples, changes_settle(changes)
 

@@ -195,6 +195,35 @@ def test_of_interleaved_runs_of_the_same_on_a_drifting_machine_5_percent_are_cla
     assert 1 - covered(ratio_paired(times[:, rounds:], times[:, :rounds]), 0) >= 0.4
 
 
+BOOTS = 0.03  # standard deviation of what a boot brings with it, the same in all that is run in it
+
+
+def boots_run(chance: np.random.Generator, kernels: int, boots: int, runs: int) -> np.ndarray:
+    """Logarithms of times of kernels that are the same: (kernel, sample, boot, run), noise of a run within its boot."""
+    effects = chance.normal(0, BOOTS, (kernels, SAMPLES, boots, 1))
+    return effects + chance.normal(0, 0.005, (kernels, SAMPLES, boots, runs))
+
+
+@pytest.mark.parametrize("boots", [4, 8])
+def test_of_boots_the_ratio_covers_at_its_exact_level_and_rounds_in_one_boot_claim_nearly_always(boots: int) -> None:
+    base, new = boots_run(np.random.default_rng(boots), 2, boots, 10)
+    of_boots = ratio_unpaired(new[:, :, 0], base[:, :, 0])
+    assert_covers(of_boots, 0, stats.mann_whitney_null(boots, boots).level)
+    of_rounds = ratio_paired(new[:, 0], base[:, 0])  # ten rounds within one boot of each, taken as pairs
+    assert 1 - covered(of_rounds, 0) > 0.8
+
+
+def test_boots_that_take_turns_on_a_drifting_machine_claim_no_more_than_on_a_still_one() -> None:
+    boots, chance = 8, np.random.default_rng(11)
+    values = boots_run(chance, 2, boots, 1)[:, :, :, 0]
+    order = np.array([[0, 1] if number % 2 == 0 else [1, 0] for number in range(boots)])  # A B B A
+    machine = drifts(chance, SAMPLES, 2 * boots).reshape(SAMPLES, boots, 2)
+    base, new = (values[side] + np.take_along_axis(machine, np.where(order == side)[1][None, :, None], axis=2)[:, :, 0]
+                 for side in (0, 1))
+    level = stats.mann_whitney_null(boots, boots).level
+    assert covered(ratio_unpaired(new, base), 0) >= level - error_of(level)
+
+
 def found_paired(noise: Noise, rounds: int) -> float:
     """In which share of comparisons the change is found that an earlier comparison said would be."""
     logs = noise(np.random.default_rng(rounds), (2, 2, SAMPLES, rounds))

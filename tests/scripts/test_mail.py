@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from answers import GOLDEN, NODELAY, ROOT, golden_check, matrix_of, result_make
+from answers import GOLDEN, NODELAY, ROOT, emulated, golden_check, matrix_of, result_make
 from mails import command_run, comparison_random, pasted
 from sessions_make import recipe_sessions, sessions_write
 from suite import stats
 from suite.commands import paste, verify
 from suite.commands.paste import blocks_build
-from suite.comparison.model import Change, Comparison, Row, Side, Verdict
+from suite.comparison.model import Change, Comparison, Row, Side, Unit, Verdict
 from suite.comparison.texts import mean_count
 from suite.errors import Failure, UsageError
 from suite.mail.block import block_lines, comparison_block, sides_name
@@ -132,7 +132,8 @@ def test_what_is_too_wide_is_cut_by_columns_and_then_by_the_first_axis(nodelay):
 
     def lines_of(axes):
         row = Row(axes, None, None, {metric.name: change})
-        one = Comparison(comparison.base, comparison.new, tuple(axes), (metric,), (row,), True, {}, {}, {}, (), (), ())
+        one = Comparison(comparison.base, comparison.new, tuple(axes), (metric,), (row,), Unit.ROUND, {}, {}, {}, (), (),
+                         ())
         return block_lines(comparison_block(one, [["nodelay"]]))
     titles = [line for line in lines_of({"message": "32/2x4K/2x4K/2x4K/2x4K"}) if "better" in line]
     assert len(titles) == 2
@@ -187,7 +188,7 @@ def test_results_with_long_and_foreign_names_make_a_block(tmp_path, capsys):
 
 
 def test_a_block_of_an_emulated_machine_is_verified(nodelay):
-    slow = replace(nodelay, result=replace(nodelay.result, hosts={"vm": {"virtualisation": "tcg"}}))
+    slow = emulated(nodelay)
     block, = pasted(slow, "write=cork", "columns=time_per_message,segments_per_message")
     posted, = blocks_read("\n".join(block))
     again, = pasted(slow, "write=cork", f"columns={','.join(posted.metrics)}")

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from answers import NODELAY, golden_check, matrix_of, refused, uncork
+from answers import NODELAY, emulated, golden_check, matrix_of, refused, uncork
 from result_make import Recipe, recipe_nodelay, recipe_sizes, result_write
 from sessions_make import recipe_sessions, sessions_write
 
@@ -157,7 +157,7 @@ def test_a_result_in_which_every_run_failed_has_a_page(tmp_path: Path) -> None:
 
 def test_the_page_of_an_emulated_machine_compares_what_was_counted() -> None:
     matrix = matrix_of(NODELAY)
-    slow = replace(matrix, result=replace(matrix.result, hosts={"vm": {"virtualisation": "tcg"}}))
+    slow = emulated(matrix)
     time, count = METRICS["time_per_message"], METRICS["segments_per_message"]
     assert [one.metrics for one in changes_of(slow, (time, count))] == [(count,)] * 5
     assert changes_of(slow, (time,)) == [] and changes_of(matrix, (time, count))[0].metrics == (time,)

@@ -94,7 +94,7 @@ def test_what_tcp_counted_in_a_run_is_the_sum_of_all_threads():
     def thread(segments, rtt):
         return {"tcp_info": {"data_segs_out": {"sum": segments}, "rtt_ns": {"median": rtt}}}
     run = Run({"status": "ok", "client": {"threads": [thread(100, 7000), thread(250, 9000)]}})
-    assert [line.split() for line in tcp_lines([run], 80)[2:]] == [
+    assert [line.split() for line in tcp_lines([run], True, 80)[2:]] == [
         ["data_segs_out", "350"], ["rtt", "8.00", "us"]]
 
 

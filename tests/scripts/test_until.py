@@ -137,7 +137,7 @@ def test_what_is_exact_and_what_fails_is_waited_for_in_no_run(misbehave: Callabl
     scene = tmp_path / "scene.toml"
     scene.write_text('[sweep]\nwrite = ["nodelay", "cork"]\n[fixed]\nplace = "free"\nduration = "20ms"\nwarmup = "0s"\n'
                      '[run]\nrounds = 2\nuntil = "0.01%"\n[table]\ncolumns = ["sends_per_message"]\n')
-    uncork = misbehave('read -r line < "$2"; case $line in *cork*) exit 1;; esac\n'
+    uncork = misbehave('read -r line; case $line in *cork*) exit 1;; esac\n'
                        'echo "$line" > "$STATE/line"; exec "$REAL" --batch "$STATE/line" --with-parent')
     done = uncork.run("run", str(scene))
     assert done.returncode == 1 and "every run of" in done.stderr

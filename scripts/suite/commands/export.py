@@ -12,6 +12,7 @@ from suite.pictures.distribution import histogram_of, runs_good
 from suite.errors import UsageError, nearest_hint
 from suite.frame import Cell, Matrix, matrix_build, words_parse
 from suite.hgrm import UNITS, hgrm_text
+from suite.machines import FUNCTIONAL_ONLY
 from suite.histogram import HISTOGRAMS, Histogram, histogram_find
 from suite.pictures.picture import name_safe
 from suite.results import result_load
@@ -41,14 +42,21 @@ def cell_file(matrix: Matrix, cell: Cell, of: str) -> str:
     return name_safe("-".join(values + ([of] if of != "latency" else []))) + ".hgrm"
 
 
+def missing_text(cells: Sequence[Cell], of: str) -> str:
+    """Why cells have no histogram, and which they are."""
+    reasons = {True: f"{FUNCTIONAL_ONLY}, its times say nothing", False: f"no run has {of}"}
+    named = {why: [cell for cell in cells if bool(cell.functional) is why] for why in reasons}
+    return "; ".join(f"{reasons[why]}: {cells_text(found)}" for why, found in named.items() if found)
+
+
 def histograms_find(matrix: Matrix, cells: Sequence[Cell], of: str) -> dict[str, Histogram]:
     """The histogram of each cell by name; says which cells have none, UsageError if all."""
     found = {cell.name: histogram_of(runs_good(matrix, cell.name), of) for cell in cells}
     missing = [cell for cell in cells if found[cell.name] is None]
     if len(missing) == len(cells):
-        raise UsageError(f"{matrix.result.folder}: no run has {of}: {cells_text(missing)}")
+        raise UsageError(f"{matrix.result.folder}: {missing_text(missing, of)}")
     if missing:
-        print(f"uncork: left out, no run has {of}: {cells_text(missing)}", file=sys.stderr)
+        print(f"uncork: left out, {missing_text(missing, of)}", file=sys.stderr)
     return {name: histogram for name, histogram in found.items() if histogram}
 
 

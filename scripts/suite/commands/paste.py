@@ -36,10 +36,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def comparison_of(matrices: Sequence[Matrix], base: Words, new: Words, metrics: Sequence[Metric]) -> Comparison:
-    """Two sides of one result, or of two."""
-    if len(matrices) == 1:
-        return compare_cells(matrices[0], base, new, metrics)
-    comparison = compare_results(matrices[0], matrices[1], base, new, metrics)
+    """Two sides of one result, or of two; UsageError where a ratio between them says nothing."""
+    comparison = (compare_cells(matrices[0], base, new, metrics) if len(matrices) == 1 else
+                  compare_results(matrices[0], matrices[1], base, new, metrics))
     for one in forced(comparison):
         raise UsageError(f"{difference_text(one)}: ratios across that say nothing, and none are posted")
     return comparison

@@ -13,7 +13,6 @@ from typing import TypeVar
 from suite.again import command_of
 from suite.claims import claims_decide
 from suite.comparison.build import compare_baseline, compare_results
-from suite.comparison.differences import emulated
 from suite.comparison.model import Comparison
 from suite.comparison.refusals import refusals_check
 from suite.comparison.selectors import metrics_choose
@@ -66,9 +65,11 @@ def changes_draw(comparisons: Sequence[Comparison]) -> tuple[Drawn, ...]:
 
 
 def changes_of(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
-    """The baseline against each other value by the first of these metrics, under emulation by the first that counts."""
-    told = [metric for metric in metrics if metric.whole or not emulated(matrix)][:1]
-    return compare_baseline(matrix, told) if told else []
+    """The baseline against each other value by the first of these metrics, where some times say nothing by the first
+    that counts."""
+    hidden = any(cell.functional for cell in matrix.cells.values())
+    told = [metric for metric in metrics if not (hidden and metric.timed)][:1]
+    return [refusals_check(one, (), False, False) for one in compare_baseline(matrix, told)] if told else []
 
 
 def unless_refused(make: Callable[[], Sequence[Part]], notes: list[str]) -> Sequence[Part]:
@@ -86,10 +87,11 @@ def page_of_one(matrix: Matrix) -> str:
     asked = matrix.result.scenario.table or Table()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
+    verdicts = unless_refused(lambda: claims_decide(matrix), notes)
     comparisons = unless_refused(lambda: changes_of(matrix, summary.metrics), notes)
     figures = unless_refused(lambda: drawings_make(matrix), notes)
     drawings = Drawings(drawings_draw(figures), changes_draw(comparisons))
-    return result_page(summary, layout, claims_decide(matrix), comparisons, drawings, command_of(matrix), notes)
+    return result_page(summary, layout, verdicts, comparisons, drawings, command_of(matrix), notes)
 
 
 def page_of_two(base: Matrix, new: Matrix) -> str:

@@ -3,23 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite import stats
-from suite.comparison.differences import builds_compare, differences_declare, emulated, machines_compare
-from suite.comparison.model import Change, Comparison, Difference, Row, Side
+from suite.comparison.differences import builds_compare, cells_compare, differences_declare, machines_compare
+from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit
 from suite.comparison.samples import Sample, change_make, sample_take, samples_geomean, sessions_of
 from suite.comparison.sides import Pair, Pairing, baseline_others, fixed_differences, pairing_make, words_compared
 from suite.comparison.verdicts import changes_settle, is_hopeless
 from suite.errors import UsageError
-from suite.frame import Matrix, baseline_words, same_band
+from suite.frame import Cell, Matrix, baseline_words, rounds_common, same_band
+from suite.machines import FUNCTIONAL_ONLY, hosts_of
 from suite.metrics import Metric
 from suite.selection import cells_select, words_text
 
 Words = Mapping[str, str]
 
-FUNCTIONAL_ONLY = "functional only: under emulation times say nothing, and are not compared"
+NO_TIMES = f"{FUNCTIONAL_ONLY}: under emulation times say nothing, and are not compared"
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,11 @@ class Compared:
     hopeless: bool
 
 
-def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair], metric: Metric) -> Compared:
+def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair], metric: Metric, unit: Unit) -> Compared:
     """What may be said of one metric."""
     samples: dict[int, Sample] = {}
     for place, pair in enumerate(pairs):
-        sample = sample_take(sides, (pair.base, pair.new), metric) if pair.base and pair.new else None
+        sample = sample_take(sides, (pair.base, pair.new), metric, unit) if pair.base and pair.new else None
         if sample is not None:
             samples[place] = sample
     taken = list(samples.values())
@@ -51,16 +52,30 @@ def band_of(sides: tuple[Matrix, Matrix], metric: Metric) -> float | None:
     return max((band for band in bands if band is not None), default=None)
 
 
-def metrics_allowed(sides: tuple[Matrix, Matrix], metrics: Sequence[Metric]) -> tuple[tuple[Metric, ...], list[str]]:
-    """The metrics that may be compared, and notes: of an emulated machine only what is counted."""
-    if not any(map(emulated, sides)):
+def pairs_good(pairing: Pairing) -> list[tuple[Cell, Cell]]:
+    """The pairs of which both sides have good runs."""
+    return [(pair.base, pair.new) for pair in pairing.pairs
+            if pair.base and pair.new and pair.base.runs_ok and pair.new.runs_ok]
+
+
+def unit_of(sides: tuple[Matrix, Matrix], pairs: Iterable[tuple[Cell, Cell]]) -> Unit:
+    """What one value is: where a single pair shares no rounds, no other is taken round by round either."""
+    if sides[0] is not sides[1]:
+        return Unit.SESSION
+    return Unit.ROUND if all(map(rounds_common, pairs)) else Unit.BOOT
+
+
+def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric]
+                    ) -> tuple[tuple[Metric, ...], list[str]]:
+    """The metrics that may be compared, and notes: only what is counted where no pair has times on both sides."""
+    if not pairs or not all(base.functional or new.functional for base, new in pairs):
         return tuple(metrics), []
-    counted = tuple(metric for metric in metrics if metric.whole)
+    counted = tuple(metric for metric in metrics if not metric.timed)
     if not counted:
         times = ", ".join(metric.name for metric in metrics)
-        raise UsageError(f"functional only: under emulation {times} says nothing; "
+        raise UsageError(f"{FUNCTIONAL_ONLY}: under emulation {times} says nothing; "
                          "ask for counts, columns=segments_per_message")
-    return counted, [FUNCTIONAL_ONLY]
+    return counted, [NO_TIMES] if len(counted) < len(metrics) else []
 
 
 def pairing_notes(pairing: Pairing) -> list[str]:
@@ -72,14 +87,15 @@ def pairing_notes(pairing: Pairing) -> list[str]:
 def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[Metric],
                     differences: Sequence[Difference], notes: Sequence[str]) -> Comparison:
     """The comparison of two sides whose cells have been brought together."""
-    sides = base.matrix, new.matrix
-    metrics, said = metrics_allowed(sides, metrics)
-    found = {metric.name: metric_compare(sides, pairing.pairs, metric) for metric in metrics}
+    sides, pairs = (base.matrix, new.matrix), pairs_good(pairing)
+    metrics, said = metrics_allowed(pairs, metrics)
+    unit = unit_of(sides, pairs)
+    found = {metric.name: metric_compare(sides, pairing.pairs, metric, unit) for metric in metrics}
     rows = tuple(Row(pair.axes, pair.base, pair.new,
                      {name: one.changes[place] for name, one in found.items() if place in one.changes})
                  for place, pair in enumerate(pairing.pairs))
     return Comparison(
-        base, new, pairing.axes, metrics, rows, sides[0] is sides[1],
+        base, new, pairing.axes, metrics, rows, unit,
         {metric.name: band_of(sides, metric) for metric in metrics},
         {name: one.geomean for name, one in found.items()}, {name: one.tested for name, one in found.items()},
         tuple(name for name, one in found.items() if one.hopeless),
@@ -87,7 +103,7 @@ def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[M
 
 
 def compare_cells(matrix: Matrix, base: Words, new: Words, metrics: Sequence[Metric]) -> Comparison:
-    """Two selectors within one result, whose cells ran in the same rounds.
+    """Two selectors within one result.
 
     UsageError: a selector has no cell, or the two differ in no word.
     """
@@ -100,7 +116,8 @@ def compare_cells(matrix: Matrix, base: Words, new: Words, metrics: Sequence[Met
     sessions = tuple(sessions_of(matrix))
     sides = [Side(words_text({key: words[key] for key in compared}), matrix, words, sessions)
              for words in (base, new)]
-    differences = (*builds_compare((matrix, words) for words in (base, new)), *pairing.differences)
+    machines = differences_declare(cells_compare((matrix, matrix), pairs_good(pairing)), compared)
+    differences = (*builds_compare((matrix, words) for words in (base, new)), *machines, *pairing.differences)
     return comparison_make(sides[0], sides[1], pairing, metrics, differences, matrix.result.notes)
 
 
@@ -110,14 +127,18 @@ def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparis
     return [compare_cells(matrix, base, other, metrics) for other in baseline_others(matrix, base, {})]
 
 
-def result_names(base: Matrix, new: Matrix, words: tuple[Words, Words], compared: Sequence[str]) -> list[str]:
+def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
+    """The kernels under which cells ran."""
+    hosts = hosts_of(matrix.result, {cell.name: cell.target for cell in cells}) or matrix.result.hosts
+    return ", ".join(dict.fromkeys(str(host.get("kernel", "")) for host in hosts.values()))
+
+
+def result_names(selected: Sequence[tuple[Matrix, Sequence[Cell]]], words: tuple[Words, Words],
+                 compared: Sequence[str]) -> list[str]:
     """How a reader calls two results: by what differs, the kernel, the revision, or else their folders."""
-    def told(matrix: Matrix, key: str) -> str:
-        if key == "kernel":
-            return ", ".join(dict.fromkeys(str(host.get(key, "")) for host in matrix.result.hosts.values()))
-        return str(matrix.result.plan.get(key, ""))
-    sides = (base, new)
-    choices = [[told(matrix, key) for matrix in sides] for key in ("kernel", "revision")]
+    sides = [matrix for matrix, _ in selected]
+    choices = [[kernels_text(*one) for one in selected],
+               [str(matrix.result.plan.get("revision", "")) for matrix in sides]]
     choices += [[matrix.result.name for matrix in sides], [str(matrix.result.folder) for matrix in sides]]
     names = next((names for names in choices if all(names) and names[0] != names[1]), choices[-1])
     return [f"{name} {words_text({key: side[key] for key in compared})}".rstrip()
@@ -150,13 +171,15 @@ def compare_results(base: Matrix, new: Matrix, base_words: Words, new_words: Wor
     sessions_check(base, new)
     compared = words_compared(base_words, new_words)
     axes = tuple(dict.fromkeys([*base.axes, *new.axes]))
-    pairing = pairing_make(cells_select(base, base_words), cells_select(new, new_words), axes, compared)
-    names = result_names(base, new, (base_words, new_words), compared)
+    cells = cells_select(base, base_words), cells_select(new, new_words)
+    pairing = pairing_make(*cells, axes, compared)
+    names = result_names(((base, cells[0]), (new, cells[1])), (base_words, new_words), compared)
     sides = [Side(name, matrix, words, tuple(sessions_of(matrix)))
              for name, matrix, words in zip(names, (base, new), (base_words, new_words), strict=True)]
     words = [Difference("words", key, base_words[key], new_words[key]) for key in compared]
     builds = builds_compare(((base, base_words), (new, new_words)))
-    found = (*machines_compare(base, new), *builds, *words, *pairing.differences, *fixed_differences(pairing, compared))
+    machines = machines_compare((base, new), pairs_good(pairing))
+    found = (*machines, *builds, *words, *pairing.differences, *fixed_differences(pairing, compared))
     notes = [f"{side.name}: {note}" for side in sides for note in side.matrix.result.notes]
     return comparison_make(sides[0], sides[1], pairing, metrics,
                            differences_declare(found, {*declared, *compared}), [*sessions_notes(*sides), *notes])

@@ -11,20 +11,26 @@ from dataclasses import dataclass
 
 from suite import stats
 from suite.columns import Footnotes, value_item, width_item
-from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
+from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit, Verdict
 from suite.comparison.refusals import forced
-from suite.comparison.texts import (NOTHING, changes_of, difference_text, interval_text, mean_count,
-                                    mean_verdict, side_text, verdict_text, within_text)
+from suite.comparison.samples import row_figures, sides_known
+from suite.comparison.texts import (NOTHING, difference_text, interval_text, mean_count, mean_verdict, side_text,
+                                    verdict_text, within_text)
 from suite.comparison.verdicts import is_invented
 from suite.frame import Cell
 from suite.heading import machine_pairs
 from suite.layout import Column, Group, Item
 from suite.metrics import Metric
-from suite.summary import Figure, figure_build
+from suite.summary import Figure
 from suite.table import title_text
 from suite.units import Scale, counted_text, percent_text, scale_choose
+from suite.withheld import TARGET
 
 MEAN = "geomean"
+KIND_MOST = 4  # differences of a kind, between two systems, each of which has a line
+HOW = {Unit.ROUND: "round by round",
+       Unit.BOOT: "every boot of one side to every boot of the other, which share no round",
+       Unit.SESSION: "of session medians"}
 NO_AXIS, ALL = "cells", "all"  # of a comparison whose rows need no name
 
 
@@ -51,22 +57,24 @@ class Figures:
 
 def scale_of(comparison: Comparison, metric: Metric) -> Scale:
     """One unit for all rows of a metric."""
-    return scale_choose((figure.median for change in changes_of(comparison.rows, metric)
-                         for figure in (change.base, change.new)), metric.unit)
+    figures = [figure for row in comparison.rows for figure in row_figures(comparison, row, metric)]
+    return scale_choose((figure.median for figure in figures if figure), metric.unit)
 
 
-def side_figure(side: Side, cell: Cell | None, figure: Figure | None, metric: Metric) -> Figure | None:
-    """The figure of a change, or, where the other side has none, that of the cell alone."""
-    return figure if figure or cell is None else figure_build(side.matrix, cell, metric, None)
+def silent_text(comparison: Comparison, side: Side, metric: Metric) -> str:
+    """That no run of a side knows what the other one knows; empty where it is not so."""
+    known = sides_known(comparison, metric)
+    return f"no run of {side.name} knows it" if any(known) and not known[side is comparison.new] else ""
 
 
 def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Footnotes, of: str) -> list[Column]:
     """Median and +/- of one side, `base` or `new`."""
     first, medians, widths = metric is comparison.metrics[0], [], []
+    side: Side = getattr(comparison, of)
+    why = silent_text(comparison, side, metric)
     for row in comparison.rows:
-        cell, change = getattr(row, of), row.changes.get(metric.name)
-        figure = side_figure(getattr(comparison, of), cell, getattr(change, of) if change else None, metric)
-        medians.append(value_item(cell, figure, metric, scale, notes, first) if cell else Item(NOTHING))
+        cell, figure = getattr(row, of), row_figures(comparison, row, metric)[of == "new"]
+        medians.append(value_item(cell, figure, metric, scale, notes, first, why) if cell else Item(NOTHING))
         widths.append(width_item(figure))
     columns = [Column(of, tuple(medians))]
     return columns + ([Column("+/-", tuple(widths))] if any(item.text for item in widths) else [])
@@ -139,8 +147,8 @@ def breaks_find(rows: Sequence[Row]) -> list[int]:
 
 
 def figures_build(comparison: Comparison, metric: Metric, notes: Footnotes) -> Figures | None:
-    """One metric as columns; None where no pair of cells knows it on both sides."""
-    if not changes_of(comparison.rows, metric):
+    """One metric as columns; None where no cell knows it, or none of a pair that could be compared."""
+    if not any(sides_known(comparison, metric)):
         return None
     scale, keys, breaks = scale_of(comparison, metric), keys_build(comparison), breaks_find(comparison.rows)
     sides = [column for of in ("base", "new") for column in side_columns(comparison, metric, scale, notes, of)]
@@ -156,22 +164,43 @@ def figures_build(comparison: Comparison, metric: Metric, notes: Footnotes) -> F
 
 def side_line(comparison: Comparison, side: Side) -> str:
     """What a side is called, the words that select its cells, and of two results which one it is."""
-    if comparison.paired:
+    if comparison.within:
         return side_text(side)
     result = side.matrix.result
     where = [str(result.folder), counted_text(len(side.sessions), "session")]
     return "; ".join(filter(None, (side_text(side, [result.name]), *where)))
 
 
+def declared_text(comparison: Comparison) -> str:
+    """What is said above a comparison of two targets, which differ in whatever their machines do; else empty."""
+    targets = [side.words.get(TARGET) for side in (comparison.base, comparison.new)]
+    if None in targets or targets[0] == targets[1]:
+        return ""
+    return f"{TARGET}={targets[0]},{targets[1]} compares whole systems: a change comes from anything that differs here"
+
+
+def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
+    """Differences as texts; of a kind with more than most of them the first, and how many more there are."""
+    kinds: dict[str, list[Difference]] = {}
+    for one in differences:
+        kinds.setdefault(one.of, []).append(one)
+    return [text for kind, found in kinds.items() for text in (
+        map(difference_text, found) if most is None or len(found) <= most else
+        [f"{difference_text(found[0])}; and {len(found) - 1} more of {kind}"])]
+
+
 def differences_pairs(comparison: Comparison) -> list[tuple[str, str]]:
     """Everything in which the sides differ: what no ratio survives, what is compared, and the rest."""
-    across = forced(comparison)
+    across, said = forced(comparison), declared_text(comparison)
+    declared = sorted((one for one in comparison.differences if one.declared), key=lambda one: not one.refuses)
     kinds: dict[str, list[Difference]] = {
-        "forced": list(across), "compared": [one for one in comparison.differences if one.declared],
+        "forced": list(across), "compared": declared,
         "differs": [one for one in comparison.differences if not one.declared and one not in across]}
-    pairs = [(label if index == 0 else "", difference_text(one))
-             for label, found in kinds.items() for index, one in enumerate(found)]
-    return pairs or [("differs", "nothing but what is compared" if comparison.paired else "nothing that is known")]
+    most = KIND_MOST if said else None
+    pairs = [(label if index == 0 else "", one)
+             for label, found in kinds.items() for index, one in enumerate(kinds_texts(found, most))]
+    return [*([("declared", said)] if said else []),
+            *(pairs or [("differs", f"nothing {'but what is compared' if comparison.within else 'that is known'}")])]
 
 
 def sides_pairs(comparison: Comparison) -> list[tuple[str, str]]:
@@ -194,25 +223,24 @@ def measured_pairs(comparison: Comparison) -> list[tuple[str, str]]:
 def title_of(comparison: Comparison) -> str:
     """The first line: the runs, and their question where it is one."""
     base, new = (side.matrix.result for side in (comparison.base, comparison.new))
-    if comparison.paired:
+    if comparison.within:
         return title_text(comparison.base.matrix)
     asked = f": {base.scenario.question}" if base.scenario.question == new.scenario.question else ""
     return f"{new.name} against {base.name}{asked}".rstrip(": ")
 
 
-def marks_pairs(changes: Sequence[Change], paired: bool) -> Iterator[tuple[str, str]]:
+def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[tuple[str, str]]:
     """What the marks mean; only those that occur."""
     verdicts = {change.verdict for change in changes}
     if Verdict.SAME in verdicts:
         yield "~", "no change found: the 95 % interval contains 0"
     if any(change.detectable is not None for change in changes):
-        unit = "rounds" if paired else "sessions"
-        yield "finds", f"the smallest change that so many {unit} with this noise find in 8 of 10 comparisons"
+        yield "finds", f"the smallest change that so many {unit.value}s with this noise find in 8 of 10 comparisons"
     if Verdict.BRACKETED in verdicts:
         yield "()", "the interval excludes 0, but among so many cells it may be chance (Benjamini and Hochberg)"
     if any(change.verdict is Verdict.UNKNOWN and change.ratio for change in changes):
-        yield "?", (f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval" if paired else
-                    f"fewer than {stats.SIDES_NEEDED} sessions a side: nothing can be said")
+        yield "?", (f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval" if unit is Unit.ROUND else
+                    f"fewer than {stats.SIDES_NEEDED} {unit.value}s a side: nothing can be said")
     if any(any(change.outliers) for change in changes):
         yield "outliers", "rounds of base + new that lie far from the others of their cell; they are counted"
 
@@ -230,20 +258,26 @@ def hopeless_pairs(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, str
     """The metrics of which no change could survive the correction."""
     for comparison in comparisons:
         for name in comparison.hopeless:
-            unit = "rounds" if comparison.paired else "sessions"
+            unit = f"{comparison.unit.value}s"
             yield "note", (f"{comparison.new.name}: with so few {unit} a change of {name} in so few of "
                            f"{comparison.tested[name]} cells cannot survive the correction: more {unit}, or fewer "
                            "cells, are needed")
 
 
+def changes_all(comparison: Comparison) -> list[Change]:
+    """The changes of all rows and metrics."""
+    return [change for row in comparison.rows for change in row.changes.values()]
+
+
 def foot_pairs(comparisons: Sequence[Comparison], notes: Footnotes) -> list[tuple[str, str]]:
     """Everything below: marks, footnotes, remarks."""
-    changes = [change for one in comparisons for row in one.rows for change in row.changes.values()]
+    changes = [change for one in comparisons for change in changes_all(one)]
+    units = list(dict.fromkeys(one.unit for one in comparisons))
     pairs = list(widths_pairs(figure for change in changes for figure in (change.base, change.new)))
     if any(change.ratio for change in changes):
-        how = "round by round (Hodges-Lehmann)" if comparisons[0].paired else "of session medians (Hodges-Lehmann)"
-        pairs.append(("change", f"new / base - 1, {how}"))
-    pairs += marks_pairs(changes, comparisons[0].paired)
+        pairs += [("change", f"new / base - 1, {HOW[unit]} (Hodges-Lehmann)") for unit in units]
+    for unit in units:
+        pairs += marks_pairs([change for one in comparisons if one.unit is unit for change in changes_all(one)], unit)
     means = [(one, metric) for one in comparisons for metric in one.metrics if one.geomeans.get(metric.name)]
     if means:
         whole = all(mean_count(one, metric) == len(one.rows) for one, metric in means)

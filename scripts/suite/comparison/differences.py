@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What differs between the machines of two results, from hosts.json, plan.json and what sockets told.
+"""What differs between the machines of two sides, from hosts.json, plan.json and what sockets told.
 
 Facts are flat here: of which kind, name, value. A kind is what a reader would look for (kernel, sysctl,
 offloads); FACTS is the list of those that stand by themselves in hosts.json, GROUPS of those that stand
@@ -8,15 +8,17 @@ together. A fact that only one side knows differs, because nobody knows that it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from suite.builds import build_facts, build_of
 from suite.comparison.model import Difference
-from suite.frame import Matrix
-from suite.heading import congestion_text
+from suite.frame import Cell, Matrix, rounds_common
+from suite.machines import host_find, hosts_by_end, machines_group
 from suite.measured import ENDS
-from suite.withheld import BUILD
+from suite.withheld import BUILD, TARGET
 
 FACTS = {
     "machine": ("host_name", "product", "architecture", "memory"),
@@ -32,11 +34,14 @@ DEVICE = "device"
 LIBRARIES = "versions"
 BINARIES = ("uncork", "revision")  # of the versions those that say which binaries these are
 REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("congestion", "congestion")}
-IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",)}  # what cannot but differ with what is declared
-EMULATION = "tcg"
+SOCKETS = {"congestion": "congestion", "libraries": "security"}  # what records tell: kind, name
+EVERYTHING = (*FACTS, *GROUPS.values(), "cmdline", "offloads", "boot", "binaries", *SOCKETS)  # about a machine
+IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: EVERYTHING}  # what may differ with what is declared
 ABSENT = "unknown"
 
 Facts = dict[tuple[str, str], str]
+Hosts = Mapping[str, Mapping[str, str]]  # by end: its hosts, each with its target
+Matrices = tuple[Matrix, Matrix]  # base and new
 
 
 def cmdline_facts(text: str) -> Iterator[tuple[str, str]]:
@@ -71,60 +76,92 @@ def host_facts(facts: Mapping[str, Any]) -> Facts:
 
 
 def plan_facts(matrix: Matrix) -> Facts:
-    """What plan.json and the records tell of binaries, boots, congestion control and security layers."""
+    """What plan.json tells of binaries and boots."""
     plan = matrix.result.plan
     boots = dict.fromkeys(str(entry["boot"]) for entry in plan.get("sessions", ()) if "boot" in entry)
-    facts = {("binaries", "build"): str(plan.get("build", ABSENT)),
-             ("boot", "boot"): ",".join(boots) or str(plan.get("boot", ABSENT)),
-             ("congestion", "congestion"): congestion_text(matrix)}
-    libraries = sorted({end.library for traits in matrix.traits for end in traits.ends if end.library})
-    return facts | ({("libraries", "security"): ",".join(libraries)} if libraries else {})
+    return {("binaries", "build"): str(plan.get("build", ABSENT)),
+            ("boot", "boot"): ",".join(boots) or str(plan.get("boot", ABSENT))}
 
 
-def hosts_by_end(matrix: Matrix) -> dict[str, tuple[str, ...]]:
-    """The ids of the machines on which each end ran, in the order in which they were met."""
-    found: dict[str, dict[str, None]] = {}
-    for traits in matrix.result.runs.traits_counts():
-        for end in traits.ends:
-            if end.host:
-                found.setdefault(end.name, {})[end.host] = None
-    return {end: tuple(hosts) for end, hosts in found.items()}
+def socket_facts(matrix: Matrix, cell: Cell) -> Facts:
+    """The congestion control of a cell as its sockets told it, nothing where they have none; its security library."""
+    traits = matrix.traits_of(cell.name)
+    names = {"congestion": {name for one in traits for name in one.congestion},
+             "libraries": {end.library for one in traits for end in one.ends if end.library}}
+    return {(kind, SOCKETS[kind]): ", ".join(sorted(found)) for kind, found in names.items() if found}
 
 
-def end_facts(matrix: Matrix, hosts: Iterable[str]) -> Facts:
-    """The facts of one end's machines; of several machines, or boots, all values that a fact had."""
+def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> Facts:
+    """The facts of one end's machines; of several all values that a fact had. hosts: each with its target."""
     values: dict[tuple[str, str], dict[str, None]] = {}
-    for host in hosts:
-        for key, value in host_facts(matrix.result.hosts.get(host, {})).items():
+    facts = {host: host_find(matrix.result, host, target) for host, target in hosts.items()}
+    for machine in machines_group(facts):
+        for key, value in host_facts(machine.facts).items():
             values.setdefault(key, {})[value] = None
     return {key: ", ".join(found) for key, found in values.items()}
 
 
 def facts_compare(base: Facts, new: Facts) -> Iterator[Difference]:
-    """What is not the same, in the order of the facts."""
-    for key in dict.fromkeys([*base, *new]):
-        one, two = base.get(key, ABSENT), new.get(key, ABSENT)
-        if one != two:
-            yield Difference(key[0], key[1], one, two, refuses=key in REFUSES)
+    """What is not the same, in the order of the facts; of a kind that a side knows nothing of only how many."""
+    counts = [Counter(kind for kind, _ in facts) for facts in (base, new)]
+    counted: set[str] = set()
+    for kind, name in dict.fromkeys([*base, *new]):
+        known = [count[kind] for count in counts]
+        one, two = (facts.get((kind, name), ABSENT) for facts in (base, new))
+        if min(known) == 0 and max(known) > 1:
+            if kind not in counted:
+                yield Difference(kind, "", *(f"{count} known" if count else ABSENT for count in known),
+                                 refuses=kind in {refused for refused, _ in REFUSES})
+            counted.add(kind)
+        elif one != two:
+            yield Difference(kind, name, one, two, refuses=(kind, name) in REFUSES)
 
 
-def machines_compare(base: Matrix, new: Matrix) -> tuple[Difference, ...]:
-    """Everything in which the machines and binaries of two results differ.
+def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
+    """Everything in which the machines of two sides differ.
 
     What is the same difference for several ends is told once; else the end stands before the name.
     """
-    sides = hosts_by_end(base), hosts_by_end(new)
     found: dict[Difference, list[str]] = {}
     ends = [end for end in ENDS if end in sides[0] or end in sides[1]]
     for end in ends:
-        facts = [end_facts(matrix, hosts.get(end, ())) for matrix, hosts in zip((base, new), sides, strict=True)]
+        facts = [end_facts(matrix, hosts.get(end, {})) for matrix, hosts in zip(matrices, sides, strict=True)]
         for difference in facts_compare(*facts):
             found.setdefault(difference, []).append(end)
-    named = [difference if where == ends else
-             Difference(difference.of, f"{'.'.join([*where, difference.name])}", difference.base, difference.new,
-                        refuses=difference.refuses)
-             for difference, where in found.items()]
-    return (*named, *facts_compare(plan_facts(base), plan_facts(new)))
+    return tuple(difference if where == ends else
+                 replace(difference, name=".".join([*where, difference.name]).rstrip("."))
+                 for difference, where in found.items())
+
+
+def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
+    """The hosts of two cells by end, without ends that ran on the same: a run that failed makes no other machine."""
+    base, new = (hosts_by_end(matrix.result, {cell.name: cell.target})
+                 for matrix, cell in zip(matrices, cells, strict=True))
+    if matrices[0] is not matrices[1] or not rounds_common(cells):
+        return [base, new]
+    same = [end for end in base.keys() & new.keys() if base[end].keys() & new[end].keys()]
+    return [{end: hosts for end, hosts in side.items() if end not in same} for side in (base, new)]
+
+
+def cells_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tuple[Difference, ...]:
+    """Everything in which the machines, and then the sockets, of pairs of cells differ, each difference once."""
+    machines: dict[Difference, None] = {}
+    sockets: dict[Difference, None] = {}
+    known: dict[str, tuple[Difference, ...]] = {}
+    for cells in pairs:
+        hosts = pair_hosts(matrices, cells)
+        name = repr(hosts)  # nearly all pairs ran on the same machines
+        if name not in known:
+            known[name] = hosts_compare(matrices, hosts)
+        machines |= dict.fromkeys(known[name])
+        facts = [socket_facts(matrix, cell) for matrix, cell in zip(matrices, cells, strict=True)]
+        sockets |= dict.fromkeys(one for one in facts_compare(*facts) if ABSENT not in (one.base, one.new))
+    return *machines, *sockets
+
+
+def machines_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tuple[Difference, ...]:
+    """Everything in which machines and binaries of the pairs of two results differ."""
+    return *cells_compare(matrices, pairs), *facts_compare(*map(plan_facts, matrices))
 
 
 def builds_compare(sides: Iterable[tuple[Matrix, Mapping[str, str]]]) -> tuple[Difference, ...]:
@@ -140,12 +177,5 @@ def builds_compare(sides: Iterable[tuple[Matrix, Mapping[str, str]]]) -> tuple[D
 def differences_declare(differences: Iterable[Difference], declared: Collection[str]) -> tuple[Difference, ...]:
     """The differences with those marked that the comparison is about: by kind (kernel) or name (tcp_rmem)."""
     declared = {*declared, *(name for one in declared for name in IMPLIES.get(one, ()))}
-    return tuple(Difference(one.of, one.name, one.base, one.new,
-                            one.of in declared or one.name.rsplit(".", 1)[-1] in declared or one.name in declared,
-                            one.refuses) for one in differences)
-
-
-def emulated(matrix: Matrix) -> bool:
-    """Whether some machine of a result is emulated, so that its times say nothing."""
-    return any(facts.get("virtualisation") == EMULATION or EMULATION.upper() in str(facts.get("cpu", "")).split()
-               for facts in matrix.result.hosts.values())
+    return tuple(replace(one, declared=bool(declared & {one.of, one.name, one.name.rsplit(".", 1)[-1]}))
+                 for one in differences)

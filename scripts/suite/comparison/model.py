@@ -26,6 +26,14 @@ class Verdict(Enum):
     EXACT = "="       # counts that are the same in every round on both sides: no interval is needed
 
 
+class Unit(Enum):
+    """What one independent value is; the value is its name."""
+
+    ROUND = "round"      # both sides ran in it, and their values of a round are a pair
+    BOOT = "boot"        # within a result, of kernels that were booted for each round: no value has a partner
+    SESSION = "session"  # of two results: the median of its rounds
+
+
 @dataclass(frozen=True)
 class Side:
     """One side: the cells of a result that words select.
@@ -96,7 +104,7 @@ class Difference:
 class Comparison:
     """Two sides, row by row.
 
-    axes: the words of the rows. paired: whether both sides ran in the same rounds.
+    axes: the words of the rows. unit: what is one value of them.
     bands: the A/A band of each metric as a fraction, None where it is not known.
     geomeans: of the ratios of all rows, by metric; None where there are too few rounds or rows.
     tested: for how many cells p was corrected, by metric. hopeless: metrics of which no p at this number
@@ -108,10 +116,20 @@ class Comparison:
     axes: tuple[str, ...]
     metrics: tuple[Metric, ...]
     rows: tuple[Row, ...]
-    paired: bool
+    unit: Unit
     bands: Mapping[str, float | None]
     geomeans: Mapping[str, stats.Estimate | None]
     tested: Mapping[str, int]
     hopeless: tuple[str, ...]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
+
+    @property
+    def paired(self) -> bool:
+        """Whether both sides ran in the same rounds."""
+        return self.unit is Unit.ROUND
+
+    @property
+    def within(self) -> bool:
+        """Whether both sides are of one result."""
+        return self.base.matrix is self.new.matrix

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from suite.comparison.differences import emulated
 from suite.comparison.model import Comparison, Difference
 from suite.comparison.texts import difference_text
 from suite.errors import UsageError, nearest_hint
+from suite.machines import FUNCTIONAL_ONLY
 
 SHOWN = 3  # differences that a line names
 
@@ -42,15 +42,16 @@ def declared_check(comparison: Comparison, declared: Collection[str]) -> None:
 def axis_hint(comparison: Comparison, declared: Collection[str], others: Collection[Difference]) -> str:
     """` (axis=kernel,sysctl declares it)`; empty within a result, where words do."""
     axes = ",".join(dict.fromkeys([*declared, *(one.of for one in others)]))
-    return "" if comparison.paired else f" (axis={axes} declares it)"
+    return "" if comparison.within else f" (axis={axes} declares it)"
 
 
 def times_check(comparison: Comparison, where: str) -> None:
-    """UsageError where the times of a side say nothing, for what shows times only; where: what does."""
-    for side in (comparison.base, comparison.new):
-        if emulated(side.matrix):
-            raise UsageError(f"{where}: functional only: {side.matrix.result.folder} was measured under emulation, "
-                             "its times say nothing")
+    """UsageError where the times of a cell say nothing, for what shows times only; where: what does."""
+    for row in comparison.rows:
+        for side, cell in ((comparison.base, row.base), (comparison.new, row.new)):
+            if cell is not None and cell.functional:
+                raise UsageError(f"{where}: {FUNCTIONAL_ONLY}: {cell.name or side.matrix.result.folder}: "
+                                 f"{cell.functional}: its times say nothing")
 
 
 def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool, force: bool) -> Comparison:

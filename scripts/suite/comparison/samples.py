@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The values behind one metric of one pair of cells, and what they come to. Base units.
 
-Where both sides ran in the same rounds a round is the unit. Two results share none: there a session
-is, and its value is the median of its rounds, because whatever a boot or a build brings with it is the
-same in all of these.
+Where both sides ran in the same rounds a round is the unit. Kernels that are booted for every round share
+none, although they stand in one result: there a boot is. Two results share none either: there a session is, and
+its value is the median of its rounds, because whatever a boot or a build brings with it is the same in all of these.
 """
 
 from __future__ import annotations
@@ -15,22 +15,27 @@ import numpy as np
 import pandas as pd
 
 from suite import stats
-from suite.comparison.model import Change, Verdict
-from suite.frame import Cell, Matrix
+from suite.comparison.model import Change, Comparison, Row, Side, Unit, Verdict
+from suite.frame import Cell, Matrix, ratio_of
 from suite.metrics import Metric
 from suite.summary import Figure, figure_build
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One metric of one pair; values are by round where both sides share rounds, else by session."""
+    """One metric of one pair; values are by round, those that both sides have where they share them, or by session."""
 
     base: Figure
     new: Figure
     base_values: pd.Series
     new_values: pd.Series
-    paired: bool
+    unit: Unit
     outliers: tuple[int, int]
+
+    @property
+    def paired(self) -> bool:
+        """Whether the values of a round are a pair."""
+        return self.unit is Unit.ROUND
 
     @property
     def exact(self) -> bool:
@@ -66,7 +71,7 @@ def session_figure(figure: Figure, medians: pd.Series) -> Figure:
     return replace(figure, median=stats.median(values), interval=interval, rounds=len(values))
 
 
-def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric) -> Sample | None:
+def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric, unit: Unit) -> Sample | None:
     """The values of a pair, base first; None where a side has no good round that knows the metric."""
     figures = [figure_build(matrix, cell, metric, None) for matrix, cell in zip(sides, cells, strict=True)]
     base, new = figures
@@ -74,14 +79,13 @@ def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
         return None
     values = [matrix.rounds_of(cell.name, metric.name) for matrix, cell in zip(sides, cells, strict=True)]
     outliers = [sum(stats.outliers_mark(side.tolist())) for side in values]
-    paired = sides[0] is sides[1]
-    if paired:
+    if unit is Unit.ROUND:
         shared = values[0].index.intersection(values[1].index)
         values = [side[shared] for side in values]
-    else:
+    elif unit is Unit.SESSION:
         values = [session_medians(matrix, side) for matrix, side in zip(sides, values, strict=True)]
         base, new = (session_figure(figure, side) for figure, side in zip((base, new), values, strict=True))
-    return Sample(base, new, values[0], values[1], paired, (outliers[0], outliers[1]))
+    return Sample(base, new, values[0], values[1], unit, (outliers[0], outliers[1]))
 
 
 def sample_ratio(sample: Sample) -> stats.Estimate | None:
@@ -91,11 +95,11 @@ def sample_ratio(sample: Sample) -> stats.Estimate | None:
     if sample.exact:
         return stats.Estimate(sample.new.median / sample.base.median, None, len(sample.base_values))
     sides = sample.new_values.tolist(), sample.base_values.tolist()
-    return stats.ratio_estimate(*sides) if sample.paired else stats.ratio_unpaired(*sides)
+    return ratio_of(*sides, sample.paired)
 
 
 def sample_detectable(sample: Sample) -> float | None:
-    """The smallest change, as a fraction, that so many rounds or sessions with this noise would show."""
+    """The smallest change, as a fraction, that so many rounds, boots or sessions with this noise would show."""
     if sample.exact or not sample.positive:
         return None
     if not sample.paired:
@@ -111,7 +115,7 @@ def change_make(sample: Sample) -> Change:
 
 
 def samples_geomean(samples: Sequence[Sample]) -> stats.Estimate | None:
-    """The geometric mean of new / base over several cells; None below two, or without a round or session of all.
+    """The geometric mean of new / base over several cells; None below two, or without a round or session that all have.
 
     Counts that are exact on both sides are left out: they are no matter of chance.
     """
@@ -128,3 +132,21 @@ def samples_geomean(samples: Sequence[Sample]) -> stats.Estimate | None:
         return None
     means = [np.exp(np.log(side.to_numpy()).mean(axis=1)).tolist() for side in (new, base)]
     return stats.ratio_unpaired(*means)
+
+
+def side_figure(side: Side, cell: Cell | None, figure: Figure | None, metric: Metric) -> Figure | None:
+    """The figure of a change, or, where the other side has none, that of the cell alone."""
+    return figure if figure or cell is None else figure_build(side.matrix, cell, metric, None)
+
+
+def row_figures(comparison: Comparison, row: Row, metric: Metric) -> tuple[Figure | None, Figure | None]:
+    """The figures of base and new in a row."""
+    change = row.changes.get(metric.name)
+    return (side_figure(comparison.base, row.base, change.base if change else None, metric),
+            side_figure(comparison.new, row.new, change.new if change else None, metric))
+
+
+def sides_known(comparison: Comparison, metric: Metric) -> tuple[bool, bool]:
+    """Whether some row knows a metric of base, and of new."""
+    figures = [row_figures(comparison, row, metric) for row in comparison.rows]
+    return any(base is not None for base, _ in figures), any(new is not None for _, new in figures)

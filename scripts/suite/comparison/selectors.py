@@ -20,6 +20,7 @@ from suite.metrics import METRICS, Metric, metric_find
 from suite.scenario import Table
 from suite.selection import Words, cells_select
 from suite.table import layout_choose
+from suite.withheld import TARGET
 
 Pair = tuple[Words, Words]  # base and new
 
@@ -119,7 +120,12 @@ def names_split(key: str, value: str) -> tuple[str, ...]:
 
 
 def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
-    """The metrics of columns=METRIC,...; where nobody asks, the first of the result's table."""
+    """The metrics of columns=METRIC,...; where nobody asks, the first of the result's table.
+
+    Of several targets, or where some times say nothing, all of the table: systems differ in what they count too.
+    """
     if asked is not None:
         return tuple(metric_find(name, "columns") for name in names_split("columns", asked))
-    return (METRICS[layout_choose(matrix, matrix.result.scenario.table or Table()).metrics[0]],)
+    shown = layout_choose(matrix, matrix.result.scenario.table or Table()).metrics
+    several = TARGET in matrix.axes or any(cell.functional for cell in matrix.cells.values())
+    return tuple(METRICS[name] for name in (shown if several else shown[:1]))

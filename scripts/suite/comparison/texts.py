@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from suite import stats
-from suite.comparison.model import Change, Comparison, Difference, Row, Side, Verdict
+from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit, Verdict
 from suite.metrics import Metric
 from suite.selection import words_text
 from suite.stats import Estimate
@@ -78,26 +78,35 @@ def span_text(numbers: Sequence[int]) -> str:
     return str(low) if low == high else f"{low}..{high}"
 
 
-def band_text(band: float | None) -> str:
-    """What the machine invents."""
-    return "A/A unknown" if band is None else f"A/A max {percent_text(band)}"
+def band_text(band: float | None, unit: Unit = Unit.ROUND) -> str:
+    """What the machine invents; of boots within each of them, which is all that two runs in a round can tell."""
+    boot = " within a boot" if unit is Unit.BOOT else ""
+    return f"A/A{boot} unknown" if band is None else f"A/A{boot} max {percent_text(band)}"
+
+
+def pairs_text(changes: Sequence[Change]) -> str:
+    """How many values stand behind changes: pairs, or on the smaller side."""
+    return span_text([change.ratio.pairs if change.ratio else min(change.base.rounds, change.new.rounds)
+                      for change in changes])
 
 
 def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
-    """How many rounds or sessions, and whether both sides took turns."""
-    if not comparison.paired:
+    """How many rounds, boots or sessions, and whether both sides took turns."""
+    if comparison.unit is Unit.SESSION:
         sides = [len(side.sessions) for side in (comparison.base, comparison.new)]
         several = f"{counted_text(sides[0], 'session')} a side" if sides[0] == sides[1] else (
             f"{sides[0]} and {counted_text(sides[1], 'session')}")
         return [f"n={several}", "in blocks"]
-    pairs = span_text([change.ratio.pairs if change.ratio else min(change.base.rounds, change.new.rounds)
-                       for change in changes])
-    return [f"n={pairs} round{'s' if pairs != '1' else ''}", "interleaved"]
+    pairs = pairs_text(changes)
+    several = f"n={pairs} {comparison.unit.value}{'s' if pairs != '1' else ''}"
+    return [several, "interleaved"] if comparison.paired else [f"{several} a side", "in turns"]
 
 
 def rounds_text(comparison: Comparison, metric: Metric) -> str:
     """Rounds, order, test, correction and the A/A band, in one line."""
     changes = changes_of(comparison.rows, metric)
+    if not changes:
+        return "no row has it on both sides: nothing to compare"
     parts = order_text(comparison, changes)
     if all(change.verdict is Verdict.EXACT for change in changes):
         return ", ".join([*parts, "the same count in each"])
@@ -106,7 +115,7 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     tested = comparison.tested.get(metric.name, 0)
     parts += [f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}"] if tested else []
     band = comparison.bands.get(metric.name)
-    return ", ".join(parts) + ("" if metric.counts and band is None else f"; {band_text(band)}")
+    return ", ".join(parts) + ("" if metric.counts and band is None else f"; {band_text(band, comparison.unit)}")
 
 
 def difference_text(difference: Difference) -> str:

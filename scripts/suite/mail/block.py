@@ -59,6 +59,12 @@ def sides_name(base: Side, new: Side) -> tuple[str, str]:
     return side_text(first) or EVERYTHING, side_text(second) or EVERYTHING
 
 
+def cells_measured(comparison: Comparison) -> list[Cell]:
+    """The cells whose machines a block names: of two results those of the base, and what differs says the rest."""
+    sides = [(row.base, row.new if comparison.within else None) for row in comparison.rows]
+    return [cell for pair in sides for cell in pair if cell]
+
+
 def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) -> Block:
     """The block of two sides; commands are those that measure them. UsageError where there is nothing to show."""
     cells = [cell for row in comparison.rows for cell in (row.base, row.new) if cell]
@@ -66,11 +72,11 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
     words = words_common(cells, [*comparison.axes, *(key for side in sides for key in side.words)])
     heads = list(zip(("base", "new"), sides_name(*sides), strict=True))
     grids = comparison_grids(comparison)
-    if not grids:
+    if not any(row.changes for row in comparison.rows):
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
     return Block((*heads, *([("with", words_text(words))] if words else [])), grids,
-                 (machine_text(comparison.base.matrix), differs_text(comparison)),
+                 (machine_text(comparison.base.matrix, cells_measured(comparison)), differs_text(comparison)),
                  tuple(commands_join(commands)))
 
 
@@ -86,7 +92,7 @@ def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[st
                          f"{' or '.join(metric.name for metric in summary.metrics)}")
     remarks = cells_remarks(cells)
     return Block((("cells", words_text(words) or "all"), *([("with", words_text(common))] if common else [])), grids,
-                 (machine_text(summary.matrix), *([f"remarks: {'; '.join(remarks)}"] if remarks else [])),
+                 (machine_text(summary.matrix, cells), *([f"remarks: {'; '.join(remarks)}"] if remarks else [])),
                  (tuple(command),))
 
 

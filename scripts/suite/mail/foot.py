@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from suite.comparison.build import NO_TIMES
 from suite.comparison.model import Comparison, Verdict
 from suite.comparison.texts import band_text, difference_text, rounds_text, span_text
 from suite.comparison.verdicts import is_invented
 from suite.frame import Cell, Matrix
-from suite.heading import congestion_text, host_text, machines_text
+from suite.heading import congestion_text, machines_text
+from suite.machines import FUNCTIONAL_ONLY
 from suite.mail.rules import COLUMNS
 from suite.metrics import Metric
 from suite.summary import Figure
@@ -19,7 +21,8 @@ CUT = "..."
 WIDTH = COLUMNS - 2  # a style may put a mark before a line
 PIECE_WIDTH = 16  # of an item that is cut, at least
 NO_DIFFERENCE = "nothing else"
-SHORTER = (("exact rank CI", "rank CI"), (" rounds,", ","))  # where a line of rounds is too long
+# What gives way in a line of rounds that is too long, in turn.
+SHORTER = (("exact rank CI", "rank CI"), (" rounds,", ","), (" a side,", ","), (" in turns,", ""))
 
 
 def line_shorten(line: str) -> str:
@@ -59,26 +62,25 @@ def items_fit(items: Sequence[str], room: int) -> str:
     return ""
 
 
-def machines_cut(matrix: Matrix, room: int) -> str:
-    """The machines of a result in so many columns; the name of a processor gives way first."""
-    text = machines_text(matrix)
-    hosts = list(matrix.result.hosts.values())
-    name = " ".join(str(hosts[0].get("cpu", "")).split()) if len(hosts) == 1 else ""
-    keep = len(name) - (len(text) - room)
-    if len(text) > room and keep > len(CUT):
-        text = host_text({**hosts[0], "cpu": text_cut(name, keep)})
-    return text_cut(text, room)
+def machines_cut(matrix: Matrix, cells: Sequence[Cell], room: int) -> str:
+    """The machines of cells in so many columns; the names of processors give way first, and then are left out."""
+    names = [len(str(facts.get("cpu", ""))) for facts in matrix.result.hosts.values()]
+    for most in range(max(names, default=0), len(CUT), -1):
+        text = machines_text(matrix, cells, lambda name, most=most: text_cut(name, most))
+        if len(text) <= room:
+            return text
+    return text_cut(machines_text(matrix, cells, lambda _: ""), room)
 
 
-def machine_text(matrix: Matrix) -> str:
-    """Machine, congestion control and, if there is room, the revision that measured."""
+def machine_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
+    """Machines of cells, congestion control and, if there is room, the revision that measured."""
     name = congestion_text(matrix)
     congestion = {"none": "", "unknown": "; congestion unknown"}.get(name, f"; {name}")
     revision = f"; uncork {matrix.result.plan.get('revision', 'unknown')}"
-    line = f"machine: {machines_text(matrix)}{congestion}{revision}"
+    line = f"machine: {machines_text(matrix, cells)}{congestion}{revision}"
     if len(line) <= WIDTH:
         return line
-    return f"machine: {machines_cut(matrix, WIDTH - len('machine: ' + congestion))}{congestion}"
+    return f"machine: {machines_cut(matrix, cells, WIDTH - len('machine: ' + congestion))}{congestion}"
 
 
 def remarks_of(comparison: Comparison) -> list[str]:
@@ -90,13 +92,13 @@ def remarks_of(comparison: Comparison) -> list[str]:
                    for row in comparison.rows for name, change in row.changes.items())
     remarks += [f"{invented} within A/A"] if invented else []
     sessions = len(comparison.base.sessions)
-    remarks += [f"{sessions} sessions"] if comparison.paired and sessions > 1 else []
+    remarks += [f"{sessions} sessions"] if comparison.within and sessions > 1 else []
     if Verdict.BRACKETED in verdicts:
         remarks.append("brackets: may be chance")
     if any(comparison.tested.get(name, 0) for name in comparison.hopeless):
         remarks.append("too few rounds for so many cells")
     remarks += ranges_remarks([figure for change in changes for figure in (change.base, change.new)])
-    return [*remarks, *comparison.notes, *cells_notes(comparison)]
+    return [*remarks, *(note for note in comparison.notes if note != NO_TIMES), *cells_notes(comparison)]
 
 
 def cells_notes(comparison: Comparison) -> list[str]:
@@ -106,9 +108,11 @@ def cells_notes(comparison: Comparison) -> list[str]:
 
 
 def cells_remarks(cells: Sequence[Cell]) -> list[str]:
-    """Runs that failed and cells that could not run."""
-    failed = sum(cell.runs_failed for cell in cells)
-    return ([f"{counted_text(failed, 'run')} failed"] if failed else []) + [
+    """Runs that failed, cells that could not run, and those that have no times."""
+    failed, functional = sum(cell.runs_failed for cell in cells), sum(bool(cell.functional) for cell in cells)
+    told = FUNCTIONAL_ONLY if all(cell.functional or not cell.runs_ok for cell in cells) else (
+        f"{counted_text(functional, 'cell')} {FUNCTIONAL_ONLY}")
+    return ([told] if functional else []) + ([f"{counted_text(failed, 'run')} failed"] if failed else []) + [
         f"{counted_text(count, 'cell')} {status}" for status in ("unsupported", "failed", "missing")
         if (count := sum(cell.status == status for cell in cells))]
 

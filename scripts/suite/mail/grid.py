@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from suite import stats
 from suite.columns import median_text
-from suite.comparison.model import Change, Comparison, Row
-from suite.comparison.texts import (NOTHING, changes_of, interval_text, mean_count, mean_verdict,
-                                    verdict_text, within_text)
+from suite.comparison.columns import scale_of
+from suite.comparison.model import Comparison, Row
+from suite.comparison.samples import row_figures, sides_known
+from suite.comparison.texts import NOTHING, interval_text, mean_count, mean_verdict, verdict_text, within_text
 from suite.mail.foot import rounds_line, table_rounds_text
 from suite.metrics import Metric
-from suite.summary import Figure, Summary, figure_build
+from suite.summary import Figure, Summary
 from suite.units import Scale, percent_text, scale_choose
 
 WIDTH = "+/-"
@@ -63,17 +64,12 @@ def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str
     return (median_text(figure.median, metric, scale), width_text(figure)) if figure else (NOTHING, NOTHING)
 
 
-def change_texts(change: Change, metric: Metric, scale: Scale) -> tuple[str, ...]:
-    """The figures of one row."""
-    return (*side_texts(change.base, metric, scale), *side_texts(change.new, metric, scale),
-            verdict_text(change.ratio, change.verdict), within_text(change))
-
-
-def lone_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
-    """The figures of a row of which a side has none: what the other one has."""
-    sides = ((comparison.base, row.base), (comparison.new, row.new))
-    figures = [figure_build(side.matrix, cell, metric, None) if cell else None for side, cell in sides]
-    return (*(text for figure in figures for text in side_texts(figure, metric, scale)), NOTHING, NOTHING)
+def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
+    """The figures of one row; where a side has none, what the other one has."""
+    change = row.changes.get(metric.name)
+    said = (verdict_text(change.ratio, change.verdict), within_text(change)) if change else (NOTHING, NOTHING)
+    return (*(text for figure in row_figures(comparison, row, metric) for text in side_texts(figure, metric, scale)),
+            *said)
 
 
 def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | None:
@@ -105,18 +101,14 @@ def grid_make(metric: Metric, scale: Scale, axes: tuple[str, ...], groups: tuple
 
 
 def comparison_grids(comparison: Comparison) -> tuple[Grid, ...]:
-    """A grid for each metric of a comparison that some pair of cells knows on both sides."""
+    """A grid for each metric of a comparison that some cell knows."""
     grids = []
     for metric in comparison.metrics:
-        changes = changes_of(comparison.rows, metric)
-        if not changes:
-            continue
-        scale = scale_choose((figure.median for change in changes for figure in (change.base, change.new)),
-                             metric.unit)
-        rows = [(row.axes, change_texts(row.changes[metric.name], metric, scale) if metric.name in row.changes
-                 else lone_texts(comparison, row, metric, scale)) for row in comparison.rows]
-        grids.append(grid_make(metric, scale, comparison.axes, (SIDES, CHANGE), rows,
-                               total_texts(comparison, metric), rounds_line(comparison, metric)))
+        if any(sides_known(comparison, metric)):
+            scale = scale_of(comparison, metric)
+            rows = [(row.axes, row_texts(comparison, row, metric, scale)) for row in comparison.rows]
+            grids.append(grid_make(metric, scale, comparison.axes, (SIDES, CHANGE), rows,
+                                   total_texts(comparison, metric), rounds_line(comparison, metric)))
     return tuple(grids)
 
 

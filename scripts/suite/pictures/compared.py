@@ -51,6 +51,8 @@ def absent_text(row: Row, metric: Metric) -> str:
             return "no cell"
         if cell.status != "ok":
             return {"unsupported": "-", "missing": "not run"}.get(cell.status, cell.status)
+        if cell.functional and metric.timed:
+            return cell.functional
     change = row.changes.get(metric.name)
     return "zero" if change and 0 in (change.base.median, change.new.median) else "n/a"
 
@@ -72,7 +74,7 @@ def versus_titles(comparisons: Sequence[Comparison], what: str, figures: str, pl
     """What stands above and below a picture: what it shows, what its figures are, what was measured where."""
     matrix = comparisons[0].base.matrix
     headline = f"{matrix.result.name}: {what}" + (f", {place}" if place else "")
-    kind = "paired ratios" if comparisons[0].paired else "ratios"
+    kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
     note = note_text(matrix, matrix.cells.values(), f"{kind}{figures}, {rounds_text(matrix)}")
     lines = len(textwrap.wrap(headline, TEXT_COLUMNS))
     return [*title_settings(headline, note), f"title_lines = {lines}"]

@@ -179,7 +179,8 @@ def ratio_ends(ratio: stats.Estimate) -> Iterable[float]:
 
 def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure]) -> str:
     """What the key says of a series; one without any value is still named there."""
-    return label if any(cell.name in figures for cell in cells) else f"{label} (none)"
+    why = next((cell.functional for cell in cells if cell.functional), "none")
+    return label if any(cell.name in figures for cell in cells) else f"{label} ({why})"
 
 
 def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure]) -> list[str]:

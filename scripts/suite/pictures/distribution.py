@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from suite.frame import Cell, Matrix
 from suite.histogram import Histogram, histograms_merge
 from suite.measured import NANOSECOND, Run
-from suite.pictures.picture import (Drawing, gnuplot_string, headline_text, note_text, place_name,
+from suite.pictures.picture import (Drawing, absence_text, gnuplot_string, headline_text, note_text, place_name,
                            place_text, round_numbers, rounds_text, series_settings, title_settings)
 from suite.table import axis_values
 from suite.units import Scale, percent_text, scale_choose
@@ -45,8 +45,9 @@ class Line:
 
 
 def runs_good(matrix: Matrix, cell: str) -> list[Run]:
-    """The good counted runs of a cell; their records are read again, for a histogram is no figure."""
-    return [Run(record) for record in matrix.records_good(cell)]
+    """The good counted runs of a cell of which times say something; their records are read again, for a histogram is no
+    figure."""
+    return [] if matrix.cells[cell].functional else [Run(record) for record in matrix.records_good(cell)]
 
 
 def histogram_of(runs: Sequence[Run], of: str) -> Histogram | None:
@@ -68,7 +69,7 @@ def unsent_text(runs: Sequence[Run]) -> str:
 def line_make(cell: Cell, label: str, runs: Sequence[Run], of: str) -> Line:
     """A line and what the key says of it."""
     histogram = histogram_of(runs, of)
-    missing = "" if histogram else f" ({cell.status if cell.status != 'ok' else 'none'})"
+    missing = "" if histogram else f" ({absence_text(cell)})"
     return Line(label + missing + unsent_text(runs), histogram)
 
 
@@ -129,7 +130,7 @@ def distribution_draw(matrix: Matrix, plan: Distribution, block: Block, axes: Ax
         cells = [cell for cell in matrix.cells.values()
                  if tuple(cell.axes[axis] for axis in outer) == values]
         lines = [known[cell.name] for cell in cells]
-        if anywhere and all(cell.status == "ok" and not line.histogram
+        if anywhere and all(cell.status == "ok" and not cell.functional and not line.histogram
                             for cell, line in zip(cells, lines, strict=True)):
             continue
         drawings.append(sheet_draw(matrix, plan, cells, values, lines, block, axes))

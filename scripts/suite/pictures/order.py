@@ -14,8 +14,9 @@ import pandas as pd
 from suite import stats
 from suite.frame import Cell, Matrix
 from suite.metrics import Metric
-from suite.pictures.picture import (Drawing, Plan, gnuplot_string, name_cut, name_safe, note_text, number_data,
-                                    place_name, place_text, ratio_tics, rounds_text, series_settings, title_settings)
+from suite.pictures.picture import (Drawing, Plan, absence_text, gnuplot_string, name_cut, name_safe, note_text,
+                                    number_data, place_name, place_text, ratio_tics, rounds_text, series_settings,
+                                    title_settings)
 from suite.table import axis_values
 from suite.units import ratio_text, value_text
 
@@ -60,7 +61,7 @@ def series_make(moments: pd.DataFrame, cell: Cell, label: str, metric: Metric) -
     values = good[metric.name].tolist()
     failed = tuple(runs.loc[runs["status"] == "failed", "at"].tolist())
     if not values:
-        return Series(f"{label} ({cell.status if cell.status != 'ok' else 'none'})", (), failed)
+        return Series(f"{label} ({absence_text(cell)})", (), failed)
     middle = stats.median(values)
     if middle <= 0:
         return Series(f"{label} (median {value_text(middle, metric.unit)})", (), failed)

@@ -60,6 +60,11 @@ def x_value(cell: Cell, x: str) -> str:
     return cell.words.get(x, "none")
 
 
+def absence_text(cell: Cell) -> str:
+    """Why a cell has nothing to draw, in a few words."""
+    return cell.status if cell.status != "ok" else cell.functional or "none"
+
+
 def name_cut(name: str) -> str:
     """A name cut where it would leave no room for what it names."""
     return name if len(name) <= NAME_MAX else name[:NAME_MAX - 3] + "..."

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from suite.comparison.build import compare_baseline
 from suite.comparison.model import Comparison
+from suite.comparison.refusals import refusals_check
 from suite.errors import UsageError, nearest_hint
 from suite.frame import Matrix
 from suite.metrics import Metric, metric_find
@@ -106,7 +107,7 @@ def versus_make(draw: Callable[[Sequence[Comparison], Versus], list[Drawing]]
     """Draws the baseline against each other value of its axis; UsageError where there is none."""
     def make(matrix: Matrix, picture: Picture) -> list[Drawing]:
         metric = metric_of(matrix, picture)
-        comparisons = compare_baseline(matrix, (metric,))
+        comparisons = [refusals_check(one, (), False, False) for one in compare_baseline(matrix, (metric,))]
         if not comparisons:
             raise UsageError(f"picture: {picture.kind}: nothing stands beside a baseline here: "
                              "it needs baseline=WORD=VALUE and another value of that word")

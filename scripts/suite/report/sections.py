@@ -18,6 +18,7 @@ from suite.frame import Matrix
 from suite.heading import heading_pairs, host_text
 from suite.hyperfine import by_hand
 from suite.lab.network import by_hand_lines
+from suite.machines import machines_group
 from suite.mail.command import command_lines
 from suite.report.elements import element, folded, pairs_list
 from suite.report.tables import machines_make, table_make
@@ -46,10 +47,19 @@ def figures_make(summary: Summary, layout: Layout) -> list[ET.Element]:
 
 
 def machine_make(hosts: Mapping[str, Mapping[str, Any]]) -> list[ET.Element]:
-    """The machines in a line each, and all that is known of them; unfolded where they differ."""
-    texts = [("machine" if number == 1 else "", host_text(facts)) for number, facts in enumerate(hosts.values(), 1)]
-    facts = "what differs between them, and all other facts" if len(hosts) > 1 else "all facts"
-    return [pairs_list(texts), folded(facts, machines_make(hosts), open_=len(hosts) > 1)]
+    """The machines in a line each, several boots of one only once, and all that is known of them; unfolded where they
+    differ."""
+    machines = machines_group(hosts)
+    texts = [("machine" if number == 1 else "", host_text(machine.facts) + boots_text(len(machine.hosts)))
+             for number, machine in enumerate(machines, 1)]
+    facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
+    known = {machine.hosts[0]: machine.facts for machine in machines}
+    return [pairs_list(texts), folded(facts, machines_make(known), open_=len(machines) > 1)]
+
+
+def boots_text(count: int) -> str:
+    """How many boots are one machine, where there are several."""
+    return f", {count} boots" if count > 1 else ""
 
 
 def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
@@ -58,12 +68,12 @@ def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
     made = []
     for comparison in comparisons:
         made.append(element("h3", f"{comparison.new.name} against {comparison.base.name}"))
-        if comparison.paired:
+        if comparison.within:
             made.append(pairs_list(differences_pairs(comparison)))
         for metric in comparison.metrics:
             figures = figures_build(comparison, metric, notes)
             title = metric_title(metric, figures.unit if figures else "")
-            made.append(element("p", title if figures else f"{title}: no cell knows it on both sides"))
+            made.append(element("p", title if figures else f"{title}: no cell knows it"))
             if figures:
                 means = int(comparison.geomeans.get(metric.name) is not None)
                 made += [table_make(figures.keys, figures.all_groups, figures.breaks, means),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Comparisons in the text format of Go's benchmarks, for `benchstat -col /side`.
 
-A line is a round, or, of two results, a session with the median of its rounds: what benchstat takes for
+A line is a round (of a kernel that is booted for each, a boot), or, of two results, a session with the median of its rounds: what benchstat takes for
 an independent value must be one. It tests the sides as if they shared no round.
 (golang.org/design/14313-benchmark-format and the documentation of golang.org/x/perf/benchfmt)
 """
@@ -57,7 +57,7 @@ def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
     sides = comparison.base.matrix, comparison.new.matrix
     columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDES}
     for metric in comparison.metrics:
-        sample = sample_take(sides, (row.base, row.new), metric) if row.base and row.new else None
+        sample = sample_take(sides, (row.base, row.new), metric, comparison.unit) if row.base and row.new else None
         if sample is not None:
             for side, values in zip(SIDES, (sample.base_values, sample.new_values), strict=True):
                 columns[side][unit_text(metric)] = values
@@ -79,7 +79,6 @@ def render(comparisons: Sequence[Comparison]) -> str:
     """All comparisons; benchstat keeps them apart by the lines `base:` and `new:`."""
     lines = list(units_lines(comparisons))
     for one in comparisons:
-        unit = "round" if one.paired else "session"
-        lines += ["", f"base: {one.base.name}", f"new: {one.new.name}", f"each-line: {unit}", ""]
+        lines += ["", f"base: {one.base.name}", f"new: {one.new.name}", f"each-line: {one.unit.value}", ""]
         lines += [line for row in one.rows for line in row_lines(one, row)]
     return "\n".join(lines) + "\n"

@@ -49,7 +49,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """One comparison."""
     return {
         "base": side_json(comparison.base), "new": side_json(comparison.new),
-        "paired": comparison.paired, "forced": bool(forced(comparison)), "axes": list(comparison.axes),
+        "paired": comparison.paired, "unit": comparison.unit.value, "forced": bool(forced(comparison)), "axes": list(comparison.axes),
         "differences": [asdict(difference) for difference in comparison.differences],
         "metrics": {metric.name: {
             "unit": metric.unit, "better": metric.better, "aa_band": comparison.bands.get(metric.name),

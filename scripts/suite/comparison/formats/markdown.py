@@ -31,7 +31,7 @@ def tables_lines(comparison: Comparison, notes: Footnotes) -> list[str]:
             table = markdown_lines(figures.keys, figures.all_groups)
             lines += ["", title, "", *table, "", rounds_text(comparison, metric)]
         else:
-            lines += ["", f"{title}: no cell knows it on both sides"]
+            lines += ["", f"{title}: no cell knows it"]
     return lines
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from suite.columns import Footnotes
@@ -35,9 +36,9 @@ def tables_lines(comparison: Comparison, notes: Footnotes, width: int) -> list[s
         figures = figures_build(comparison, metric, notes)
         if figures:
             table = figures_lines(figures, width)
-            lines += ["", metric_title(metric, figures.unit), *table, rounds_text(comparison, metric)]
+            lines += ["", metric_title(metric, figures.unit), *table, *textwrap.wrap(rounds_text(comparison, metric), width)]
         else:
-            lines += ["", f"{metric_title(metric, '')}: no cell knows it on both sides"]
+            lines += ["", f"{metric_title(metric, '')}: no cell knows it"]
     return lines
 
 
