@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from suite.client import Client
 from suite.errors import Failure
@@ -85,6 +86,10 @@ class Gvisor(Target):
         """The sandbox, on the first CPU that this process may use where both ends are to share one."""
         together = words.get("place") == "together"
         return Sandbox(self.options, min(os.sched_getaffinity(0)) if together else None)
+
+    def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
+        """Of a sandbox that may use all CPUs: on how few a cell has it, `place` says."""
+        return super().facts({**words, "place": "free"})
 
     def found(self) -> dict[str, str]:
         """Which gVisor it is."""
