@@ -41,7 +41,7 @@ void options_quick_again(struct calls *calls);
 
 /* Adds to `options` what was asked for and is in force: "notsent_lowat_bytes", "busy_poll_us", "quickack";
  * and "clamped": {"sndbuf": {"asked_bytes", "given_bytes", "sysctl"}} where a buffer is not as it was asked
- * for; "sysctl" names what limits it, and is absent where the system's least size was given. */
+ * for; "sysctl" names what limits it, and is absent where that is none of its sysctls. */
 void options_report(const struct plan *plan, enum end end, int fd, json_t *options);
 
 #endif

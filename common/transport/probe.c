@@ -162,8 +162,9 @@ static bool probe_quickack(struct pair *pair)
 }
 
 #define KEPT_BYTES (64 << 10) /* more than any system has as its least, less than any has of itself */
-#define STIRRED_TIMES 32 /* so many times a fourth of that: a system that adapts sizes has done so by then   \
-                          */
+#define STIRRED_TIMES                                                                                        \
+    32 /* so many times a fourth of that: a system that adapts sizes has done so by then                     \
+        */
 
 static int receive_room(int fd)
 {

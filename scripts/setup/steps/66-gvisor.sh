@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# does: every combination of the loopback tests in gVisor: runs whole, or is unsupported with its reason
+# long: yes
+
+tree_build release -DUNCORK_WERROR=ON || return
+if ! command -v runsc >/dev/null; then
+    count skipped 1 "runsc is not installed: scripts/setup/target gvisor"
+    return 0
+fi
+
+# Files that are written inside stay inside, so what pytest counted comes out behind its text.
+options=(--ignore-cgroups --network=none)
+[ "$(id -u)" = 0 ] || options+=(--rootless)
+junit=$LOGS/pytest-gvisor.xml
+rm -f "$junit"
+UNCORK_BIN=build/release/bin PYTHONPATH=scripts timeout 280 runsc "${options[@]}" do sh -c "
+    '$UNCORK_PYTHON' -P -m pytest -q -rfE -p no:cacheprovider --junitxml /tmp/gvisor.xml tests/loopback/test_combinations.py
+    status=\$?
+    echo; echo '<!-- counts -->'
+    cat /tmp/gvisor.xml
+    exit \$status" </dev/null 2>&1 | tee >(sed '1,/^<!-- counts -->$/d' >"$junit") | sed '/^<!-- counts -->$/,$d'
+status=${PIPESTATUS[0]}
+count_junit "$junit" && return "$status"
