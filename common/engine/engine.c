@@ -194,7 +194,7 @@ static int take(struct connection *connection, size_t wanted,
     size = connection->reading ? connection->reading->read(connection, wanted, &data)
                                : connection->security->recv(connection, &byte, 1, 0);
     if (connection->acks_quickly && size > 0)
-        options_quick_again(&connection->calls);
+        options_quicken(&connection->calls, true);
     engine_keep(connection, size);
     return arrived(connection, data, size);
 }

@@ -117,9 +117,9 @@ static void read_usage(struct cpu_reading *reading)
 /* ---- whether they are true ---- */
 
 /*
- * A system may look at its threads now and then, and say of who runs at that moment that it ran all the time
- * since, or of nobody; or give zeros. An account that is one moves with each portion of work, however small
- * and whatever others do meanwhile, and tells of a sleep.
+ * What a system says nothing of it does not pretend. But it may look at its threads now and then, and say of
+ * who runs at that moment that it ran all the time since, or of nobody; or give zeros. An account that is one
+ * moves with each portion of work, however small and whatever others do meanwhile, and tells of a sleep.
  */
 #define PORTIONS 8
 #define PORTION_STEPS 20000 /* some tens of microseconds; times are told in microseconds */
@@ -143,7 +143,8 @@ static bool times_move(void (*read)(struct cpu_reading *reading))
 {
     struct cpu_reading before = {0}, after = {0};
 
-    for (int i = 0; i < PORTIONS; i++) {
+    read(&before);
+    for (int i = 0; i < PORTIONS && before.times_known; i++) {
         read(&before);
         work();
         read(&after);
@@ -158,6 +159,8 @@ static bool switches_move(void (*read)(struct cpu_reading *reading))
     struct cpu_reading before = {0}, after = {0};
 
     read(&before);
+    if (!before.switches_known)
+        return true;
     for (int i = 0; i < SLEEPS && after.voluntary_switches <= before.voluntary_switches; i++) {
         nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
         read(&after);

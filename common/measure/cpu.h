@@ -28,7 +28,8 @@ void cpu_meter_open(struct cpu_meter *meter, bool events);
 void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading);
 void cpu_meter_close(struct cpu_meter *meter);
 
-/* Which parts of a thread's account move with what the thread does. */
+/* Which parts of a thread's account move with what the thread does; true of those that the system does not
+ * tell. */
 struct cpu_account {
     bool times, switches;
 };

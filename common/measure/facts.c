@@ -10,18 +10,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <uv.h>
 
 #define LINE_MAX_BYTES 4096
-
-#ifdef __APPLE__
-#define CHANGED(status) ((status).st_ctimespec)
-#else
-#define CHANGED(status) ((status).st_ctim)
-#endif
 
 /* The first line of a file without its end, NULL where it cannot be read or is empty. */
 static const char *read_line(const char *path, char line[LINE_MAX_BYTES])
@@ -41,19 +34,17 @@ static const char *read_line(const char *path, char line[LINE_MAX_BYTES])
 
 static char host_id[256];
 
-/* A sandbox has the name of its host, or of all its like, and no boot id. But its /proc came to be when it
- * did, and tells that moment to every process inside. */
+/* A sandbox has the name of its host, or of all its like, and no boot id. */
 static void make_id_of_name(void)
 {
     char name[128] = "";
-    struct stat proc;
+    struct timespec birth;
 
     gethostname(name, sizeof name - 1);
-    if (stat("/proc", &proc) < 0)
-        snprintf(host_id, sizeof host_id, "%s", name);
+    if (virtualisation_birth(&birth))
+        snprintf(host_id, sizeof host_id, "%s@%lld.%09ld", name, (long long)birth.tv_sec, birth.tv_nsec);
     else
-        snprintf(host_id, sizeof host_id, "%s@%lld.%09ld", name, (long long)CHANGED(proc).tv_sec,
-                 CHANGED(proc).tv_nsec);
+        snprintf(host_id, sizeof host_id, "%s", name);
 }
 
 static void make_host_id(void)

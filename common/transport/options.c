@@ -215,9 +215,9 @@ int options_set_again(const struct plan *plan, enum end end, struct calls *calls
     return result;
 }
 
-void options_quick_again(struct calls *calls)
+int options_quicken(struct calls *calls, bool on)
 {
-    calls_set_option(calls, CALL_QUICKACK, IPPROTO_TCP, TCP_QUICKACK, 1);
+    return calls_set_option(calls, CALL_QUICKACK, IPPROTO_TCP, TCP_QUICKACK, on);
 }
 
 /* ---- the record ---- */

@@ -8,6 +8,7 @@
 #include "ring/check.h"
 #include "transport/cork.h"
 #include "transport/mss.h"
+#include "transport/options.h"
 #include "transport/tcp.h"
 
 #include <netinet/in.h>
@@ -145,20 +146,13 @@ static bool probe_map(struct pair *pair)
  * when that was sent. A delayed one is sent after 40 ms. */
 static bool probe_quickack(struct pair *pair)
 {
-#ifdef TCP_QUICKACK
     struct calls to = {.table = &calls_of_sockets, .fd = pair->to};
     char byte;
 
     return calls_set_option(&pair->from, CALL_SETSOCKOPT, IPPROTO_TCP, TCP_NODELAY, 0) == 0 &&
-           calls_set_option(&to, CALL_QUICKACK, IPPROTO_TCP, TCP_QUICKACK, 0) == 0 && send_byte(pair, 0) &&
-           arrives(pair, ARRIVES_WITHIN_MS) && recv(pair->to, &byte, 1, 0) == 1 && send_byte(pair, 0) &&
-           !arrives(pair, HELD_AFTER_MS) &&
-           calls_set_option(&to, CALL_QUICKACK, IPPROTO_TCP, TCP_QUICKACK, 1) == 0 &&
-           arrives(pair, LET_GO_WITHIN_MS);
-#else
-    (void)pair;
-    return false;
-#endif
+           options_quicken(&to, false) == 0 && send_byte(pair, 0) && arrives(pair, ARRIVES_WITHIN_MS) &&
+           recv(pair->to, &byte, 1, 0) == 1 && send_byte(pair, 0) && !arrives(pair, HELD_AFTER_MS) &&
+           options_quicken(&to, true) == 0 && arrives(pair, LET_GO_WITHIN_MS);
 }
 
 #define KEPT_BYTES (64 << 10) /* more than any system has as its least, less than any has of itself */
