@@ -14,7 +14,7 @@ options=(--ignore-cgroups --network=none)
 [ "$(id -u)" = 0 ] || options+=(--rootless)
 junit=$LOGS/pytest-gvisor.xml
 rm -f "$junit"
-UNCORK_BIN=build/release/bin PYTHONPATH=scripts timeout 280 runsc "${options[@]}" do sh -c "
+UNCORK_BIN=build/release/bin PYTHONPATH=scripts timeout 280 runsc "${options[@]}" "do" sh -c "
     '$UNCORK_PYTHON' -P -m pytest -q -rfE -p no:cacheprovider --junitxml /tmp/gvisor.xml tests/loopback/test_combinations.py
     status=\$?
     echo; echo '<!-- counts -->'
