@@ -2,4 +2,9 @@
 # shellcheck shell=bash
 # does: tests of the Python package
 
-tree_build release -DUNCORK_WERROR=ON && suite_test release tests/scripts "${FILES_AT_ONCE[@]}"
+# shellcheck source=scripts/setup/sshd.sh
+. "$UNCORK_TOP/scripts/setup/sshd.sh"
+
+tree_build release -DUNCORK_WERROR=ON || return
+sshd_ensure || echo "tests that need other machines are skipped: $SSHD_WHY"
+suite_test release tests/scripts "${FILES_AT_ONCE[@]}"

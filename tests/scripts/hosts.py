@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""Machines for tests: N network namespaces on one bridge, each with an sshd of its own, and a place that reaches them.
+
+A host has processes, mounts, a name, a boot id and a home of its own, so that nothing of it is this machine's: its sshd
+needs no user, no service and no folder here. All that it starts lives in its process namespace, whose first process
+reads a pipe of ours: the kernel ends the host with that process, and that process ends with us.
+
+    hosts     h1 198.19.0.1   h2 198.19.0.2   ...   all of them behind one bridge, in a namespace of its own
+    runner    198.19.0.254    where a test starts `uncork run` (`Hosts.inside()`)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from suite.client import ROOT
+from suite.lab.namespace import descriptor_path, lines_run, namespace_inside, namespace_make
+from suite.lab.probe import namespaces_refusal
+
+NETWORK, PREFIX_BITS = "198.19.0", 24  # of those reserved for benchmarks (RFC 2544), and no lab of the suite has it
+RUNNER_NUMBER = 254
+PORT = 22
+STARTS_S = 20.0  # a host is there within some 0.1 s, on a machine that is not busy
+UNPACKED = ROOT / "build" / "sshd"  # by scripts/setup/sshd.sh, where the system has no sshd
+
+# The first process of a host: $1 is its folder, $2 its name, $3 a folder that it does not see, the rest its sshd.
+INIT = """
+mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && mount -t tmpfs tmpfs /var/log || exit
+for file in passwd shadow; do mount --bind "$1/$file" "/etc/$file" || exit; done
+mount --bind "$1/boot_id" /proc/sys/kernel/random/boot_id && hostname "$2" || exit
+[ -z "$3" ] || mount -t tmpfs tmpfs "$3" || exit
+shift 3
+"$@" </dev/null &
+read -r _
+"""
+
+SSHD_CONFIG = """\
+Port {port}
+ListenAddress {address}
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/authorized_keys
+PidFile none
+UsePAM no
+StrictModes no
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PrintMotd no
+PrintLastLog no
+UseDNS no
+Subsystem sftp internal-sftp
+"""
+
+SSH_CONFIG = """\
+{hosts}
+Host *
+    User root
+    Port {port}
+    IdentityFile {folder}/key
+    IdentitiesOnly yes
+    UserKnownHostsFile {folder}/known_hosts
+    GlobalKnownHostsFile /dev/null
+    StrictHostKeyChecking yes
+"""
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """An sshd: its command, and what its configuration must say for it."""
+
+    command: tuple[str | Path, ...]
+    lines: str = ""
+
+
+def system_sshd() -> str | None:
+    """The absolute path of the system's sshd, by which it must be started."""
+    return shutil.which("sshd", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
+
+
+def daemon_choose(folder: Path) -> Daemon:
+    """The system's sshd, or a copy of the one that was unpacked for tests: the tree may be hidden from hosts."""
+    found = system_sshd()
+    if found:
+        return Daemon((found,))
+    copy = folder / "sshd"
+    shutil.copytree(UNPACKED, copy, symlinks=True, dirs_exist_ok=True)
+    libraries = os.pathsep.join(str(path) for path in (copy / "usr/lib").glob("*-linux-gnu*"))
+    others = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}  # from OpenSSH 9.8 on
+    lines = [f"{option} {copy / 'usr/lib/openssh' / name}\n" for option, name in others.items()
+             if (copy / "usr/lib/openssh" / name).exists()]
+    return Daemon(("env", f"LD_LIBRARY_PATH={libraries}", copy / "usr/sbin/sshd"), "".join(lines))
+
+
+def hosts_refusal() -> str | None:
+    """Why there can be no hosts here; None if there can."""
+    refusal = namespaces_refusal()
+    if refusal is not None:
+        return refusal
+    for program in ("ssh", "ssh-keygen"):
+        if shutil.which(program) is None:
+            return f"{program} is missing (package openssh-client)"
+    if system_sshd() is None and not (UNPACKED / "usr/sbin/sshd").exists():
+        return "sshd is missing (package openssh-server; scripts/test suite unpacks it into build/sshd)"
+    tried = subprocess.run(["unshare", "--mount", "--pid", "--uts", "--fork", "--mount-proc", "mount", "-t", "tmpfs",
+                            "tmpfs", "/run"], capture_output=True, text=True, timeout=STARTS_S)
+    return None if tried.returncode == 0 else f"no mounts of its own for a host: {tried.stderr.strip()}"
+
+
+def key_make(path: Path) -> str:
+    """A fresh key pair in a file and FILE.pub; gives the public one."""
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", path.name, "-f", path], check=True,
+                   capture_output=True, timeout=STARTS_S)
+    return path.with_suffix(".pub").read_text()
+
+
+@dataclass
+class Host:
+    """One machine; `folder` has its home, its keys and the log of its sshd."""
+
+    name: str
+    address: str
+    folder: Path
+    namespace: int
+    daemon: Daemon
+    hidden: Path | None
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def home(self) -> Path:
+        """Where its user is at home, as this machine sees it."""
+        return self.folder / "home"
+
+    @property
+    def log(self) -> str:
+        """What its sshd has said."""
+        return (self.folder / "sshd.log").read_text()
+
+    def files_make(self, key: str, shell: str) -> str:
+        """All that it has of its own; gives the public key of its sshd."""
+        self.home.mkdir(parents=True)
+        (self.folder / "passwd").write_text(f"root:x:0:0:root:{self.home}:{shell}\n"
+                                            "sshd:x:65534:65534::/run/sshd:/bin/false\n")
+        (self.folder / "shadow").write_text("root:*:1::::::\n")
+        (self.folder / "boot_id").write_text(f"{uuid.uuid4()}\n")
+        (self.folder / "authorized_keys").write_text(key)
+        (self.folder / "sshd_config").write_text(
+            SSHD_CONFIG.format(port=PORT, address=self.address, folder=self.folder) + self.daemon.lines)
+        return key_make(self.folder / "host_key")
+
+    def start(self) -> None:
+        """Switches it on; it is off or was never on."""
+        assert self.process is None
+        command = ["unshare", "--mount", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc", "sh", "-c", INIT,
+                   "init", self.folder, self.name, self.hidden or "", *self.daemon.command, "-D", "-e", "-f",
+                   self.folder / "sshd_config"]
+        with namespace_inside(self.namespace), open(self.folder / "sshd.log", "ab") as log:
+            self.process = subprocess.Popen(command, cwd="/", stdin=subprocess.PIPE, stdout=log, stderr=log)
+
+    def stop(self) -> None:
+        """Pulls its plug: when this returns all of its processes are dead, and the kernel has closed their sockets."""
+        process, self.process = self.process, None
+        if process is not None:
+            with contextlib.suppress(BrokenPipeError):
+                process.communicate()  # the first process finds its pipe closed and ends, and all others with it
+
+    def pids(self) -> list[int]:
+        """All of its processes, as this machine numbers them."""
+        assert self.process is not None
+        (first,) = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        own, found = os.readlink(f"/proc/{first}/ns/pid"), []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                if os.readlink(process / "ns/pid") == own:
+                    found.append(int(process.name))
+        return found
+
+    def programs(self, name: str) -> list[int]:
+        """Its processes that run a program, as this machine numbers them: those that have ended are none."""
+        found = []
+        for pid in self.pids():
+            with contextlib.suppress(OSError):
+                begun = Path(f"/proc/{pid}/cmdline").read_bytes().decode().partition("\0")[0]  # "sshd: root" as well
+                if Path(begun.partition(":")[0]).name == name:
+                    found.append(pid)
+        return found
+
+    def sshd_kill(self) -> None:
+        """Kills its sshd and all connections that it has; what they started is left as they leave it."""
+        deadline = time.monotonic() + STARTS_S
+        while pids := self.programs("sshd"):  # one may have been born meanwhile, and none is dead at once
+            assert time.monotonic() < deadline, f"{pids} cannot be killed"
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def link_set(self, state: str) -> None:
+        """`down`: nothing comes from it or gets to it any more, and nobody is told; `up` again."""
+        lines_run(self.namespace, "ip", [f"link set dev up0 {state}"])
+
+
+@dataclass
+class Hosts:
+    """Hosts and the place from which they can be reached; `hosts` by name."""
+
+    folder: Path
+    daemon: Daemon
+    switch: int
+    runner: int
+    hosts: dict[str, Host] = field(default_factory=dict)
+
+    @property
+    def ssh(self) -> str:
+        """The command by which the runner reaches them by their names, as UNCORK_SSH takes it."""
+        return shlex.join(["ssh", "-F", str(self.folder / "ssh_config")])
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[None]:
+        """The calling thread, and what it starts, is where the hosts can be reached meanwhile."""
+        with namespace_inside(self.runner):
+            yield
+
+    def plug(self, namespace: int, number: int) -> str:
+        """Connects a namespace to the bridge; gives its address."""
+        address = f"{NETWORK}.{number}"
+        lines_run(self.switch, "ip", [
+            f"link add name port{number} type veth peer name up0 netns {descriptor_path(namespace)}",
+            f"link set dev port{number} master bridge up"])
+        lines_run(namespace, "ip", ["link set lo up", "link set dev up0 up",
+                                    f"address add {address}/{PREFIX_BITS} dev up0"])
+        return address
+
+    def await_ready(self, name: str) -> None:
+        """Waits until the sshd of a host answers."""
+        host, deadline = self.hosts[name], time.monotonic() + STARTS_S
+        while True:
+            with contextlib.suppress(OSError), self.inside(), \
+                    socket.create_connection((host.address, PORT), timeout=1) as connection:
+                if connection.recv(4) == b"SSH-":
+                    return
+            assert host.process and host.process.poll() is None and time.monotonic() < deadline, host.log
+            time.sleep(0.01)
+
+
+def host_add(hosts: Hosts, name: str, key: str, shell: str, hidden: Path | None) -> str:
+    """One more host, not yet on; gives the lines by which ssh knows it."""
+    namespace = namespace_make()
+    host = hosts.hosts[name] = Host(name, hosts.plug(namespace, len(hosts.hosts) + 1), hosts.folder / name, namespace,
+                                    hosts.daemon, hidden)
+    public = host.files_make(key, shell)
+    with open(hosts.folder / "known_hosts", "a") as file:
+        file.write(f"{host.address} {public}")
+    return f"Host {name}\n    HostName {host.address}"
+
+
+@contextlib.contextmanager
+def hosts_open(folder: Path, count: int, shell: str = "/bin/sh", hidden: Path | None = None) -> Iterator[Hosts]:
+    """`count` hosts that are on, named h1, h2, ..., with all that they have in a folder of the test's; gone afterwards.
+
+    `shell` is what their user has for one; they do not see the folder `hidden`, which must not be above `folder`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    hosts = Hosts(folder, daemon_choose(folder), namespace_make(), namespace_make())
+    try:
+        lines_run(hosts.switch, "ip", ["link add name bridge type bridge", "link set dev bridge up"])
+        hosts.plug(hosts.runner, RUNNER_NUMBER)
+        key = key_make(folder / "key")
+        known = [host_add(hosts, f"h{number}", key, shell, hidden) for number in range(1, count + 1)]
+        (folder / "ssh_config").write_text(SSH_CONFIG.format(hosts="\n".join(known), port=PORT, folder=folder))
+        for host in hosts.hosts.values():
+            host.start()
+        for name in hosts.hosts:
+            hosts.await_ready(name)
+        yield hosts
+    finally:
+        for host in hosts.hosts.values():
+            host.stop()
+        for descriptor in (hosts.switch, hosts.runner, *(host.namespace for host in hosts.hosts.values())):
+            os.close(descriptor)
