@@ -14,10 +14,9 @@ from typing import Any
 from suite.child import Listener
 from suite.client import complaint_text, exit_text, line_read
 from suite.plan import Cell
-from suite.withheld import words_told
+from suite.withheld import OWN_ENDS, words_told
 
 Record = dict[str, Any]
-REPLACED = ("server", "via")  # where the runner starts these ends, words say where they are
 
 
 def overdue_text(limit_s: float) -> str:
@@ -46,7 +45,7 @@ def record_is_of(record: Record, cell: Cell) -> bool:
     """Whether a record is one of this cell, by its words: a word of one end may be missing in them."""
     words, mine = record.get("words"), words_told(cell.words)
     return isinstance(words, Mapping) and all(
-        mine.get(key, value) == value for key, value in words.items() if key not in REPLACED)
+        mine.get(key, value) == value for key, value in words.items() if key not in OWN_ENDS)
 
 
 def waiting_find(waiting: Sequence[int], record: Record, cells: Sequence[Cell]) -> int | None:

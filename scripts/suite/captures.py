@@ -13,6 +13,7 @@ from typing import Any
 
 from suite.scenario import LABEL
 from suite.schedule import Run
+from suite.withheld import LOCAL, target_of
 
 FOLDER = "captures"
 KEPT_ROUND = 1
@@ -20,7 +21,9 @@ KEPT_ROUND = 1
 
 def capture_file(run: Run, cells: Sequence[str]) -> str | None:
     """The file for a run's packets within its result, by the number of its cell in the plan; None
-    if they are not kept."""
+    if they are not kept, as those of a client on another machine."""
+    if not target_of(run.cell.words).startswith(LOCAL):
+        return None
     if run.cell.words.get("capture") != "on" or run.round != KEPT_ROUND or run.label != LABEL:
         return None
     return f"{FOLDER}/cell-{cells.index(run.cell.name) + 1:03}.pcap"

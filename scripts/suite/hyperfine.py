@@ -19,7 +19,7 @@ from typing import Any
 
 from suite.errors import Failure, UsageError
 from suite.lab.network import lab_wanted
-from suite.withheld import LOCAL, target_of
+from suite.withheld import LOCAL, OWN_ENDS, target_of
 
 PROGRAM = "hyperfine"
 PACKAGE_HINT = "apt-get install hyperfine, dnf install hyperfine, or scripts/demo, which sets up a machine"
@@ -29,7 +29,6 @@ RECORD, TIMES = "record.json", "times.json"  # what a run leaves, in a folder of
 # What the client says must reach us: with --output FILE or null hyperfine throws standard error away.
 OPTIONS = ("-N", "-r", "1", "-w", "0", "--style", "none", "--output", "inherit",
            "--export-json", f"./{TIMES}")
-ELSEWHERE = {"server": "own", "via": "own"}  # words that name an end, and the one value that is ours
 
 
 def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
@@ -39,7 +38,7 @@ def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
         raise UsageError(f"{where}it times fixed work: add bytes=... or messages=...")
     if words.get("warmup") != "0s":
         raise UsageError(f"{where}a warm-up would be in the time: add warmup=0s")
-    for key, own in ELSEWHERE.items():
+    for key, own in OWN_ENDS.items():
         if words.get(key, own) != own:
             raise UsageError(f"{where}it cannot see the CPU of a process that is there already: "
                              f"leave out {key}={words[key]}")

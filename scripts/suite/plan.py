@@ -23,7 +23,7 @@ from suite.lab.probe import lab_refusal
 from suite.quick import Change, quick_text, words_quicken
 from suite.scenario import Published, Scenario
 from suite.targets import Targets
-from suite.withheld import line_of, words_told, words_withheld
+from suite.withheld import IDLE, OWN_ENDS, line_of, line_told, words_told, words_withheld
 from suite.words import Word, Words, shell_split, word_split, words_collect, words_expand
 
 CELLS_MAX = 100_000
@@ -143,22 +143,27 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]], path: Path | No
     """What the builds say of the rows, each of its own and where its target is, in order."""
     answers: dict[int, Checked] = {}
     clients = [targets.client(row) for row in rows]
+    elsewhere = [targets.of(row).asked_words(row) for row in rows]
     for client in dict.fromkeys(clients):
         mine = [number for number, other in enumerate(clients) if other == client]
-        lines = [line_of(words_told(rows[number])) for number in mine]
+        lines = [line_told(rows[number], elsewhere[number]) for number in mine]
         try:
             found = lines_check(client, lines, path)
         except UsageError as error:
             named = line_of(words_withheld(rows[mine[0]]))
             raise UsageError(f"{error} ({named})" if named else str(error)) from None
         answers |= zip(mine, found, strict=True)
-    return [checked_as(answers[number], row) for number, row in enumerate(rows)]
+    checked = [checked_as(answers[number], row, elsewhere[number]) for number, row in enumerate(rows)]
+    return [entry if entry.unsupported else replace(entry, unsupported=targets.of(row).refusal(entry.words))
+            for entry, row in zip(checked, rows, strict=True)]
 
 
-def checked_as(checked: Checked, row: Mapping[str, str]) -> Checked:
-    """What a client said of a row, with the words that it was not told."""
-    words = words_withheld(row)
-    return replace(checked, words=checked.words | words, given=checked.given | words)
+def checked_as(checked: Checked, row: Mapping[str, str], elsewhere: Mapping[str, str]) -> Checked:
+    """What a client said of a row, with the words that it was not told and without those that only it was told."""
+    words, own = words_withheld(row), {key: OWN_ENDS[key] for key in elsewhere}
+    hidden = elsewhere if words_told(row) else IDLE | dict(elsewhere)
+    given = {key: value for key, value in checked.given.items() if key not in hidden}
+    return replace(checked, words=checked.words | own | words, given=given | words)
 
 
 def labs_check(checked: list[Checked]) -> list[Checked]:

@@ -30,7 +30,7 @@ from suite.plan import Cell
 from suite.progress import Watch
 from suite.schedule import Run, batches_make
 from suite.targets import Targets
-from suite.withheld import line_of, record_restore, words_told
+from suite.withheld import line_told, record_restore
 
 OVERHEAD_S = 0.05  # connect, drain and report of a run: design's budget for the matrix
 SPARE_S = 30.0  # how much longer than planned a run may take before it is ended
@@ -54,7 +54,7 @@ def cells_run(
 ) -> Iterator[tuple[int, Record]]:
     """Runs cells once by one client and gives (number, record) of each, without the runner's own part; more: words that say
     where ends are which the runner has started."""
-    lines = [line_of(words_told(cell.given) | dict(more or {})) for cell in cells]
+    lines = [line_told(cell.given, more) for cell in cells]
     with client_batch(client, lines, held, options) as child:
         yield from batch_records(Listener(child, limit_s), cells)
 
@@ -76,7 +76,7 @@ def hyperfine_run(
     """As cells_run of one cell, timed by hyperfine as a whole; it is here, and in no lab, where that is allowed."""
     version = hyperfine.version_read()
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder, lifeline_open() as lifeline:
-        line = line_of(words_told(cells[0].given))
+        line = line_told(cells[0].given)
         command = hyperfine.client_timed(client.program, options, line, lifeline)
         child = subprocess.Popen(command, cwd=folder, pass_fds=(lifeline,),
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -118,6 +118,7 @@ def batch_run(
             client = target.client(words)
             for number, record in TIMERS[timer](client, cells, limit, held, (*options, *ends.options), ends.words):
                 left.discard(number)
+                record = target.explain(record)
                 record_restore(record, cells[number].words)
                 yield number, record | {"lab": held.facts} if held else record
     except Unreachable as error:
@@ -136,9 +137,12 @@ def matrix_batches(journal: Journal, watch: Watch) -> Iterator[list[Run]]:
 
 def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]], watch: Watch) -> None:
     """Does the batches in order; each record is stored before the next is waited for."""
-    names = [cell.name for cell in document_cells(journal.document)]
+    names, number_of_round = [cell.name for cell in document_cells(journal.document)], None
     with labs_open() as labs:
         for batch in batches:
+            if batch[0].round != number_of_round:
+                number_of_round = batch[0].round
+                targets.round_begin()
             watch.begin(batch[0])
             file = capture_file(batch[0], names)
             options = capture_options(journal.folder, file)

@@ -14,6 +14,8 @@ BUILD = "build"
 TARGET = "target"
 WITHHELD = (BUILD, TARGET)
 LOCAL = "local"  # the default of target: this machine
+OWN_ENDS = {"server": "own", "via": "own"}  # words that name an end, and the value with which it is started for the run
+IDLE = {"transport": "tcp"}  # a default: what a client reads that is told nothing, because it passes over an empty line
 BOOTED = "vng:"  # what a target begins with that is booted once for all cells of a round
 
 
@@ -43,7 +45,14 @@ def line_of(words: Mapping[str, str]) -> str:
     return " ".join(f"{key}={value}" for key, value in words.items())
 
 
+def line_told(words: Mapping[str, str], more: Mapping[str, str] | None = None) -> str:
+    """The line that a client is given of a cell's words; more: words that only it is told."""
+    return line_of(words_told(words) | dict(more or {}) or IDLE)
+
+
 def record_restore(record: dict[str, Any], words: Mapping[str, str]) -> None:
-    """Puts them into the words of a record, whose client knows only its own."""
+    """Puts them into the words of a record, whose client knows only its own; where the runner has started an end, the
+    client was told of an address that nobody has typed."""
     if "words" in record:
-        record["words"] |= words_withheld(words)
+        named = {key: words[key] for key in OWN_ENDS if key in words and key in record["words"]}
+        record["words"] |= named | words_withheld(words)

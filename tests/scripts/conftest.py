@@ -21,7 +21,13 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from suite.client import BINARIES, Client, client_place  # noqa: E402
 from within import uncork_call  # noqa: E402
 
+LONG = "long: takes so long that only `scripts/test --all` runs it"
 RUN_SECONDS = 120  # no command of these tests takes longer
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What tests here are marked with."""
+    config.addinivalue_line("markers", LONG)
 
 
 @dataclass(frozen=True)

@@ -7,4 +7,4 @@
 
 tree_build release -DUNCORK_WERROR=ON || return
 sshd_ensure || echo "tests that need other machines are skipped: $SSHD_WHY"
-suite_test release tests/scripts "${FILES_AT_ONCE[@]}"
+suite_test release tests/scripts -m "not long" "${FILES_AT_ONCE[@]}"

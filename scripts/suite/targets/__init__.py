@@ -11,13 +11,20 @@ from suite.client import Client
 from suite.errors import Failure, UsageError
 from suite.targets.gvisor import Gvisor
 from suite.targets.local import Local
+from suite.targets.ssh import JOIN, Ssh
 from suite.targets.target import Target, elsewhere_refuse
 from suite.withheld import LOCAL, TARGET, target_of
 
 KINDS: Mapping[str, Callable[[str, Client], Target]] = {
     LOCAL: Local,
     "gvisor": Gvisor,
+    "ssh": Ssh,
 }
+
+
+def kind_of(value: str) -> str:
+    """The kind of a target; that of several which are joined is the one that connects them."""
+    return "ssh" if JOIN in value else value.partition(":")[0]
 
 
 class Targets:
@@ -31,7 +38,7 @@ class Targets:
         """The target of a cell of these words; Failure where this machine cannot have it."""
         value = target_of(words)
         if value not in self.opened:
-            kind = KINDS.get(value.partition(":")[0])
+            kind = KINDS.get(kind_of(value))
             if kind is None:
                 raise Failure(f"this runner does not know {TARGET}={value}")
             self.opened[value] = kind(value, self.local)
@@ -46,6 +53,11 @@ class Targets:
     def found(self) -> dict[str, dict[str, Any]]:
         """What was found out about those that were opened, but for this machine: docs/record.md, "plan.json"."""
         return {value: target.found() for value, target in self.opened.items() if value != LOCAL}
+
+    def round_begin(self) -> None:
+        """A new round has begun."""
+        for target in self.opened.values():
+            target.round_begin()
 
     def close(self) -> None:
         """Closes all of them; what one of them cannot take down keeps no other."""

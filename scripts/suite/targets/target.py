@@ -45,10 +45,25 @@ class Target:
         """The programs that run a cell of these words, there. UsageError for a build that is none."""
         return replace(build_client(self.local, build_of(words)), place=self.place(words))
 
+    def asked_words(self, words: Mapping[str, str]) -> dict[str, str]:
+        """Words that a client which is asked about a cell of these words is told of ends that will be elsewhere."""
+        return {}
+
+    def refusal(self, words: Mapping[str, str]) -> str | None:
+        """Why a cell that uses these words cannot run there, which its client cannot know; None: it can."""
+        return None
+
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Ends]:
         """What has been started elsewhere for a cell of these words, for as long as it runs. Failure where that cannot be."""
         yield Ends()
+
+    def explain(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The record of a run, with what is known of its failure here."""
+        return record
+
+    def round_begin(self) -> None:
+        """A new round: what was lost in the last one may be tried again."""
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Facts of the machines of the ends, by end: docs/record.md, "What the client prints for programs"."""

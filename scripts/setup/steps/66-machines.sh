@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# does: tests of the Python package that take long: other machines, whose links are cut
+# long: yes
+
+# shellcheck source=scripts/setup/sshd.sh
+. "$UNCORK_TOP/scripts/setup/sshd.sh"
+
+tree_build release -DUNCORK_WERROR=ON || return
+sshd_ensure || echo "tests that need other machines are skipped: $SSHD_WHY"
+suite_test long tests/scripts -m long "${FILES_AT_ONCE[@]}"

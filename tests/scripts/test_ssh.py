@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: MIT
+"""target=ssh:HOST with an ssh that only pretends: every host is a folder, the home of its user, on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Uncork, records_of
+from faked import Faked, faked
+from within import uncork_call
+
+from suite.client import BINARIES, Client
+from suite.errors import Failure, Unreachable, UsageError
+from suite.lab.labs import labs_open
+from suite.plan import Cell, plan_make
+from suite.run import batch_run, cells_run
+from suite.scenario import Scenario
+from suite.ssh import machine, served
+from suite.ssh.machine import Hello, hello_parse
+from suite.ssh.programs import checksum
+from suite.ssh.shell import keyed_words, word_quote, words_line
+from suite.targets import Targets, targets_open
+from suite.targets.ssh import Part, Ssh, part_parse
+
+__all__ = ["faked"]
+
+SHORT = ("duration=5ms", "warmup=1ms", "place=free")
+THREE = "target=ssh:one+ssh:two+ssh:three"
+# Of `ssh OPTIONS -- HOST COMMAND`: the options are noted and passed over; $login is the login shell of the user.
+SSH = """options=; while [ "$1" != -- ]; do options="$options $1"; shift; done; host=$2; shift 2
+cd "${0%/*}/$host" 2>/dev/null || { echo "ssh: Could not resolve hostname $host" >&2; exit 255; }
+export HOME="$PWD" SSH_CONNECTION='127.0.0.1 40000 127.0.0.1 22'; unset XDG_CACHE_HOME; login=sh
+"""
+LOGIN = 'exec $login -c "$*"'
+MASTER = 'case $options in *" -M "*) exec sh -c "$*" ;; esac\n'  # what follows is for sessions
+BATCH = f'{MASTER}case "$*" in *--batch*) ;; *) exec sh -c "$*" ;; esac\n'  # for those that measure
+SHELLS = [name for name in ("sh", "bash", "dash", "zsh", "csh", "tcsh", "fish", "ksh", "mksh", "yash") if shutil.which(name)]
+
+
+@pytest.fixture
+def client(binaries: Client) -> Client:
+    """The real binaries as somebody has chosen them, so that none are built in place of them."""
+    return replace(binaries, built=None)
+
+
+@pytest.fixture
+def hosts(faked: Faked, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Four hosts, whose ssh does what it is called to do with each session."""
+    for name in ("one", "two", "three", "four"):
+        (faked.folder / name).mkdir()
+    monkeypatch.delenv("UNCORK_SSH", raising=False)
+
+    def make(script: str = LOGIN) -> None:
+        faked.program("ssh", SSH + script)
+    make()
+    return make
+
+
+def cells_of(targets: Targets, *words: str) -> tuple[Cell, ...]:
+    """The cells of a plan."""
+    return plan_make(targets, Scenario("words"), None, [*words, *SHORT]).cells
+
+
+def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
+    """The records of the cells of these words, each run once."""
+    with targets_open(client) as targets, labs_open() as labs:
+        return [record for cell in cells_of(targets, *words) for _, record in batch_run(targets, [cell], labs)]
+
+
+@pytest.mark.parametrize(("text", "part"), [
+    ("local", Part(None)), ("ssh:h1", Part("h1")), ("ssh:me@h1", Part("me@h1")), ("ssh:h1/10.0.0.1", Part("h1", "10.0.0.1")),
+    ("ssh:h1/fd00::1", Part("h1", "fd00::1")),
+])
+def test_a_part_is_a_host_and_perhaps_where_it_listens(text: str, part: Part):
+    assert part_parse(text) == part
+
+
+@pytest.mark.parametrize("text", ["ssh:", "ssh:/10.0.0.1", "ssh:h1/", "ssh:-oProxyCommand=x", "gvisor", "ssh", "ssh:h1/h1"])
+def test_a_part_that_is_none_is_refused(text: str):
+    with pytest.raises(UsageError, match=f"target={text}: "):
+        part_parse(text)
+
+
+def test_a_greeting_is_no_hello():
+    assert hello_parse(b"Welcome to h1 | have a nice day") is None
+    assert hello_parse(b"uncork-host|Linux|riscv64|/home/me/.cache|10.0.0.9 5000 10.0.0.1 22\r") == Hello(
+        "Linux riscv64", "/home/me/.cache", "10.0.0.9", "10.0.0.1")
+    unknown = hello_parse(b"uncork-host|Linux|riscv64|/home/me/.cache|UNKNOWN 65535 UNKNOWN 65535")
+    assert unknown and unknown.seen_at == ""
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_shell_understands_what_it_is_told(shell: str):
+    odd = ["a b", "$HOME", "*", "~", "`id`", "=ls", "{a,b}", "#x", ";", "&", '"q"', "8/2x16", "[::1]:80", "%d", "^x^", "|"]
+    show = 'read -r line; echo "$line"; cat /dev/fd/3; for word; do echo "$word"; done'
+    done = subprocess.run([shell, "-c", words_line(keyed_words(["sh", "-c", show, "sh", *odd]))], input="KEY:1\nfirst\n",
+                          capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == ["first", "KEY:1", *odd], done.stderr
+
+
+@pytest.mark.parametrize("word", ["it's", "a\\b", "!!", "two\nlines", "tab\there"])
+def test_what_not_every_shell_understands_is_refused(word: str):
+    with pytest.raises(Failure, match="cannot be said to the shell of another machine"):
+        word_quote(word)
+
+
+def test_both_ends_are_on_one_machine_and_the_words_go_by_standard_input(
+    client: Client, faked: Faked, hosts: Callable[[str], None],
+):
+    (record,) = records_in(client, "target=ssh:one", "message=15x2")
+    assert record["status"] == "ok" and record["words"]["target"] == "ssh:one" and record["words"]["server"] == "own"
+    asked = faked.asked()
+    assert "BatchMode=yes" in asked and "message=15x2" not in " ".join(asked)
+    assert sorted(path.name for path in faked.folder.glob("one/.cache/uncork/bin/*/*")) == sorted(BINARIES)
+
+
+def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
+    client: Client, faked: Faked, hosts: Callable[[str], None],
+):
+    with targets_open(client) as targets, labs_open() as labs:
+        for cell in cells_of(targets, THREE, "workload=proxy", "security=gnutls"):
+            ((_, record),) = batch_run(targets, [cell], labs)
+            target = targets.of(cell.words)
+    assert record["status"] == "ok", record
+    assert record["words"] | {"target": "", "server": "own", "via": "own"} == record["words"] | {"target": ""}
+    asked = "\n".join(faked.asked())
+    assert isinstance(target, Ssh) and len(target.key) == 64 and target.key not in asked
+    assert asked.count("/one/.cache/uncork/bin/") and "'--allow-sink' '127.0.0.1/32'" in asked
+    for host, program, many in (("one", "client", 2), ("two", "server", 2), ("three", "server", 2)):
+        assert asked.count(f"/{host}/.cache/uncork/bin/{target.found()['programs']}/uncork-{program}'") >= many
+    assert not target.folder.exists(), "the folder of its sockets is gone"
+
+
+def test_one_end_can_be_here(client: Client, hosts: Callable[[str], None]):
+    records = records_in(client, "target=local+ssh:two,ssh:one+local", "security=gnutls")
+    assert [record["status"] for record in records] == ["ok"] * 2
+
+
+def test_programs_are_copied_once_and_mended_where_they_are_damaged(
+    client: Client, faked: Faked, hosts: Callable[[str], None],
+):
+    def copies() -> int:
+        return "\n".join(faked.asked()).count("mv -f")
+
+    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 2
+    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 2
+    (server,) = faked.folder.glob("one/.cache/uncork/bin/*/uncork-server")
+    with open(server, "r+b") as file:
+        file.write(b"#!")
+    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 3
+    assert checksum(server) == checksum(client.folder / "uncork-server")
+    assert {path.name for path in server.parent.iterdir()} == set(BINARIES)
+
+
+@pytest.mark.parametrize(("script", "says"), [
+    ('case "$*" in *mv*) exec head -c 1000 | sh -c "$*" ;; esac\n' + LOGIN, "uncork-client cannot be copied to "),
+    ('case "$*" in *mv*) cat >/dev/null; echo "No space left" >&2; exit 1 ;; esac\n' + LOGIN, "on one: No space left"),
+    ('case "$*" in *--version*) echo "libuv.so.1: cannot open" >&2; exit 127 ;; esac\n' + LOGIN,
+     "uncork-client does not start on one: libuv.so.1: cannot open; scripts/setup/target static builds"),
+])
+def test_programs_that_cannot_be_there_are_said_before_anything_runs(
+    client: Client, faked: Faked, hosts: Callable[[str], None], script: str, says: str,
+):
+    hosts(script)
+    with targets_open(client) as targets, pytest.raises(Unreachable, match=re.escape(says)):
+        cells_of(targets, "target=ssh:one")
+    assert not list(faked.folder.glob("one/.cache/uncork/bin/*/*.*")), "nothing half-written stays"
+
+
+def test_a_machine_of_another_kind_is_said(client: Client, hosts: Callable[[str], None]):
+    hosts('case "$*" in *uname*) echo "uncork-host|FreeBSD|arm64|/c|1.1.1.1 1 1.1.1.2 22"; exec cat ;; esac\n' + LOGIN)
+    with targets_open(client) as targets, pytest.raises(Failure, match="one is FreeBSD arm64, and these programs are for"):
+        cells_of(targets, "target=ssh:one")
+
+
+def test_shells_that_print_are_passed_over(client: Client, faked: Faked, hosts: Callable[[str], None]):
+    shell = faked.program("talks", 'printf "%s\\n" "Welcome {x}" "" "uncork-host|" 7 "[1]" "{"; exec sh "$@"')
+    hosts(f"login={shlex.quote(str(shell))}; {LOGIN}")
+    (record,) = records_in(client, "target=ssh:one+ssh:two")
+    assert record["status"] == "ok", record
+
+
+@pytest.mark.parametrize(("script", "says"), [
+    ('echo "Permission denied (publickey)." >&2; exit 255', "one cannot be reached by ssh: Permission denied (publickey)."),
+    ("exec sleep 60", "it did not run sh within 0 s"),
+    ("exit 0", "it did not run sh"),
+])
+def test_a_host_that_lets_nobody_in_is_said_before_anything_runs(
+    uncork: Uncork, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, script: str, says: str,
+):
+    monkeypatch.setattr(machine, "OPENS_S", 0.3)
+    hosts(script)
+    assert f"target=ssh:one: {says}" in uncork.refused("run", "target=ssh:one", *SHORT, status=1).replace(
+        "one cannot be reached by ssh: it", "it")
+    assert not uncork.results.exists()
+
+
+def test_a_missing_ssh_names_the_one_command(uncork: Uncork, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("UNCORK_SSH", "uncork-no-ssh -F 'some file'")
+    said = uncork.refused("run", "target=ssh:one", *SHORT, status=1)
+    assert said.endswith("uncork-no-ssh does not start (No such file or directory): scripts/setup/target ssh installs it")
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    (["target=ssh:one", "server=10.0.0.1:80"], "target=ssh:one starts the ends itself: leave out server=10.0.0.1:80"),
+    (["target=ssh:one+ssh:two", "workload=proxy"], "workload=proxy has three ends: write client+server+proxy"),
+    (["target=ssh:one", "lab=on"], "lab=on makes namespaces on this machine"),
+    (["target=ssh:one", "peer=unix:/it's", "transport=unix", "control=none", "peer_does=echo"], "cannot be said to the shell"),
+])
+def test_words_that_contradict_the_target_are_refused(
+    client: Client, hosts: Callable[[str], None], words: list[str], says: str,
+):
+    with targets_open(client) as targets, pytest.raises((UsageError, Failure), match=re.escape(says)):
+        for cell in cells_of(targets, *words):
+            targets.of(cell.words).facts(cell.given)
+
+
+def test_a_unix_socket_between_machines_is_unsupported(client: Client, hosts: Callable[[str], None]):
+    with targets_open(client) as targets:
+        cells = cells_of(targets, "target=ssh:one,ssh:one+ssh:two", "transport=unix")
+    assert [cell.unsupported for cell in cells] == [
+        None, "transport=unix does not leave a machine, and these ends are on several"]
+    assert all(cell.words["server"] == "own" and "server" not in cell.given for cell in cells)
+
+
+def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client, hosts: Callable[[str], None]):
+    hosts(f"SSH_CONNECTION='UNKNOWN 65535 UNKNOWN 65535'; {LOGIN}")
+    with targets_open(client) as targets, pytest.raises(Failure, match="at which address two is: write ssh:two/ADDRESS"):
+        cells_of(targets, "target=ssh:one+ssh:two")
+    (record,) = records_in(client, "target=ssh:one+ssh:two/127.0.0.1")
+    assert record["status"] == "ok"
+
+
+@pytest.mark.parametrize(("script", "says"), [
+    ('sh -c "$*" | head -c 300', "uncork-client "),
+    ("kill -KILL $$", "uncork-client was ended by SIGKILL"),
+    ('echo "Connection to one closed by remote host." >&2; exit 255', "status 255: Connection to one closed"),
+    ('sh -c "$*" | tr "{" "("', "uncork-client printed no whole record"),
+])
+def test_a_session_that_breaks_is_a_failed_run(
+    client: Client, hosts: Callable[[str], None], script: str, says: str,
+):
+    hosts(BATCH + script)
+    (record,) = records_in(client, "target=ssh:one")
+    assert record["status"] == "failed" and says in record["reason"]
+    assert "was lost" not in record["reason"], "the machine answers"
+
+
+def test_a_run_that_hangs_is_ended(client: Client, hosts: Callable[[str], None]):
+    hosts(BATCH + "exec sleep 600")
+    with targets_open(client) as targets:
+        cells = cells_of(targets, "target=ssh:one")
+        ((_, record),) = cells_run(targets.client(cells[0].words), cells, 0.5)
+    assert "not finished" in record["reason"]
+
+
+def test_a_server_that_does_not_start_fails_its_runs_with_its_own_words(
+    client: Client, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
+):
+    (record,) = records_in(client, "target=ssh:one+ssh:two/192.0.2.77")
+    assert record["status"] == "failed" and record["reason"].startswith("no server on two: ")
+    assert "192.0.2.77" in record["reason"]
+    monkeypatch.setattr(served, "READY_S", 0.2)
+    hosts(f'{MASTER}case "$*" in *--listen*) exec sleep 60 ;; esac\n{LOGIN}')
+    (record,) = records_in(client, "target=ssh:one+ssh:two")
+    assert record["reason"] == "no server on two: it was not ready within 0 s"
+
+
+def masters(faked: Faked, host: str) -> int:
+    """How often a connection to a host was asked for."""
+    asked = faked.asked()
+    return sum(asked[number:number + 5][0] == "-M" and asked[number:number + 5][4] == host
+               for number in range(len(asked) - 4))
+
+
+def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
+    client: Client, faked: Faked, hosts: Callable[[str], None],
+):
+    with targets_open(client) as targets, labs_open() as labs:
+        cells = cells_of(targets, "target=ssh:one+ssh:two,ssh:three", "write=nodelay,cork")
+
+        def run_all() -> dict[str, list[str]]:
+            found: dict[str, list[str]] = {}
+            targets.round_begin()
+            for cell in cells:
+                ((_, record),) = batch_run(targets, [cell], labs)
+                found.setdefault(cell.words["target"], []).append(record.get("reason", record["status"]))
+            return found
+
+        assert run_all() == {"ssh:one+ssh:two": ["ok"] * 2, "ssh:three": ["ok"] * 2}
+        lost = targets.of({"target": "ssh:one+ssh:two"})
+        assert isinstance(lost, Ssh)
+        (two,) = [other for other in lost.remotes() if other.name == "two"]
+        os.killpg(two.master.pid, signal.SIGKILL)
+        two.master.wait()
+        (faked.folder / "two").rename(faked.folder / "gone")
+        for _ in range(2):
+            before, found = masters(faked, "two"), run_all()
+            assert all(reason.startswith("two was lost: ") for reason in found["ssh:one+ssh:two"])
+            assert found["ssh:three"] == ["ok"] * 2 and masters(faked, "two") == before + 1
+        (faked.folder / "gone").rename(faked.folder / "two")
+        assert run_all() == {"ssh:one+ssh:two": ["ok"] * 2, "ssh:three": ["ok"] * 2}
+
+
+def test_a_machine_that_says_nothing_any_more_is_named(
+    client: Client, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(machine, "ANSWERS_S", 0.2)
+    with targets_open(client) as targets:
+        target = targets.of({"target": "ssh:one+ssh:two"})
+        assert target.explain({"status": "failed", "reason": "x"})["reason"] == "x"
+        hosts(f'[ "$host" = one ] || exec sleep 60\n{LOGIN}')
+        assert target.explain({"status": "ok"}) == {"status": "ok"}
+        assert target.explain({"status": "failed", "reason": "x"})["reason"] == "two was lost: x"
+
+
+def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, hosts: Callable[[str], None]):
+    done = uncork_call(["run", "target=ssh:one,ssh:one+ssh:two", "message=15x2", "-n", *SHORT], uncork.environment)
+    assert done.returncode == 0, done.stderr
+    alone, server, asking = (shlex.split(line.partition("  # ")[0]) for line in done.stdout.splitlines() if line[0] != "#")
+    assert alone[:2] == server[:1] + ["one"] == ["ssh", "one"] and server[:2] == ["ssh", "two"]
+    assert alone[2].endswith("/uncork-client") and "message=15x2" in alone and "target=ssh:one" not in alone
+    (place,) = [word for word in asking if word.startswith("server=")]
+    assert place.removeprefix("server=") == server[server.index("--listen") + 1]
+    assert asking[asking.index("--psk") + 1] == server[server.index("--psk") + 1]
+
+
+def test_a_result_names_machines_and_programs_and_is_gone_on_with(uncork: Uncork, hosts: Callable[[str], None]):
+    words = ("run", "target=ssh:one+ssh:two,local", "rounds=1", *SHORT, "-o", str(uncork.results / "x"))
+    done = uncork_call(words, uncork.environment)
+    assert done.returncode == 0, done.stderr
+    records = records_of(uncork.results / "x")
+    assert [record["status"] for record in records] == ["ok"] * len(records)
+    assert not re.search(r"127\.0\.0\.1|[0-9a-f]{64}", done.stdout)
+    assert {record["run"]["cell"].split()[-1] for record in records} == {"target=ssh:one+ssh:two", "target=local"}
+    again = uncork_call([*words, "--more"], uncork.environment)
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_killed_runner_leaves_nothing_running(uncork: Uncork, faked: Faked, hosts: Callable[[str], None]):
+    process = uncork.start("run", "target=ssh:one+ssh:two", "duration=60s")
+    deadline = time.monotonic() + 60
+    while "--batch" not in " ".join(faked.asked()):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    folder = str(faked.folder).encode()
+
+    def left() -> list[bytes]:
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                found.append(path.read_bytes())
+            except OSError:
+                continue
+        return [line for line in found if folder in line]
+
+    while left():
+        assert time.monotonic() < deadline, left()
+        time.sleep(0.05)
