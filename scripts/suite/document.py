@@ -32,6 +32,7 @@ class Identity:
     boot: str
     builds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # client.builds_read()
     targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # Targets.found()
+    boots: Mapping[str, str] = field(default_factory=dict)  # Targets.boots()
 
 
 def key_of(record: dict[str, Any]) -> Key:
@@ -105,12 +106,22 @@ def session_schedule(document: dict[str, Any], session: dict[str, Any]) -> Itera
     return schedule_make(runnable, session_rounds(session), document["seed"])
 
 
-def session_begin(document: dict[str, Any], boot: str) -> dict[str, Any]:
+def session_begin(document: dict[str, Any], identity: Identity) -> dict[str, Any]:
     """A new session after those of the document: as many rounds again, numbers going on."""
     last = max((entry["rounds"][1] for entry in document["sessions"]), default=0)
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    return {"session": f"{stamp}-{secrets.token_hex(3)}", "boot": boot,
+    boots = {"boots": dict(identity.boots)} if identity.boots else {}
+    return {"session": f"{stamp}-{secrets.token_hex(3)}", "boot": identity.boot, **boots,
             "started_unix_ns": time.time_ns(), "rounds": [last + 1, last + document["rounds"]]}
+
+
+def boot_changed(session: dict[str, Any], identity: Identity) -> str | None:
+    """Which machine was booted since a session began, and its two boots; None: none was."""
+    was, now = {"": session["boot"]} | session.get("boots", {}), {"": identity.boot} | dict(identity.boots)
+    for machine, boot in now.items():
+        if was.get(machine, boot) != boot:
+            return f"another boot{f' of {machine}' if machine else ''} ({was[machine]}; this one is {boot})"
+    return None
 
 
 def session_left(document: dict[str, Any], session: dict[str, Any], done: set[Key]) -> list[Run]:

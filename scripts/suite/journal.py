@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from suite.document import (
-    SCHEMA, Identity, Key, document_cells, key_of, plan_document, plan_same, session_begin, session_left, session_rounds,
+    SCHEMA, Identity, Key, boot_changed, document_cells, key_of, plan_document, plan_same, session_begin, session_left,
+    session_rounds,
 )
 from suite.errors import Failure, UsageError
 from suite.plan import Plan, plan_seeded, rounds_added, rounds_most
@@ -179,7 +180,7 @@ def journal_create(
             raise UsageError(f"{folder} has records but no plan.json: "
                              "choose another folder with -o")
         document: dict[str, Any] = plan_document(plan, identity) | {"sessions": []}
-        session = session_begin(document, identity.boot)
+        session = session_begin(document, identity)
         document["sessions"].append(session)
         file_write(folder / "scenario.toml", scenario_text(plan.scenario))
         file_write(folder / "hosts.json", json_text(hosts))
@@ -230,11 +231,9 @@ def build_refuse(folder: Path, document: dict[str, Any], identity: Identity) -> 
 
 def boot_refuse(folder: Path, session: dict[str, Any], identity: Identity) -> None:
     """Refuses to go on with a session that another boot began, naming both."""
-    if session["boot"] != identity.boot:
-        raise UsageError(
-            f"{folder} was measured on another boot ({session['boot']}; this one is "
-            f"{identity.boot}): choose another folder with -o, or add a session of this boot "
-            "with --more")
+    if changed := boot_changed(session, identity):
+        raise UsageError(f"{folder} was measured on {changed}: choose another folder with -o, or add a session of this "
+                         "boot with --more")
 
 
 def hosts_merge(folder: Path, hosts: dict[str, Any]) -> None:
@@ -260,9 +259,9 @@ def session_choose(
     session = document["sessions"][-1]
     left = session_unfinished(folder, document, done)
     if more:
-        if left and session["boot"] == identity.boot:
+        if left and not boot_changed(session, identity):
             raise UsageError(f"{folder} has {left}: finish it without --more first")
-        return session_begin(document, identity.boot)
+        return session_begin(document, identity)
     boot_refuse(folder, session, identity)
     if not left:
         raise UsageError(f"{folder} is finished: add a session with --more, "
@@ -334,7 +333,7 @@ def folder_find(results: Path, plan: Plan, identity: Identity, more: bool) -> Pa
     newest finished one of this plan and build."""
     for folder, document in folders_read(results):
         if plan_same(document, plan) and build_same(document, identity):
-            same_boot = document["sessions"][-1]["boot"] == identity.boot
+            same_boot = not boot_changed(document["sessions"][-1], identity)
             with contextlib.suppress(Failure, UsageError):  # damaged: until= cannot be asked of it
                 if (more or same_boot) and folder_finished(folder, document) == more:
                     return folder

@@ -45,6 +45,7 @@ export HOME="$PWD" SSH_CONNECTION='127.0.0.1 40000 127.0.0.1 22'; unset XDG_CACH
 LOGIN = 'exec $login -c "$*"'
 MASTER = 'case $options in *" -M "*) exec sh -c "$*" ;; esac\n'  # what follows is for sessions
 BATCH = f'{MASTER}case "$*" in *--batch*) ;; *) exec sh -c "$*" ;; esac\n'  # for those that measure
+BOOTED = 'case $1 in *boot_id) echo another ;; *) exec /bin/cat "$@" ;; esac'  # of `cat`
 SHELLS = [name for name in ("sh", "bash", "dash", "zsh", "csh", "tcsh", "fish", "ksh", "mksh", "yash") if shutil.which(name)]
 
 
@@ -94,9 +95,9 @@ def test_a_part_that_is_none_is_refused(text: str):
 
 def test_a_greeting_is_no_hello():
     assert hello_parse(b"Welcome to h1 | have a nice day") is None
-    assert hello_parse(b"uncork-host|Linux|riscv64|/home/me/.cache|10.0.0.9 5000 10.0.0.1 22\r") == Hello(
-        "Linux riscv64", "/home/me/.cache", "10.0.0.9", "10.0.0.1")
-    unknown = hello_parse(b"uncork-host|Linux|riscv64|/home/me/.cache|UNKNOWN 65535 UNKNOWN 65535")
+    assert hello_parse(b"uncork-host|Linux riscv64|b007|/home/me/.cache|10.0.0.9 5000 10.0.0.1 22\r") == Hello(
+        "Linux riscv64", "b007", "/home/me/.cache", "10.0.0.9", "10.0.0.1")
+    unknown = hello_parse(b"uncork-host|Linux riscv64|b007|/home/me/.cache|UNKNOWN 65535 UNKNOWN 65535")
     assert unknown and unknown.seen_at == ""
 
 
@@ -179,7 +180,7 @@ def test_programs_that_cannot_be_there_are_said_before_anything_runs(
 
 
 def test_a_machine_of_another_kind_is_said(client: Client, hosts: Callable[[str], None]):
-    hosts('case "$*" in *uname*) echo "uncork-host|FreeBSD|arm64|/c|1.1.1.1 1 1.1.1.2 22"; exec cat ;; esac\n' + LOGIN)
+    hosts('case "$*" in *uname*) echo "uncork-host|FreeBSD arm64|b|/c|1.1.1.1 1 1.1.1.2 22"; exec cat ;; esac\n' + LOGIN)
     with targets_open(client) as targets, pytest.raises(Failure, match="one is FreeBSD arm64, and these programs are for"):
         cells_of(targets, "target=ssh:one")
 
@@ -313,6 +314,21 @@ def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
         assert run_all() == {"ssh:one+ssh:two": ["ok"] * 2, "ssh:three": ["ok"] * 2}
 
 
+def test_a_machine_that_was_booted_is_of_another_session(
+    client: Client, faked: Faked, hosts: Callable[[str], None],
+):
+    with targets_open(client) as targets, labs_open() as labs:
+        (cell,) = cells_of(targets, "target=ssh:one")
+        assert list(targets.boots()) == ["one"] and len(targets.boots()["one"]) == 36
+        faked.program("cat", BOOTED)
+        one, = targets.of(cell.words).remotes()
+        os.killpg(one.master.pid, signal.SIGKILL)
+        one.master.wait()
+        for _ in range(2):
+            ((_, record),) = batch_run(targets, [cell], labs)
+            assert record["reason"] == "one was lost: it has been booted since"
+
+
 def test_a_machine_that_says_nothing_any_more_is_named(
     client: Client, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
 ):
@@ -336,7 +352,9 @@ def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, hosts: Call
     assert asking[asking.index("--psk") + 1] == server[server.index("--psk") + 1]
 
 
-def test_a_result_names_machines_and_programs_and_is_gone_on_with(uncork: Uncork, hosts: Callable[[str], None]):
+def test_a_result_is_gone_on_with_on_the_same_boots_and_has_sessions_of_others(
+    uncork: Uncork, faked: Faked, hosts: Callable[[str], None],
+):
     words = ("run", "target=ssh:one+ssh:two,local", "rounds=1", *SHORT, "-o", str(uncork.results / "x"))
     done = uncork_call(words, uncork.environment)
     assert done.returncode == 0, done.stderr
@@ -344,6 +362,10 @@ def test_a_result_names_machines_and_programs_and_is_gone_on_with(uncork: Uncork
     assert [record["status"] for record in records] == ["ok"] * len(records)
     assert not re.search(r"127\.0\.0\.1|[0-9a-f]{64}", done.stdout)
     assert {record["run"]["cell"].split()[-1] for record in records} == {"target=ssh:one+ssh:two", "target=local"}
+    faked.program("cat", BOOTED)
+    path = uncork.results / "x" / "records.jsonl"
+    path.write_bytes(path.read_bytes().rpartition(b"\n{")[0] + b"\n")
+    assert "was measured on another boot of one (" in uncork.refused(*words)
     again = uncork_call([*words, "--more"], uncork.environment)
     assert again.returncode == 0, again.stderr
 

@@ -340,7 +340,7 @@ def journal_begin(options: argparse.Namespace, plan: Plan, targets: Targets) -> 
     hosts, mine = hosts_collect(targets, plan)
     vocabulary = client_list(client)
     identity = Identity(vocabulary.version, vocabulary.revision, build_digest(client), mine,
-                        builds_read(client, builds_named(plan)), targets.found())
+                        builds_read(client, builds_named(plan)), targets.found(), targets.boots())
     journal = journal_open(options, plan, identity, hosts)
     header_say(plan, journal, hosts_header(hosts, mine))
     return journal

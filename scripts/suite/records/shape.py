@@ -247,7 +247,7 @@ RECORD = object_of({"status": one_of(*STATUSES), "run": RUN}, {
 })
 CELL = object_of({"cell": text, "words": map_of(text)}, {
     "given": map_of(text), "baseline": flag, "unsupported": nothing_or(text), "planned_s": nothing_or(number)})
-SESSION = object_of({"session": text, "rounds": list_of(index, 2)}, {"boot": text, "started_unix_ns": whole})
+SESSION = object_of({"session": text, "rounds": list_of(index, 2)}, {"boot": text, "boots": map_of(text), "started_unix_ns": whole})
 BUILD = object_of(keys(text, "folder", "revision", "digest"))
 PLAN = object_of({"axes": list_of(text), "cells": list_of(CELL)}, {
     **keys(nothing_or(text), "name", "uncork", "boot", "baseline", "timer"), **keys(text, "revision", "build"),

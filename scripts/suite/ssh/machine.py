@@ -35,7 +35,9 @@ OPENS_S = 30.0
 ANSWERS_S = 4.0
 ENDS_S = 3.0
 HELLO = "uncork-host"
-HELLO_SCRIPT = (f'echo "{HELLO}|$(uname -s)|$(uname -m)|${{XDG_CACHE_HOME:-$HOME/.cache}}|${{SSH_CONNECTION:-}}"; '
+# Its boot as the client tells it: the name where there is no such file.
+HELLO_SCRIPT = ('boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
+                f'echo "{HELLO}|$(uname -s) $(uname -m)|$boot|${{XDG_CACHE_HOME:-$HOME/.cache}}|${{SSH_CONNECTION:-}}"; '
                 "exec cat >/dev/null")
 INSTALL = "scripts/setup/target ssh installs it"
 Found = TypeVar("Found")
@@ -46,6 +48,7 @@ class Hello:
     """What a machine said of itself. seen_from, seen_at: the addresses of both ends of the connection, as it sees them."""
 
     system: str
+    boot: str
     cache: str
     seen_from: str
     seen_at: str
@@ -56,10 +59,10 @@ def hello_parse(line: bytes) -> Hello | None:
     words = line.decode(errors="replace").strip().split("|")
     if len(words) != 5 or words[0] != HELLO:
         return None
-    _, system, machine, cache, connection = words
+    _, system, boot, cache, connection = words
     seen = connection.split()
     seen_from, seen_at = (seen[0], seen[2]) if len(seen) == 4 and "UNKNOWN" not in seen else ("", "")
-    return Hello(f"{system} {machine}", cache, seen_from, seen_at)
+    return Hello(system, boot, cache, seen_from, seen_at)
 
 
 def line_await(stream: IO[bytes], parse: Callable[[bytes], Found | None], limit_s: float) -> Found | None:
@@ -134,6 +137,7 @@ class Remote(Machine):
         self.tried = False
         self.connections = 0  # so many were made: what was found on one may be different on the next
         self.master, self.hello = self.connect()
+        self.boot = self.hello.boot
 
     @property
     def log(self) -> Path:
@@ -173,16 +177,19 @@ class Remote(Machine):
         return said_last(self.log) or f"it did not run sh within {OPENS_S:.0f} s"
 
     def require(self) -> None:
-        """Makes a new connection where the last was lost, once a round; Unreachable where there is none."""
-        if not self.lost:
-            return
-        reason = self.complaint()
-        if not self.tried:
+        """Makes a new connection where the last was lost, once a round; Unreachable where there is none, or where the machine
+        was booted meanwhile: what it measures now is of another session."""
+        if self.lost:
+            reason = self.complaint()
+            if self.tried:
+                raise Unreachable(f"{self.name} was lost: {reason}")
             self.tried = True
-            with contextlib.suppress(Failure):
+            try:
                 self.master, self.hello = self.connect()
-                return
-        raise Unreachable(f"{self.name} was lost: {reason}")
+            except Failure:
+                raise Unreachable(f"{self.name} was lost: {reason}") from None
+        if self.hello.boot != self.boot:
+            raise Unreachable(f"{self.name} was lost: it has been booted since")
 
     def command(self, words: Sequence[str]) -> tuple[str, ...]:
         """A session on the connection."""

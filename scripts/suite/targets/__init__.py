@@ -54,6 +54,10 @@ class Targets:
         """What was found out about those that were opened, but for this machine: docs/record.md, "plan.json"."""
         return {value: target.found() for value, target in self.opened.items() if value != LOCAL}
 
+    def boots(self) -> dict[str, str]:
+        """The boots of other machines, by their names."""
+        return {name: boot for target in self.opened.values() for name, boot in target.boots().items()}
+
     def round_begin(self) -> None:
         """A new round has begun."""
         for target in self.opened.values():

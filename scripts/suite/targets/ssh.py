@@ -249,15 +249,19 @@ class Ssh(Target):
                  if isinstance(self.machine(end), Remote)}
         return {"programs": build_digest(chosen)} | kinds
 
+    def boots(self) -> dict[str, str]:
+        """What the machines say themselves."""
+        return {machine.name: machine.hello.boot for machine in self.remotes()}
+
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The commands that run a cell of these words once by hand, a server and a proxy first."""
         folder = self.client(given).folder
         named = {NAMED_BY[end]: endpoint(self.address(end), PORT_BY_HAND + ENDS.index(end)) for end in self.ends_named(given)}
         keys = ("--psk", "KEYS") if named else ()
-        lines = []
+        lines = ["# KEYS: a file with the same key on each machine, as psktool(1) writes it"] if named else []
         for end in self.ends_named(given):
             sinks = ("--proxy", "--allow-sink", prefix_of(self.address("server"))) if end == "proxy" else ()
-            lines.append(self.by_hand_at(end, folder, ["uncork-server", "--listen", named[NAMED_BY[end]], *keys, *sinks]))
+            lines.append(self.by_hand_at(end, folder, ["uncork-server", "--with-parent", "--listen", named[NAMED_BY[end]], *keys, *sinks]))
         words = [f"{key}={value}" for key, value in (words_told(given) | named).items()]
         return [*lines, self.by_hand_at("client", folder, ["uncork-client", *keys, *words])]
 

@@ -76,6 +76,10 @@ class Target:
         """What has been found out about it, for plan.json: a result is not gone on with where it has changed."""
         return {}
 
+    def boots(self) -> dict[str, str]:
+        """Which boots other machines run, by their names: a session is not gone on with on another."""
+        return {}
+
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The commands that run a cell of these words once by hand."""
         words = [f"{key}={value}" for key, value in words_told(given).items()]
