@@ -67,9 +67,9 @@ def hosts_of(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
 
 
 def cells_asked(plan: Plan) -> dict[str, Mapping[str, str]]:
-    """The words of the first cell of each target that can run; it names the ends."""
+    """The words of the first cell of each target that can run, of those with a proxy if there is one; it names the ends."""
     asked: dict[str, Mapping[str, str]] = {}
-    for cell in plan.runnable:
+    for cell in sorted(plan.runnable, key=lambda cell: "via" not in cell.words):
         asked.setdefault(target_of(cell.words), cell.given)
     return asked
 

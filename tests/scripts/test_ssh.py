@@ -22,6 +22,7 @@ from within import uncork_call
 
 from suite.client import BINARIES, Client
 from suite.errors import Failure, Unreachable, UsageError
+from suite.hosts import cells_asked
 from suite.lab.labs import labs_open
 from suite.plan import Cell, plan_make
 from suite.run import batch_run, cells_run
@@ -87,7 +88,7 @@ def test_a_part_is_a_host_and_perhaps_where_it_listens(text: str, part: Part):
     assert part_parse(text) == part
 
 
-@pytest.mark.parametrize("text", ["ssh:", "ssh:/10.0.0.1", "ssh:h1/", "ssh:-oProxyCommand=x", "gvisor", "ssh", "ssh:h1/h1"])
+@pytest.mark.parametrize("text", ["ssh:", "ssh:/10.0.0.1", "ssh:h1/", "ssh:-oProxyCommand=x", "gvisor", "ssh", "ssh:h1/h1", "ssh:h1/0.0.0.0", "ssh:h1/::"])
 def test_a_part_that_is_none_is_refused(text: str):
     with pytest.raises(UsageError, match=f"target={text}: "):
         part_parse(text)
@@ -233,6 +234,13 @@ def test_a_unix_socket_between_machines_is_unsupported(client: Client, hosts: Ca
     assert [cell.unsupported for cell in cells] == [
         None, "transport=unix does not leave a machine, and these ends are on several"]
     assert all(cell.words["server"] == "own" and "server" not in cell.given for cell in cells)
+
+
+def test_facts_are_asked_of_all_ends_that_a_target_has(client: Client, hosts: Callable[[str], None]):
+    with targets_open(client) as targets:
+        plan = plan_make(targets, Scenario("words"), None, [THREE, "workload=request,proxy", *SHORT])
+        (given,) = cells_asked(plan).values()
+        assert set(targets.of(given).facts(given)) == {"client", "server", "proxy"}
 
 
 def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client, hosts: Callable[[str], None]):

@@ -57,9 +57,9 @@ def part_parse(text: str) -> Part:
         raise UsageError(f"{TARGET}={text}: write ssh:HOST or ssh:HOST/ADDRESS")
     if address:
         with contextlib.suppress(ValueError):
-            ipaddress.ip_address(address)
-            return Part(host, address)
-        raise UsageError(f"{TARGET}={text}: {address} is no address: write numbers, like 192.0.2.1 or fd00::1")
+            if not ipaddress.ip_address(address).is_unspecified:
+                return Part(host, address)
+        raise UsageError(f"{TARGET}={text}: {address} is no address that others reach: write numbers, like 192.0.2.1 or fd00::1")
     return Part(host)
 
 
@@ -268,10 +268,11 @@ class Ssh(Target):
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
         """A command of ours as one types it to run it where an end is."""
         machine = self.machine(end)
-        words = [f"{self.folder_of(machine, folder)}/{command[0]}", *command[1:]]
+        line = shlex.join([f"{self.folder_of(machine, folder)}/{command[0]}", *command[1:]])
         if not isinstance(machine, Remote):
-            return shlex.join(words)
-        return shlex.join([*machine.ssh, machine.name, *words])
+            return line
+        there = shlex.quote(line) if "'" in line else line  # what needs quotes for the shell there needs them for the one here too
+        return f"{shlex.join([*machine.ssh, machine.name])} {there}"
 
     def close(self) -> None:
         """Ends all that runs elsewhere, and the connections."""
