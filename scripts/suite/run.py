@@ -118,7 +118,7 @@ def batch_run(
             client = target.client(words)
             for number, record in TIMERS[timer](client, cells, limit, held, (*options, *ends.options), ends.words):
                 left.discard(number)
-                record = target.explain(record)
+                record = target.explain(words, record)
                 record_restore(record, cells[number].words)
                 yield number, record | {"lab": held.facts} if held else record
     except Unreachable as error:

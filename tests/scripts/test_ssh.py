@@ -88,7 +88,9 @@ def test_a_part_is_a_host_and_perhaps_where_it_listens(text: str, part: Part):
     assert part_parse(text) == part
 
 
-@pytest.mark.parametrize("text", ["ssh:", "ssh:/10.0.0.1", "ssh:h1/", "ssh:-oProxyCommand=x", "gvisor", "ssh", "ssh:h1/h1", "ssh:h1/0.0.0.0", "ssh:h1/::"])
+@pytest.mark.parametrize("text", [
+    "ssh:", "ssh:/10.0.0.1", "ssh:h1/", "ssh:-oProxyCommand=x", "gvisor", "ssh", "ssh:h1/h1", "ssh:h1/0.0.0.0", "ssh:h1/::",
+])
 def test_a_part_that_is_none_is_refused(text: str):
     with pytest.raises(UsageError, match=f"target={text}: "):
         part_parse(text)
@@ -322,6 +324,17 @@ def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
         assert run_all() == {"ssh:one+ssh:two": ["ok"] * 2, "ssh:three": ["ok"] * 2}
 
 
+def test_a_machine_that_a_cell_has_no_end_on_may_be_lost(client: Client, faked: Faked, hosts: Callable[[str], None]):
+    with targets_open(client) as targets, labs_open() as labs:
+        cells = cells_of(targets, THREE, "workload=request,proxy")
+        (three,) = [other for other in targets.of(cells[0].words).remotes() if other.name == "three"]
+        os.killpg(three.master.pid, signal.SIGKILL)
+        three.master.wait()
+        (faked.folder / "three").rename(faked.folder / "gone")
+        records = [record for cell in cells for _, record in batch_run(targets, [cell], labs)]
+    assert [record["status"] for record in records] == ["ok", "failed"] and "three was lost" in records[1]["reason"]
+
+
 def test_a_machine_that_was_booted_is_of_another_session(
     client: Client, faked: Faked, hosts: Callable[[str], None],
 ):
@@ -343,10 +356,10 @@ def test_a_machine_that_says_nothing_any_more_is_named(
     monkeypatch.setattr(machine, "ANSWERS_S", 0.2)
     with targets_open(client) as targets:
         target = targets.of({"target": "ssh:one+ssh:two"})
-        assert target.explain({"status": "failed", "reason": "x"})["reason"] == "x"
+        assert target.explain({}, {"status": "failed", "reason": "x"})["reason"] == "x"
         hosts(f'[ "$host" = one ] || exec sleep 60\n{LOGIN}')
-        assert target.explain({"status": "ok"}) == {"status": "ok"}
-        assert target.explain({"status": "failed", "reason": "x"})["reason"] == "two was lost: x"
+        assert target.explain({}, {"status": "ok"}) == {"status": "ok"}
+        assert target.explain({}, {"status": "failed", "reason": "x"})["reason"] == "two was lost: x"
 
 
 def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, hosts: Callable[[str], None]):

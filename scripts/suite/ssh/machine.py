@@ -184,6 +184,7 @@ class Remote(Machine):
             if self.tried:
                 raise Unreachable(f"{self.name} was lost: {reason}")
             self.tried = True
+            child_leave(self.master, 0)
             try:
                 self.master, self.hello = self.connect()
             except Failure:

@@ -36,7 +36,7 @@ ENDS = ("client", "server", "proxy")  # in the order in which they are written
 KEY_BYTES = 32
 STATIC = ROOT / "build" / "static"
 PORT_ASKED, PORT_BY_HAND = 1, 7411  # where no server has been started: to ask about a plan, and for people
-SOCKET_BYTES = 80  # of the path of a folder for sockets: theirs may have 108
+SOCKET_BYTES = 60  # of the path of a folder for folders of sockets: the path of a socket may have 108, and ssh(1) adds to it
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,8 @@ class Ssh(Target):
         self.machines: dict[str | None, Machine] = {None: Machine()}
         self.copies: dict[tuple[str, int, Path], str] = {}
         self.served: dict[tuple[str, Path], Served] = {}
-        self.folder = Path(tempfile.mkdtemp(prefix="uncork-"))
-        if len(str(self.folder)) > SOCKET_BYTES:
-            self.folder.rmdir()
-            self.folder = Path(tempfile.mkdtemp(prefix="uncork-", dir="/tmp"))
+        short = len(tempfile.gettempdir()) < SOCKET_BYTES
+        self.folder = Path(tempfile.mkdtemp(prefix="uncork-", dir=None if short else "/tmp"))
         with self.closed_if_it_fails():
             for number, host in enumerate(dict.fromkeys(part.host for part in parts)):
                 if host is not None:
@@ -161,6 +159,15 @@ class Ssh(Target):
             return ()
         return ENDS[1:] if words.get("workload") == "proxy" else ENDS[1:2]
 
+    def remotes_of(self, words: Mapping[str, str]) -> list[Remote]:
+        """The other machines on which a cell of these words has an end."""
+        hosts = {self.parts[end].host for end in ("client", *self.ends_named(words))}
+        return [machine for host, machine in self.machines.items() if host in hosts and isinstance(machine, Remote)]
+
+    def options_of(self, end: str) -> tuple[str, ...]:
+        """What a server is told beside where to listen; a proxy connects to nobody but the server."""
+        return ("--proxy", "--allow-sink", prefix_of(self.address("server"))) if end == "proxy" else ()
+
     def refuse(self, words: Mapping[str, str]) -> None:
         """UsageError for a cell that cannot be here."""
         for word, own in OWN_ENDS.items():
@@ -200,14 +207,15 @@ class Ssh(Target):
         """Words that tell the client which ends are elsewhere: whether these can do it they say themselves, in the run."""
         return {NAMED_BY[end]: endpoint(self.address(end), PORT_ASKED) for end in self.ends_named(words)}
 
-    def end_serve(self, end: str, folder: Path, options: Sequence[str] = ()) -> Served:
+    def end_serve(self, end: str, folder: Path) -> Served:
         """The server or the proxy, which is started where there is none."""
         key = end, folder
         if key not in self.served or not self.served[key].alive:
             self.end_drop(key)
             machine = self.machine(end)
             program = f"{self.folder_of(machine, folder)}/uncork-server"
-            self.served[key] = Served(machine, program, self.address(end), self.key, self.folder / f"{end}.log", options)
+            self.served[key] = Served(machine, program, self.address(end), self.key, self.folder / f"{end}.log",
+                                      self.options_of(end))
         return self.served[key]
 
     def end_drop(self, key: tuple[str, Path]) -> None:
@@ -219,23 +227,21 @@ class Ssh(Target):
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Ends]:
         """Server and proxy for a cell of these words; they stay for the next one."""
-        named, folder = self.ends_named(words), self.client(words).folder
-        found: dict[str, str] = {}
-        for machine in self.remotes():
+        folder = self.client(words).folder
+        for machine in self.remotes_of(words):
             machine.require()
-        for end in named:
-            sinks = ("--proxy", "--allow-sink", prefix_of(self.address("server"))) if end == "proxy" else ()
-            found[NAMED_BY[end]] = self.end_serve(end, folder, sinks).endpoint
+        found = {NAMED_BY[end]: self.end_serve(end, folder).endpoint for end in self.ends_named(words)}
         yield Ends(found, ("--psk", KEY_FILE) if found else ())
 
-    def explain(self, record: dict[str, Any]) -> dict[str, Any]:
+    def explain(self, words: Mapping[str, str], record: dict[str, Any]) -> dict[str, Any]:
         """A failed run names the machines that have gone; what served it is not used again."""
         if record["status"] != "failed":
             return record
-        gone = [machine.name for machine in self.remotes() if not machine.answers()]
+        gone = [machine.name for machine in self.remotes_of(words) if not machine.answers()]
         for key in list(self.served):
             self.end_drop(key)
-        return record | {"reason": f"{' and '.join(gone)} was lost: {record['reason']}"} if gone else record
+        lost = f"{' and '.join(gone)} {'was' if len(gone) == 1 else 'were'} lost: "
+        return record | {"reason": lost + record["reason"]} if gone else record
 
     def round_begin(self) -> None:
         """A machine that was lost may be tried again."""
@@ -260,8 +266,8 @@ class Ssh(Target):
         keys = ("--psk", "KEYS") if named else ()
         lines = ["# KEYS: a file with the same key on each machine, as psktool(1) writes it"] if named else []
         for end in self.ends_named(given):
-            sinks = ("--proxy", "--allow-sink", prefix_of(self.address("server"))) if end == "proxy" else ()
-            lines.append(self.by_hand_at(end, folder, ["uncork-server", "--with-parent", "--listen", named[NAMED_BY[end]], *keys, *sinks]))
+            serve = ["uncork-server", "--with-parent", "--listen", named[NAMED_BY[end]], *keys, *self.options_of(end)]
+            lines.append(self.by_hand_at(end, folder, serve))
         words = [f"{key}={value}" for key, value in (words_told(given) | named).items()]
         return [*lines, self.by_hand_at("client", folder, ["uncork-client", *keys, *words])]
 
@@ -271,7 +277,7 @@ class Ssh(Target):
         line = shlex.join([f"{self.folder_of(machine, folder)}/{command[0]}", *command[1:]])
         if not isinstance(machine, Remote):
             return line
-        there = shlex.quote(line) if "'" in line else line  # what needs quotes for the shell there needs them for the one here too
+        there = shlex.quote(line) if "'" in line else line  # what the shell there shall not read, this one shall not either
         return f"{shlex.join([*machine.ssh, machine.name])} {there}"
 
     def close(self) -> None:

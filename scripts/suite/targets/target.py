@@ -58,8 +58,8 @@ class Target:
         """What has been started elsewhere for a cell of these words, for as long as it runs. Failure where that cannot be."""
         yield Ends()
 
-    def explain(self, record: dict[str, Any]) -> dict[str, Any]:
-        """The record of a run, with what is known of its failure here."""
+    def explain(self, words: Mapping[str, str], record: dict[str, Any]) -> dict[str, Any]:
+        """The record of a run of these words, with what is known of its failure here."""
         return record
 
     def round_begin(self) -> None:
