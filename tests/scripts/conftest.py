@@ -8,7 +8,8 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,14 @@ def misbehave(binaries: Client, tmp_path: Path) -> Callable[[str], Uncork]:
             server.symlink_to(binaries.folder / "uncork-server")
         return Uncork(folder, tmp_path / "results")
     return make
+
+
+@pytest.fixture
+def folder_short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where programs make their temporary files, which nobody removes of a runner that was killed; a socket fits into it."""
+    with tempfile.TemporaryDirectory(prefix="uncork-") as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        yield Path(folder)
 
 
 def records_of(folder: Path) -> list[dict[str, Any]]:

@@ -391,7 +391,9 @@ def test_a_result_is_gone_on_with_on_the_same_boots_and_has_sessions_of_others(
     assert again.returncode == 0, again.stderr
 
 
-def test_a_killed_runner_leaves_nothing_running(uncork: Uncork, faked: Faked, hosts: Callable[[str], None]):
+def test_a_killed_runner_leaves_nothing_running(
+    uncork: Uncork, faked: Faked, hosts: Callable[[str], None], folder_short: Path,
+):
     process = uncork.start("run", "target=ssh:one+ssh:two", "duration=60s")
     deadline = time.monotonic() + 60
     while "--batch" not in " ".join(faked.asked()):

@@ -145,7 +145,7 @@ def test_a_link_that_is_cut_fails_runs_that_name_the_machine(hosts: Hosts, targe
 
 
 @pytest.fixture
-def start(uncork: Uncork, hosts: Hosts) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def start(uncork: Uncork, hosts: Hosts, folder_short: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts `uncork` where it reaches the hosts."""
     started: list[subprocess.Popen[str]] = []
 
