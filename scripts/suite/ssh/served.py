@@ -61,13 +61,9 @@ class Served:
         if port is None:
             child_leave(self.child, 0)
             told = complaint_text(said_last(log)).removeprefix("uncork-server: ") or f"it was not ready within {READY_S:.0f} s"
-            raise Unreachable(f"no server on {machine.name}: {told}")
+            lost = "" if machine.answers() else f"{machine.name} was lost: "
+            raise Unreachable(f"{lost}no server on {machine.name}: {told}")
         self.endpoint = endpoint(address, port)
-
-    @property
-    def alive(self) -> bool:
-        """Whether it is still there, as far as is known here."""
-        return self.child.poll() is None
 
     def close(self) -> None:
         """Ends it."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """target=ssh:HOST: other machines. `ssh:C+ssh:S+ssh:P` has client, server and proxy on a machine each; `local` is this one.
 
-Where all ends are on one machine its client starts the others, as it does here. Else the runner starts server and proxy, when a
-run first needs them, and they end with it. They take only who shows the key that was drawn for this target, so that all
-that crosses the control channel is encrypted.
+Where all ends are on one machine its client starts the others, as it does here. Else the runner starts server and proxy, for each
+cell its own, as a client does. They take only who shows the key that was drawn for this target, so that all that crosses the
+control channel is encrypted.
 """
 
 from __future__ import annotations
@@ -111,7 +111,6 @@ class Ssh(Target):
         self.key = secrets.token_hex(KEY_BYTES)
         self.machines: dict[str | None, Machine] = {None: Machine()}
         self.copies: dict[tuple[str, int, Path], str] = {}
-        self.served: dict[tuple[str, Path], Served] = {}
         short = len(tempfile.gettempdir()) < SOCKET_BYTES
         self.folder = Path(tempfile.mkdtemp(prefix="uncork-", dir=None if short else "/tmp"))
         with self.closed_if_it_fails():
@@ -208,38 +207,30 @@ class Ssh(Target):
         return {NAMED_BY[end]: endpoint(self.address(end), PORT_ASKED) for end in self.ends_named(words)}
 
     def end_serve(self, end: str, folder: Path) -> Served:
-        """The server or the proxy, which is started where there is none."""
-        key = end, folder
-        if key not in self.served or not self.served[key].alive:
-            self.end_drop(key)
-            machine = self.machine(end)
-            program = f"{self.folder_of(machine, folder)}/uncork-server"
-            self.served[key] = Served(machine, program, self.address(end), self.key, self.folder / f"{end}.log",
-                                      self.options_of(end))
-        return self.served[key]
-
-    def end_drop(self, key: tuple[str, Path]) -> None:
-        """Ends a server or a proxy."""
-        served = self.served.pop(key, None)
-        if served:
-            served.close()
+        """A server or a proxy that is ready."""
+        machine = self.machine(end)
+        program = f"{self.folder_of(machine, folder)}/uncork-server"
+        return Served(machine, program, self.address(end), self.key, self.folder / f"{end}.log", self.options_of(end))
 
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Ends]:
-        """Server and proxy for a cell of these words; they stay for the next one."""
+        """Server and proxy for a cell of these words."""
         folder = self.client(words).folder
         for machine in self.remotes_of(words):
             machine.require()
-        found = {NAMED_BY[end]: self.end_serve(end, folder).endpoint for end in self.ends_named(words)}
-        yield Ends(found, ("--psk", KEY_FILE) if found else ())
+        with contextlib.ExitStack() as serving:
+            found: dict[str, str] = {}
+            for end in self.ends_named(words):
+                served = self.end_serve(end, folder)
+                serving.callback(served.close)
+                found[NAMED_BY[end]] = served.endpoint
+            yield Ends(found, ("--psk", KEY_FILE) if found else ())
 
     def explain(self, words: Mapping[str, str], record: dict[str, Any]) -> dict[str, Any]:
-        """A failed run names the machines that have gone; what served it is not used again."""
+        """A failed run names the machines that have gone."""
         if record["status"] != "failed":
             return record
         gone = [machine.name for machine in self.remotes_of(words) if not machine.answers()]
-        for key in list(self.served):
-            self.end_drop(key)
         lost = f"{' and '.join(gone)} {'was' if len(gone) == 1 else 'were'} lost: "
         return record | {"reason": lost + record["reason"]} if gone else record
 
@@ -281,9 +272,7 @@ class Ssh(Target):
         return f"{shlex.join([*machine.ssh, machine.name])} {there}"
 
     def close(self) -> None:
-        """Ends all that runs elsewhere, and the connections."""
-        for key in list(self.served):
-            self.end_drop(key)
+        """Ends the connections, and by that all that runs elsewhere."""
         for machine in self.machines.values():
             machine.close()
         shutil.rmtree(self.folder, ignore_errors=True)
