@@ -34,6 +34,7 @@ Dir::State::Status "/dev/null";
 Dir::Cache "$folder/cache";
 APT::Sandbox::User "root";
 Acquire::Languages "none";
+Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 CONFIGURATION
     export APT_CONFIG=$folder/apt.conf
 }

@@ -9,23 +9,20 @@
 
 # shellcheck source=scripts/setup/packages.sh
 . "$UNCORK_TOP/scripts/setup/packages.sh"
-# shellcheck source=scripts/setup/pypi.sh
-. "$UNCORK_TOP/scripts/setup/pypi.sh"
-# shellcheck source=scripts/setup/kernel.sh
-. "$UNCORK_TOP/scripts/setup/kernel.sh"
+# shellcheck source=scripts/setup/targets/vng.sh
+. "$UNCORK_TOP/scripts/setup/targets/vng.sh"
+# shellcheck source=scripts/setup/kernels
+. "$UNCORK_TOP/scripts/setup/kernels"
 
 GUEST_RESULTS=$UNCORK_TOP/build/guest/results # what a guest can write to: its /mnt
 GUEST_ATTEMPTS=2                              # emulated kernels crash now and then
-PATH=$PATH:/usr/sbin:/sbin                    # depmod, for users
 
 # guest_ensure: afterwards guest_run works, or sets GUEST_WHY (one line) and fails.
 guest_ensure() {
     GUEST_WHY=''
-    if ! packages_try guest; then
-        GUEST_WHY=$PACKAGES_WHY
-    elif ! pypi_ensure virtme-ng 1.42; then
-        GUEST_WHY=$PYPI_WHY
-    elif ! kernel_ensure; then
+    if ! target_ensure; then
+        GUEST_WHY=$TARGET_WHY
+    elif ! kernel_ensure newest; then
         GUEST_WHY=$KERNEL_WHY
     fi
     [ -z "$GUEST_WHY" ]
@@ -47,9 +44,10 @@ guest_run() {
 }
 
 # guest_boot SECONDS COMMAND. virtme-ng finds its other programs on PATH. Over 9p, because virtiofs needs a program
-# that Debian 12 does not have. A guest's /tmp is its own, so that this tree is named, wherever it is. Standard output
-# must be a pipe: qemu truncates a file. That a guest has crashed is told by nothing but a status, or not at all.
+# that Debian 12 does not have. A guest's /tmp is its own, so that this tree and the kernels are named, wherever they are.
+# Standard output must be a pipe: qemu truncates a file. That a guest has crashed is told by nothing but a status, or not
+# at all.
 guest_boot() {
     PATH=$PYPI/bin:$PATH limited "$1" vng --disable-kvm --force-9p --user root --cpus 2 --memory 1G \
-        --run "$KERNEL" --rodir="$UNCORK_TOP" --rwdir="/mnt=$GUEST_RESULTS" --exec "$2" | cat
+        --run "$KERNEL" --rodir="$UNCORK_TOP" --rodir="$KERNELS" --rwdir="/mnt=$GUEST_RESULTS" --exec "$2" | cat
 }

@@ -31,6 +31,11 @@ class Sandbox:
     bin: Path
     calls: Path
 
+    @property
+    def cache(self) -> Path:
+        """Where what is fetched is kept for all trees."""
+        return self.tree.parent / "cache"
+
     def command_add(self, name: str, *lines: str) -> Path:
         """A shell script on PATH, before all others."""
         path = self.bin / name
@@ -65,6 +70,7 @@ class Sandbox:
         environment = dict(os.environ)
         for name in [key for key in environment if key.startswith(("UNCORK", "PYTHON"))]:
             del environment[name]
+        environment["UNCORK_CACHE"] = str(self.cache)
         environment |= {"PATH": f"{self.bin}:{path or os.environ['PATH']}", **variables}
         return subprocess.run(
             [program, *rest],

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Guests with another kernel: how one is had, run and given up. No machine is booted; virtme-ng and apt only pretend."""
+"""Guests with another kernel: how one is run and given up. No machine is booted; virtme-ng only pretends."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 from sandbox import Sandbox, sandbox
@@ -56,64 +54,9 @@ def test_a_status_of_an_earlier_guest_is_not_taken_for_this_one(sandbox: Sandbox
     assert "status 125" in done.stdout
 
 
-ENSURE = 'kernel_ensure || echo "why: $KERNEL_WHY"; echo "kernel: $KERNEL"'
-
-
-def test_another_system_than_debian_for_amd64_is_named(sandbox: Sandbox) -> None:
-    sandbox.command_add("dpkg", "echo arm64")
-    assert guest(sandbox, ENSURE).stdout.startswith("why: the kernel for guests is Debian's for amd64")
-
-
-def test_without_a_mirror_of_debian_none_is_asked(sandbox: Sandbox) -> None:
-    sandbox.command_add("dpkg", "echo amd64")
-    sandbox.recorder_add("apt-get", "echo http://example.org/ubuntu/")
-    done = guest(sandbox, ENSURE)
-    assert "why: the kernel for guests is Debian's, and no mirror of Debian is among the sources of apt" in done.stdout
-    assert all("indextargets" in call for call in sandbox.calls_read())
-
-
-def test_where_nothing_can_be_fetched_the_log_is_named_and_no_kernel_is_left(sandbox: Sandbox) -> None:
-    sandbox.command_add("dpkg", "echo amd64")
-    sandbox.recorder_add("apt-get", "case $1 in indextargets) echo http://mirror/debian/ ;; *) exit 100 ;; esac")
-    sandbox.command_add("apt-cache", "echo '  Depends: linux-image-9.9-test'")
-    done = guest(sandbox, ENSURE)
-    assert "why: no kernel for guests could be had from http://mirror/debian/; log: build/logs/kernel.log" in done.stdout
-    assert not (sandbox.tree / "build/guest/kernel").exists()
-
-
-def package_make(folder: Path, version: str) -> Path:
-    """A package with an image, a module that a guest needs and one that it does not."""
-    modules = folder / "package/usr/lib/modules" / version
-    for name in ("kernel/net/tls/tls.ko", "kernel/sound/beep.ko"):
-        (modules / name).parent.mkdir(parents=True)
-        (modules / name).write_text("module")
-    (modules / "vmlinuz").write_text("image")
-    subprocess.run(["xz", *modules.rglob("*.ko")], check=True)
-    (folder / "package/DEBIAN").mkdir()
-    (folder / "package/DEBIAN/control").write_text(
-        "Package: linux\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n")
-    subprocess.run(["dpkg-deb", "--build", folder / "package", folder / "linux.deb"], check=True, capture_output=True)
-    return folder / "linux.deb"
-
-
-@pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="needs dpkg-deb to make a package")
-def test_of_a_kernel_only_what_a_guest_needs_is_kept(sandbox: Sandbox, tmp_path: Path) -> None:
-    package = package_make(tmp_path, "9.9-test")
-    sandbox.command_add("dpkg", "echo amd64")
-    sandbox.command_add("apt-get", "case $1 in indextargets) echo http://mirror/debian/ ;;",
-                        f'download) cp "{package}" . ;; esac')
-    sandbox.command_add("apt-cache", "echo '  Depends: linux-image-9.9-test'")
-    sandbox.recorder_add("depmod")
-    done = guest(sandbox, ENSURE)
-    modules = sandbox.tree / "build/guest/kernel/usr/lib/modules/9.9-test"
-    assert done.stdout == f"kernel: {modules}/vmlinuz\n", (sandbox.tree / "build/logs/kernel.log").read_text()
-    assert [path.relative_to(modules).as_posix() for path in modules.rglob("*.ko*")] == ["kernel/net/tls/tls.ko"]
-    assert sandbox.calls_read() == ["depmod -b usr 9.9-test"]
-
-
 def test_what_an_optional_step_lacks_is_a_reason_and_asks_nobody(sandbox: Sandbox) -> None:
     sandbox.command_add("id", "echo 1000")
-    sandbox.table_write("command:uncork-wanted  wanted+wanted-dev  wanted-devel  guest")
+    sandbox.table_write("command:uncork-wanted  wanted+wanted-dev  wanted-devel  vng")
     done = guest(sandbox, 'guest_ensure; echo "$? $GUEST_WHY"')
     assert (done.stdout, done.stderr) == ("1 this machine lacks wanted, wanted-dev\n", "")
     assert sandbox.calls_read() == []

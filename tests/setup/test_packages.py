@@ -17,7 +17,7 @@ __all__ = ["sandbox"]
 
 WANTED = "command:uncork-wanted  wanted+wanted-dev  wanted-devel  build"
 EVERYWHERE = ("build", "run", "test")
-PURPOSES = (*EVERYWHERE, "guest", "portability", *(path.stem for path in (TOP / "scripts/setup/targets").glob("*.sh")))
+PURPOSES = (*EVERYWHERE, "portability", *(path.stem for path in (TOP / "scripts/setup/targets").glob("*.sh")))
 ENSURE = 'packages_ensure build run; echo "python is $PYTHON"'
 
 

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# installs: virtme-ng (PyPI, in build/pypi), qemu, udev and kmod, for target=vng:IMAGE; scripts/setup/kernels has kernels
+
+# shellcheck source=scripts/setup/pypi.sh
+. "$UNCORK_TOP/scripts/setup/pypi.sh"
+
+VNG_VERSION=1.42
+
+# Sets PYPI to the folder of virtme-ng.
+target_ensure() {
+    packages_try vng && pypi_ensure virtme-ng "$VNG_VERSION" && return
+    # shellcheck disable=SC2034  # said by scripts/setup/target
+    TARGET_WHY=${PACKAGES_WHY:-$PYPI_WHY}
+    return 1
+}
