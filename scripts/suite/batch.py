@@ -8,7 +8,9 @@ a shell or messages of a kernel, is passed over. A run whose record does not com
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from suite.child import Listener
@@ -17,6 +19,15 @@ from suite.plan import Cell
 from suite.withheld import OWN_ENDS, words_told
 
 Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Where what a batch leaves beside records goes: met is told the facts of machines that were started for it; log is a
+    file for what was said there, None: it is not kept."""
+
+    met: Callable[[Record], None] = lambda facts: None
+    log: Path | None = None
 
 
 def overdue_text(limit_s: float) -> str:
@@ -41,6 +52,11 @@ def failed(reason: str) -> Record:
     return {"status": "failed", "reason": reason}
 
 
+def is_lost(record: Record) -> bool:
+    """Whether a record is one of failed(): the run has left none."""
+    return "words" not in record
+
+
 def record_is_of(record: Record, cell: Cell) -> bool:
     """Whether a record is one of this cell, by its words: a word of one end may be missing in them."""
     words, mine = record.get("words"), words_told(cell.words)
@@ -55,7 +71,9 @@ def waiting_find(waiting: Sequence[int], record: Record, cells: Sequence[Cell]) 
     return next((number for number in waiting if record_is_of(record, cells[number])), None)
 
 
-def batch_records(heard: Listener, cells: Sequence[Cell]) -> Iterator[tuple[int, Record]]:
+def batch_records(
+    heard: Listener, cells: Sequence[Cell], beside: Beside = Beside(),
+) -> Iterator[tuple[int, Record]]:
     """(number of a cell, its record), each as soon as it can be believed; those that did not come at the end."""
     waiting = list(range(len(cells)))
     last: tuple[int, Record] | None = None
@@ -67,6 +85,8 @@ def batch_records(heard: Listener, cells: Sequence[Cell]) -> Iterator[tuple[int,
         number = waiting_find(waiting, value, cells)
         if number is None:
             end = value if "end" in value else end
+            if isinstance(value.get("client"), Mapping) and "status" not in value:
+                beside.met(value)
             continue
         if last:
             yield last
@@ -78,3 +98,6 @@ def batch_records(heard: Listener, cells: Sequence[Cell]) -> Iterator[tuple[int,
         yield last
     for number in waiting:
         yield number, failed(output_complaint(heard))
+    if beside.log:
+        beside.log.parent.mkdir(exist_ok=True)
+        beside.log.write_text(heard.stderr)

@@ -9,7 +9,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 GRACE_S = 6.0  # the client tells its server within 5 s; after that both are killed
 PIECE_BYTES = 1 << 16
@@ -35,17 +35,33 @@ def child_end(child: subprocess.Popen[bytes]) -> None:
         child.wait()
 
 
+def child_ask(argv: Sequence[str], given: str, limit_s: float) -> subprocess.CompletedProcess[str]:
+    """Starts a program, gives it text and waits until it has ended. TimeoutExpired, or whatever else interrupts it, after it
+    has been ended with all that it started; OSError where it does not start."""
+    child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             errors="replace", process_group=0)
+    try:
+        stdout, stderr = child.communicate(given, timeout=limit_s)
+    except BaseException:
+        child_end(child)
+        raise
+    return subprocess.CompletedProcess(argv, child.returncode, stdout, stderr)
+
+
 class Listener:
     """Listens to a child until both of its outputs have ended, or the time is over: then it is ended.
 
     After `lines()`: `torn` is what stood behind the last whole line, `stderr` what the child said of itself, `status` how it
-    ended, `overdue` that it had to be ended.
+    ended, `overdue` that it had to be ended. limit_s counts from the first that it prints, which may take boot_s where
+    that is not 0.
     """
 
-    def __init__(self, child: subprocess.Popen[bytes], limit_s: float) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], limit_s: float, boot_s: float = 0.0) -> None:
         self.child = child
-        self.until = time.monotonic() + limit_s
-        self.limit_s = limit_s
+        self.once_started_s = limit_s
+        self.limit_s = boot_s or limit_s
+        self.started = not boot_s
+        self.until = time.monotonic() + self.limit_s
         self.torn = b""
         self.said = bytearray()
         self.overdue = False
@@ -78,6 +94,13 @@ class Listener:
                     else:
                         self.said += piece
 
+    def note_start(self) -> None:
+        """From its first output on the limit counts."""
+        if not self.started:
+            self.started = True
+            self.limit_s = self.once_started_s
+            self.until = time.monotonic() + self.limit_s
+
     def wait(self) -> None:
         """Until it has ended."""
         try:
@@ -89,6 +112,7 @@ class Listener:
         """Each whole line as soon as it has come. Whatever interrupts it, the child has ended afterwards."""
         try:
             for piece in self.pieces():
+                self.note_start()
                 *whole, self.torn = (self.torn + piece).split(b"\n")
                 yield from whole
             self.wait()

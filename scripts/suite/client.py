@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from suite import builds
+from suite.child import child_ask
 from suite.errors import Failure, UsageError, nearest_hint
 from suite.lab.labs import Held
 from suite.lab.network import CLIENT_HOST
@@ -40,13 +41,16 @@ BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
 class Client:
     """The folder of both binaries; `built` is the build folder to keep up to date, if ours.
 
-    `reach` are its options for servers that words name, `place` is where it is started.
+    `reach` are its options for servers that words name, `place` is where it is started. There it may take `boot_s` to say anything,
+    and what came to no end may be tried once more in `spare`.
     """
 
     folder: Path
     built: Path | None
     reach: tuple[str, ...] = ()
     place: Place = HERE
+    boot_s: float = 0.0
+    spare: Place | None = None
 
     @property
     def program(self) -> str:
@@ -61,6 +65,10 @@ class Client:
     def command(self, arguments: Sequence[str], given: str = "") -> Command:
         """What starts it with these arguments; given: what it reads."""
         return self.place.command(self.folder / "uncork-client", arguments, given)
+
+    def again(self) -> Client | None:
+        """The same for the second time; None where there is none."""
+        return None if self.spare is None else replace(self, place=self.spare, spare=None)
 
 
 @dataclass(frozen=True)
@@ -210,14 +218,30 @@ def complaint_text(stderr: str) -> str:
 def client_ask(
     client: Client, arguments: Sequence[str], stdin: str = "", reach: Sequence[str] = (),
 ) -> list[Any]:
-    """Runs uncork-client with a question and gives its lines of JSON."""
-    command = client.command([*reach, *arguments], stdin)
+    """Runs uncork-client with a question and gives its lines of JSON; once more where that may help."""
+    if client.boot_s:
+        print(f"uncork: asking what can be done {client.place.name}; to start it may take {client.boot_s:.0f} s",
+              file=sys.stderr, flush=True)
+    again = client.again()
     try:
-        done = subprocess.run(command.argv, input=command.given or "", capture_output=True, text=True,
-                              errors="replace", timeout=ASK_SECONDS)
+        return client_answers(client, arguments, stdin, reach)
+    except Failure:
+        if again is None:
+            raise
+    try:
+        return client_answers(again, arguments, stdin, reach)
+    except Failure as error:
+        raise Failure(f"{client.name} failed twice: {error}") from None
+
+
+def client_answers(client: Client, arguments: Sequence[str], stdin: str, reach: Sequence[str]) -> list[Any]:
+    """client_ask(), once."""
+    command = client.command([*reach, *arguments], stdin)
+    limit_s = ASK_SECONDS + client.boot_s
+    try:
+        done = child_ask(command.argv, command.given or "", limit_s)
     except subprocess.TimeoutExpired:
-        raise Failure(f"{client.name} {arguments[0]} did not answer in "
-                      f"{ASK_SECONDS} s") from None
+        raise Failure(f"{client.name} {arguments[0]} did not answer in {limit_s:.0f} s") from None
     except OSError as error:
         raise Failure(f"{client.name} does not start: {error.strerror}") from None
     if done.returncode != 0:

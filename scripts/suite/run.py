@@ -13,33 +13,42 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from suite import hyperfine
-from suite.batch import Record, batch_records, failed, overdue_text
+from suite.batch import Beside, Record, batch_records, failed, is_lost, overdue_text
 from suite.captures import capture_file, capture_options, capture_rename
 from suite.child import Listener
 from suite.client import Client, client_batch, lifeline_open
 from suite.document import document_cells
 from suite.errors import Failure, Unreachable
-from suite.journal import Journal, journal_extend, left_runs, record_append
+from suite.hosts import hosts_of
+from suite.journal import Journal, hosts_merge, journal_extend, left_runs, record_append
 from suite.lab.labs import Held, Labs, labs_open
 from suite.places import HERE
 from suite.plan import Cell
 from suite.progress import Watch
 from suite.schedule import Run, batches_make
 from suite.targets import Targets
-from suite.withheld import line_told, record_restore
+from suite.withheld import boot_of, line_told, record_restore, target_of
 
 OVERHEAD_S = 0.05  # connect, drain and report of a run: design's budget for the matrix
 SPARE_S = 30.0  # how much longer than planned a run may take before it is ended
+LOGS = "boots"  # the folder of a result for what machines said that were started twice
+BOOT_S = 20.0  # of a kernel on an emulated processor; with hardware it is 2
 FIXED_WORK_S = 3600.0  # a run of fixed work says nothing about its time
 
 
 def run_limit(cell: Cell) -> float:
     """Seconds after which a run is taken to hang."""
     return FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + SPARE_S
+
+
+def runs_limit(cells: Sequence[Cell]) -> float:
+    """The same of several runs."""
+    return sum(map(run_limit, cells))
 
 
 def run_stamp(run: Run, session: str) -> dict[str, Any]:
@@ -50,13 +59,13 @@ def run_stamp(run: Run, session: str) -> dict[str, Any]:
 
 def cells_run(
     client: Client, cells: Sequence[Cell], limit_s: float, held: Held | None = None, options: Sequence[str] = (),
-    more: Mapping[str, str] | None = None,
+    more: Mapping[str, str] | None = None, beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
     """Runs cells once by one client and gives (number, record) of each, without the runner's own part; more: words that say
     where ends are which the runner has started."""
     lines = [line_told(cell.given, more) for cell in cells]
     with client_batch(client, lines, held, options) as child:
-        yield from batch_records(Listener(child, limit_s), cells)
+        yield from batch_records(Listener(child, limit_s, client.boot_s), cells, beside)
 
 
 def timed_read(heard: Listener, folder: Path, version: str) -> Record:
@@ -71,7 +80,7 @@ def timed_read(heard: Listener, folder: Path, version: str) -> Record:
 
 def hyperfine_run(
     client: Client, cells: Sequence[Cell], limit_s: float, held: Held | None = None, options: Sequence[str] = (),
-    more: Mapping[str, str] | None = None,
+    more: Mapping[str, str] | None = None, beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
     """As cells_run of one cell, timed by hyperfine as a whole; it is here, and in no lab, where that is allowed."""
     version = hyperfine.version_read()
@@ -101,8 +110,28 @@ def timer_require(name: str) -> None:
         hyperfine.version_read()
 
 
+def cells_retry(
+    timer: str, client: Client, cells: Sequence[Cell], starting_s: float, *how: Any, beside: Beside,
+) -> Iterator[tuple[int, Record]]:
+    """Runs cells by a timer; those that left no record once more, where the client has another place for it. What was said there
+    the second time is kept."""
+    again, lost = client.again(), dict[int, Record]()
+    for number, record in TIMERS[timer](client, cells, starting_s + runs_limit(cells), *how, replace(beside, log=None)):
+        if again and is_lost(record):
+            lost[number] = record
+        else:
+            yield number, record
+    if not again or not lost:
+        return
+    numbers, left = list(lost), [cells[number] for number in lost]
+    for index, record in TIMERS[timer](again, left, starting_s + runs_limit(left), *how, beside):
+        first, log = lost[numbers[index]], f", log: {beside.log.parent.name}/{beside.log.name}" if beside.log else ""
+        yield numbers[index], failed(f"{first['reason']}; tried twice{log}") if is_lost(record) else record
+
+
 def batch_run(
     targets: Targets, cells: Sequence[Cell], labs: Labs, timer: str = "client", options: Sequence[str] = (),
+    beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
     """(number, record) of each cell: in the lab that it asks for, of which its record tells, where its target is.
 
@@ -114,9 +143,9 @@ def batch_run(
             held = holding.enter_context(labs.hold(words))
             target = targets.of(words)
             ends = holding.enter_context(target.ends(words))
-            limit = target.starting_s + sum(run_limit(cell) for cell in cells)
             client = target.client(words)
-            for number, record in TIMERS[timer](client, cells, limit, held, (*options, *ends.options), ends.words):
+            for number, record in cells_retry(timer, client, cells, target.starting_s, held, (*options, *ends.options),
+                                              ends.words, beside=beside):
                 left.discard(number)
                 record = target.explain(words, record)
                 record_restore(record, cells[number].words)
@@ -135,6 +164,14 @@ def matrix_batches(journal: Journal, watch: Watch) -> Iterator[list[Run]]:
         yield from batches_make(runs)
 
 
+def batch_beside(journal: Journal, batch: Sequence[Run]) -> Beside:
+    """What a batch leaves in the folder of a result beside records: machines in hosts.json, and what was said there in a file."""
+    first = batch[0]
+    target = target_of(first.cell.words)
+    return Beside(lambda facts: hosts_merge(journal.folder, hosts_of(facts, target)),
+                  journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
+
+
 def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]], watch: Watch) -> None:
     """Does the batches in order; each record is stored before the next is waited for."""
     names, number_of_round = [cell.name for cell in document_cells(journal.document)], None
@@ -147,7 +184,7 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             file = capture_file(batch[0], names)
             options = capture_options(journal.folder, file)
             cells = [run.cell for run in batch]
-            for number, record in batch_run(targets, cells, labs, journal.document["timer"], options):
+            for number, record in batch_run(targets, cells, labs, journal.document["timer"], options, batch_beside(journal, batch)):
                 run = batch[number]
                 capture_rename(record, file)
                 record["run"] = run_stamp(run, journal.session)
@@ -158,9 +195,10 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
 
 
 def runs_seconds(runs: Sequence[Run]) -> tuple[float, bool]:
-    """(estimated seconds for all runs, whether some of them are fixed work of unknown time)."""
+    """(estimated seconds for all runs with the boots for them, whether some of them are fixed work of unknown time)."""
     times = [run.cell.planned_s for run in runs]
-    known = sum(OVERHEAD_S + (seconds or 0.0) for seconds in times)
+    boots = sum(bool(boot_of(batch[0].cell.words)) for batch in batches_make(runs))
+    known = sum(OVERHEAD_S + (seconds or 0.0) for seconds in times) + BOOT_S * boots
     return known, None in times
 
 

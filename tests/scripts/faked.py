@@ -30,6 +30,14 @@ class Faked:
         return path.read_text().splitlines() if path.exists() else []
 
 
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or waits for nothing but to be reaped."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 @pytest.fixture
 def faked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Faked:
     """Programs that only pretend."""

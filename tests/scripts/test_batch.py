@@ -7,10 +7,10 @@ import json
 import signal
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
+from faked import has_ended
 
 from suite.batch import batch_records
 from suite.child import Listener
@@ -31,14 +31,6 @@ def heard(script: str, limit_s: float = 20) -> Listener:
     child = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              process_group=0)
     return Listener(child, limit_s)
-
-
-def has_ended(pid: int) -> bool:
-    """Whether a process is gone, or waits for nothing but to be reaped."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 def outcome(script: str, cells: Sequence[Cell] = CELLS, limit_s: float = 20) -> dict[str, str]:

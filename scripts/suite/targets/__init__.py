@@ -13,12 +13,14 @@ from suite.targets.gvisor import Gvisor
 from suite.targets.local import Local
 from suite.targets.ssh import JOIN, Ssh
 from suite.targets.target import Target, elsewhere_refuse
+from suite.targets.vng import Vng
 from suite.withheld import LOCAL, TARGET, target_of
 
 KINDS: Mapping[str, Callable[[str, Client], Target]] = {
     LOCAL: Local,
     "gvisor": Gvisor,
     "ssh": Ssh,
+    "vng": Vng,
 }
 
 

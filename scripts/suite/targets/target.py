@@ -27,11 +27,13 @@ class Ends:
 class Target:
     """A value of the word `target`, open: what its kind does not say otherwise is as on this machine.
 
-    starting_s: how long a batch may take to begin, beside its runs; it is in no figure. Opening it raises Failure, in one
-    sentence with the command that mends it, where this machine lacks what it needs.
+    starting_s: how long a batch may take to begin, beside its runs; boot_s: how long until it says something, where that comes
+    before its first run, and the runs' time begins then. Neither is in a figure. Opening it raises Failure, in one sentence
+    with the command that mends it, where this machine lacks what it needs.
     """
 
     starting_s = 0.0
+    boot_s = 0.0
 
     def __init__(self, value: str, client: Client) -> None:
         self.value = value
@@ -43,7 +45,12 @@ class Target:
 
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs that run a cell of these words, there. UsageError for a build that is none."""
-        return replace(build_client(self.local, build_of(words)), place=self.place(words))
+        return replace(build_client(self.local, build_of(words)), place=self.place(words), boot_s=self.boot_s,
+                       spare=self.spare(words))
+
+    def spare(self, words: Mapping[str, str]) -> Place | None:
+        """Where a command that came to no end in its place is tried once more; None where that helps nobody."""
+        return None
 
     def asked_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words that a client which is asked about a cell of these words is told of ends that will be elsewhere."""
