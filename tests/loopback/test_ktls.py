@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """TLS by the kernel carries every byte, by each strategy and engine, with each library at the other end.
 
-Most kernels of virtual machines have none: `scripts/test guest` runs this file in a guest whose kernel has it.
+Most kernels of virtual machines have none: `scripts/test kernels` runs this file in a guest whose kernel has it.
 """
 
 from __future__ import annotations
