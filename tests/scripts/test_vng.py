@@ -167,7 +167,9 @@ def test_a_guest_ends_with_the_runner_whatever_it_is_at(binaries: Client, faked:
     ("echo 'no such machine' >&2; exit 1", "in a guest with Linux 6.99.1-test failed twice: no such machine"),
     ("exit 0", "did not answer all of 1 lines"),
 ])
-def test_a_kernel_that_does_not_boot_is_said_before_anything_runs(uncork: Uncork, faked: Faked, kernel: Path, script: str, says: str):
+def test_a_kernel_that_does_not_boot_is_said_before_anything_runs(
+    uncork: Uncork, faked: Faked, kernel: Path, script: str, says: str,
+):
     faked.program("vng", VNG + script)
     done = uncork.run("run", f"target=vng:{kernel}", *SHORT)
     assert done.returncode == 1 and says in done.stderr.splitlines()[-1]

@@ -37,6 +37,7 @@ HARDWARE = ("kvm_intel", "kvm_amd")  # a /dev/kvm without these may be unable to
 SMOKE_SECONDS = 30
 BOOT_S = {True: 60.0, False: 180.0}  # a boot, by whether the hardware helps: 2 s, and up to 30 s where it does not
 MEMORY = "1G"
+EMULATED_CPUS = 4  # client, proxy, server and who controls them
 SYSTEM_PATHS = "/usr/sbin:/sbin"  # modprobe, for users
 BIN = "/run/uncork/bin"  # the folder of the client, in the guest
 OUTSIDE = {"server": "own", "via": "own", "capture": "off"}  # words that may be had in a guest with this value only
@@ -81,13 +82,14 @@ class Guest:
         root = self.image.root
         modules = () if root == Path("/") else (f"--rodir={root}",)
         return ("env", f"PATH={self.machine.path}", PROGRAM, *self.machine.options, *(("-v",) if self.verbose else ()),
-                "--cwd=/", f"--cpus={cpus_count()}", f"--memory={MEMORY}", f"--run={self.image.path}", *modules, *options,
+                "--cwd=/", f"--cpus={cpus_count(self.machine.hardware)}", f"--memory={MEMORY}", f"--run={self.image.path}", *modules, *options,
                 "--exec", script)
 
 
-def cpus_count() -> int:
-    """As many CPUs as this process may use."""
-    return len(os.sched_getaffinity(0))
+def cpus_count(hardware: bool) -> int:
+    """As many CPUs as this process may use; emulated ones cost a boot more than they bring."""
+    count = len(os.sched_getaffinity(0))
+    return count if hardware else min(count, EMULATED_CPUS)
 
 
 def script_make(program: str, arguments: Sequence[str]) -> str:
