@@ -44,8 +44,9 @@ class Journal:
 
     @property
     def resumed(self) -> bool:
-        """Whether runs of this session were stored by an earlier start."""
-        return any(key[0] == self.session for key in self.done)
+        """Whether runs of this session were stored by an earlier start; cells that cannot run are stored by each."""
+        cells = {cell.name for cell in document_cells(self.document) if cell.unsupported is None}
+        return any(session == self.session and name in cells for session, _, name, _ in self.done)
 
 
 def rounds_wanted(folder: Path, document: dict[str, Any]) -> int:

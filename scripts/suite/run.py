@@ -27,7 +27,6 @@ from suite.errors import Failure, Unreachable
 from suite.hosts import hosts_of
 from suite.journal import Journal, hosts_merge, journal_extend, left_runs, record_append
 from suite.lab.labs import Held, Labs, labs_open
-from suite.places import HERE
 from suite.plan import Cell
 from suite.progress import Watch
 from suite.schedule import Run, batches_make

@@ -165,6 +165,7 @@ def test_an_unsupported_cell_is_stored_once_and_fails_nothing(uncork: Uncork) ->
                       *SHORT)
     assert done.returncode == 0, done.stderr
     records = records_of(only_folder(uncork))
+    assert "resuming" not in done.stderr and "1 cell and 1 unsupported" in done.stderr
     (refused,) = [record for record in records if record["status"] == "unsupported"]
     assert refused["reason"] and refused["run"]["round"] == 0
     assert "write=cork" in refused["run"]["cell"]
