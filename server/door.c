@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "transport/sockets.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ static void shut(struct door *door)
     uv_close((uv_handle_t *)&door->listener, NULL);
     uv_close((uv_handle_t *)&door->terminate, NULL);
     uv_close((uv_handle_t *)&door->interrupt, NULL);
+    uv_close((uv_handle_t *)&door->idle, NULL);
     lifeline_release(&door->parent);
     close(door->fd);
     address_unlink(&door->address, false);
@@ -33,6 +35,27 @@ static void on_signal(uv_signal_t *signal, int number)
 static void on_parent_gone(void *owner)
 {
     shut(owner);
+}
+
+static void on_idle(uv_timer_t *timer)
+{
+    struct door *door = timer->data;
+
+    fprintf(stderr, "uncork-server: no client for %" PRIu64 " s: ends, as --idle says\n",
+            door->idle_ms / 1000);
+    shut(door);
+}
+
+void door_occupy(struct door *door)
+{
+    if (!door->is_shut)
+        uv_timer_stop(&door->idle);
+}
+
+void door_vacate(struct door *door)
+{
+    if (!door->is_shut && door->idle_ms)
+        uv_timer_start(&door->idle, on_idle, door->idle_ms, 0);
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
@@ -71,10 +94,12 @@ static void start_handles(struct door *door)
     uv_poll_init(door->loop, &door->listener, door->fd);
     uv_signal_init(door->loop, &door->terminate);
     uv_signal_init(door->loop, &door->interrupt);
-    door->listener.data = door->terminate.data = door->interrupt.data = door;
+    uv_timer_init(door->loop, &door->idle);
+    door->listener.data = door->terminate.data = door->interrupt.data = door->idle.data = door;
     uv_poll_start(&door->listener, UV_READABLE, on_connection);
     uv_signal_start(&door->terminate, on_signal, SIGTERM);
     uv_signal_start(&door->interrupt, on_signal, SIGINT);
+    door_vacate(door);
     if (door->with_parent)
         lifeline_hold(&door->parent, door->loop, STDIN_FILENO, on_parent_gone, door);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the side that answers. It knows only where to listen; the client sends the whole plan. */
+#include "base/clock.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "control/channel_tls.h"
 #include "plain.h"
@@ -30,17 +32,21 @@ static const char help[] =
     "                     by TLS; may listen where other machines can reach it\n"
     "  --insecure         allow an address that other machines can reach, without any protection\n"
     "  --with-parent      end when standard input closes\n"
+    "  --idle DURATION    end when there has been no client for so long, like 1800s\n"
     "  --version          print the version\n"
     "  --help             print this\n"
     "\n"
     "Services for foreign clients; a connection ends when the client ends what it sends:\n"
     "\n";
 
+#define IDLE_MAX_NS (UINT64_C(24) * 3600 * NS_PER_S)
+
 struct options {
     const char *listen;
     const struct variant *plain; /* NULL: uncork clients */
     struct sinks sinks;
     struct psk_list *keys; /* NULL: none is needed */
+    uint64_t idle_ms;      /* 0: it waits for clients forever */
     bool insecure, with_parent, proxy;
 };
 
@@ -68,6 +74,16 @@ static int read_keys(struct options *options, const char *path, struct problem *
     return options->keys ? 0 : -1;
 }
 
+static int parse_idle(struct options *options, const char *text, struct problem *problem)
+{
+    uint64_t ns;
+
+    if (units_parse_duration(text, &ns) < 0 || ns < NS_PER_S || ns > IDLE_MAX_NS)
+        return problem_usage(problem, "--idle %.40s: write a time from 1s to 86400s", text);
+    options->idle_ms = ns / NS_PER_MS;
+    return 0;
+}
+
 static int check_keys(const struct options *options, struct problem *problem)
 {
     if (options->keys && options->plain)
@@ -81,6 +97,9 @@ static int check_proxy(struct options *options, struct problem *problem)
 {
     if (options->proxy && options->plain)
         return problem_usage(problem, "--proxy and --plain contradict each other; start two servers");
+    if (options->idle_ms && options->plain)
+        return problem_usage(problem,
+                             "--idle and --plain contradict each other: foreign clients have no runs");
     if (!options->proxy && options->sinks.count)
         return problem_usage(problem, "--allow-sink is for a proxy: add --proxy");
     if (!options->sinks.count)
@@ -92,11 +111,17 @@ static int check_proxy(struct options *options, struct problem *problem)
 static int parse_options(struct options *options, int count, char **arguments, struct problem *problem)
 {
     static const struct option names[] = {
-        {"listen", required_argument, NULL, 'l'}, {"plain", required_argument, NULL, 's'},
-        {"proxy", no_argument, NULL, 'x'},        {"allow-sink", required_argument, NULL, 'a'},
-        {"psk", required_argument, NULL, 'k'},    {"insecure", no_argument, NULL, 'i'},
-        {"with-parent", no_argument, NULL, 'p'},  {"version", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},         {0},
+        {"listen", required_argument, NULL, 'l'},
+        {"plain", required_argument, NULL, 's'},
+        {"proxy", no_argument, NULL, 'x'},
+        {"allow-sink", required_argument, NULL, 'a'},
+        {"psk", required_argument, NULL, 'k'},
+        {"insecure", no_argument, NULL, 'i'},
+        {"with-parent", no_argument, NULL, 'p'},
+        {"idle", required_argument, NULL, 'd'},
+        {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     int option;
 
@@ -126,6 +151,10 @@ static int parse_options(struct options *options, int count, char **arguments, s
             break;
         case 'p':
             options->with_parent = true;
+            break;
+        case 'd':
+            if (parse_idle(options, optarg, problem) < 0)
+                return -1;
             break;
         case 'v':
             printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision());
@@ -164,7 +193,8 @@ static int serve(const struct options *options, struct problem *problem)
 {
     struct server_setup setup = {.sinks = options->proxy ? &options->sinks : NULL,
                                  .keys = options->keys,
-                                 .with_parent = options->with_parent};
+                                 .with_parent = options->with_parent,
+                                 .idle_ms = options->idle_ms};
 
     if (check_address(options, &setup.address, problem) < 0)
         return -1;

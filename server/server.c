@@ -8,7 +8,11 @@
 
 static void on_arrived(void *owner, int fd)
 {
-    session_create(owner, fd);
+    struct server *server = owner;
+
+    session_create(server, fd);
+    if (server->session_count)
+        door_occupy(&server->door);
 }
 
 static void on_shut(void *owner)
@@ -45,7 +49,8 @@ static struct session *find_waiting(const struct server *server)
 void server_forget(struct server *server, struct session *session)
 {
     session_unlink(&server->sessions, session);
-    server->session_count--;
+    if (--server->session_count == 0)
+        door_vacate(&server->door);
     if (server->busy != session)
         return;
     server->busy = find_waiting(server);
@@ -88,6 +93,7 @@ int server_run(const struct server_setup *setup, struct problem *problem)
                             .door = {.loop = &server.loop,
                                      .address = setup->address,
                                      .with_parent = setup->with_parent,
+                                     .idle_ms = setup->idle_ms,
                                      .is_proxy = setup->sinks != NULL,
                                      .events = &door_events,
                                      .owner = &server}};

@@ -35,6 +35,7 @@ struct server_setup {
     const struct sinks *sinks;   /* as above */
     const struct psk_list *keys; /* as above */
     bool with_parent;            /* the end of standard input ends it as well */
+    uint64_t idle_ms;            /* it ends when there has been no session for so long; 0: never */
 };
 
 /* Listens, prints the ready line and serves until SIGTERM, SIGINT, or what the setup says. 0, or -1 with a

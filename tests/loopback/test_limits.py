@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import resource
 import shutil
+import socket
 import subprocess
+import time
 
 import pytest
-from programs import BIN, CLIENT, batch_run, client_start, record_sum
+from programs import BIN, CLIENT, SERVER, batch_run, client_start, record_sum, server_started
 
 MANY = 10_000
 DESCRIPTORS = MANY + 100  # of each end, and a few for everything else
@@ -102,3 +104,29 @@ def test_local_ports_that_run_out_are_no_mystery() -> None:
     assert done.returncode == 1
     assert "no local port of 40000 to 40099 is free" in done.stderr
     assert "TIME_WAIT" in done.stderr and "net.ipv4.tcp_tw_reuse" in done.stderr
+
+
+def test_a_server_that_nobody_needs_any_more_ends_and_says_so() -> None:
+    for _ in range(10):  # on a busy machine it may have ended before we come
+        with server_started("127.0.0.1:0", "--idle", "1s") as server:
+            try:
+                connection = socket.create_connection(("127.0.0.1", server.ready["port"]))
+            except ConnectionRefusedError:
+                continue
+            with connection:
+                time.sleep(1.5)
+                assert server.process.poll() is None, "somebody is there"
+            assert server.process.wait(60) == 0
+            assert server.process.stderr and "no client for 1 s: ends, as --idle says" in server.process.stderr.read()
+            return
+    raise AssertionError("it never waited for anybody")
+
+
+@pytest.mark.parametrize(("arguments", "says"), [
+    (["--idle", "0s"], "--idle 0s: write a time from 1s to 86400s"),
+    (["--idle", "2d"], "--idle 2d: write a time"),
+    (["--idle", "2s", "--plain", "echo"], "--idle and --plain contradict each other"),
+])
+def test_a_time_to_be_idle_that_makes_no_sense_is_refused(arguments: list[str], says: str) -> None:
+    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and says in done.stderr
