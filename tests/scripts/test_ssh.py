@@ -32,7 +32,8 @@ from suite.ssh.machine import Hello, hello_parse
 from suite.ssh.programs import checksum
 from suite.ssh.shell import keyed_words, word_quote, words_line
 from suite.targets import Targets, targets_open
-from suite.targets.ssh import Part, Ssh, part_parse
+from suite.targets.spread import Part, part_parse
+from suite.targets.ssh import Ssh
 
 __all__ = ["faked"]
 

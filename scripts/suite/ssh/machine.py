@@ -35,10 +35,11 @@ OPENS_S = 30.0
 ANSWERS_S = 4.0
 ENDS_S = 3.0
 HELLO = "uncork-host"
+CACHE = "${XDG_CACHE_HOME:-$HOME/.cache}"
 # Its boot as the client tells it: the name where there is no such file.
-HELLO_SCRIPT = ('boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
-                f'echo "{HELLO}|$(uname -s) $(uname -m)|$boot|${{XDG_CACHE_HOME:-$HOME/.cache}}|${{SSH_CONNECTION:-}}"; '
-                "exec cat >/dev/null")
+HELLO_LINE = ('boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
+              f'echo "{HELLO}|$(uname -s) $(uname -m)|$boot|{CACHE}|${{SSH_CONNECTION:-}}"')
+HELLO_SCRIPT = f"{HELLO_LINE}; exec cat >/dev/null"
 INSTALL = "scripts/setup/target ssh installs it"
 Found = TypeVar("Found")
 
@@ -55,7 +56,7 @@ class Hello:
 
 
 def hello_parse(line: bytes) -> Hello | None:
-    """What stands in the line that HELLO_SCRIPT prints; None for any other, which a login shell may print before it."""
+    """What stands in the line that HELLO_LINE prints; None for any other, which a login shell may print before it."""
     words = line.decode(errors="replace").strip().split("|")
     if len(words) != 5 or words[0] != HELLO:
         return None

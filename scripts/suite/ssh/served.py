@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from suite.client import complaint_text, line_read
@@ -26,6 +26,13 @@ def key_line(key: str) -> str:
 def endpoint(address: str, port: int) -> str:
     """`198.18.0.1:80`, `[::1]:80`."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def ends_of(words: Mapping[str, str]) -> tuple[str, ...]:
+    """The ends that serve a cell of these words, where they are not its client's own."""
+    if "peer" in words or words.get("transport") == "null":
+        return ()
+    return tuple(NAMED_BY) if words.get("workload") == "proxy" else tuple(NAMED_BY)[:1]
 
 
 def prefix_of(address: str) -> str:

@@ -11,7 +11,8 @@ from suite.client import Client
 from suite.errors import Failure, UsageError
 from suite.targets.gvisor import Gvisor
 from suite.targets.local import Local
-from suite.targets.ssh import JOIN, Ssh
+from suite.targets.spread import JOIN
+from suite.targets.ssh import Ssh
 from suite.targets.target import Target, elsewhere_refuse
 from suite.targets.vng import Vng
 from suite.withheld import LOCAL, TARGET, target_of

@@ -9,58 +9,28 @@ control channel is encrypted.
 from __future__ import annotations
 
 import contextlib
-import functools
-import ipaddress
 import secrets
 import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suite.builds import build_of
-from suite.client import ROOT, Client, build_client, build_digest, build_update, client_require
-from suite.errors import Failure, UsageError
+from suite.client import Client, build_digest
+from suite.errors import Failure
 from suite.places import Command, Place
 from suite.ssh.machine import Machine, Remote
-from suite.ssh.programs import programs_copy
-from suite.ssh.served import NAMED_BY, Served, endpoint, key_line, prefix_of
+from suite.ssh.programs import programs_choose, programs_copy
+from suite.ssh.served import NAMED_BY, Served, endpoint, key_line
 from suite.ssh.shell import KEY_FILE, keyed_words
-from suite.targets.target import Ends, Target
-from suite.withheld import LOCAL, OWN_ENDS, TARGET, words_told
+from suite.targets.spread import PORT_ASKED, Spread
+from suite.targets.target import Ends
+from suite.withheld import TARGET
 
-JOIN = "+"  # between the ends of a target
-ENDS = ("client", "server", "proxy")  # in the order in which they are written
 KEY_BYTES = 32
-STATIC = ROOT / "build" / "static"
-PORT_ASKED, PORT_BY_HAND = 1, 7411  # where no server has been started: to ask about a plan, and for people
 SOCKET_BYTES = 60  # of the path of a folder for folders of sockets: the path of a socket may have 108, and ssh(1) adds to it
-
-
-@dataclass(frozen=True)
-class Part:
-    """Where one end is: a host of ssh(1), None for this machine, and the address where it listens, if it was given."""
-
-    host: str | None
-    address: str | None = None
-
-
-def part_parse(text: str) -> Part:
-    """`local`, `ssh:HOST` or `ssh:HOST/ADDRESS`; UsageError for anything else."""
-    if text == LOCAL:
-        return Part(None)
-    kind, _, rest = text.partition(":")
-    host, slash, address = rest.partition("/")
-    if kind != "ssh" or not host or host.startswith("-") or (slash and not address):
-        raise UsageError(f"{TARGET}={text}: write ssh:HOST or ssh:HOST/ADDRESS")
-    if address:
-        with contextlib.suppress(ValueError):
-            if not ipaddress.ip_address(address).is_unspecified:
-                return Part(host, address)
-        raise UsageError(f"{TARGET}={text}: {address} is no address that others reach: write numbers, like 192.0.2.1 or fd00::1")
-    return Part(host)
 
 
 @dataclass(frozen=True)
@@ -84,37 +54,20 @@ class Session:
         return Command(self.machine.command(keyed_words(words)), key_line(self.key) + given)
 
 
-@functools.cache
-def static_update() -> None:
-    """Brings the static build up to date, if there is one, once."""
-    build_update(Client(STATIC / "bin", STATIC), STATIC)
-
-
-def programs_choose(client: Client) -> Client:
-    """The static build in place of our own, where it has been configured; those that somebody chose stay."""
-    if client.built is None or not (STATIC / "CMakeCache.txt").exists():
-        return client
-    static_update()
-    return client_require(replace(client, folder=STATIC / "bin", built=STATIC))
-
-
-class Ssh(Target):
+class Ssh(Spread):
     """Ends on one machine or on several."""
 
     starting_s = 10.0
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
-        parts = [part_parse(text) for text in value.split(JOIN)]
-        self.parts = dict(zip(ENDS, parts * len(ENDS) if len(parts) == 1 else parts, strict=False))
-        self.alone = len(parts) == 1
         self.key = secrets.token_hex(KEY_BYTES)
         self.machines: dict[str | None, Machine] = {None: Machine()}
         self.copies: dict[tuple[str, int, Path], str] = {}
         short = len(tempfile.gettempdir()) < SOCKET_BYTES
         self.folder = Path(tempfile.mkdtemp(prefix="uncork-", dir=None if short else "/tmp"))
         with self.closed_if_it_fails():
-            for number, host in enumerate(dict.fromkeys(part.host for part in parts)):
+            for number, host in enumerate(dict.fromkeys(part.host for part in self.parts.values())):
                 if host is not None:
                     self.machines[host] = Remote(host, self.folder / str(number))
 
@@ -152,41 +105,10 @@ class Ssh(Target):
                           f"ssh:{machine.name}/ADDRESS")
         return address
 
-    def ends_named(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        """The ends that the runner starts for a cell of these words."""
-        if self.alone or "peer" in words or words.get("transport") == "null":
-            return ()
-        return ENDS[1:] if words.get("workload") == "proxy" else ENDS[1:2]
-
     def remotes_of(self, words: Mapping[str, str]) -> list[Remote]:
         """The other machines on which a cell of these words has an end."""
         hosts = {self.parts[end].host for end in ("client", *self.ends_named(words))}
         return [machine for host, machine in self.machines.items() if host in hosts and isinstance(machine, Remote)]
-
-    def options_of(self, end: str) -> tuple[str, ...]:
-        """What a server is told beside where to listen; a proxy connects to nobody but the server."""
-        return ("--proxy", "--allow-sink", prefix_of(self.address("server"))) if end == "proxy" else ()
-
-    def refuse(self, words: Mapping[str, str]) -> None:
-        """UsageError for a cell that cannot be here."""
-        for word, own in OWN_ENDS.items():
-            if words.get(word, own) != own:
-                raise UsageError(f"{TARGET}={self.value} starts the ends itself: leave out {word}={words[word]}")
-        if "proxy" in self.ends_named(words) and "proxy" not in self.parts:
-            raise UsageError(f"{TARGET}={self.value}: workload=proxy has three ends: write client+server+proxy")
-
-    def refusal(self, words: Mapping[str, str]) -> str | None:
-        """A Unix socket does not leave its machine."""
-        machines = {self.parts[end].host for end in ("client", *self.ends_named(words))}
-        if words.get("transport") == "unix" and len(machines) > 1:
-            return "transport=unix does not leave a machine, and these ends are on several"
-        return None
-
-    def client(self, words: Mapping[str, str]) -> Client:
-        """The client there: the static one, or what was chosen."""
-        self.refuse(words)
-        chosen = programs_choose(build_client(self.local, build_of(words)))
-        return replace(chosen, place=self.place(words), reach=())
 
     def place(self, words: Mapping[str, str]) -> Place:
         """Where the client is."""
@@ -215,7 +137,7 @@ class Ssh(Target):
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Ends]:
         """Server and proxy for a cell of these words."""
-        folder = self.client(words).folder
+        folder = self.programs(words).folder
         for machine in self.remotes_of(words):
             machine.require()
         with contextlib.ExitStack() as serving:
@@ -241,26 +163,13 @@ class Ssh(Target):
 
     def found(self) -> dict[str, str]:
         """Which programs run, and what kinds of machines these are."""
-        chosen = programs_choose(self.local)
         kinds = {end: f"{self.machine(end).name} {self.machine(end).hello.system}" for end in self.parts
                  if isinstance(self.machine(end), Remote)}
-        return {"programs": build_digest(chosen)} | kinds
+        return {"programs": build_digest(programs_choose(self.local))} | kinds
 
     def boots(self) -> dict[str, str]:
         """What the machines say themselves."""
         return {machine.name: machine.hello.boot for machine in self.remotes()}
-
-    def by_hand(self, given: Mapping[str, str]) -> list[str]:
-        """The commands that run a cell of these words once by hand, a server and a proxy first."""
-        folder = self.client(given).folder
-        named = {NAMED_BY[end]: endpoint(self.address(end), PORT_BY_HAND + ENDS.index(end)) for end in self.ends_named(given)}
-        keys = ("--psk", "KEYS") if named else ()
-        lines = ["# KEYS: a file with the same key on each machine, as psktool(1) writes it"] if named else []
-        for end in self.ends_named(given):
-            serve = ["uncork-server", "--with-parent", "--listen", named[NAMED_BY[end]], *keys, *self.options_of(end)]
-            lines.append(self.by_hand_at(end, folder, serve))
-        words = [f"{key}={value}" for key, value in (words_told(given) | named).items()]
-        return [*lines, self.by_hand_at("client", folder, ["uncork-client", *keys, *words])]
 
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
         """A command of ours as one types it to run it where an end is."""
