@@ -424,11 +424,11 @@ const struct word_kind kind_sysctl = {.name = "sysctl",
 
 /* Looked for by whoever uses it. A blank would end the word where words stand in a line, a comma the item of
  * a list. */
-static int folder_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int path_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     if (!*text || strlen(text) >= FOLDER_TEXT_MAX)
-        return problem_usage(problem, "%s=%.60s: write the path of a folder, of at most %d characters",
-                             word->key, text, FOLDER_TEXT_MAX - 1);
+        return problem_usage(problem, "%s=%.60s: write the path of a %s, of at most %d characters", word->key,
+                             text, word->kind->name, FOLDER_TEXT_MAX - 1);
     for (const char *c = text; *c; c++)
         if ((unsigned char)*c <= ' ' || *c == 0x7f || *c == ',')
             return problem_usage(problem, "%s=%.60s: the path may have neither blanks nor commas", word->key,
@@ -438,7 +438,8 @@ static int folder_parse(const struct word *word, const char *text, void *field, 
 }
 
 const struct word_kind kind_folder = {
-    .name = "folder", .parse = folder_parse, .format = text_format, .lists = true};
+    .name = "folder", .parse = path_parse, .format = text_format, .lists = true};
+const struct word_kind kind_file = {.name = "file", .parse = path_parse, .format = text_format};
 
 static int target_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {

@@ -84,7 +84,7 @@ struct end_plan {
     int defer_taskrun, single_issuer, registered_ring, fixed_files; /* bool: see ring/ring.h */
 };
 
-#define PLAN_WORDS_MAX 64
+#define PLAN_WORDS_MAX 80
 
 struct plan {
     const struct transport *transport;

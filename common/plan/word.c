@@ -314,6 +314,7 @@ const struct word word_list[] = {
     {"until",       &kind_percent,    NULL,       .scope = WORD_OF_RUN, .minimum = 100, .maximum = 500000, .unit = "percent", .help = "how narrow every interval has to be: rounds are added, up to 10 times as many, until that of each median of the first metric is within so much of it, like 1%"},
     {"baseline",    &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of the cells that others are compared with, which run twice a round"},
     {"timer",       &kind_choice,     "client",   .scope = WORD_OF_RUN, .choices = timer_names, .help = "who times a run: the client its measured interval, or hyperfine(1) the whole processes of fixed work (bytes= or messages=, warmup=0s)"},
+    {"hosts",       &kind_file,       NULL,       .scope = WORD_OF_RUN, .help = "an Ansible inventory: its pairs of hosts run all cells at the same time, as target= of each (docs/fleet.md)"},
     {"not",         &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of cells to leave out"},
 };
 /* clang-format on */

@@ -6,17 +6,19 @@
 
 PYPI_SECONDS=200 # for one download
 
-# pypi_ensure NAME VERSION: sets PYPI to the environment that has it, or PYPI_WHY (one line) and fails.
+# pypi_ensure NAME VERSION [OTHER==VERSION...]: sets PYPI to the environment that has it, and others with it, or PYPI_WHY (one
+# line) and fails.
 pypi_ensure() {
     local name=$1 version=$2 PYTHON
+    shift 2
     PYPI=$UNCORK_TOP/build/pypi/$name-$version PYPI_WHY=''
-    pypi_has "$name" "$version" && return
+    pypi_has "$name==$version" "$@" && return
     if ! PYTHON=$(python_choose find venv ensurepip 2>/dev/null && echo "$PYTHON"); then
         PYPI_WHY="$name comes from PyPI, and no Python here has venv and ensurepip"
     elif ! logged "pypi-$name" "$PYTHON" -m venv --clear "$PYPI" ||
         ! logged "pypi-$name" limited "$PYPI_SECONDS" "$PYPI/bin/python" -m pip install \
-            --disable-pip-version-check --no-input --retries 1 --timeout 20 "$name==$version" ||
-        ! pypi_has "$name" "$version"; then
+            --disable-pip-version-check --no-input --retries 1 --timeout 20 "$name==$version" "$@" ||
+        ! pypi_has "$name==$version" "$@"; then
         PYPI_WHY="$name $version could not be had from PyPI; log: $(short "$LOGS/pypi-$name.log")"
     fi
     [ -n "$PYPI_WHY" ] || return 0
@@ -24,9 +26,9 @@ pypi_ensure() {
     return 1
 }
 
-# pypi_has NAME VERSION: is it in PYPI?
+# pypi_has NAME==VERSION...: are they in PYPI?
 pypi_has() {
     [ -e "$PYPI/bin/python" ] && limited 20 "$PYPI/bin/python" -c '
 import importlib.metadata, sys
-sys.exit(importlib.metadata.version(sys.argv[1]) != sys.argv[2])' "$@" 2>/dev/null
+sys.exit(any(importlib.metadata.version(name) != version for name, version in (one.split("==") for one in sys.argv[1:])))' "$@" 2>/dev/null
 }

@@ -13,12 +13,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.child import Listener
+from suite.child import Heard
 from suite.client import complaint_text, exit_text, line_read
 from suite.plan import Cell
 from suite.withheld import OWN_ENDS, words_told
 
 Record = dict[str, Any]
+SPARE_S = 30.0  # how much longer than planned a run may take before it is ended
+FIXED_WORK_S = 3600.0  # a run of fixed work says nothing about its time
+
+
+def run_limit(cell: Cell) -> float:
+    """Seconds after which a run is taken to hang."""
+    return FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + SPARE_S
+
+
+def runs_limit(cells: Sequence[Cell]) -> float:
+    """The same of several runs."""
+    return sum(map(run_limit, cells))
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,7 @@ def overdue_text(limit_s: float) -> str:
     return f"not finished after {limit_s:.0f} s, so it was ended"
 
 
-def output_complaint(heard: Listener) -> str:
+def output_complaint(heard: Heard) -> str:
     """Why there is no whole record, in one line."""
     told = complaint_text(heard.stderr)
     if heard.overdue:
@@ -72,7 +84,7 @@ def waiting_find(waiting: Sequence[int], record: Record, cells: Sequence[Cell]) 
 
 
 def batch_records(
-    heard: Listener, cells: Sequence[Cell], beside: Beside = Beside(),
+    heard: Heard, cells: Sequence[Cell], beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
     """(number of a cell, its record), each as soon as it can be believed; those that did not come at the end."""
     waiting = list(range(len(cells)))

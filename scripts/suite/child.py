@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 GRACE_S = 6.0  # the client tells its server within 5 s; after that both are killed
 PIECE_BYTES = 1 << 16
@@ -46,6 +47,28 @@ def child_ask(argv: Sequence[str], given: str, limit_s: float) -> subprocess.Com
         child_end(child)
         raise
     return subprocess.CompletedProcess(argv, child.returncode, stdout, stderr)
+
+
+class Heard(Protocol):
+    """What a program has said: `lines()` first, then what the others tell of its end."""
+
+    torn: bytes
+    limit_s: float
+
+    @property
+    def stderr(self) -> str:
+        """What it said on standard error."""
+
+    @property
+    def status(self) -> int:
+        """How it ended, as subprocess has it."""
+
+    @property
+    def overdue(self) -> bool:
+        """Whether it had to be ended."""
+
+    def lines(self) -> Iterator[bytes]:
+        """Each whole line."""
 
 
 class Listener:

@@ -65,15 +65,15 @@ def elsewhere(identity: Identity) -> dict[str, Any]:
 
 
 def pace_words(plan: Plan) -> dict[str, Any]:
-    """What until= and --quick said, where they were given."""
-    found = {"until": plan.until, "quick": plan.quick}
+    """What until=, --quick and hosts= said, where they were given."""
+    found = {"until": plan.until, "quick": plan.quick, "hosts": plan.hosts}
     return {key: value for key, value in found.items() if value is not None}
 
 
 def plan_same(document: dict[str, Any], plan: Plan) -> bool:
     """Whether a stored plan is this one; a seed counts only if this one was given a seed."""
     mine = {"name": plan.scenario.name, "rounds": plan.rounds, "baseline": plan.baseline,
-            "timer": plan.timer, "axes": list(plan.axes), "until": plan.until, "quick": plan.quick}
+            "timer": plan.timer, "axes": list(plan.axes), "until": plan.until, "quick": plan.quick, "hosts": plan.hosts}
     if plan.seed is not None:
         mine["seed"] = plan.seed
     cells = [cell_entry(cell) for cell in plan.cells]
@@ -103,7 +103,7 @@ def session_rounds(session: dict[str, Any]) -> range:
 def session_schedule(document: dict[str, Any], session: dict[str, Any]) -> Iterator[Run]:
     """All runs of one session in order."""
     runnable = [cell for cell in document_cells(document) if cell.unsupported is None]
-    return schedule_make(runnable, session_rounds(session), document["seed"])
+    return schedule_make(runnable, session_rounds(session), document["seed"], together="hosts" in document)
 
 
 def session_begin(document: dict[str, Any], identity: Identity) -> dict[str, Any]:

@@ -23,9 +23,10 @@ from suite.lab.probe import lab_refusal
 from suite.quick import Change, quick_text, words_quicken
 from suite.scenario import Published, Scenario
 from suite.targets import Targets
-from suite.withheld import IDLE, OWN_ENDS, line_of, line_told, words_told, words_withheld
+from suite.withheld import IDLE, OWN_ENDS, TARGET, line_of, line_told, words_told, words_withheld
 from suite.words import Word, Words, shell_split, word_split, words_collect, words_expand
 
+HOSTS = "hosts"  # the word whose pairs run the cells at the same time, and are then the values of target
 CELLS_MAX = 100_000
 RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
 UNTIL_TIMES = 10  # until= adds rounds up to so many times as many in a session
@@ -48,6 +49,7 @@ class Plan:
     """What is to run. `scenario` is the plan as a scenario; seed is None until one is drawn.
 
     until: how narrow intervals have to be, `1%`; None: there are no more than `rounds`. quick: what --quick changed.
+    hosts: the inventory whose pairs run the cells at the same time.
     """
 
     scenario: Scenario
@@ -60,6 +62,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     until: str | None = None
     quick: Mapping[str, Change] | None = None
+    hosts: str | None = None
 
     @property
     def runnable(self) -> tuple[Cell, ...]:
@@ -144,8 +147,10 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]], path: Path | No
     answers: dict[int, Checked] = {}
     clients = [targets.client(row) for row in rows]
     elsewhere = [targets.of(row).asked_words(row) for row in rows]
-    for client in dict.fromkeys(clients):
-        mine = [number for number, other in enumerate(clients) if other == client]
+    rows_of: dict[Client, list[int]] = {}
+    for number, client in enumerate(clients):
+        rows_of.setdefault(client, []).append(number)
+    for client, mine in rows_of.items():
         lines = [line_told(rows[number], elsewhere[number]) for number in mine]
         try:
             found = lines_check(client, lines, path)
@@ -273,7 +278,10 @@ def scenario_as_run(
     scenario: Scenario, words: Words, excludes: Sequence[str], run: dict[str, str],
 ) -> Scenario:
     """The plan written as a scenario again, with everything that the shell changed."""
-    return replace(scenario, fixed=words.fixed, sweep=words.sweep,
+    spread = (TARGET,) if HOSTS in run else ()
+    fixed = {key: value for key, value in words.fixed.items() if key not in spread}
+    sweep = {key: values for key, values in words.sweep.items() if key not in spread}
+    return replace(scenario, fixed=fixed, sweep=sweep,
                    run=words.timing | run, exclude=tuple(dict.fromkeys(excludes)),
                    published=published_as_run(scenario, words))
 
@@ -301,7 +309,7 @@ def plan_make(
     client = targets.local
     vocabulary = client_list(client)
     shell, shell_excludes = shell_split(arguments)
-    words = words_collect(client, vocabulary, scenario, path, shell)
+    words = words_collect(client, vocabulary, scenario, path, shell, targets.hosts_open)
     words, changes = words_quicken(words, vocabulary) if quick else (words, None)
     excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
     excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
@@ -320,9 +328,9 @@ def plan_make(
     run |= {"until": until} if until else {}
     run |= {"baseline": baseline} if baseline else {}
     timer = timer_choose(words, vocabulary, cells)
-    run |= {"timer": timer} if "timer" in words.run else {}
+    run |= {key: words.run[key] for key in ("timer", HOSTS) if key in words.run}
     as_run = scenario_as_run(scenario, words, [text for text, *_ in excludes], run)
-    return Plan(as_run, axes, cells, rounds, seed, baseline, timer, notes, until, changes)
+    return Plan(as_run, axes, cells, rounds, seed, baseline, timer, notes, until, changes, words.run.get(HOSTS))
 
 
 def plan_seeded(plan: Plan, seed: int) -> Plan:

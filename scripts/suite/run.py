@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from suite import hyperfine
-from suite.batch import Beside, Record, batch_records, failed, is_lost, overdue_text
+from suite.batch import Beside, Record, batch_records, failed, is_lost, overdue_text, runs_limit
 from suite.captures import capture_file, capture_options, capture_rename
 from suite.child import Listener
 from suite.client import Client, client_batch, lifeline_open
@@ -29,25 +29,14 @@ from suite.journal import Journal, hosts_merge, journal_extend, left_runs, recor
 from suite.lab.labs import Held, Labs, labs_open
 from suite.plan import Cell
 from suite.progress import Watch
-from suite.schedule import Run, batches_make
+from suite.schedule import Run, batches_make, batches_together
 from suite.targets import Targets
+from suite.together import cells_by_target, together_run
 from suite.withheld import boot_of, line_told, record_restore, target_of
 
 OVERHEAD_S = 0.05  # connect, drain and report of a run: design's budget for the matrix
-SPARE_S = 30.0  # how much longer than planned a run may take before it is ended
 LOGS = "boots"  # the folder of a result for what machines said that were started twice
 BOOT_S = 20.0  # of a kernel on an emulated processor; with hardware it is 2
-FIXED_WORK_S = 3600.0  # a run of fixed work says nothing about its time
-
-
-def run_limit(cell: Cell) -> float:
-    """Seconds after which a run is taken to hang."""
-    return FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + SPARE_S
-
-
-def runs_limit(cells: Sequence[Cell]) -> float:
-    """The same of several runs."""
-    return sum(map(run_limit, cells))
 
 
 def run_stamp(run: Run, session: str) -> dict[str, Any]:
@@ -156,11 +145,12 @@ def batch_run(
 
 def matrix_batches(journal: Journal, watch: Watch) -> Iterator[list[Run]]:
     """What the session has left, and what until= adds when all of that is done and stored; runs of one batch together."""
-    yield from batches_make(left_runs(journal))
+    make = batches_together if "hosts" in journal.document else batches_make
+    yield from make(left_runs(journal))
     while wanted := journal_extend(journal):
         runs = left_runs(journal)
         watch.extend(len(runs), wanted)
-        yield from batches_make(runs)
+        yield from make(runs)
 
 
 def batch_beside(journal: Journal, batch: Sequence[Run]) -> Beside:
@@ -183,7 +173,9 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             file = capture_file(batch[0], names)
             options = capture_options(journal.folder, file)
             cells = [run.cell for run in batch]
-            for number, record in batch_run(targets, cells, labs, journal.document["timer"], options, batch_beside(journal, batch)):
+            records = together_run(targets, cells) if targets.fleet else \
+                batch_run(targets, cells, labs, journal.document["timer"], options, batch_beside(journal, batch))
+            for number, record in records:
                 run = batch[number]
                 capture_rename(record, file)
                 record["run"] = run_stamp(run, journal.session)
@@ -193,12 +185,16 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
                     watch.begin(batch[number + 1])
 
 
-def runs_seconds(runs: Sequence[Run]) -> tuple[float, bool]:
-    """(estimated seconds for all runs with the boots for them, whether some of them are fixed work of unknown time)."""
-    times = [run.cell.planned_s for run in runs]
+def runs_seconds(runs: Sequence[Run], together: bool = False) -> tuple[float, bool]:
+    """(estimated seconds for all runs with the boots for them, whether some of them are fixed work of unknown time).
+
+    together: targets have their runs at the same time, so that the longest of them counts.
+    """
+    cells = [run.cell for run in runs]
+    groups = list(cells_by_target(cells).values()) if together else [list(range(len(cells)))]
+    known = max((sum(OVERHEAD_S + (cells[number].planned_s or 0.0) for number in group) for group in groups), default=0.0)
     boots = sum(bool(boot_of(batch[0].cell.words)) for batch in batches_make(runs))
-    known = sum(OVERHEAD_S + (seconds or 0.0) for seconds in times) + BOOT_S * boots
-    return known, None in times
+    return known + BOOT_S * boots, any(cell.planned_s is None for cell in cells)
 
 
 def signals_unify() -> None:

@@ -7,13 +7,16 @@ pure function of cells, rounds and seed, so that a resumed matrix goes on where 
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from suite.plan import Cell
 from suite.scenario import LABEL, LABEL_AGAIN
-from suite.withheld import boot_of
+from suite.ssh.served import ends_of
+from suite.withheld import BUILD, boot_of, target_of
 
 WARMUP_ROUND = 0  # runs and is recorded, but is not counted
 
@@ -65,10 +68,28 @@ def batches_make(runs: Sequence[Run]) -> list[list[Run]]:
     return batches
 
 
-def schedule_make(cells: Sequence[Cell], rounds: Sequence[int], seed: int) -> Iterator[Run]:
-    """The warm-up round and then the numbered rounds; cells are those that can run."""
+def round_together(cells: Sequence[Cell], seed: int, number: int) -> list[Run]:
+    """One round of targets that run at the same time, position by position: each has the order that it would have alone,
+    so that those which can run the same cells have the same one."""
+    by_target: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_target.setdefault(target_of(cell.words), []).append(cell)
+    rounds = [round_order(mine, seed, number) for mine in by_target.values()]
+    return sorted((run for runs in rounds for run in runs), key=lambda run: run.position)
+
+
+def batches_together(runs: Sequence[Run]) -> list[list[Run]]:
+    """The same as they are started together: all of a round that have the same programs, and ends to speak to or none."""
+    def kind(run: Run) -> tuple[Any, ...]:
+        return run.round, run.cell.words.get(BUILD), bool(ends_of(run.cell.words))
+    return [list(batch) for _, batch in itertools.groupby(runs, kind)]
+
+
+def schedule_make(cells: Sequence[Cell], rounds: Sequence[int], seed: int, together: bool = False) -> Iterator[Run]:
+    """The warm-up round and then the numbered rounds; cells are those that can run. together: all targets at a time."""
+    order = round_together if together else round_order
     for number in (WARMUP_ROUND, *rounds):
-        yield from round_order(cells, seed, number)
+        yield from order(cells, seed, number)
 
 
 def runs_per_round(cells: Sequence[Cell]) -> int:

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from suite.client import Client, Expanded, Vocabulary, client_expand
 from suite.errors import Failure, UsageError
 from suite.scenario import Scenario
+from suite.withheld import TARGET
 
-RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer")  # what this runner acts on; the client lists them too
+RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer", "hosts")  # what this runner acts on; the client lists them too
+
+
+Spread = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
 
 
 @dataclass(frozen=True)
@@ -128,13 +132,26 @@ def words_sort(expanded: Sequence[tuple[Word, str, Expanded]]) -> Words:
     return result
 
 
+def hosts_spread(merged: list[tuple[Word, str]], spread: Spread) -> list[tuple[Word, str]]:
+    """With the pairs of hosts= as the first axis, so that what is compared within a pair varies faster."""
+    by_key = {word.key: word for word, _ in merged}
+    hosts, target = by_key.get("hosts"), by_key.get(TARGET)
+    if hosts is None:
+        return merged
+    if target is not None:
+        raise UsageError(f"{target.where}{hosts.argument} and {target.argument} contradict each other: "
+                         "its pairs are the targets")
+    return [(Word(TARGET, ",".join(spread(hosts.text)), "sweep", hosts.where), "sweep"), *merged]
+
+
 def words_collect(
     client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
-    shell: list[Word],
+    shell: list[Word], spread: Spread,
 ) -> Words:
     """Scenario and shell together, expanded and in their roles."""
     merged = words_merge(scenario_words(scenario, path), shell)
     run_words_check(merged, vocabulary)
+    merged = hosts_spread(merged, spread)
     asked = [(word, table) for word, table in merged if word.key != "baseline"]
     answers = words_expand(client, [word for word, _ in asked])
     expanded = [(word, table, entry) for (word, table), entry in zip(asked, answers, strict=True)]

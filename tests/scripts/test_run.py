@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 from conftest import Uncork, records_of
+from suite.batch import run_limit
 from suite.client import Client
 from suite.errors import Failure
 from suite.lab.lab import Lab
 from suite.lab.labs import labs_open
 from suite.lab.network import Link
 from suite.plan import Cell, Plan, plan_make
-from suite.run import batch_run, cells_run, run_limit
+from suite.run import batch_run, cells_run
 from suite.scenario import Scenario
 from suite.targets import Targets
 

@@ -146,7 +146,7 @@ def test_a_run_may_take_its_time_once_the_guest_has_begun(
     binaries: Client, kernel: Path, monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(vng, "BOOT_S", {False: 30.0})
-    monkeypatch.setattr("suite.run.SPARE_S", 60.0)
+    monkeypatch.setattr("suite.batch.SPARE_S", 60.0)
     (record,) = batch_of(binaries, cells_of(binaries, f"target=vng:{kernel}"))
     assert record["status"] == "ok"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: tests of the Python package that take long: other machines, whose links are cut
+# does: tests of the Python package that take long: other machines, whose links are cut, and fleets of them
 # long: yes
 
 # shellcheck source=scripts/setup/sshd.sh
@@ -8,4 +8,5 @@
 
 tree_build release -DUNCORK_WERROR=ON || return
 sshd_ensure || echo "tests that need other machines are skipped: $SSHD_WHY"
+"$UNCORK_TOP/scripts/setup/target" fleet || echo "tests of fleets are skipped"
 suite_test long tests/scripts -m long "${FILES_AT_ONCE[@]}"

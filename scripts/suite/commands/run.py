@@ -140,10 +140,10 @@ def answers_check(client: Client, scenario: Scenario, path: Path) -> None:
             selector_expand(client, text, f"{path}: {where}")
 
 
-def estimate_text(runs: Sequence[Run], times: int = 1, until: str | None = None) -> str:
+def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
     """How long the runs take so many times over: `about 0:38`, `at least 0:05` for fixed work or with until=."""
-    seconds, unknown = runs_seconds(runs)
-    return f"{'at least' if unknown or until else 'about'} {clock_text(seconds * times)}"
+    seconds, unknown = runs_seconds(runs, plan.hosts is not None)
+    return f"{'at least' if unknown or plan.until else 'about'} {clock_text(seconds * times)}"
 
 
 def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
@@ -152,7 +152,7 @@ def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
     more = f" (until={plan.until}: at most {plan.rounds_most})" if plan.until else ""
     return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round (baseline cells twice), "
             f"{least}{counted_text(plan.rounds, 'round')}{more} and a warm-up: "
-            f"{least}{len(runs) * rounds} runs, {estimate_text(runs, rounds, plan.until)}")
+            f"{least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
 
 
 def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
@@ -237,11 +237,11 @@ def header_say(plan: Plan, journal: Journal, machine: Sequence[str]) -> None:
         first, done = runs[0], total - len(runs)
         last = journal.document["sessions"][-1]["rounds"][1]
         say(f"resuming {folder} at {round_text(first.round, last)}, {first.cell.name} "
-            f"({done} of {least}{total} runs done), {estimate_text(runs, until=plan.until)}")
+            f"({done} of {least}{total} runs done), {estimate_text(plan, runs)}")
     else:
         out = len(plan.cells) - len(plan.runnable)
         cells = counted_text(len(plan.runnable), "cell") + (f" and {out} unsupported" if out else "")
-        say(f"{plan.scenario.name}: {cells}, {least}{total} runs, {estimate_text(runs, until=plan.until)}, "
+        say(f"{plan.scenario.name}: {cells}, {least}{total} runs, {estimate_text(plan, runs)}, "
             f"into {folder}")
 
 
@@ -256,7 +256,7 @@ def journal_run(targets: Targets, plan: Plan, journal: Journal) -> None:
     """Runs what is left; Interrupted says how to go on."""
     runs = left_runs(journal)
     planned = list(session_schedule(journal.document, journal.document["sessions"][-1]))
-    pace = Pace(len(runs), runs_seconds(planned)[0] / max(len(planned), 1), plan.until)
+    pace = Pace(len(runs), runs_seconds(planned, plan.hosts is not None)[0] / max(len(planned), 1), plan.until)
     last = journal.document["sessions"][-1]["rounds"][1]
     try:
         with watch_open(pace, plan.axes, last) as watch:

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from suite.client import Client
 from suite.errors import Failure, UsageError
+from suite.fleet.fleet import Fleet
+from suite.targets.fleet import FleetPair
 from suite.targets.gvisor import Gvisor
 from suite.targets.local import Local
 from suite.targets.spread import JOIN
@@ -36,18 +39,30 @@ class Targets:
     def __init__(self, client: Client) -> None:
         self.local = client
         self.opened: dict[str, Target] = {}
+        self.fleet: Fleet | None = None
 
     def of(self, words: Mapping[str, str]) -> Target:
         """The target of a cell of these words; Failure where this machine cannot have it."""
         value = target_of(words)
         if value not in self.opened:
-            kind = KINDS.get(kind_of(value))
-            if kind is None:
-                raise Failure(f"this runner does not know {TARGET}={value}")
-            self.opened[value] = kind(value, self.local)
+            self.opened[value] = self.open(value)
         if value != LOCAL and (refusal := elsewhere_refuse(value, words)):
             raise UsageError(refusal)
         return self.opened[value]
+
+    def open(self, value: str) -> Target:
+        """A target that is not open yet."""
+        if self.fleet and value in self.fleet.pairs:
+            return FleetPair(value, self.local, self.fleet)
+        kind = KINDS.get(kind_of(value))
+        if kind is None:
+            raise Failure(f"this runner does not know {TARGET}={value}")
+        return kind(value, self.local)
+
+    def hosts_open(self, path: str) -> tuple[str, ...]:
+        """Opens an inventory; gives its pairs as values of target."""
+        self.fleet = Fleet(path)
+        return tuple(self.fleet.pairs)
 
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs that run a cell of these words, where it runs."""
@@ -69,9 +84,17 @@ class Targets:
     def close(self) -> None:
         """Closes all of them; what one of them cannot take down keeps no other."""
         with contextlib.ExitStack() as closing:
+            if self.fleet:
+                closing.callback(fleet_close, self.fleet)
             for target in self.opened.values():
                 closing.callback(target.close)
             self.opened.clear()
+
+
+def fleet_close(fleet: Fleet) -> None:
+    """Takes all hosts down, and says where that was not possible."""
+    for host, why in fleet.close().items():
+        print(f"uncork: what runs on {host} could not be taken down and ends by itself: {why}", file=sys.stderr)
 
 
 class Nowhere(Targets):
