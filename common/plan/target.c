@@ -20,13 +20,17 @@ static const struct variant *const targets[] = {
 
 const struct axis target_axis = {"target", targets, sizeof targets / sizeof *targets};
 
-/* The target that a part of `length` begins with, or NULL with a usage problem. */
-static const struct target *find(const char *part, size_t length, struct problem *problem)
+/* The target that a part of `text`, of `length`, begins with, or NULL with a usage problem. */
+static const struct target *find(const char *text, const char *part, size_t length, struct problem *problem)
 {
     const char *colon = memchr(part, ':', length);
     size_t name_length = colon ? (size_t)(colon - part) : length;
     char name[41];
 
+    if (!name_length) {
+        problem_usage(problem, "target=%.60s: an end has no target (uncork-client --list names them)", text);
+        return NULL;
+    }
     snprintf(name, sizeof name, "%.*s", (int)name_length, part);
     return (const struct target *)axis_find(&target_axis, name, problem);
 }
@@ -66,7 +70,7 @@ int target_check(const char *text, struct problem *problem)
     if (check_letters(text, problem) < 0)
         return -1;
     for (const char *part = text; part; parts++) {
-        const struct target *target = find(part, strcspn(part, "+"), problem);
+        const struct target *target = find(text, part, strcspn(part, "+"), problem);
         const char *plus = target && target->joins ? strchr(part, '+') : NULL;
         size_t length = plus ? (size_t)(plus - part) : strlen(part);
 

@@ -35,13 +35,14 @@ TEST(a_target_is_for_all_ends_or_one_for_each)
 
 TEST(a_target_that_is_none_is_refused_with_what_would_be_right)
 {
-    refuse("", "nearest");
+    refuse("", "an end has no target");
     refuse("gvisr", "the nearest is 'gvisor'");
     refuse("local:here", "local takes nothing behind a colon");
     refuse("ssh", "write ssh:HOST[/ADDRESS]");
     refuse("ssh:", "write ssh:HOST[/ADDRESS]");
     refuse("ssh:-oProxyCommand=x", "write ssh:HOST[/ADDRESS]");
-    refuse("ssh:a+", "nearest");
+    refuse("ssh:a+", "target=ssh:a+: an end has no target");
+    refuse("+ssh:a", "an end has no target");
     refuse("ssh:a+b", "nearest");
     refuse("vng:", "write vng:IMAGE");
     refuse("ssh:a b", "neither blanks nor commas");
