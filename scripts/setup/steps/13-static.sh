@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # does: builds static programs, and runs them in a folder that holds nothing else
+# long: yes
 
 # shellcheck source=scripts/setup/packages.sh
 . "$UNCORK_TOP/scripts/setup/packages.sh"
