@@ -26,6 +26,7 @@ from suite.heading import machines_text
 from suite.machines import cells_functional, machines_group
 from suite.metrics import METRICS
 from suite.optimum import optima_build
+from suite.pictures.picture import NOTE_MAX, note_text
 from suite.pictures.plot import drawings_make
 from suite.precision import precision_measure, precision_text
 from suite.report.sections import machine_make
@@ -270,6 +271,15 @@ def test_each_machine_is_told_once_with_its_target_and_its_boots(made):
     assert machines_text(made["systems"]) == (
         "local: Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor; "
         "gvisor: Invented CPU @ 3.00GHz, 2 CPUs, Linux 4.4.0, gvisor")
+
+
+def test_the_small_print_of_a_picture_leaves_out_processors_before_a_machine(made):
+    matrix = made["systems"]
+    cells = list(matrix.cells.values())
+    told = note_text(matrix, cells, "median of 10 rounds")
+    assert len(told) <= NOTE_MAX and told.endswith("gvisor: 2 CPUs, Linux 4.4.0, gvisor") and "Invented" not in told
+    alone = replace(matrix, cells={name: cell for name, cell in matrix.cells.items() if cell.target == "local"})
+    assert "Invented CPU" in note_text(alone, cells, "median of 10 rounds")
 
 
 def test_boots_are_one_machine_where_all_their_facts_agree(made):

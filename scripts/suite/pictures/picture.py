@@ -24,6 +24,7 @@ from suite.units import Scale, scale_choose
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1)
 TEXT_COLUMNS = 70  # of the title of a picture in text
+NOTE_MAX = 150  # characters of the small print
 NAME_MAX = 32  # characters of the name of a bar or row
 # Leading digits of tics, finest first; every range of a fifth or more has one of the finest.
 DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8, 3, 3.2, 3.4, 3.6,
@@ -119,10 +120,17 @@ def rounds_text(matrix: Matrix) -> str:
 
 
 def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
-    """The small print of a picture: what its figures are, and what was measured where."""
-    text = (f"{figures}; place {word_text(cells, 'place')}; "
-            f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
-    return text if len(text) <= 150 else text[:147] + "..."
+    """The small print of a picture: what its figures are, and what was measured where.
+
+    Where there is no room for it all the names of processors go first, then placements that the picture shows itself.
+    """
+    place = f"place {word_text(cells, 'place')}; "
+    congestion = f"congestion {congestion_text(matrix)}; "
+    unnamed = machines_text(matrix, shorten=lambda processor: "")
+    texts = [f"{figures}; {place}{congestion}{machines_text(matrix)}", f"{figures}; {place}{congestion}{unnamed}"]
+    if "place" in matrix.axes:
+        texts.append(f"{figures}; {congestion}{unnamed}")
+    return next((text for text in texts if len(text) <= NOTE_MAX), texts[-1][:NOTE_MAX - 3] + "...")
 
 
 def title_settings(headline: str, note: str) -> list[str]:
