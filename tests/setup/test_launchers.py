@@ -74,7 +74,7 @@ def test_where_none_fits_each_candidate_is_named_with_the_reason(sandbox: Sandbo
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
-        "uncork: no Python >= 3.11 with pandas, uncork_wanted was found: "
+        "uncork: no Python >= 3.11 with numpy, uncork_wanted was found: "
         "run scripts/demo, which installs it",
         "  /no/such: no such program",
         f"  {SYSTEM_PYTHON}: has no uncork_wanted",
@@ -112,7 +112,7 @@ def test_it_works_from_another_folder_and_through_links(sandbox: Sandbox) -> Non
 def test_modules_in_the_working_folder_are_not_taken_for_ours(sandbox: Sandbox) -> None:
     folder = sandbox.bin.parent / "work"
     (folder / "suite").mkdir(parents=True)
-    for name in ("suite/__main__.py", "pandas.py", "json.py"):
+    for name in ("suite/__main__.py", "numpy.py", "json.py"):
         (folder / name).write_text("raise SystemExit('taken from the working folder')\n")
     answer_of(sandbox.run("scripts/uncork", folder=folder))
 

@@ -191,7 +191,7 @@ def test_without_packages_a_venv_is_made_and_found_again(sandbox: Sandbox) -> No
     path = path_without(sandbox.bin.parent / "path", "apt-get", "dnf")
     failed = sandbox.shell(ENSURE, path=path, PIP_NO_INDEX="1")
     assert failed.returncode == 1
-    why = "build/venv could not be made: install pandas, uncork_wanted for /usr/bin/python3"
+    why = "build/venv could not be made: install numpy, uncork_wanted for /usr/bin/python3"
     assert why in failed.stderr
     wheels = sandbox.bin.parent / "wheels"
     wheel_write(wheels, "uncork_wanted")
@@ -200,7 +200,7 @@ def test_without_packages_a_venv_is_made_and_found_again(sandbox: Sandbox) -> No
     assert done.returncode == 0, done.stderr
     interpreter = sandbox.tree / "build/venv/bin/python"
     assert done.stdout.splitlines() == [
-        "python      no interpreter has pandas, uncork_wanted; "
+        "python      no interpreter has numpy, uncork_wanted; "
         "making build/venv on top of the system packages",
         f"python is {interpreter}",
     ]
