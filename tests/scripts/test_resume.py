@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import Uncork, keys_of, records_of
+from suite.client import Client
 from suite.document import session_schedule
 from test_run import SHORT, wait_for_records
 
@@ -48,16 +50,23 @@ def killed(uncork: Uncork, *words: str, after: int = 5) -> Path:
     return folder
 
 
-@pytest.fixture
-def finished(uncork: Uncork) -> Path:
-    """A small result that is complete, made with -o."""
-    folder = uncork.results / "mine"
-    done = uncork.run("run", "place=free", "rounds=1", *SHORT, "-o", str(folder))
+AGAIN = ("run", "place=free", "rounds=1", *SHORT, "-o")
+
+
+@pytest.fixture(scope="module")
+def finished_once(binaries: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small result that is complete, made with -o, for copies."""
+    results = tmp_path_factory.mktemp("finished")
+    folder = results / "mine"
+    done = Uncork(binaries.folder, results).run(*AGAIN, str(folder))
     assert done.returncode == 0, done.stderr
     return folder
 
 
-AGAIN = ("run", "place=free", "rounds=1", *SHORT, "-o")
+@pytest.fixture
+def finished(uncork: Uncork, finished_once: Path) -> Path:
+    """The same as a folder of the test's own."""
+    return shutil.copytree(finished_once, uncork.results / "mine")
 
 
 def test_a_killed_matrix_goes_on_where_it_was(uncork: Uncork) -> None:
