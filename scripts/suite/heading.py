@@ -20,7 +20,7 @@ from suite.quick import quick_text
 from suite.records.traits import AGREED
 from suite.summary import Summary
 from suite.units import Scale, percent_text
-from suite.withheld import TARGET
+from suite.withheld import LOCAL
 
 Shorten = Callable[[str], str]
 WITHIN_BOOT = "within a boot, not between boots"  # of an A/A band beside ratios of boots
@@ -40,8 +40,8 @@ def host_text(facts: Mapping[str, Any], shorten: Shorten = str) -> str:
 
 
 def is_elsewhere(matrix: Matrix) -> bool:
-    """Whether a reader must be told which machine is which target: there are several, or it is no lasting one."""
-    return TARGET in matrix.axes or any(matrix.courses)
+    """Whether a reader must be told which machine is which target: some cell ran elsewhere than where the runner is."""
+    return any(cell.target != LOCAL for cell in matrix.cells.values())
 
 
 def cells_by_target(cells: Iterable[Cell]) -> dict[str, list[Cell]]:

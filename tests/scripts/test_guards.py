@@ -282,6 +282,12 @@ def test_the_small_print_of_a_picture_leaves_out_processors_before_a_machine(mad
     assert "Invented CPU" in note_text(alone, cells, "median of 10 rounds")
 
 
+def test_a_machine_on_which_no_cell_ran_is_none_of_the_result(made):
+    inside = {name: cell for name, cell in made["systems"].cells.items() if cell.target == "gvisor"}
+    assert machines_text(replace(made["systems"], cells=inside)) == (
+        "gvisor: Invented CPU @ 3.00GHz, 2 CPUs, Linux 4.4.0, gvisor")
+
+
 def test_boots_are_one_machine_where_all_their_facts_agree(made):
     hosts = made["kernels"].result.hosts
     assert [len(machine.hosts) for machine in machines_group(hosts)] == [9, 9]  # with the boot that warms up
