@@ -145,6 +145,15 @@ def test_what_a_target_cannot_do_is_refused_before_anything_runs(binaries: Clien
                       ["target=gvisor", "timer=hyperfine", "bytes=1M", "warmup=0s", "workload=stream"])
 
 
+@pytest.mark.parametrize("word", ["server=127.0.0.1:7411", "peer=127.0.0.1:7", "via=127.0.0.1:7412", "capture=on"])
+def test_what_is_outside_of_a_sandbox_is_refused_before_it_is_looked_for_inside(
+    uncork: Uncork, faked: Faked, word: str,
+):
+    faked.program("runsc", HERE)
+    said = uncork.refused("run", "target=gvisor", word, *SHORT, status=2)
+    assert said.endswith(f"its own loopback, and its files end with it: leave out {word}")
+
+
 def test_a_result_of_another_sandbox_is_not_gone_on_with(uncork: Uncork, faked: Faked, tmp_path: Path):
     faked.program("runsc", HERE)
     words = ("run", "target=local,gvisor", "place=free", "rounds=1", *SHORT, "-o", str(tmp_path / "r"))

@@ -48,6 +48,7 @@ class Targets:
             self.opened[value] = self.open(value)
         if value != LOCAL and (refusal := elsewhere_refuse(value, words)):
             raise UsageError(refusal)
+        self.opened[value].refuse(words)
         return self.opened[value]
 
     def open(self, value: str) -> Target:

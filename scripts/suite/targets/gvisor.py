@@ -20,7 +20,7 @@ from typing import Any
 from suite.client import Client
 from suite.errors import Failure
 from suite.places import Command, Place
-from suite.targets.target import Target
+from suite.targets.target import Target, outside_refuse
 
 PROGRAM = "runsc"
 INSTALL = "scripts/setup/target gvisor installs it"
@@ -86,6 +86,10 @@ class Gvisor(Target):
         """The sandbox, on the first CPU that this process may use where both ends are to share one."""
         together = words.get("place") == "together"
         return Sandbox(self.options, min(os.sched_getaffinity(0)) if together else None)
+
+    def refuse(self, words: Mapping[str, str]) -> None:
+        """UsageError for words that need something outside of it."""
+        outside_refuse(self.value, "a sandbox", words)
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Of a sandbox that may use all CPUs: on how few a cell has it, `place` says."""

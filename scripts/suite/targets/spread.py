@@ -63,7 +63,7 @@ class Spread(Target):
         return () if self.alone else ends_of(words)
 
     def refuse(self, words: Mapping[str, str]) -> None:
-        """UsageError for a cell that cannot be here."""
+        """UsageError for ends that words name, and for a proxy that has no machine."""
         for word, own in OWN_ENDS.items():
             if words.get(word, own) != own:
                 raise UsageError(f"{TARGET}={self.value} starts the ends itself: leave out {word}={words[word]}")
@@ -79,7 +79,6 @@ class Spread(Target):
 
     def programs(self, words: Mapping[str, str]) -> Client:
         """The programs for a cell of these words, as they are here: the static ones, or what was chosen."""
-        self.refuse(words)
         return replace(programs_choose(build_client(self.local, build_of(words))), reach=())
 
     def client(self, words: Mapping[str, str]) -> Client:

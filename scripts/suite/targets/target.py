@@ -11,9 +11,12 @@ from typing import Any
 
 from suite.builds import build_of
 from suite.client import Client, build_client, client_facts
+from suite.errors import UsageError
 from suite.lab.network import LAB_WORDS, lab_wanted
 from suite.places import HERE, Place
-from suite.withheld import TARGET, words_told
+from suite.withheld import OWN_ENDS, TARGET, words_told
+
+INSIDE = {**OWN_ENDS, "peer": None, "capture": "off"}  # words that a system may have with this value only, None: not at all
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,9 @@ class Target:
     def asked_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words that a client which is asked about a cell of these words is told of ends that will be elsewhere."""
         return {}
+
+    def refuse(self, words: Mapping[str, str]) -> None:
+        """UsageError for words that make no sense there."""
 
     def refusal(self, words: Mapping[str, str]) -> str | None:
         """Why a cell that uses these words cannot run there, which its client cannot know; None: it can."""
@@ -101,3 +107,11 @@ def elsewhere_refuse(value: str, words: Mapping[str, str]) -> str | None:
     if lab_wanted(words):
         return f"{TARGET}={value}: lab=on makes namespaces on this machine"
     return None
+
+
+def outside_refuse(value: str, inside: str, words: Mapping[str, str]) -> None:
+    """UsageError for words that need something outside of a system with nothing but itself; inside: what that is."""
+    for key, only in INSIDE.items():
+        if words.get(key, only) != only:
+            raise UsageError(f"{TARGET}={value}: {inside} has no network but its own loopback, and its files end with it: "
+                             f"leave out {key}={words[key]}")

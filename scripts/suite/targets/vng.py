@@ -22,11 +22,10 @@ from typing import Any
 
 from suite.child import child_ask
 from suite.client import ROOT, Client
-from suite.errors import Failure, UsageError
+from suite.errors import Failure
 from suite.places import Command, Place
 from suite.targets.images import Image, image_find
-from suite.targets.target import Target
-from suite.withheld import TARGET
+from suite.targets.target import Target, outside_refuse
 
 PROGRAM = "vng"
 INSTALL = "scripts/setup/target vng installs it"
@@ -40,7 +39,6 @@ MEMORY = "1G"
 EMULATED_CPUS = 4  # client, proxy, server and who controls them
 SYSTEM_PATHS = "/usr/sbin:/sbin"  # modprobe, for users
 BIN = "/run/uncork/bin"  # the folder of the client, in the guest
-OUTSIDE = {"server": "own", "via": "own", "capture": "off"}  # words that may be had in a guest with this value only
 # The guest ends with the runner: standard input closes, and this with it, whatever the guest is at.
 LIFELINE = 'exec "$@" < <(exec 2>/dev/null; cat; kill -TERM -- -$$)'
 
@@ -185,12 +183,12 @@ class Vng(Target):
         self.boot_s = BOOT_S[self.guest.machine.hardware]
 
     def place(self, words: Mapping[str, str]) -> Place:
-        """The guest. UsageError for words that need something outside of it."""
-        for key, value in words.items():
-            if OUTSIDE.get(key, value) != value:
-                raise UsageError(f"{TARGET}={self.value}: a guest has no network but its own loopback, and its files end with it: "
-                                 f"leave out {key}={value}")
+        """The guest."""
         return self.guest
+
+    def refuse(self, words: Mapping[str, str]) -> None:
+        """UsageError for words that need something outside of it."""
+        outside_refuse(self.value, "a guest", words)
 
     def spare(self, words: Mapping[str, str]) -> Place:
         """The guest once more, and what its kernel says."""
