@@ -217,6 +217,12 @@ def test_a_missing_ssh_names_the_one_command(uncork: Uncork, monkeypatch: pytest
     assert said.endswith("uncork-no-ssh does not start (No such file or directory): scripts/setup/target ssh installs it")
 
 
+def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("UNCORK_SSH", "ssh -F 'some file")
+    said = uncork.refused("run", "target=ssh:one", *SHORT, status=2)
+    assert said.endswith("UNCORK_SSH=ssh -F 'some file: no closing quotation: write it as for a shell")
+
+
 @pytest.mark.parametrize(("words", "says"), [
     (["target=ssh:one", "server=10.0.0.1:80"], "target=ssh:one starts the ends itself: leave out server=10.0.0.1:80"),
     (["target=ssh:one+ssh:two", "workload=proxy"], "workload=proxy has three ends: write client+server+proxy"),

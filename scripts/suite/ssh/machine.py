@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from suite.child import group_kill
-from suite.errors import Failure, Unreachable
+from suite.errors import Failure, Unreachable, UsageError
 from suite.ssh.shell import script_words, words_line
 
 PROGRAM = "ssh"
@@ -103,8 +103,12 @@ def said_last(path: Path) -> str:
 
 
 def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """ssh(1) and its first options: $UNCORK_SSH, else ssh."""
-    return tuple(shlex.split(environ.get(CHOICE, ""))) or (PROGRAM,)
+    """ssh(1) and its first options: $UNCORK_SSH, else ssh. UsageError where it has a quote too few."""
+    chosen = environ.get(CHOICE, "")
+    try:
+        return tuple(shlex.split(chosen)) or (PROGRAM,)
+    except ValueError as error:
+        raise UsageError(f"{CHOICE}={chosen}: {str(error)[:1].lower()}{str(error)[1:]}: write it as for a shell") from None
 
 
 class Machine:
