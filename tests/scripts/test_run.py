@@ -191,6 +191,14 @@ def test_a_matrix_in_which_every_run_fails_is_a_failure(misbehave: Misbehave) ->
     assert done.stderr.splitlines()[-1].startswith("uncork: every run of")
 
 
+def test_a_cell_of_which_only_the_warm_up_was_good_has_failed(misbehave: Misbehave) -> None:
+    done = misbehave('echo x >> "$STATE/count"; [ "$(wc -l < "$STATE/count")" -gt 2 ] && '
+                     '{ echo "late bad luck" >&2; exit 1; }; exec "$REAL" "$@"').run(
+        "run", "place=free", "rounds=1", *SHORT)
+    assert done.returncode == 1 and "2 of 4 runs failed" in done.stderr
+    assert done.stderr.splitlines()[-1].endswith("late bad luck")
+
+
 def wait_for_records(process: subprocess.Popen[str], uncork: Uncork, count: int) -> Path:
     """Waits until a matrix has stored so many records."""
     deadline = time.monotonic() + 60

@@ -35,7 +35,7 @@ from suite.quick import quick_limits
 from suite.reach import reach_check, reach_choose
 from suite.run import matrix_batches, matrix_run, runs_seconds, signals_unify, timer_require
 from suite.scenario import Scenario, scenario_load
-from suite.schedule import Run, round_order, seed_draw
+from suite.schedule import WARMUP_ROUND, Run, round_order, seed_draw
 from suite.targets import Targets, targets_open
 from suite.units import counted_text
 from suite.withheld import LOCAL, target_of
@@ -282,22 +282,26 @@ def until_say(journal: Journal) -> None:
 
 
 def outcome_check(journal: Journal) -> None:
-    """Says how many runs failed; Failure where a cell has nothing but failures."""
-    statuses: dict[str, list[str]] = {}
-    reasons: list[str] = []
+    """Says how many runs failed; Failure where no counted run of a cell is good."""
+    failures: list[str] = []
+    counted: dict[str, list[str | None]] = {}  # why the runs of a cell failed, None for one that did not
+    runs = 0
     with open(journal.folder / RECORDS, "rb") as file:
-        for line in file:
-            record = json.loads(line)
-            if record["run"].get("session") == journal.session:
-                statuses.setdefault(record["run"]["cell"], []).append(record["status"])
-                if record["status"] == "failed":
-                    reasons.append(str(record.get("reason", "no reason given")))
-    if reasons:
-        say(f"{len(reasons)} of {sum(map(len, statuses.values()))} runs failed: {reasons[-1]}")
-    lost = [cell for cell, found in statuses.items() if set(found) == {"failed"}]
+        for record in map(json.loads, file):
+            if record["run"].get("session") != journal.session:
+                continue
+            reason = str(record.get("reason", "no reason given")) if record["status"] == "failed" else None
+            runs += 1
+            failures += [reason] if reason else []
+            if record["run"]["round"] != WARMUP_ROUND:
+                counted.setdefault(record["run"]["cell"], []).append(reason)
+    if failures:
+        say(f"{len(failures)} of {runs} runs failed: {failures[-1]}")
+    lost = {cell: reasons[-1] for cell, reasons in counted.items() if None not in reasons}
     if lost:
-        more = f" (and {len(lost) - 1} more cells)" if len(lost) > 1 else ""
-        raise Failure(f"every run of {lost[0]}{more} failed: {reasons[-1]}")
+        cell, reason = next(iter(lost.items()))
+        more = f" (and {counted_text(len(lost) - 1, 'more cell')})" if len(lost) > 1 else ""
+        raise Failure(f"every run of {cell}{more} failed: {reason}")
 
 
 def table_print(folder: Path) -> None:
