@@ -18,7 +18,7 @@ from suite.comparison.build import compare_baseline, compare_cells
 from suite.comparison.formats import text
 from suite.comparison.model import Comparison, Unit, Verdict
 from suite.comparison.refusals import refusals_check
-from suite.comparison.selectors import metrics_choose
+from suite.comparison.selectors import metrics_choose, sides_within
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, matrix_build, rounds_common
 from suite.gain import gain_build
@@ -278,14 +278,22 @@ def test_the_small_print_of_a_picture_leaves_out_processors_before_a_machine(mad
     cells = list(matrix.cells.values())
     told = note_text(matrix, cells, "median of 10 rounds")
     assert len(told) <= NOTE_MAX and told.endswith("gvisor: 2 CPUs, Linux 4.4.0, gvisor") and "Invented" not in told
-    alone = replace(matrix, cells={name: cell for name, cell in matrix.cells.items() if cell.target == "local"})
-    assert "Invented CPU" in note_text(alone, cells, "median of 10 rounds")
+    alone = replace(matrix, cells={name: cell for name, cell in matrix.cells.items() if cell.target == "gvisor"})
+    assert "gvisor: Invented CPU" in note_text(alone, cells, "median of 10 rounds")
 
 
 def test_a_machine_on_which_no_cell_ran_is_none_of_the_result(made):
     inside = {name: cell for name, cell in made["systems"].cells.items() if cell.target == "gvisor"}
     assert machines_text(replace(made["systems"], cells=inside)) == (
         "gvisor: Invented CPU @ 3.00GHz, 2 CPUs, Linux 4.4.0, gvisor")
+
+
+def test_systems_side_by_side_are_compared_where_nobody_says_otherwise(made):
+    matrix = made["systems"]
+    assert sides_within(matrix, [], "compare") == [({"target": "local"}, {"target": "gvisor"})]
+    assert sides_within(matrix, ["write=cork"], "compare") == [({"write": "nodelay"}, {"write": "cork"})]
+    pairs = replace(matrix, result=replace(matrix.result, plan=matrix.result.plan | {"hosts": "inventory.ini"}))
+    assert [base for base, _ in sides_within(pairs, [], "compare")] == [{"write": "nodelay"}] * 3
 
 
 def test_boots_are_one_machine_where_all_their_facts_agree(made):

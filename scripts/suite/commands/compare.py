@@ -25,8 +25,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", metavar="RESULTS", help="folder of a result")
     parser.add_argument("words", nargs="*", default=[], metavar="RESULTS|WORD",
                         help="another result, to compare with; write=nodelay write=cork: two sides (several words "
-                             "of one in quotes), without any the baseline against each other value; other words "
-                             "narrow both; "
+                             "of one in quotes), without any the baseline against each other value, or the first target "
+                             "against each other; other words narrow both; "
                              "columns=METRIC,... (default: the first of the table); "
                              "axis=kernel,...: what two results are compared about")
     parser.add_argument("--strict", action="store_true", help="refuse where anything but what is compared differs")

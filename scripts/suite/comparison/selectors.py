@@ -3,7 +3,7 @@
 
 Two selectors that give one word two values are two sides; one that gives a word of the baseline another
 value is compared with the baseline; all others narrow both sides. Without any, the baseline is compared
-with each other value of its words.
+with each other value of its words, and where a result is of several systems the first of these with each other.
 """
 
 from __future__ import annotations
@@ -70,11 +70,20 @@ def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[P
     opposed = sides_opposed(selectors)
     if opposed:
         return [opposed]
-    base, words = baseline_words(matrix), words_join(selectors)
+    words = words_join(selectors)
+    base = first_system(matrix, words) or baseline_words(matrix)
     new = {key: words[key] for key in base if key in words}
     narrow = {key: value for key, value in words.items() if key not in base}
     others = [new] if new and new.keys() == base.keys() and new != base else baseline_others(matrix, base, narrow)
     return [({**base, **narrow}, {**other, **narrow}) for other in others]
+
+
+def first_system(matrix: Matrix, words: Words) -> Words | None:
+    """The first target of a result that has several, unless words are about its baseline; None else. The pairs of a fleet are no
+    systems to be told apart, but the same several times."""
+    if TARGET not in matrix.axes or "hosts" in matrix.result.plan or any(key in words for key in baseline_words(matrix)):
+        return None
+    return {TARGET: next(cell.words[TARGET] for cell in matrix.cells.values() if TARGET in cell.words)}
 
 
 def sides_between(arguments: Sequence[str], where: str) -> Pair:
