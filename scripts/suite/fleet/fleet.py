@@ -112,7 +112,8 @@ class Fleet:
         self.wanted: dict[str, Pair] = {}
         self.folder = tempfile.TemporaryDirectory(prefix="uncork-", ignore_cleanup_errors=True)
         self.place = Path(self.folder.name)
-        self.run = secrets.token_hex(8)
+        run, hosts = secrets.token_hex(8), dict.fromkeys(host.name for pair in self.pairs.values() for host in pair.hosts)
+        self.runs = {host: f"{run}-{number}" for number, host in enumerate(hosts)}  # a home may be one of many hosts
         self.key = Key()
         self.nothing = self.file("nothing", b"\n")
         self.driver: Driver | None = None
@@ -171,7 +172,7 @@ class Fleet:
         """Tells the driver how to take down all hosts that were ever reached."""
         if self.driver:
             self.caches |= {host: hello.cache for host, hello in self.hellos.items()}
-            downs = {host: Job(down_words(cache, self.run), (self.nothing,)) for host, cache in self.caches.items()}
+            downs = {host: Job(down_words(cache, self.runs[host]), (self.nothing,)) for host, cache in self.caches.items()}
             self.driver.ask(downs, STARTS_S, last=True)
 
     def copy(self, lack: Mapping[str, Sequence[str]], client: Client) -> Reasons:
@@ -200,7 +201,7 @@ class Fleet:
 
     def note(self, host: str, role: str, digest: str) -> str:
         """Where a process of that role is noted on a host."""
-        return note_path(self.hellos[host].cache, self.run, f"{role}-{digest}")
+        return note_path(self.hellos[host].cache, self.runs[host], f"{role}-{digest}")
 
     def serve_job(self, pair: Pair, role: str, digest: str) -> Job:
         """Starts the server or the proxy of a pair."""

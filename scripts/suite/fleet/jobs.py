@@ -41,7 +41,7 @@ TAKEN_DOWN = """\
 cd "$1" 2>/dev/null || exit 0
 for note in *.pid; do
     [ -e "$note" ] && program=$(cat "$note") || continue
-    case $(ps -o comm= -p "$program" 2>/dev/null) in *uncork-*) ;; *) continue ;; esac
+    case $(cat "/proc/$program/comm" 2>/dev/null || ps -o comm= -p "$program" 2>/dev/null) in *uncork-*) ;; *) continue ;; esac
     kill "$program"
     for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$program" 2>/dev/null || continue 2; sleep 0.3; done
     kill -9 "$program"
