@@ -1,7 +1,7 @@
 name = 'time-curve'
 headline = 'buffers: time, s (lower is better)'
 headline_text = 'buffers: time, s (lower is better)'
-note = 'shaded: as good as the best; median of 7 rounds, 95 % interval; place apart; congestion none; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hy...'
+note = 'shaded: as good as the best; median of 7 rounds, 95 % interval; place apart; congestion none; 2 CPUs, Linux 6.18.0-test, hypervisor'
 empty = 0
 shaded = 1
 base = 0
