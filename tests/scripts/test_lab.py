@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -36,13 +37,11 @@ def namespaces_of(pid: int) -> set[str]:
     """The namespaces that a process is in or holds by descriptors."""
     found = set()
     process = Path(f"/proc/{pid}")
-    for path in (*process.glob("task/*/ns/net"), *process.glob("fd/*")):
-        try:
-            target = os.readlink(path)
-        except OSError:  # it ended, or closed it, meanwhile
-            continue
-        if re.fullmatch(r"net:\[\d+\]", target):
-            found.add(target)
+    for pattern in ("task/*/ns/net", "fd/*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it ends while it is looked at
+            for path in process.glob(pattern):
+                with contextlib.suppress(OSError):  # or closes what was there
+                    found |= set(re.findall(r"^net:\[\d+\]$", os.readlink(path)))
     return found
 
 
