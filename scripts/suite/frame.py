@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Records -> frames: one row per record, then one value per (cell, round) and metric.
 
-Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. Where
-a cell ran twice in a round (the A/A pair) its value of the round is the mean of the two, so that
-a round stays one observation.
+Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. The value
+of a round is that of run A, as of a cell that ran once. Where A failed, A' stands in. Otherwise A' is
+only in the A/A pair: a mean of both runs would have less noise than the cell it is compared with, and
+the ratio of two identical cells would no longer be symmetric about 1.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Matrix:
     """A result as frames.
 
     frame: one row per record: status, reason, cell, label, round, position, axes, metrics.
-    values: mean of the good counted runs, indexed by (cell, round), one column per metric.
+    values: the value of each round (module docstring), indexed by (cell, round), one column per metric.
     """
 
     result: Result
@@ -164,8 +165,9 @@ class Matrix:
         return tuple(runs.take(runs.rows_of_cells[cell]).traits_counts()) if cell in runs.rows_of_cells else ()
 
     def records_good(self, cell: str) -> Iterator[Record]:
-        """The whole records of a cell's good counted runs, by round and label."""
-        return self.result.records(rows_sorted(self.result.runs, self.rows_good[cell]))
+        """The whole records behind a cell's values, one per round, by round."""
+        rows = self.rows_good[cell]
+        return self.result.records(rows_sorted(self.result.runs, rows[self.result.runs.of_rounds[rows]]))
 
 
 def silent_note(matrix: Matrix, cell: Cell, metric: str) -> str:
@@ -215,7 +217,7 @@ def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]
 
     A kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks.
     """
-    good = frame[["cell", *SPLITS]].take(np.flatnonzero(runs.good))
+    good = frame[["cell", *SPLITS]].take(np.flatnonzero(runs.of_rounds))
     found: dict[str, frozenset[str]] = {}
     for prefix in dict.fromkeys(SPLITS.values()):
         parts = [f"{prefix}user", f"{prefix}system"]
@@ -283,8 +285,8 @@ def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]], functiona
 def values_build(frame: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     """Matrix.values; what no run knows is not worked out."""
     known = [name for name in METRICS if frame[name].notna().any()]
-    good = frame[["cell", "round", *known]].take(np.flatnonzero(runs.good))
-    return good.groupby(["cell", "round"], sort=True).mean().reindex(columns=list(METRICS))
+    rounds = frame[["cell", "round", *known]].take(np.flatnonzero(runs.of_rounds))
+    return rounds.set_index(["cell", "round"]).sort_index().reindex(columns=list(METRICS))
 
 
 def matrix_build(result: Result) -> Matrix:

@@ -102,10 +102,10 @@ def change_with(comparison, **changes):
 
 
 @pytest.mark.parametrize("changes, marked, text", [
-    ({"verdict": Verdict.BRACKETED}, "(4.12)", '6 "together" "(0.243x) [0.242x, 0.244x]"'),
-    ({"verdict": Verdict.UNKNOWN}, "4.12?", '2 "together" "0.243x? [0.242x, 0.244x]"'),
-    ({"verdict": Verdict.EXACT}, "4.12", '5 "together" "0.243x [0.242x, 0.244x]"'),
-    ({"verdict": Verdict.SAME}, "~", '6 "together" "~ [0.242x, 0.244x]"'),
+    ({"verdict": Verdict.BRACKETED}, "(4.13)", '6 "together" "(0.242x) [0.240x, 0.244x]"'),
+    ({"verdict": Verdict.UNKNOWN}, "4.13?", '2 "together" "0.242x? [0.240x, 0.244x]"'),
+    ({"verdict": Verdict.EXACT}, "4.13", '5 "together" "0.242x [0.240x, 0.244x]"'),
+    ({"verdict": Verdict.SAME}, "~", '6 "together" "~ [0.240x, 0.244x]"'),
     ({"ratio": None}, "n/a", '0 "together" "n/a"'),
 ])
 def test_a_figure_shows_what_may_be_said_of_it(nodelay, changes, marked, text):

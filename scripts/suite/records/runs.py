@@ -17,6 +17,7 @@ from suite.metrics import METRICS, metrics_compute
 from suite.records.lines import LINE_BYTES_MOST, Line
 from suite.records.shape import RECORD, misshapen, shown
 from suite.records.traits import Record, Traits, traits_of
+from suite.scenario import LABEL_AGAIN
 
 SCHEMA = 1
 WORDS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
@@ -70,6 +71,18 @@ class Runs:
     def good(self) -> np.ndarray:
         """Which rows are good counted runs."""
         return self.words["status"].where("ok") & (self.places["round"] > 0)
+
+    @cached_property
+    def of_rounds(self) -> np.ndarray:
+        """Which rows give the value of a round: of each cell the good run A, and A' where A failed."""
+        rows = np.flatnonzero(self.good)
+        places = np.column_stack([self.words["cell"].codes, self.places["round"]])[rows]
+        again = self.words["label"].where(LABEL_AGAIN)[rows]
+        order = np.argsort(again, kind="stable")
+        first = np.unique(places[order], axis=0, return_index=True)[1]
+        chosen = np.zeros(len(self), dtype=bool)
+        chosen[rows[order[first]]] = True
+        return chosen
 
     @cached_property
     def rows_of_cells(self) -> Mapping[str, np.ndarray]:

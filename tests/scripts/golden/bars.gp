@@ -4,7 +4,7 @@ note = 'median of 7 rounds, 95 % interval; place together, apart; congestion cub
 panels = 2
 array bars[2] = [6, 6]
 array heads[2] = ['place=together', 'place=apart']
-array tops[2] = [56.5953, 164.387]
+array tops[2] = [56.7944, 164.387]
 label = 'us; in brackets: ratio to nodelay (grey), each panel with its own scale'
 widest = 8
 height = 536

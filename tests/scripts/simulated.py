@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Results of simulated runs: records as columns, so that thousands of comparisons take seconds.
+
+One result holds many independent groups of cells. Within a group the cells differ in `write` only, the
+first value is the baseline, and it runs twice in every round, as the runner does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import answers  # noqa: F401
+from suite.frame import Matrix, matrix_build
+from suite.metrics import METRICS
+from suite.records.runs import PLACES, WORDS, Coded, Runs
+from suite.records.traits import Traits
+from suite.results import Result
+from suite.scenario import LABEL, LABEL_AGAIN, Scenario
+
+METRIC = "time_per_message"
+BASE = "w0"
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+
+def normal(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """A little symmetric noise, 2 %."""
+    return np.exp(chance.normal(0, 0.02, shape))
+
+
+def lognormal(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Much noise, skewed."""
+    return np.exp(chance.normal(0, 0.4, shape))
+
+
+def exponential(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """The most skewed: values near 0 and many times the median."""
+    return chance.exponential(1, shape)
+
+
+def two_modes(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Two states of a machine, one of which is twice as slow and less frequent."""
+    return np.exp(chance.normal(0, 0.02, shape)) * chance.choice((1, 1, 2), shape)
+
+
+def heavy_tailed(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Mostly quiet, with outliers of any size (logarithms by Student's t with 2 degrees of freedom)."""
+    return np.exp(0.02 * chance.standard_t(2, shape))
+
+
+def uniform(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Bounded noise without a centre."""
+    return chance.uniform(0.8, 1.2, shape)
+
+
+def drifting(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Noise on a machine that gets slower by 10 % from the first round to the last, for all cells alike."""
+    return normal(chance, shape) * np.linspace(1, 1.1, shape[-1])
+
+
+NOISES: tuple[Draw, ...] = (normal, lognormal, exponential, two_modes, heavy_tailed, uniform, drifting)
+
+
+def cell_name(group: int, place: int) -> str:
+    """The name of a cell, which sorts as its numbers do."""
+    return f"group={group:05} write=w{place}"
+
+
+def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
+    """The columns of records. first: values of the runs A, (groups, cells, rounds); again: those of the
+    runs A' of each group's first cell, (groups, rounds). A run whose value is NaN has failed."""
+    groups, cells, rounds = first.shape
+    number = groups * cells
+    values = np.concatenate([first.reshape(number, rounds), again]).ravel()
+    cell = np.concatenate([np.arange(number), np.arange(0, number, cells)]).repeat(rounds)
+    failed = np.isnan(values)
+    metrics = np.full((len(values), len(METRICS)), np.nan)
+    metrics[:, list(METRICS).index(METRIC)] = values
+    names = tuple(cell_name(group, place) for group in range(groups) for place in range(cells))
+    nothing = Coded(np.zeros(len(values), dtype=int), ("",))
+    words = dict.fromkeys(WORDS, nothing) | {
+        "status": Coded(failed.astype(int), ("ok", "failed")), "cell": Coded(cell, names),
+        "label": Coded((np.arange(len(values)) >= number * rounds).astype(int), (LABEL, LABEL_AGAIN))}
+    places = dict.fromkeys(PLACES, np.zeros(len(values), dtype=np.int64)) | {
+        "round": np.tile(np.arange(1, rounds + 1), number + groups)}
+    return Runs(words, places, Coded(nothing.codes, (Traits(),)), metrics)
+
+
+def matrix_simulated(first: np.ndarray, again: np.ndarray) -> Matrix:
+    """The frames of such runs, by the functions that make them of records."""
+    groups, cells, rounds = first.shape
+    entries = [{"cell": cell_name(group, place), "baseline": place == 0,
+                "words": {"group": f"{group:05}", "write": f"w{place}"}}
+               for group in range(groups) for place in range(cells)]
+    plan = {"axes": ["group", "write"], "cells": entries, "rounds": rounds, "baseline": f"write={BASE}"}
+    result = Result(Path("simulated"), Scenario("simulated"), plan, {}, runs_simulated(first, again), ())
+    return matrix_build(result)
+
+
+def matrix_identical(noise: Draw, groups: int, cells: int, rounds: int, seed: int) -> Matrix:
+    """Groups of cells of which none differs from another."""
+    chance = np.random.default_rng((seed, groups, cells, rounds))
+    return matrix_simulated(noise(chance, (groups, cells, rounds)), noise(chance, (groups, rounds)))
