@@ -3,7 +3,7 @@
 
 Both sides are worked out in every round that all named cells share; the claim is decided on the
 log ratio of the two (on their difference, if one is not above 0 in some round) by the interval of
-its Hodges-Lehmann shift. Where only counts are named and each was the same in every round the
+its Hodges-Lehmann shift. Where only counts are named and each was the same in every run the
 comparison is decided exactly.
 
 The right side may be the best of several cells, those that differ in a word of the value `best`.
@@ -37,7 +37,6 @@ from suite.frame import Cell, Matrix, rounds_common, words_match, words_parse
 from suite.machines import FUNCTIONAL_ONLY
 from suite.metrics import METRICS
 from suite.scenario import Claim
-from suite.summary import counts_exactly
 from suite.units import count_text, counted_text, number_text, value_text
 from suite.withheld import TARGET
 
@@ -80,10 +79,11 @@ def cells_select(matrix: Matrix, reference: Reference) -> list[Cell]:
 
 @dataclass(frozen=True)
 class Series:
-    """A metric of a cell by round."""
+    """A metric of a cell by round; exact: as Matrix.is_exact()."""
 
     cell: Cell
     values: Mapping[int, float]
+    exact: bool
 
 
 def series_of(matrix: Matrix, cell: Cell, metric: str) -> Series:
@@ -95,7 +95,8 @@ def series_of(matrix: Matrix, cell: Cell, metric: str) -> Series:
         raise Undecidable(f"{cell.name}: {FUNCTIONAL_ONLY}: {cell.functional}: {metric} says nothing there")
     if values.empty:
         raise Undecidable(f"{cell.name}: {metric} is not known here")
-    return Series(cell, {int(key): float(value) for key, value in values.items()})
+    return Series(cell, {int(key): float(value) for key, value in values.items()},
+                  matrix.is_exact(cell.name, metric))
 
 
 def candidates_find(matrix: Matrix, reference: Reference) -> list[Series]:
@@ -275,8 +276,8 @@ def rounds_shared(series: Mapping[Reference, Series]) -> list[dict[Reference, fl
 
 
 def is_exact(series: Mapping[Reference, Series]) -> bool:
-    """Whether all of these are counts that were the same in every round."""
-    return all(counts_exactly(METRICS[name.metric], list(one.values.values())) for name, one in series.items())
+    """Whether all of these are counts that were the same in every run."""
+    return all(one.exact for one in series.values())
 
 
 def comparison_decide(comparison: Comparison, series: Mapping[Reference, Series]) -> tuple[str, str]:
@@ -290,7 +291,7 @@ def comparison_decide(comparison: Comparison, series: Mapping[Reference, Series]
 
 def exact_compare(comparison: Comparison, left: list[float],
                   right: list[float]) -> tuple[str, str]:
-    """Outcome and remark of counts that were the same in every round."""
+    """Outcome and remark of counts that were the same in every run."""
     holds = counts_compare(comparison.sign, left[0], right[0])
     return "ok" if holds else "not ok", (f"exactly {count_text(left[0])} against "
                                          f"{count_text(right[0])} in all of {len(left)} rounds")

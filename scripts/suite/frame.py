@@ -164,6 +164,13 @@ class Matrix:
         runs = self.result.runs
         return tuple(runs.take(runs.rows_of_cells[cell]).traits_counts()) if cell in runs.rows_of_cells else ()
 
+    def is_exact(self, cell: str, metric: str) -> bool:
+        """Whether these are events or bytes, as many in every good counted run, A' included, of two or more rounds."""
+        rows = self.rows_good[cell]
+        values = self.frame[metric].to_numpy()[rows]
+        rounds = self.result.runs.places["round"][rows]
+        return METRICS[metric].whole and len(set(rounds)) > 1 and bool((values == values[0]).all())
+
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records behind a cell's values, one per round, by round."""
         rows = self.rows_good[cell]

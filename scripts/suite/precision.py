@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from suite import stats
 from suite.frame import Cell, Matrix
 from suite.metrics import METRICS, Metric
-from suite.summary import counts_exactly, metrics_default
+from suite.summary import metrics_default
 from suite.units import number_text
 
 TOLD_MOST = 8  # cells that a line names
@@ -48,9 +48,9 @@ def metric_leading(matrix: Matrix) -> Metric:
     return METRICS[(shown or metrics_default(matrix))[0]]
 
 
-def width_of(metric: Metric, values: Sequence[float]) -> float:
-    """How far the 95 % interval of the median reaches, as a fraction of it; infinite where there is none."""
-    if counts_exactly(metric, list(values)):
+def width_of(values: Sequence[float], exact: bool) -> float:
+    """How far the 95 % interval of the median reaches, as a fraction of it; infinite without one."""
+    if exact:
         return 0.0
     interval, centre = stats.median_interval(values), stats.median(values)
     if interval is None or interval.level is None:
@@ -72,7 +72,8 @@ def precision_measure(matrix: Matrix) -> Precision | None:
         return None
     metric = metric_leading(matrix)
     cells = [cell for cell in matrix.cells.values() if is_looked_at(matrix, cell, metric)]
-    widths = [Wide(cell, width_of(metric, matrix.rounds_of(cell.name, metric.name).tolist())) for cell in cells]
+    widths = [Wide(cell, width_of(matrix.values_of(cell.name, metric.name)[1].tolist(),
+                                  matrix.is_exact(cell.name, metric.name))) for cell in cells]
     limit = float(asked.removesuffix("%")) / 100
     wide = sorted((one for one in widths if one.width > limit), key=lambda one: -one.width)
     return Precision(metric, asked, len(cells), tuple(wide))

@@ -23,7 +23,7 @@ from suite.machines import FUNCTIONAL_ONLY
 from suite.metrics import METRICS, SPLITS, Metric
 from suite.segments import capture_rows
 from suite.selection import cells_select
-from suite.summary import Figure, counts_exactly, figure_build, metrics_default
+from suite.summary import Figure, figure_build, metrics_default
 from suite.units import (count_text, number_text, percent_text, ratio_text, scale_choose,
                          value_text)
 
@@ -68,7 +68,7 @@ def figure_text(figure: Figure, unit: str) -> str:
     """A median with its interval."""
     text = value_text(figure.median, unit)
     if figure.exact:
-        return f"{text}, the same in all {figure.rounds} rounds"
+        return f"{text}, the same in every run of {figure.rounds} rounds"
     if figure.interval is None:
         return f"{text}, one round"
     kind = "95 % interval" if figure.interval.level else "min..max"
@@ -310,12 +310,12 @@ def ends_unsplit(cell: Cell) -> list[str]:
 def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     """Reasons of runs that are not good, and remarks on the result."""
     counted = metric_leading(matrix, cell).name
-    values = matrix.rounds_of(cell.name, "segments_per_message").tolist()
+    segments = "segments_per_message"
     notes = [*cell.reasons, *cell.remarks, *matrix.result.notes]
     if cell.functional:
         notes.append(f"{FUNCTIONAL_ONLY}: {cell.functional}: its times say nothing and are not shown")
-    if len(values) > 1 and not counts_exactly(METRICS["segments_per_message"], values):
-        notes.append("segments_per_message differs between rounds: a measurement, not exact")
+    if len(matrix.values_of(cell.name, segments)[0]) > 1 and not matrix.is_exact(cell.name, segments):
+        notes.append(f"{segments} differs between runs: a measurement, not exact")
     if cell.uncounted:
         notes.append(uncounted_note(cell))
     if cell.unsplit and not cell.functional:

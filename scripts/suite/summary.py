@@ -20,7 +20,7 @@ class Figure:
     """A metric of a cell over its rounds.
 
     interval: of the median, only min..max below 6 rounds; None of a single round and where exact.
-    exact: events or bytes, as many in every round (2 or more): it has no interval, anything else has.
+    exact: events or bytes, as many in every run (Matrix.is_exact): it has no interval, anything else has.
     ratio: to the baseline cell; None for it itself and where there is none.
     quotes: what was published of the cell.
     """
@@ -63,11 +63,6 @@ class Summary:
         return self.metrics[0].name if self.best else None
 
 
-def counts_exactly(metric: Metric, values: list[float]) -> bool:
-    """Whether these are events or bytes, and as many in each of at least two rounds."""
-    return metric.whole and len(values) > 1 and len(set(values)) == 1
-
-
 def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) -> Figure | None:
     """One figure; None where no good round knows the metric."""
     values = matrix.values_of(cell.name, metric.name)[1].tolist()
@@ -76,7 +71,7 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) 
     ratio = None
     if base is not None and base.name != cell.name:
         ratio = ratio_between(matrix, cell, base, metric.name)
-    exact = counts_exactly(metric, values)
+    exact = matrix.is_exact(cell.name, metric.name)
     interval = None if exact else stats.median_interval(values)
     return Figure(stats.median(values), interval, len(values), exact, ratio,
                   quotes_find(matrix, cell, metric.name, base))

@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,16 @@ NODELAY = DATA / "nodelay"
 def matrix_of(folder: Path) -> Matrix:
     """The frames of a result."""
     return matrix_build(result_load(folder))
+
+
+def changed(source: Path, folder: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """A copy of a result within folder, each record of which went through change()."""
+    copy = Path(shutil.copytree(source, folder / source.name))
+    records = [json.loads(line) for line in (source / "records.jsonl").read_text().splitlines()]
+    for record in records:
+        change(record)
+    (copy / "records.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return copy
 
 
 def emulated(matrix: Matrix) -> Matrix:

@@ -44,11 +44,11 @@ def asked(until: str, columns: tuple[str, ...] = ()) -> Matrix:
 
 
 def test_the_width_is_that_of_the_farther_end_of_a_95_percent_interval() -> None:
-    assert width_of(TIME, [9, 10, 10, 10, 11, 13]) == pytest.approx(0.3)
-    assert width_of(TIME, [10, 10]) == math.inf  # two rounds have no interval
-    assert width_of(SENDS, [15, 15]) == 0  # a count that is exact needs none
-    assert width_of(SENDS, [0, 0, 0, 0, 0, 1]) == math.inf
-    assert width_of(TIME, [0] * 6) == 0
+    assert width_of([9, 10, 10, 10, 11, 13], False) == pytest.approx(0.3)
+    assert width_of([10, 10], False) == math.inf  # two rounds have no interval
+    assert width_of([15, 15], True) == 0  # a count that is exact needs none
+    assert width_of([0, 0, 0, 0, 0, 1], False) == math.inf
+    assert width_of([0] * 6, False) == 0
 
 
 def test_cells_that_missed_are_those_that_the_table_shows_wider_than_asked() -> None:
