@@ -198,10 +198,13 @@ class Run:
         """Open loop: those of them that were never sent."""
         return threads_sum(self.driver, "late")
 
+    def cpu_part(self, end: dict[str, Any] | None, part: str) -> float | None:
+        """CPU seconds of an end's data threads in one mode, `user` or `system`."""
+        return product(threads_sum(end, "cpu", f"{part}_ns"), NANOSECOND)
+
     def cpu(self, end: dict[str, Any] | None) -> float | None:
         """CPU seconds of an end's data threads, user and system."""
-        spent = total(threads_sum(end, "cpu", "user_ns"), threads_sum(end, "cpu", "system_ns"))
-        return None if spent is None else spent * NANOSECOND
+        return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
 
     @cached_property
     def sides(self) -> list[dict[str, Any] | None]:

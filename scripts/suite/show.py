@@ -160,14 +160,14 @@ def cpu_lines(cell: Cell, runs: Sequence[Run], width: int) -> Lines:
     times say nothing."""
     if cell.functional:
         return []
-    parts = {key: [per_message(runs, end, "cpu", f"{key}_ns") for end in ENDS] for key in ("user", "system")}
-    values = {"all": [None if user is None or system is None else user + system
-                      for user, system in zip(*parts.values(), strict=True)]}
-    for key, ends in parts.items():
-        values[key] = [None if f"{end}_{key}" in cell.unsplit else value
-                       for end, value in zip(ENDS, ends, strict=True)]
-    scale = scale_choose([value * 1e-9 for value in values["all"] if value is not None], "s")
-    rows = [(f"{label}, {scale.unit}", [number_text(scale.apply(value * 1e-9)) if value is not None else ""
+    values = {"all": [median_of(quotient(run.cpu(end_of(run, end)), run.messages) for run in runs)
+                      for end in ENDS]}
+    for key in ("user", "system"):
+        values[key] = [None if f"{end}_{key}" in cell.unsplit else
+                       median_of(quotient(run.cpu_part(end_of(run, end), key), run.messages)
+                                 for run in runs) for end in ENDS]
+    scale = scale_choose([value for value in values["all"] if value is not None], "s")
+    rows = [(f"{label}, {scale.unit}", [number_text(scale.apply(value)) if value is not None else ""
                                         for value in ends])
             for label, ends in values.items()]
     return ends_table(rows, width)

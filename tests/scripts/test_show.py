@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
 import pytest
 
-from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from answers import NODELAY, changed, golden_check, matrix_of, refused, result_make, uncork
 from suite.errors import UsageError
 from suite.measured import Run
 from suite.selection import cells_select
@@ -139,3 +140,17 @@ def test_no_words_list_all():
                                          (["write=cork", "write=more"], "write is given twice")])
 def test_words_must_be_words(words, said):
     assert said in refused("show", NODELAY, *words)
+
+
+def test_all_cpu_is_the_median_of_sums_and_not_the_sum_of_medians(tmp_path):
+    def split(record):
+        """Rounds differ in how much is user time: 2+8, 8+2 and 1+1 us a message, in turn."""
+        if record["status"] == "ok":
+            parts = ((2000, 8000), (8000, 2000), (1000, 1000))[record["run"]["round"] % 3]
+            for end in ("client", "server"):
+                (thread,) = record[end]["threads"]
+                thread["cpu"] |= {f"{key}_ns": part * thread["messages_sent"]
+                                  for key, part in zip(("user", "system"), parts, strict=True)}
+    matrix = matrix_of(changed(NODELAY, tmp_path, split))
+    text = show_text(matrix, cell_choose(matrix, ["write=nodelay", "place=apart"]), 100)
+    assert re.search(r"^ +all, us +10\.0 +10\.0$", text, re.MULTILINE), text
