@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Forest plot: a ratio with its interval for each row, what the machine invents shaded around 1.
+# Forest plot: a ratio with its interval for each row, its noise floor shaded around 1.
 # Set before this: name, headline, headline_text (the same in title_lines lines), note, label_x,
 # lines (how many there are, headings and blank ones too), heads (how many headings), bands (how
-# many A/A bands), ratios (how many ratios: gnuplot dies of marks none of which has a place), widest (characters of the longest name), told (of the longest text), left, right,
+# many noise floors), ratios (how many ratios: gnuplot dies of marks none of which has a place), widest (characters of the longest name), told (of the longest text), left, right,
 # logarithmic, and as macros tics_x, tics_text (as many as have room in text).
 # Blocks of name.dat: line, ratio, low, high, type of point, name, text; if heads line, heading; if
 # bands low, high, first and last line.

@@ -107,6 +107,11 @@ class Matrix:
         return tuple(dict.fromkeys(cell.course for cell in self.cells.values()))
 
     @cached_property
+    def floors_found(self) -> dict[tuple[str, str], float | None]:
+        """What noise_floor() has found, by baseline cell and metric."""
+        return {}
+
+    @cached_property
     def targets_telling(self) -> Mapping[str, frozenset[str]]:
         """For each metric the targets of which some cell knows it."""
         known = self.values.notna().groupby(level="cell").any()
@@ -376,12 +381,26 @@ def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[np.ndarray, np.
     return rounds_join(*sides)
 
 
-def same_band(matrix: Matrix, metric: str) -> float | None:
-    """The A/A band of a metric as a fraction, over all cells that ran twice a round; None below 6
-    complete pairs."""
+def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
+    """The noise floor of a cell's row (stats.noise_floor): that of its baseline, in its place and group, or of the cell
+    itself where it has no baseline and ran twice. None below 6 complete pairs."""
+    base = baseline_find(matrix, cell, baseline_words(matrix)) or cell
+    if (base.name, metric) not in matrix.floors_found:
+        pair = runs_paired(matrix, base.name, metric)
+        found = stats.noise_floor(stats.ratio_estimate(pair[1], pair[0])) if pair else None
+        matrix.floors_found[base.name, metric] = found
+    return matrix.floors_found[base.name, metric]
+
+
+def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
+    """The highest noise floor of cells that are compared with each other; None where none is known."""
+    floors = (noise_floor(matrix, cell, metric) for matrix, cell in sides)
+    return max((floor for floor in floors if floor is not None), default=None)
+
+
+def noise_floors(matrix: Matrix, metric: str) -> dict[str, float]:
+    """The noise floors that are known, by the baseline cell that they are of."""
     runs = matrix.result.runs
     doubled = runs.take(runs.words["label"].where(LABEL_AGAIN)).rows_of_cells
-    paired = (runs_paired(matrix, cell, metric) for cell in doubled)
-    return stats.same_band(
-        stats.ratio_estimate(pairs[1], pairs[0])
-        for pairs in paired if pairs is not None)
+    floors = {name: noise_floor(matrix, cell, metric) for name, cell in matrix.cells.items() if name in doubled}
+    return {cell: floor for cell, floor in floors.items() if floor is not None}

@@ -23,7 +23,8 @@ from suite.units import Scale, percent_text
 from suite.withheld import LOCAL
 
 Shorten = Callable[[str], str]
-WITHIN_BOOT = "within a boot, not between boots"  # of an A/A band beside ratios of boots
+WITHIN_BOOT = "within a boot, not between boots"  # of noise floors beside ratios of boots
+BASELINES_TOLD = 4  # of which the noise floor of each stands in a heading
 UNSPLIT_NOTE = (f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what of "
                 "it is user and what is system by ticks, too few here")
 
@@ -148,14 +149,27 @@ def rounds_text(matrix: Matrix) -> str:
             + (f", seed {seed}" if seed is not None else "") + "; medians")
 
 
-def bands_text(summary: Summary) -> str:
-    """What the machine invents: the A/A band of each metric that is no count."""
-    measured = [metric for metric in summary.metrics if not metric.counts]
-    known = [(metric.name, summary.bands[metric.name]) for metric in measured]
-    parts = [f"{percent_text(band)} of {name}" for name, band in known if band]
+def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
+    """`5.8%`, `0.9% (together), 12% (apart)`, or of more baselines `0.9% to 12% (9 baselines)`."""
+    texts = [percent_text(floor - 1) for floor in floors.values()]
+    if len(floors) == 1:
+        return texts[0]
+    if len(floors) > BASELINES_TOLD:
+        low, high = min(floors.values()), max(floors.values())
+        return f"{percent_text(low - 1)} to {percent_text(high - 1)} ({len(floors)} baselines)"
+    axes = [matrix.cells[cell].axes for cell in floors]
+    varying = [axis for axis in matrix.axes if len({one[axis] for one in axes}) > 1]
+    names = [" ".join(one[axis] or "none" for axis in varying) for one in axes]
+    return ", ".join(f"{text} ({name})" for text, name in zip(texts, names, strict=True))
+
+
+def floors_text(summary: Summary) -> str:
+    """The noise floors of each metric that is no count."""
+    known = {metric.name: summary.floors[metric.name] for metric in summary.metrics if not metric.counts}
+    parts = [f"{floors_list(summary.matrix, floors)} of {name}" for name, floors in known.items() if floors]
     if parts:
         boots = any(summary.matrix.courses)
-        return "this machine invents " + ", ".join(parts) + (f" {WITHIN_BOOT}" if boots else "")
+        return "A/A: " + "; ".join(parts) + (f"; {WITHIN_BOOT}" if boots else "")
     if all(cell.functional for cell in summary.matrix.cells.values() if cell.runs_ok):
         return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
@@ -196,7 +210,7 @@ def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[s
     """Everything above a table."""
     source = summary.matrix.result.scenario.source
     return ([("source", source)] if source else []) + metric_pairs(summary, scales) + \
-        machine_pairs(summary.matrix) + [("A/A", bands_text(summary))]
+        machine_pairs(summary.matrix) + [("noise floor", floors_text(summary))]
 
 
 def uncounted_note(cell: Cell) -> str:

@@ -104,7 +104,7 @@ def best_legend(summary: Summary) -> list[tuple[str, str]]:
     if ALIKE in marks:
         pairs.append((ALIKE, "cannot be told apart from it: the 95 % interval of the ratio, "
                              f"{ratios_text(summary, (summary.best,))}, does not lie on the worse side of 1, or the "
-                             "ratio is within the A/A band"))
+                             "ratio is within the noise floor"))
     return pairs + better_legend(summary)
 
 

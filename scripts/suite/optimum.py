@@ -2,8 +2,8 @@
 """Which value of a word is best, by group of cells that differ in nothing else, and what that advises.
 
 The best is the cell with the best median. Another is worse if its ratio to that one (round by round, or
-between boots that share none, of all to all) says so: its whole 95 % interval on the worse side of 1, and the ratio beyond the A/A band, which is
-what the machine makes up between two runs of the same cell. Else the two cannot be told apart.
+between boots that share none, of all to all) says so: its whole 95 % interval lies on the worse side of 1,
+and the ratio is beyond the noise floor of both rows. Else the two cannot be told apart.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite import stats
-from suite.frame import Cell, Matrix, ratio_between
+from suite.frame import Cell, Matrix, noise_floor_widest, ratio_between
 from suite.metrics import Metric
 from suite.units import size_parse, value_text
 
@@ -50,17 +50,17 @@ def better_ratio(ratio: stats.Estimate, metric: Metric) -> stats.Estimate:
     return stats.Estimate(1 / ratio.value, turned, ratio.pairs, ratio.p)
 
 
-def mark_choose(ratio: stats.Estimate | None, metric: Metric, band: float | None) -> str:
-    """The mark of a cell by its ratio to the best one; band: the A/A band as a fraction."""
+def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | None) -> str:
+    """The mark of a cell by its ratio to the best one; floor: the noise floor of the two."""
     if ratio is None or ratio.interval is None:
         return UNKNOWN
     interval = better_ratio(ratio, metric).interval
-    worse = interval is not None and interval.high < 1 and abs(ratio.value - 1) > (band or 0.0)
+    worse = interval is not None and interval.high < 1 and not stats.is_within_floor(ratio.value, floor)
     return WORSE if worse else ALIKE
 
 
-def optimum_build(matrix: Matrix, axis: str, metric: Metric, band: float | None,
-                  cells: Sequence[Cell]) -> Optimum | None:
+def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cell]
+                  ) -> Optimum | None:
     """The optimum of one group; None where no cell of it has a figure above 0."""
     values = {cell.name: matrix.rounds_of(cell.name, metric.name) for cell in cells}
     known = [cell for cell in cells if len(values[cell.name]) and (values[cell.name] > 0).all()]
@@ -69,22 +69,21 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, band: float | None,
     medians = {cell.name: stats.median(values[cell.name].tolist()) for cell in known}
     choose = min if metric.better == "lower" else max
     best = choose(medians, key=lambda name: medians[name])
-    marks = {name: BEST if name == best else
-             mark_choose(ratio_between(matrix, matrix.cells[name], matrix.cells[best], metric.name), metric, band)
-             for name in medians}
+    marks = {cell.name: BEST if cell.name == best else mark_choose(
+        ratio_between(matrix, cell, matrix.cells[best], metric.name), metric,
+        noise_floor_widest([(matrix, cell), (matrix, matrix.cells[best])], metric.name)) for cell in known}
     return Optimum({key: value for key, value in cells[0].axes.items() if key != axis},
                    {cell.axes[axis]: medians[cell.name] for cell in known},
                    {cell.axes[axis]: marks[cell.name] for cell in known})
 
 
-def optima_build(matrix: Matrix, axis: str, metric: Metric, band: float | None
-                 ) -> tuple[Optimum, ...]:
+def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
     """The optimum of every group that has one, in the plan's order: a cell alone has none."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in matrix.cells.values():
         place = tuple(value for key, value in cell.axes.items() if key != axis)
         groups.setdefault(place, []).append(cell)
-    found = (optimum_build(matrix, axis, metric, band, cells) for cells in groups.values()
+    found = (optimum_build(matrix, axis, metric, cells) for cells in groups.values()
              if len(cells) > 1)
     return tuple(optimum for optimum in found if optimum)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suite import stats
-from suite.frame import (Cell, Matrix, baseline_find, baseline_words, ratio_between, same_band)
+from suite.frame import Cell, Matrix, baseline_find, baseline_words, noise_floors, ratio_between
 from suite.gain import Gain, gain_build
 from suite.metrics import METRICS, Metric, metric_find
 from suite.optimum import Optimum, optima_build
@@ -37,6 +37,7 @@ class Figure:
 class Summary:
     """All figures of a result: figures[cell][metric], absent where a cell knows no value.
 
+    floors: the noise floors of each metric, by the baseline cell that they are of.
     gain: the metric whose gains[cell] are wanted, None: of none. A cell without one is absent.
     best: the axis whose best value by the first metric is wanted, by group in optima; None: of none.
     """
@@ -45,7 +46,7 @@ class Summary:
     metrics: tuple[Metric, ...]
     baseline: Mapping[str, str]
     figures: Mapping[str, Mapping[str, Figure]]
-    bands: Mapping[str, float | None]
+    floors: Mapping[str, Mapping[str, float]]
     published_unused: tuple[str, ...]
     gain: str | None
     gains: Mapping[str, Gain]
@@ -61,6 +62,10 @@ class Summary:
     def leading(self) -> str | None:
         """The metric by which the best value is looked for; None where none is."""
         return self.metrics[0].name if self.best else None
+
+    def floor_most(self, metric: str) -> float | None:
+        """The highest noise floor of a metric; None where none is known."""
+        return max(self.floors[metric].values(), default=None)
 
 
 def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) -> Figure | None:
@@ -140,8 +145,8 @@ def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = Non
         other = baseline_find(matrix, cell, base)
         found = {m.name: figure_build(matrix, cell, m, other) for m in metrics}
         figures[cell.name] = {name: figure for name, figure in found.items() if figure}
-    bands = {metric.name: same_band(matrix, metric.name) for metric in metrics}
+    floors = {metric.name: noise_floors(matrix, metric.name) for metric in metrics}
     gains = gains_build(matrix, base, gain) if gain else {}
-    optima = optima_build(matrix, best, metrics[0], bands[names[0]]) if best else ()
-    return Summary(matrix, metrics, base, figures, bands, published_unused(matrix), gain, gains,
+    optima = optima_build(matrix, best, metrics[0]) if best else ()
+    return Summary(matrix, metrics, base, figures, floors, published_unused(matrix), gain, gains,
                    best, optima)

@@ -106,10 +106,11 @@ def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
         place = place_text(optimum)
         text = answer_text(optimum, axis, summary.metrics[0])
         pairs.append(("" if pairs else "answer", f"{place}: {text}" if place else text))
-    band = summary.bands[summary.leading] if summary.leading else None
-    if pairs and band:
+    floor = summary.floor_most(summary.leading) if summary.leading else None
+    if pairs and floor:
         told = any(WORSE in optimum.marks.values() for optimum in summary.optima)
-        pairs.append(("", f"What differs by less than {percent_text(band)} (A/A) is not told apart"
+        many = "up to " if len(summary.floors[summary.metrics[0].name]) > 1 else ""
+        pairs.append(("", f"Noise floor (A/A): {many}{percent_text(floor - 1)}. No smaller difference is told apart"
                           + ("." if told else "; more work in each run or a quieter machine may tell more.")))
     return pairs
 
@@ -266,6 +267,11 @@ def answers_json(summary: Summary) -> dict[str, Any] | None:
         for optimum in summary.optima]}
 
 
+def floors_json(summary: Summary, metric: str) -> dict[str, float]:
+    """The noise floors of a metric as fractions, by baseline cell."""
+    return {cell: floor - 1 for cell, floor in summary.floors[metric].items()}
+
+
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
     """One cell."""
     figures, gain = summary.figures[cell.name], summary.gains.get(cell.name)
@@ -286,7 +292,7 @@ def table_json(summary: Summary) -> str:
         "source": matrix.result.scenario.source, "axes": list(matrix.axes),
         "rounds": matrix.rounds, "baseline": dict(summary.baseline),
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
-                             "same_band": summary.bands[m.name]} for m in summary.metrics},
+                             "noise_floors": floors_json(summary, m.name)} for m in summary.metrics},
         "gain": summary.gain, "best": answers_json(summary),
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),

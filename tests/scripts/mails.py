@@ -58,7 +58,8 @@ def change_random(chance, metric):
         return Change(base, new, ratio, None, None, Verdict.UNKNOWN)
     clear = chance.choice([Verdict.CHANGED, Verdict.BRACKETED])
     verdict = Verdict.SAME if ratio.interval.contains(1.0) else clear
-    return Change(base, new, ratio, 0.01, 0.02, verdict)
+    floor = chance.choice([None, 1 + chance.random()])
+    return Change(base, new, ratio, 0.01, 0.02, verdict, floor=floor)
 
 
 def value_random(chance, axis):
@@ -85,7 +86,6 @@ def comparison_random(matrix, seed):
                         for number in range(chance.randint(0, 4)))
     return Comparison(
         sides[0], sides[1], axes, metrics, rows, tuple(Unit)[seed % 3],
-        {metric.name: chance.choice([None, chance.random()]) for metric in metrics},
         {metric.name: chance.choice([None, estimate_random(chance)]) for metric in metrics},
         {metric.name: chance.randint(0, 999) for metric in metrics},
         tuple(metric.name for metric in metrics if chance.random() < 0.3), differences,

@@ -124,10 +124,12 @@ def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
     assert benchstat.render([comparison]).count("place=together") == 0
 
 
-def test_a_change_within_the_a_a_band_has_a_footnote(corked):
-    wide = replace(corked[0], bands={TIME.name: 0.06, SEGMENTS.name: None})
-    lines = text.render([wide], 100)
-    assert "+5.1% [1]" in lines and "[1]       within the A/A band" in lines and "-75.8% [1]" not in lines
+def test_a_change_within_the_noise_floor_has_a_footnote(corked):
+    together, apart = (replace(row, changes={
+        name: replace(change, floor=1.06) for name, change in row.changes.items()}) for row in corked[0].rows)
+    lines = text.render([replace(corked[0], rows=(together, apart))], 100)
+    assert "+5.1% [1]" in lines and "[1]       within the noise floor of 6.0%" in lines
+    assert "-75.8% [1]" not in lines and "A/A max 6.0%" in lines
 
 
 def test_what_would_be_found_stands_below_where_there_is_no_room_beside():

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from suite import stats
 from suite.comparison.build import compare_baseline, compare_cells, compare_results
 from suite.comparison.model import Change, Unit, Verdict
 from suite.comparison.samples import Sample
-from suite.comparison.verdicts import changes_settle, is_hopeless, is_invented
+from suite.comparison.verdicts import changes_settle, is_hopeless
 from suite.errors import UsageError
 from suite.metrics import METRICS
 from suite.summary import Figure
@@ -77,7 +79,7 @@ def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
               for cell in (comparison.rows[0].new, comparison.rows[0].base)]
     assert change.ratio == stats.ratio_estimate(*values) and change.p == change.ratio.p
     assert change.verdict is Verdict.CHANGED and comparison.tested["time_per_message"] == 2
-    assert comparison.bands["time_per_message"] == pytest.approx(0.01127, abs=1e-5)
+    assert comparison.floor_most("time_per_message") == pytest.approx(1.01140, abs=1e-5)
 
 
 def test_a_ratio_is_new_over_base_whichever_way_is_better(nodelay):
@@ -209,7 +211,13 @@ def test_where_no_p_could_survive_that_is_known():
     assert not is_hopeless(*changes_of(1.1, *[1.0] * 9, rounds=10))
 
 
-def test_a_change_within_the_a_a_band_is_one_that_the_machine_may_have_invented():
-    _, changes = changes_of(1.02)
-    assert changes[0].verdict is Verdict.CHANGED
-    assert is_invented(changes[0], 0.03) and not is_invented(changes[0], 0.01) and not is_invented(changes[0], None)
+def test_a_change_within_the_noise_floor_of_its_row_is_known_in_either_direction():
+    for factor in (1.02, 1 / 1.02):
+        (change,) = changes_of(factor)[1]
+        assert change.verdict is Verdict.CHANGED
+        assert [replace(change, floor=floor).within_floor for floor in (1.03, 1.01, None)] == [True, False, False]
+
+
+def test_a_decrease_can_lie_beyond_a_noise_floor_above_100_percent():
+    (change,) = changes_of(0.1)[1]
+    assert replace(change, floor=12.0).within_floor and not replace(change, floor=9.0).within_floor

@@ -107,7 +107,7 @@ def test_the_table_gains_and_the_best_value_take_the_same_ratio_as_a_comparison(
     assert gain.ratio == wanted and gain.worst is gain.best is None
     again = gain_build(matrix, old, old, TIME)
     assert again.worst is not None and abs(again.ratio.value - 1) < 0.01
-    optimum = next(one for one in optima_build(matrix, "target", TIME, None) if one.place["write"] == "cork")
+    optimum = next(one for one in optima_build(matrix, "target", TIME) if one.place["write"] == "cork")
     assert optimum.best == "vng:6.18" and optimum.marks["vng:6.1"] == ""  # worse
 
 

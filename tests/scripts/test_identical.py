@@ -10,7 +10,7 @@ import pytest
 
 from simulated import BASE, METRIC, NOISES, Draw, cell_name, exponential, matrix_identical, matrix_simulated
 from suite import stats
-from suite.frame import Matrix
+from suite.frame import Matrix, noise_floor
 from suite.optimum import optima_build
 from suite.metrics import METRICS
 from suite.summary import summary_build
@@ -41,7 +41,7 @@ def test_ratios_of_identical_cells_exclude_1_as_often_as_their_level_says(noise:
 
 def test_the_best_of_six_identical_values_is_the_baseline_in_one_group_of_six() -> None:
     matrix = matrix_identical(exponential, GROUPS, 6, 10, seed=2)
-    optima = optima_build(matrix, "write", METRICS[METRIC], None)
+    optima = optima_build(matrix, "write", METRICS[METRIC])
     share_check([optimum.best == BASE for optimum in optima], 1 / 6)
 
 
@@ -58,3 +58,14 @@ def test_a_rate_and_the_time_that_it_is_the_reciprocal_of_have_reciprocal_ratios
                     for power in (lambda values: values, lambda values: 1 / values))
     assert [ratio.value for ratio in times] == pytest.approx([1 / ratio.value for ratio in rates])
     assert [ratio.p for ratio in times] == [ratio.p for ratio in rates]
+
+
+def test_the_noise_floor_of_a_row_is_that_of_its_own_baseline() -> None:
+    quiet, noisy = (np.exp(np.random.default_rng(6).normal(0, width, (3, 10))) for width in (0.01, 1.5))
+    matrix = matrix_simulated(np.array([quiet[:2], noisy[:2]]), np.array([quiet[2], noisy[2]]))
+    floors = summary_build(matrix, (METRIC,)).floors[METRIC]
+    assert 1 < floors[cell_name(0, 0)] < 1.1 and floors[cell_name(1, 0)] > 2
+    for group in (0, 1):
+        for place in (0, 1):
+            cell = matrix.cells[cell_name(group, place)]
+            assert noise_floor(matrix, cell, METRIC) == floors[cell_name(group, 0)]

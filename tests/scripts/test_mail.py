@@ -132,7 +132,7 @@ def test_what_is_too_wide_is_cut_by_columns_and_then_by_the_first_axis(nodelay):
 
     def lines_of(axes):
         row = Row(axes, None, None, {metric.name: change})
-        one = Comparison(comparison.base, comparison.new, tuple(axes), (metric,), (row,), Unit.ROUND, {}, {}, {}, (), (),
+        one = Comparison(comparison.base, comparison.new, tuple(axes), (metric,), (row,), Unit.ROUND, {}, {}, (), (),
                          ())
         return block_lines(comparison_block(one, [["nodelay"]]))
     titles = [line for line in lines_of({"message": "32/2x4K/2x4K/2x4K/2x4K"}) if "better" in line]

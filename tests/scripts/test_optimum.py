@@ -96,16 +96,16 @@ def test_a_word_beside_numbers_stands_left_of_them(buffers):
     assert not words.logarithmic and words.apart is None
 
 
-@pytest.mark.parametrize("ratio, low, high, band, mark", [
-    (1.2, 1.1, 1.3, None, WORSE), (1.2, 0.9, 1.3, None, ALIKE), (1.02, 1.01, 1.03, 0.05, ALIKE),
-    (1.2, 1.1, 1.3, 0.05, WORSE), (0.9, 0.8, 0.95, None, ALIKE),
+@pytest.mark.parametrize("ratio, low, high, floor, mark", [
+    (1.2, 1.1, 1.3, None, WORSE), (1.2, 0.9, 1.3, None, ALIKE), (1.02, 1.01, 1.03, 1.05, ALIKE),
+    (1.2, 1.1, 1.3, 1.05, WORSE), (0.9, 0.8, 0.95, None, ALIKE), (8.0, 7.0, 9.0, 6.0, WORSE),
 ])
-def test_only_what_is_worse_and_beyond_the_noise_is_told_apart(ratio, low, high, band, mark):
+def test_only_what_is_worse_and_beyond_the_noise_is_told_apart(ratio, low, high, floor, mark):
     estimate = stats.Estimate(ratio, stats.Interval(low, high, 0.95), 7)
-    assert mark_choose(estimate, TIME, band) == mark
+    assert mark_choose(estimate, TIME, floor) == mark
     turned = stats.Estimate(1 / ratio, stats.Interval(1 / high, 1 / low, 0.95), 7)
-    assert mark_choose(turned, BANDWIDTH, band) == mark
-    assert mark_choose(replace(estimate, interval=None), TIME, band) == UNKNOWN
+    assert mark_choose(turned, BANDWIDTH, floor) == mark
+    assert mark_choose(replace(estimate, interval=None), TIME, floor) == UNKNOWN
 
 
 @pytest.mark.parametrize("marks, said", [
@@ -136,7 +136,7 @@ def test_the_answer_says_what_is_known(marks, said):
 
 def test_few_rounds_have_a_best_median_and_no_advice(tmp_path):
     matrix = matrix_of(result_make.result_write(result_make.recipe_buffers(rounds=3), tmp_path))
-    found = optima_build(matrix, "sndbuf", TIME, None)
+    found = optima_build(matrix, "sndbuf", TIME)
     assert all(set(each.marks.values()) == {BEST, UNKNOWN} for each in found)
     text = table_text(*summary_of(matrix), 120)
     assert "needs 6 rounds" in text and "Set sndbuf" not in text
@@ -151,23 +151,24 @@ def test_a_picture_says_shaded_only_where_it_is(buffers, tmp_path):
 
 def test_where_nothing_is_told_apart_the_noise_of_the_machine_is_said_to_be_in_the_way(buffers):
     summary, layout = summary_of(buffers)
-    noisy = replace(summary, bands=summary.bands | {"time": 3.0}, optima=tuple(
+    noisy = replace(summary, floors=summary.floors | {"time": {"one": 4.0}}, optima=tuple(
         replace(each, marks={value: mark or ALIKE for value, mark in each.marks.items()}) for each in summary.optima))
-    assert "(A/A) is not told apart.\n" in table_text(summary, layout, 120)
-    assert "less than 300% (A/A) is not told apart; more work in each run" in table_text(noisy, layout, 120)
+    assert "No smaller difference is told apart.\n" in table_text(summary, layout, 120)
+    assert "Noise floor (A/A): 300%. No smaller difference is told apart; more work in each run" in table_text(
+        noisy, layout, 120)
 
 
 def test_a_cell_that_nothing_stands_beside_asks_no_question(buffers):
     alone = {name: cell for name, cell in buffers.cells.items()
              if "direction=send" in name or "sndbuf=1M" in name}
-    (send,) = optima_build(replace(buffers, cells=alone), "sndbuf", TIME, None)
+    (send,) = optima_build(replace(buffers, cells=alone), "sndbuf", TIME)
     assert send.place == {"direction": "send"}
 
 
 def test_a_cell_without_a_good_run_is_in_no_group(buffers):
     gone = next(name for name in buffers.cells if name.endswith("direction=send sndbuf=256K"))
     without = replace(buffers, values=buffers.values.drop(index=gone))
-    send, _ = optima_build(without, "sndbuf", TIME, None)
+    send, _ = optima_build(without, "sndbuf", TIME)
     assert "256K" not in send.marks and send.best == "1M"
 
 

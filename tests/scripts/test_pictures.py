@@ -138,13 +138,19 @@ def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
+def floor_set(comparison, floor):
+    """The comparison with this noise floor in all of its rows."""
+    return replace(comparison, rows=tuple(replace(row, changes={
+        name: replace(change, floor=floor) for name, change in row.changes.items()}) for row in comparison.rows))
+
+
 @needs_gnuplot
-def test_a_band_wider_than_the_axis_ends_with_it(nodelay, tmp_path):
+def test_a_noise_floor_wider_than_the_axis_ends_with_it(nodelay, tmp_path):
     metric = METRICS["time_per_message"]
-    wide = [replace(one, bands={metric.name: 1.5}) for one in compare_baseline(nodelay, (metric,))[1:]]
-    (narrow,), (drawing,) = (forest_draw(found, Versus(metric, None, "forest")) for found in (
-        [replace(one, bands={metric.name: None}) for one in wide], wide))
-    assert "\nleft = 0." in drawing.settings  # a logarithmic axis never reaches 1 - 1.5
+    comparisons = compare_baseline(nodelay, (metric,))[1:]
+    (narrow,), (drawing,) = (forest_draw([floor_set(one, floor) for one in comparisons],
+                                         Versus(metric, None, "forest")) for floor in (None, 2.5))
+    assert "\n0.4 2.5 -0.5 0.5\n" not in narrow.data and "\n0.4 2.5 " in drawing.data
     assert [line for line in drawing.settings.splitlines() if line.startswith(("left", "right"))] == [
         line for line in narrow.settings.splitlines() if line.startswith(("left", "right"))]
     assert all(path.exists() for path in drawing_write(drawing, tmp_path))
@@ -158,9 +164,9 @@ def test_comparisons_of_one_row_each_are_the_rows_of_one_forest(tmp_path):
 
 
 def test_many_rows_become_several_forests_and_a_comparison_stays_whole():
-    trees = [Tree(name, ((),) * 15, None) for name in "abcde"]
+    trees = [Tree(name, ((),) * 15) for name in "abcde"]
     assert ["".join(tree.head for tree in group) for group in trees_group(trees)] == ["ab", "cd", "e"]
-    assert trees_group([Tree("a", ((),) * 50, None)]) == [[Tree("a", ((),) * 50, None)]]
+    assert trees_group([Tree("a", ((),) * 50)]) == [[Tree("a", ((),) * 50)]]
 
 
 @pytest.mark.parametrize("left, right", [(0.99, 1.01), (0.6, 1.05), (0.999, 1.8), (0.9999, 1.0001)])

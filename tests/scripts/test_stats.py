@@ -137,12 +137,18 @@ def test_ties_make_the_interval_wider_never_narrower():
     assert stats.shift_estimate([0, 0, 0, 0, 0, 1]).interval.contains(0)
 
 
-def test_the_band_is_the_farthest_end_of_all_intervals():
-    estimates = [stats.Estimate(1, stats.Interval(0.97, 1.01, 0.96), 6),
-                 stats.Estimate(1, stats.Interval(0.995, 1.02, 0.96), 6),
-                 stats.Estimate(1, None, 3)]
-    assert math.isclose(stats.same_band(estimates), 0.03)
-    assert stats.same_band([]) is None
+def test_the_noise_floor_is_the_farther_end_in_logarithms_and_the_same_for_the_reciprocal():
+    for low, high, floor in ((0.97, 1.01, 1 / 0.97), (0.995, 1.02, 1.02), (0.5, 1.9, 2.0)):
+        same = stats.Estimate(1, stats.Interval(low, high, 0.96), 6)
+        turned = stats.Estimate(1, stats.Interval(1 / high, 1 / low, 0.96), 6)
+        assert math.isclose(stats.noise_floor(same), floor) and math.isclose(stats.noise_floor(turned), floor)
+    assert stats.noise_floor(stats.Estimate(1, None, 3)) is None
+
+
+def test_a_ratio_and_its_reciprocal_are_both_within_a_noise_floor_or_neither():
+    for ratio, floor, within in ((1.05, 1.06, True), (1.07, 1.06, False), (0.2, 9.0, True), (0.1, 9.0, False)):
+        assert stats.is_within_floor(ratio, floor) is within is stats.is_within_floor(1 / ratio, floor)
+    assert not stats.is_within_floor(1.0, None)
 
 
 def test_outliers_are_marked_by_the_median_absolute_deviation():

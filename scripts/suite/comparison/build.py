@@ -13,7 +13,7 @@ from suite.comparison.samples import Sample, change_make, sample_take, samples_g
 from suite.comparison.sides import Pair, Pairing, baseline_others, fixed_differences, pairing_make, words_compared
 from suite.comparison.verdicts import changes_settle, is_hopeless
 from suite.errors import UsageError
-from suite.frame import Cell, Matrix, baseline_words, rounds_common, same_band
+from suite.frame import Cell, Matrix, baseline_words, rounds_common
 from suite.machines import FUNCTIONAL_ONLY, hosts_of
 from suite.metrics import Metric
 from suite.selection import cells_select, words_text
@@ -44,12 +44,6 @@ def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair], metric: 
     changes = changes_settle([change_make(sample) for sample in taken])
     return Compared(dict(zip(samples, changes, strict=True)), samples_geomean(taken),
                     sum(change.p is not None for change in changes), is_hopeless(taken, changes))
-
-
-def band_of(sides: tuple[Matrix, Matrix], metric: Metric) -> float | None:
-    """The A/A band: of two results the wider one."""
-    bands = [same_band(matrix, metric.name) for matrix in sides]
-    return max((band for band in bands if band is not None), default=None)
 
 
 def pairs_good(pairing: Pairing) -> list[tuple[Cell, Cell]]:
@@ -96,7 +90,6 @@ def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[M
                  for place, pair in enumerate(pairing.pairs))
     return Comparison(
         base, new, pairing.axes, metrics, rows, unit,
-        {metric.name: band_of(sides, metric) for metric in metrics},
         {name: one.geomean for name, one in found.items()}, {name: one.tested for name, one in found.items()},
         tuple(name for name, one in found.items() if one.hopeless),
         tuple(differences), (*said, *pairing_notes(pairing), *notes))

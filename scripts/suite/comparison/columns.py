@@ -16,7 +16,6 @@ from suite.comparison.refusals import forced
 from suite.comparison.samples import row_figures, sides_known
 from suite.comparison.texts import (NOTHING, difference_text, interval_text, mean_count, mean_verdict, side_text,
                                     verdict_text, within_text)
-from suite.comparison.verdicts import is_invented
 from suite.frame import Cell
 from suite.heading import machine_pairs
 from suite.layout import Column, Group, Item
@@ -80,24 +79,24 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     return columns + ([Column("+/-", tuple(widths))] if any(item.text for item in widths) else [])
 
 
-def invented_note(band: float | None) -> str:
-    """What is said of a change that is no larger than the A/A band."""
-    return f"within the A/A band: two runs of the same differ here by up to {percent_text(band or 0.0)}"
+def floor_note(floor: float | None) -> str:
+    """What is said of a change that is within the noise floor of its row."""
+    return (f"within the noise floor of {percent_text((floor or 1.0) - 1)}: the baseline compared with "
+            "itself does not exclude it")
 
 
-def change_item(change: Change | None, band: float | None, notes: Footnotes) -> Item:
-    """A change with its mark, and a footnote where the machine invents as much."""
+def change_item(change: Change | None, notes: Footnotes) -> Item:
+    """A change with its mark, and a footnote where it is within the noise floor."""
     if change is None:
         return Item(NOTHING)
-    mark = notes.mark(invented_note(band)) if is_invented(change, band) else ""
+    mark = notes.mark(floor_note(change.floor)) if change.within_floor else ""
     return Item(verdict_text(change.ratio, change.verdict), mark)
 
 
 def change_columns(comparison: Comparison, metric: Metric, notes: Footnotes) -> list[Column]:
     """Changes and their intervals."""
     changes = [row.changes.get(metric.name) for row in comparison.rows]
-    band = comparison.bands.get(metric.name)
-    return [Column("change", tuple(change_item(change, band, notes) for change in changes)),
+    return [Column("change", tuple(change_item(change, notes) for change in changes)),
             Column("95% CI", tuple(Item(within_text(change) if change else NOTHING) for change in changes))]
 
 

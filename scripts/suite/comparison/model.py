@@ -57,6 +57,7 @@ class Change:
     adjusted: p after the correction for all cells of this metric (Benjamini and Hochberg).
     detectable: as a fraction, the smallest change that so many rounds with this noise would show; with SAME.
     outliers: rounds of the two sides that are marked as outliers (they are counted all the same).
+    floor: the noise floor of the row as a ratio (stats.noise_floor), None where it is not known.
     """
 
     base: Figure
@@ -67,6 +68,13 @@ class Change:
     verdict: Verdict
     detectable: float | None = None
     outliers: tuple[int, int] = (0, 0)
+    floor: float | None = None
+
+    @property
+    def within_floor(self) -> bool:
+        """Whether the interval excludes 1, but the ratio is within the noise floor of the row."""
+        return (self.verdict in (Verdict.CHANGED, Verdict.BRACKETED) and self.ratio is not None
+                and stats.is_within_floor(self.ratio.value, self.floor))
 
 
 @dataclass(frozen=True)
@@ -105,7 +113,6 @@ class Comparison:
     """Two sides, row by row.
 
     axes: the words of the rows. unit: what is one value of them.
-    bands: the A/A band of each metric as a fraction, None where it is not known.
     geomeans: of the ratios of all rows, by metric; None where there are too few rounds or rows.
     tested: for how many cells p was corrected, by metric. hopeless: metrics of which no p at this number
     of rounds could survive that correction.
@@ -117,12 +124,16 @@ class Comparison:
     metrics: tuple[Metric, ...]
     rows: tuple[Row, ...]
     unit: Unit
-    bands: Mapping[str, float | None]
     geomeans: Mapping[str, stats.Estimate | None]
     tested: Mapping[str, int]
     hopeless: tuple[str, ...]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
+
+    def floor_most(self, metric: str) -> float | None:
+        """The highest noise floor of the rows; None where none is known."""
+        floors = [row.changes[metric].floor for row in self.rows if metric in row.changes]
+        return max((floor for floor in floors if floor is not None), default=None)
 
     @property
     def paired(self) -> bool:

@@ -16,14 +16,17 @@ import pandas as pd
 
 from suite import stats
 from suite.comparison.model import Change, Comparison, Row, Side, Unit, Verdict
-from suite.frame import Cell, Matrix, ratio_of
+from suite.frame import Cell, Matrix, noise_floor_widest, ratio_of
 from suite.metrics import Metric
 from suite.summary import Figure, figure_build
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One metric of one pair; values are by round, those that both sides have where they share them, or by session."""
+    """One metric of one pair; values are by round, those that both sides have where they share them, or by session.
+
+    floor: the noise floor of the row, a ratio; None where it is not known.
+    """
 
     base: Figure
     new: Figure
@@ -31,6 +34,7 @@ class Sample:
     new_values: pd.Series
     unit: Unit
     outliers: tuple[int, int]
+    floor: float | None = None
 
     @property
     def paired(self) -> bool:
@@ -85,7 +89,8 @@ def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
     elif unit is Unit.SESSION:
         values = [session_medians(matrix, side) for matrix, side in zip(sides, values, strict=True)]
         base, new = (session_figure(figure, side) for figure, side in zip((base, new), values, strict=True))
-    return Sample(base, new, values[0], values[1], unit, (outliers[0], outliers[1]))
+    return Sample(base, new, values[0], values[1], unit, (outliers[0], outliers[1]),
+                  noise_floor_widest(zip(sides, cells, strict=True), metric.name))
 
 
 def sample_ratio(sample: Sample) -> stats.Estimate | None:
@@ -111,7 +116,7 @@ def change_make(sample: Sample) -> Change:
     """A change of which nothing is said yet: the verdict needs all cells of the metric."""
     ratio = sample_ratio(sample)
     return Change(sample.base, sample.new, ratio, ratio.p if ratio else None, None, Verdict.UNKNOWN,
-                  sample_detectable(sample), sample.outliers)
+                  sample_detectable(sample), sample.outliers, sample.floor)
 
 
 def samples_geomean(samples: Sequence[Sample]) -> stats.Estimate | None:

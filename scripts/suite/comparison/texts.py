@@ -61,6 +61,11 @@ def mean_verdict(mean: Estimate) -> Verdict:
     return Verdict.SAME if mean.interval.contains(1.0) else Verdict.CHANGED
 
 
+def floor_fraction(floor: float | None) -> float | None:
+    """A noise floor as a fraction: 0.05 for 1.05."""
+    return None if floor is None else floor - 1
+
+
 def changes_of(rows: Iterable[Row], metric: Metric) -> list[Change]:
     """The changes of a metric that are known."""
     return [row.changes[metric.name] for row in rows if metric.name in row.changes]
@@ -78,10 +83,10 @@ def span_text(numbers: Sequence[int]) -> str:
     return str(low) if low == high else f"{low}..{high}"
 
 
-def band_text(band: float | None, unit: Unit = Unit.ROUND) -> str:
-    """What the machine invents; of boots within each of them, which is all that two runs in a round can tell."""
+def floor_text(floor: float | None, unit: Unit = Unit.ROUND) -> str:
+    """The highest noise floor of some rows; of boots within each of them, for both runs are in one."""
     boot = " within a boot" if unit is Unit.BOOT else ""
-    return f"A/A{boot} unknown" if band is None else f"A/A{boot} max {percent_text(band)}"
+    return f"A/A{boot} unknown" if floor is None else f"A/A{boot} max {percent_text(floor - 1)}"
 
 
 def pairs_text(changes: Sequence[Change]) -> str:
@@ -103,7 +108,7 @@ def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
 
 
 def rounds_text(comparison: Comparison, metric: Metric) -> str:
-    """Rounds, order, test, correction and the A/A band, in one line."""
+    """Rounds, order, test, correction and the highest noise floor, in one line."""
     changes = changes_of(comparison.rows, metric)
     if not changes:
         return "no row has it on both sides: nothing to compare"
@@ -114,8 +119,8 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     parts.append("exact rank CI" if known else "no CI")
     tested = comparison.tested.get(metric.name, 0)
     parts += [f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}"] if tested else []
-    band = comparison.bands.get(metric.name)
-    return ", ".join(parts) + ("" if metric.counts and band is None else f"; {band_text(band, comparison.unit)}")
+    floor = comparison.floor_most(metric.name)
+    return ", ".join(parts) + ("" if metric.counts and floor is None else f"; {floor_text(floor, comparison.unit)}")
 
 
 def difference_text(difference: Difference) -> str:

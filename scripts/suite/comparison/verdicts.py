@@ -57,8 +57,3 @@ def is_hopeless(samples: Sequence[Sample], changes: Sequence[Change]) -> bool:
     candidates = sum(change.verdict in (Verdict.CHANGED, Verdict.BRACKETED) for change in changes)
     return min(map(p_smallest, tested)) > stats.ALPHA * max(candidates, 1) / len(tested)
 
-
-def is_invented(change: Change, band: float | None) -> bool:
-    """Whether a change whose interval excludes 1 is no larger than what A/A runs of the same machine differ by."""
-    return (change.verdict in (Verdict.CHANGED, Verdict.BRACKETED) and band is not None
-            and change.ratio is not None and abs(change.ratio.value - 1) <= band)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from suite.comparison.build import NO_TIMES
 from suite.comparison.model import Comparison, Verdict
-from suite.comparison.texts import band_text, difference_text, rounds_text, span_text
-from suite.comparison.verdicts import is_invented
+from suite.comparison.texts import floor_text, difference_text, rounds_text, span_text
 from suite.frame import Cell, Matrix
 from suite.heading import congestion_text, machines_text
 from suite.machines import FUNCTIONAL_ONLY
@@ -33,17 +32,17 @@ def line_shorten(line: str) -> str:
 
 
 def rounds_line(comparison: Comparison, metric: Metric) -> str:
-    """Rounds, order, test, correction and the A/A band, in one line."""
+    """Rounds, order, test, correction and the highest noise floor, in one line."""
     return line_shorten(rounds_text(comparison, metric))
 
 
-def table_rounds_text(figures: Sequence[Figure], band: float | None, metric: Metric) -> str:
+def table_rounds_text(figures: Sequence[Figure], floor: float | None, metric: Metric) -> str:
     """The same line of a table, which compares nothing."""
     rounds = span_text([figure.rounds for figure in figures])
     parts = [f"n={rounds} round{'s' if rounds != '1' else ''}, medians"]
     if any(figure.interval and figure.interval.level for figure in figures):
         parts.append("order statistics CI")
-    return ", ".join(parts) + ("" if metric.counts and band is None else f"; {band_text(band)}")
+    return ", ".join(parts) + ("" if metric.counts and floor is None else f"; {floor_text(floor)}")
 
 
 def text_cut(text: str, width: int = WIDTH) -> str:
@@ -88,9 +87,8 @@ def remarks_of(comparison: Comparison) -> list[str]:
     changes = [change for row in comparison.rows for change in row.changes.values()]
     verdicts = {change.verdict for change in changes}
     remarks = cells_remarks([cell for row in comparison.rows for cell in (row.base, row.new) if cell])
-    invented = sum(is_invented(change, comparison.bands.get(name))
-                   for row in comparison.rows for name, change in row.changes.items())
-    remarks += [f"{invented} within A/A"] if invented else []
+    small = sum(change.within_floor for change in changes)
+    remarks += [f"{small} within A/A"] if small else []
     sessions = len(comparison.base.sessions)
     remarks += [f"{sessions} sessions"] if comparison.within and sessions > 1 else []
     if Verdict.BRACKETED in verdicts:

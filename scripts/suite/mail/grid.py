@@ -124,7 +124,7 @@ def table_grids(summary: Summary, axes: tuple[str, ...], cells: Sequence[str]) -
         rows = [(summary.matrix.cells[name].axes, side_texts(figure, metric, scale))
                 for name, figure in figures.items()]
         grids.append(grid_make(metric, scale, axes, (MEDIAN,), rows, None,
-                               table_rounds_text(known, summary.bands.get(metric.name), metric)))
+                               table_rounds_text(known, summary.floor_most(metric.name), metric)))
     return tuple(grids)
 
 

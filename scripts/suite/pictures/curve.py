@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite import stats
-from suite.frame import Cell, Matrix, baseline_words, same_band
+from suite.frame import Cell, Matrix, baseline_words
 from suite.metrics import Metric
 from suite.optimum import optima_build, optimum_of
 from suite.pictures.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
@@ -150,7 +150,7 @@ def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[
 def alike_cells(matrix: Matrix, plan: Plan, cells: Sequence[Cell]) -> set[str]:
     """The names of the cells that are best in their group or cannot be told apart from the best."""
     axis, metric = plan.x or "", plan.metric
-    optima = optima_build(matrix, axis, metric, same_band(matrix, metric.name))
+    optima = optima_build(matrix, axis, metric)
     found = ((cell, optimum_of(optima, cell)) for cell in cells)
     return {cell.name for cell, optimum in found if optimum and cell.axes[axis] in optimum.alike}
 

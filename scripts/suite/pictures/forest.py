@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Forest plot: the ratio of each row of comparisons with its interval, the A/A band shaded around 1. Pure."""
+"""Forest plot: the ratio of each row with its interval, its noise floor shaded around 1. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suite import stats
 from suite.comparison.model import Comparison, Row, Verdict
@@ -18,7 +18,7 @@ from suite.units import change_text, number_text, percent_text
 ROWS_MAX = 36  # in one picture; more comparisons go into another
 STEEP = 2.0  # ratios that span more are on a logarithmic axis, and are told as ratios, not as changes
 POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.SAME: 6, Verdict.UNKNOWN: 2, Verdict.EXACT: 5}
-WIDE = 0.5  # an A/A band that makes no room for itself: it ends with the axis
+WIDE = 1.5  # a noise floor that makes no room for itself: its shade ends with the axis
 GEOMEAN, GEOMEAN_POINT = "geomean", 13
 COLUMNS, TEXT_COLUMNS = 112, 70  # of text that have room in a line, drawn and in text
 TIC_WIDTH = 9  # of them that a tic takes
@@ -26,21 +26,21 @@ TIC_WIDTH = 9  # of them that a tic takes
 
 @dataclass(frozen=True)
 class Bough:
-    """One line. estimate: None where there is no ratio; text says then why."""
+    """One line. estimate: None where there is no ratio; text says then why. floor: the noise floor."""
 
     name: str
     estimate: stats.Estimate | None
     point: int
     text: str
+    floor: float | None = None
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The lines under one heading, which is empty where it would say nothing; band: A/A, a fraction."""
+    """The lines under one heading, which is empty where it would say nothing."""
 
     head: str
     boughs: tuple[Bough, ...]
-    band: float | None
 
 
 def bough_make(name: str, row: Row, metric: Metric, text: Callable[[float], str]) -> Bough:
@@ -48,7 +48,8 @@ def bough_make(name: str, row: Row, metric: Metric, text: Callable[[float], str]
     change = change_of(row, metric)
     if change is None or change.ratio is None:
         return Bough(name, None, 0, absent_text(row, metric))
-    return Bough(name, change.ratio, POINTS[change.verdict], estimate_marked(change.ratio, change.verdict, text))
+    told = estimate_marked(change.ratio, change.verdict, text)
+    return Bough(name, change.ratio, POINTS[change.verdict], told, change.floor)
 
 
 def tree_make(comparison: Comparison, metric: Metric, text: Callable[[float], str]) -> Tree:
@@ -58,16 +59,14 @@ def tree_make(comparison: Comparison, metric: Metric, text: Callable[[float], st
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
         boughs.append(Bough(GEOMEAN, mean, GEOMEAN_POINT, estimate_marked(mean, mean_verdict(mean), text)))
-    return Tree(name_cut(side_value(comparison.new)), tuple(boughs), comparison.bands.get(metric.name))
+    return Tree(name_cut(side_value(comparison.new)), tuple(boughs))
 
 
 def trees_join(trees: Sequence[Tree]) -> list[Tree]:
     """Comparisons of one row each are rows of one tree, named by what is compared; a single one needs no heading."""
     if all(len(tree.boughs) == 1 for tree in trees):
-        boughs = tuple(Bough(tree.head, bough.estimate, bough.point, bough.text)
-                       for tree in trees for bough in tree.boughs)
-        return [Tree("", boughs, trees[0].band)]
-    return [Tree("", trees[0].boughs, trees[0].band)] if len(trees) == 1 else list(trees)
+        return [Tree("", tuple(replace(bough, name=tree.head) for tree in trees for bough in tree.boughs))]
+    return [Tree("", trees[0].boughs)] if len(trees) == 1 else list(trees)
 
 
 def trees_group(trees: Sequence[Tree]) -> list[list[Tree]]:
@@ -99,15 +98,15 @@ def estimates_of(comparisons: Iterable[Comparison], metric: Metric) -> list[stat
 
 def trees_data(trees: Sequence[Tree]) -> tuple[str, int]:
     """A .dat, and how many lines high it is: a blank one stands between two trees."""
-    rows, heads, bands, at = ["# rows"], ["# headings"], ["# A/A bands"], 0
+    rows, heads, bands, at = ["# rows"], ["# headings"], ["# noise floors"], 0
     for tree in trees:
         if tree.head:
             heads.append(f'{at} "{tree.head}"')
             at += 1
-        if tree.band:
-            bands.append(f"{number_data(1 - tree.band)} {number_data(1 + tree.band)} "
-                         f"{at - 0.5:g} {at + len(tree.boughs) - 0.5:g}")
         for bough in tree.boughs:
+            if bough.floor:
+                bands.append(f"{number_data(1 / bough.floor)} {number_data(bough.floor)} "
+                             f"{at - 0.5:g} {at + 0.5:g}")
             centre, within = bough.estimate, bough.estimate.interval if bough.estimate else None
             numbers = [centre.value if centre else None, within.low if within else None,
                        within.high if within else None]
@@ -119,10 +118,10 @@ def trees_data(trees: Sequence[Tree]) -> tuple[str, int]:
     return "\n\n\n".join("\n".join(block) for block in blocks) + "\n", at - 1
 
 
-def axis_settings(ends: Sequence[float], bands: Sequence[float], columns: int) -> list[str]:
+def axis_settings(ends: Sequence[float], floors: Sequence[float], columns: int) -> list[str]:
     """Range and tics along the ratios; logarithmic if they span a lot. columns: how many names and texts take."""
     most = [max((room - columns) // TIC_WIDTH, 2) for room in (COLUMNS, TEXT_COLUMNS)]
-    around = [1.0, *(end for band in bands if band < WIDE for end in (1 - band, 1 + band))]
+    around = [1.0, *(end for floor in floors if floor < WIDE for end in (1 / floor, floor))]
     low, high = min([*ends, *around]), max([*ends, *around])
     if high / low > STEEP:
         tics = [f"set xtics ({ratio_tics(low, high, min(many, 9))})" for many in most]
@@ -166,23 +165,29 @@ def forest_draw(comparisons: Sequence[Comparison], plan: Versus) -> list[Drawing
         widest, told = max(len(bough.name) for bough in boughs), max(len(bough.text) for bough in boughs)
         settings = [f"name = {gnuplot_string(name)}", *forest_settings(comparisons, metric, group),
                     f"lines = {high}", f"widest = {widest}", f"told = {told}",
-                    *axis_settings(ends, [tree.band for tree in group if tree.band], widest + told)]
+                    *axis_settings(ends, floors_of(group), widest + told)]
         drawings.append(Drawing(name, "forest", data, "\n".join(settings) + "\n"))
     return drawings
+
+
+def floors_of(trees: Iterable[Tree]) -> list[float]:
+    """The noise floors of all lines that have one."""
+    return [bough.floor for tree in trees for bough in tree.boughs if bough.floor]
 
 
 def forest_settings(comparisons: Sequence[Comparison], metric: Metric, trees: Sequence[Tree]) -> list[str]:
     """Titles and labels of a picture."""
     first = comparisons[0]
     of = f" of {first.new.name}" if len(comparisons) == 1 else ""
-    bands = [tree.band for tree in trees if tree.band]
+    floors = floors_of(trees)
     ratios = sum(bough.estimate is not None for tree in trees for bough in tree.boughs)
     base = base_name(comparisons)
-    label = f"ratio to {base}" + (f"; band around 1: A/A, {percent_text(max(bands))}" if bands else "")
+    label = f"ratio to {base}" + (
+        f"; shaded: noise floor (A/A), at most {percent_text(max(floors) - 1)}" if floors else "")
     what = f"{metric.name.replace('_', ' ')}{of} against {base} ({metric.better} is better)"
     return [
         *versus_titles(comparisons, what, ", 95 % interval"),
         f"label_x = {gnuplot_string(label)}",
-        f"heads = {sum(bool(tree.head) for tree in trees)}", f"bands = {len(bands)}",
+        f"heads = {sum(bool(tree.head) for tree in trees)}", f"bands = {len(floors)}",
         f"ratios = {ratios}",
     ]

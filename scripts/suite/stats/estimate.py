@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 ALPHA = 0.05  # of every interval, two-sided
@@ -36,14 +35,19 @@ class Estimate:
     p: float | None = None
 
 
-def same_band(ratios: Iterable[Estimate]) -> float | None:
-    """The A/A band: how far from 1 the farthest end of the intervals of A'/A lies, as a fraction.
+def noise_floor(same: Estimate) -> float | None:
+    """The noise floor of a baseline as a ratio, 1 or above; same: A' / A. None without an interval.
 
-    None where no pair of runs has an interval.
+    It is the farther end, in logarithms, of the 95 % interval of A' / A. A ratio from 1 / floor to
+    floor is one that the comparison of the baseline with itself, in as many rounds, does not exclude.
     """
-    ends = [abs(end - 1) for ratio in ratios if ratio.interval is not None
-            for end in (ratio.interval.low, ratio.interval.high)]
-    return max(ends, default=None)
+    within = same.interval
+    return None if within is None else max(within.high, 1 / within.low)
+
+
+def is_within_floor(ratio: float, floor: float | None) -> bool:
+    """Whether a ratio (above 0) is no farther from 1 than the noise floor; False where there is none."""
+    return floor is not None and max(ratio, 1 / ratio) <= floor
 
 
 def relative_width(centre: float, interval: Interval) -> float:

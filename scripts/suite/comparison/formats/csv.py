@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from suite import stats
 from suite.comparison.formats.json import VERDICTS
 from suite.comparison.model import Change, Comparison
-from suite.comparison.texts import mean_verdict
+from suite.comparison.texts import floor_fraction, mean_verdict
 from suite.metrics import Metric
 from suite.summary import Figure
 from suite.table import csv_number
@@ -18,7 +18,7 @@ from suite.table import csv_number
 CELL, MEAN = "cell", "geomean"  # of the column `row`
 PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high", "new_rounds",
          "change", "change_low", "change_high", "p", "p_adjusted", "verdict", "pairs", "detectable",
-         "base_outliers", "new_outliers", "aa_band")
+         "base_outliers", "new_outliers", "noise_floor")
 
 
 def figure_parts(name: str, figure: Figure) -> dict[str, str]:
@@ -43,18 +43,18 @@ def change_parts(change: Change) -> dict[str, str]:
     return figure_parts("base", change.base) | figure_parts("new", change.new) | ratio_parts(change.ratio) | {
         "p_adjusted": csv_number(change.adjusted), "verdict": VERDICTS[change.verdict],
         "detectable": csv_number(change.detectable),
-        "base_outliers": str(change.outliers[0]), "new_outliers": str(change.outliers[1])}
+        "base_outliers": str(change.outliers[0]), "new_outliers": str(change.outliers[1]),
+        "noise_floor": csv_number(floor_fraction(change.floor))}
 
 
 def lines_of(comparison: Comparison, metric: Metric) -> Iterable[tuple[str, Mapping[str, str], Mapping[str, str]]]:
     """(CELL or MEAN, the words of the row, PARTS) of one metric; a row that one side lacks has no parts."""
-    band = {"aa_band": csv_number(comparison.bands.get(metric.name))}
     for row in comparison.rows:
         change = row.changes.get(metric.name)
-        yield CELL, row.axes, change_parts(change) | band if change else band
+        yield CELL, row.axes, change_parts(change) if change else {}
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
-        yield MEAN, {}, ratio_parts(mean) | {"verdict": VERDICTS[mean_verdict(mean)]} | band
+        yield MEAN, {}, ratio_parts(mean) | {"verdict": VERDICTS[mean_verdict(mean)]}
 
 
 def render(comparisons: Sequence[Comparison]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from suite import stats
 from suite.comparison.model import Change, Comparison, Row, Side, Verdict
 from suite.comparison.refusals import forced
+from suite.comparison.texts import floor_fraction
 from suite.table import figure_json, interval_json
 
 VERDICTS = {Verdict.CHANGED: "changed", Verdict.BRACKETED: "bracketed", Verdict.SAME: "same",
@@ -35,6 +36,7 @@ def change_json(change: Change) -> dict[str, Any]:
     base, new = (figure_json(replace(figure, quotes=())) for figure in (change.base, change.new))
     return {"base": base, "new": new, "ratio": ratio_json(change.ratio),
             "p_adjusted": change.adjusted, "verdict": VERDICTS[change.verdict], "detectable": change.detectable,
+            "noise_floor": floor_fraction(change.floor),
             "outliers": {"base": change.outliers[0], "new": change.outliers[1]}}
 
 
@@ -52,7 +54,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "paired": comparison.paired, "unit": comparison.unit.value, "forced": bool(forced(comparison)), "axes": list(comparison.axes),
         "differences": [asdict(difference) for difference in comparison.differences],
         "metrics": {metric.name: {
-            "unit": metric.unit, "better": metric.better, "aa_band": comparison.bands.get(metric.name),
+            "unit": metric.unit, "better": metric.better, "noise_floor": floor_fraction(comparison.floor_most(metric.name)),
             "geomean": ratio_json(comparison.geomeans.get(metric.name)),
             "tested": comparison.tested.get(metric.name, 0), "hopeless": metric.name in comparison.hopeless}
             for metric in comparison.metrics},
