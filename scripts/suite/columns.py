@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from suite import stats
@@ -18,6 +18,7 @@ from suite.quotes import Quote, sets_of
 from suite.summary import Figure, Summary
 from suite.units import (Scale, change_text, count_text, number_text, percent_text, ratio_text,
                          scale_choose)
+from suite.verdicts import Verdict
 
 ABSENT = "n/a"
 SAME = " (A/A)"  # after the name of a baseline whose second run stands beside its first
@@ -106,16 +107,18 @@ def width_item(figure: Figure | None) -> Item:
     return Item(text, "" if figure.interval.level else " r")
 
 
-def verdict_mark(ratio: stats.Estimate) -> str:
-    """`~`: the interval of a ratio contains 1; `?`: there are too few rounds to say."""
-    return "?" if ratio.interval is None else "~" if ratio.interval.contains(1.0) else ""
+def verdict_item(text: str, verdict: Verdict | None) -> Item:
+    """A ratio or gain with what may be said of it: `0.24x`, `(0.24x)`, `0.98x~`, `0.98x?`."""
+    if verdict is Verdict.BRACKETED:
+        return Item(f"({text})")
+    return Item(text, verdict.value if verdict in (Verdict.SAME, Verdict.UNKNOWN) else "")
 
 
 def ratio_item(figure: Figure | None, is_base: bool) -> Item:
     """The measured ratio to the baseline."""
     if figure is None or figure.ratio is None:
         return Item("base" if figure and is_base else "")
-    return Item(ratio_text(figure.ratio.value), verdict_mark(figure.ratio))
+    return verdict_item(ratio_text(figure.ratio.value), figure.verdict)
 
 
 def published_ratio(quotes: Sequence[Quote], of: str) -> float | None:
@@ -198,7 +201,7 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric) -> list[Group]:
     if not any(ratios):
         return []
     turned = metric.better == "lower"
-    items = tuple(Item(ratio_text(ratio.value), verdict_mark(ratio)) if ratio else
+    items = tuple(verdict_item(ratio_text(ratio.value), figure.verdict) if ratio and figure else
                   Item("base" if cell and figure and is_baseline(summary, cell) else "")
                   for ratio, cell, figure in zip(ratios, cells, figures, strict=True))
     columns = [Column("", items)]
@@ -247,8 +250,8 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, values: Column, h
 
     post = tuple(Item(median_text(gain.post, metric, scale), item.mark) if gain else item
                  for gain, item in zip(gains, values.items, strict=True))
-    average = tuple(Item(change_text(gain.ratio.value - 1), verdict_mark(gain.ratio))
-                    if gain else Item("") for gain in gains)
+    average = tuple(verdict_item(change_text(gain.ratio.value - 1), gain.verdict) if gain else Item("")
+                    for gain in gains)
     published = published_items(summary, [gain.quotes if gain else () for gain in gains],
                                 lambda ratio: change_text(ratio - 1))
     groups = {

@@ -107,8 +107,8 @@ class Matrix:
         return tuple(dict.fromkeys(cell.course for cell in self.cells.values()))
 
     @cached_property
-    def floors_found(self) -> dict[tuple[str, str], float | None]:
-        """What noise_floor() has found, by baseline cell and metric."""
+    def found(self) -> dict[tuple[str, ...], Any]:
+        """Answers that are asked for again, by what was asked."""
         return {}
 
     @cached_property
@@ -385,11 +385,11 @@ def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
     """The noise floor of a cell's row (stats.noise_floor): that of its baseline, in its place and group, or of the cell
     itself where it has no baseline and ran twice. None below 6 complete pairs."""
     base = baseline_find(matrix, cell, baseline_words(matrix)) or cell
-    if (base.name, metric) not in matrix.floors_found:
+    key = ("floor", base.name, metric)
+    if key not in matrix.found:
         pair = runs_paired(matrix, base.name, metric)
-        found = stats.noise_floor(stats.ratio_estimate(pair[1], pair[0])) if pair else None
-        matrix.floors_found[base.name, metric] = found
-    return matrix.floors_found[base.name, metric]
+        matrix.found[key] = stats.noise_floor(stats.ratio_estimate(pair[1], pair[0])) if pair else None
+    return matrix.found[key]
 
 
 def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:

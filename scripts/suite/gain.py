@@ -2,7 +2,7 @@
 """Gains: what a cell has more of a metric than its baseline, round by round, as patches report it.
 
 `pre` is the baseline, `post` another cell, and a gain is post / pre - 1 within a round. The
-baseline has a gain too: that of its second run over its first, which is what the machine invents.
+baseline has a gain too: that of its second run over its first, from which the noise floor is.
 Between kernels, which share no round, it is of all boots of one to all of the other.
 """
 
@@ -17,12 +17,13 @@ from suite.frame import Cell, Matrix, ratio_of, rounds_common, runs_paired, valu
 from suite.metrics import Metric
 from suite.quotes import Quote, quotes_find
 from suite.scenario import LABEL, LABEL_AGAIN
+from suite.verdicts import Family, Verdict, baseline_verdict, family_make
 
 
 @dataclass(frozen=True)
 class Gain:
     """pre, post: medians. ratio: post / pre (Hodges-Lehmann). worst, best: gains of one round, None where none is
-    shared."""
+    shared. verdict: what may be said of the ratio."""
 
     pre: float
     post: float
@@ -30,6 +31,7 @@ class Gain:
     worst: float | None
     best: float | None
     quotes: tuple[Quote, ...]
+    verdict: Verdict | None
 
 
 def sides_find(matrix: Matrix, cell: Cell, base: Cell, metric: str
@@ -46,6 +48,12 @@ def rounds_extreme(pre: np.ndarray, post: np.ndarray, metric: Metric) -> tuple[f
     return gains[0], gains[-1]
 
 
+def again_family(matrix: Matrix, metric: str) -> Family:
+    """The family of the ratios A' / A, by baseline cell."""
+    pairs = {name: runs_paired(matrix, name, metric) for name, cell in matrix.cells.items() if cell.baseline}
+    return family_make({name: stats.ratio_estimate(pair[1], pair[0]) for name, pair in pairs.items() if pair})
+
+
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
     """The gain of a cell; None where it has no baseline, or no good round to be held against one of it."""
     sides = sides_find(matrix, cell, base, metric.name) if base else None
@@ -55,5 +63,8 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     shared = rounds_common((cell, base))
     worst, best = rounds_extreme(pre, post, metric) if shared else (None, None)
     label = LABEL_AGAIN if cell.name == base.name else LABEL
-    return Gain(stats.median(pre.tolist()), stats.median(post.tolist()), ratio_of(post.tolist(), pre.tolist(), shared),
-                worst, best, quotes_find(matrix, cell, metric.name, base, label))
+    ratio = ratio_of(post.tolist(), pre.tolist(), shared)
+    verdict = (again_family(matrix, metric.name).verdict(cell.name, ratio) if cell.name == base.name else
+               baseline_verdict(matrix, cell, metric.name))
+    return Gain(stats.median(pre.tolist()), stats.median(post.tolist()), ratio, worst, best,
+                quotes_find(matrix, cell, metric.name, base, label), verdict)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from suite import stats
 from suite.columns import ABSENT, SAME, is_undefined, ratio_metrics
 from suite.optimum import ALIKE, BEST, is_speed
 from suite.quotes import Quote
-from suite.summary import Summary
+from suite.summary import Figure, Summary
 from suite.units import value_text
+from suite.verdicts import Verdict, baseline_family
 from suite.withheld import TARGET
 
 
@@ -41,6 +42,7 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     ratios += [gain.ratio for gain in summary.gains.values()]
     if any(ratio.interval and ratio.interval.contains(1.0) for ratio in ratios):
         pairs.append(("~", "no change: the 95 % interval of the ratio contains 1"))
+    pairs += bracket_legend(summary, figures)
     if any(ratio.interval is None for ratio in ratios):
         boots = f", or {stats.SIDES_NEEDED} boots a side" if any(summary.matrix.courses) else ""
         pairs.append(("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds{boots}: no interval"))
@@ -48,6 +50,22 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
            for cell in summary.matrix.cells.values() for metric in summary.metrics):
         pairs.append((ABSENT, "nothing of the kind in these runs, or too few values to tell it"))
     return pairs
+
+
+def bracket_legend(summary: Summary, figures: Mapping[str, Sequence[Figure]]) -> list[tuple[str, str]]:
+    """What brackets around a ratio or a gain mean, where there are some."""
+    shown = {*ratio_metrics(summary), summary.leading}
+    marked = {name for name, found in figures.items() if name in shown
+              and any(figure.verdict is Verdict.BRACKETED for figure in found)}
+    if any(gain.verdict is Verdict.BRACKETED for gain in summary.gains.values()):
+        marked.add(summary.gain or "")
+    families = [baseline_family(summary.matrix, metric.name) for metric in summary.metrics if metric.name in marked]
+    if not families:
+        return []
+    tested = ", ".join(dict.fromkeys(str(family.tested) for family in families))
+    more = "; more rounds, or fewer rows, are needed" if any(family.hopeless for family in families) else ""
+    return [("()", f"the interval excludes 1, but as one of {tested} rows it may be chance "
+                   f"(Benjamini and Hochberg){more}")]
 
 
 def ratios_text(summary: Summary, words: Container[str], estimate: str = " (Hodges-Lehmann)") -> str:

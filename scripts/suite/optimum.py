@@ -3,18 +3,22 @@
 
 The best is the cell with the best median. Another is worse if its ratio to that one (round by round, or
 between boots that share none, of all to all) says so: its whole 95 % interval lies on the worse side of 1,
-and the ratio is beyond the noise floor of both rows. Else the two cannot be told apart.
+it survives the correction, and the ratio is beyond the noise floor of both rows. Else the two cannot be
+told apart. Which cell is the best may be luck, and to be compared with the luckiest of many is no fair
+comparison. So p is corrected for all pairs of all groups, any of which might have been looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import permutations
 
 from suite import stats
 from suite.frame import Cell, Matrix, noise_floor_widest, ratio_between
 from suite.metrics import Metric
 from suite.units import size_parse, value_text
+from suite.verdicts import Family, family_make, is_exact
 
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds to say
 
@@ -47,45 +51,58 @@ def better_ratio(ratio: stats.Estimate, metric: Metric) -> stats.Estimate:
         return ratio
     within = ratio.interval
     turned = stats.Interval(1 / within.high, 1 / within.low, within.level) if within else None
-    return stats.Estimate(1 / ratio.value, turned, ratio.pairs, ratio.p)
+    return replace(ratio, value=1 / ratio.value, interval=turned)
 
 
-def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | None) -> str:
-    """The mark of a cell by its ratio to the best one; floor: the noise floor of the two."""
+def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | None, adjusted: float) -> str:
+    """The mark of a cell by its ratio to the best one; floor: the noise floor of the two; adjusted: p, corrected."""
     if ratio is None or ratio.interval is None:
         return UNKNOWN
     interval = better_ratio(ratio, metric).interval
-    worse = interval is not None and interval.high < 1 and not stats.is_within_floor(ratio.value, floor)
-    return WORSE if worse else ALIKE
+    worse = interval is not None and interval.high < 1 and adjusted <= stats.ALPHA
+    return WORSE if worse and not stats.is_within_floor(ratio.value, floor) else ALIKE
 
 
-def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cell]
-                  ) -> Optimum | None:
-    """The optimum of one group; None where no cell of it has a figure above 0."""
-    values = {cell.name: matrix.rounds_of(cell.name, metric.name) for cell in cells}
-    known = [cell for cell in cells if len(values[cell.name]) and (values[cell.name] > 0).all()]
-    if not known:
-        return None
-    medians = {cell.name: stats.median(values[cell.name].tolist()) for cell in known}
-    choose = min if metric.better == "lower" else max
-    best = choose(medians, key=lambda name: medians[name])
-    marks = {cell.name: BEST if cell.name == best else mark_choose(
-        ratio_between(matrix, cell, matrix.cells[best], metric.name), metric,
-        noise_floor_widest([(matrix, cell), (matrix, matrix.cells[best])], metric.name)) for cell in known}
-    return Optimum({key: value for key, value in cells[0].axes.items() if key != axis},
-                   {cell.axes[axis]: medians[cell.name] for cell in known},
-                   {cell.axes[axis]: marks[cell.name] for cell in known})
-
-
-def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
-    """The optimum of every group that has one, in the plan's order: a cell alone has none."""
+def groups_find(matrix: Matrix, axis: str, metric: Metric) -> list[list[Cell]]:
+    """The cells that differ in the axis only, in the plan's order, those that have figures above 0; a cell that stands
+    alone in the plan is in no group."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in matrix.cells.values():
         place = tuple(value for key, value in cell.axes.items() if key != axis)
         groups.setdefault(place, []).append(cell)
-    found = (optimum_build(matrix, axis, metric, cells) for cells in groups.values()
-             if len(cells) > 1)
-    return tuple(optimum for optimum in found if optimum)
+    known = {name: values.min() > 0 if len(values) else False for name in matrix.cells
+             for values in [matrix.values_of(name, metric.name)[1]]}
+    return [[cell for cell in cells if known[cell.name]] for cells in groups.values() if len(cells) > 1]
+
+
+def pairs_compare(matrix: Matrix, metric: str, groups: Iterable[Sequence[Cell]]
+                  ) -> dict[tuple[str, str], stats.Estimate | None]:
+    """The ratio of the first to the second of every pair of each group, by their names, both ways round."""
+    return {(one.name, two.name): ratio_between(matrix, one, two, metric)
+            for cells in groups for one, two in permutations(cells, 2)}
+
+
+def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cell],
+                  ratios: Mapping[tuple[str, str], stats.Estimate | None], family: Family) -> Optimum:
+    """The optimum of one group, which is not empty."""
+    medians = {cell.name: stats.median(matrix.values_of(cell.name, metric.name)[1].tolist()) for cell in cells}
+    choose = min if metric.better == "lower" else max
+    best = matrix.cells[choose(medians, key=lambda name: medians[name])]
+    marks = {cell.axes[axis]: BEST if cell is best else mark_choose(
+        ratios[cell.name, best.name], metric,
+        noise_floor_widest([(matrix, cell), (matrix, best)], metric.name),
+        family.adjusted.get(frozenset((cell.name, best.name)), 0.0)) for cell in cells}
+    return Optimum({key: value for key, value in best.axes.items() if key != axis},
+                   {cell.axes[axis]: medians[cell.name] for cell in cells}, marks)
+
+
+def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
+    """The optimum of every group that has one, in the plan's order."""
+    groups = groups_find(matrix, axis, metric)
+    ratios = pairs_compare(matrix, metric.name, groups)
+    family = family_make({frozenset(names): ratio for names, ratio in ratios.items() if not is_exact(
+        matrix, *(matrix.cells[name] for name in names), metric.name)})
+    return tuple(optimum_build(matrix, axis, metric, cells, ratios, family) for cells in groups if cells)
 
 
 def optimum_of(optima: Iterable[Optimum], cell: Cell) -> Optimum | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from suite import stats
 from suite.builds import command_by_hand, folders_of
+from suite.columns import verdict_item
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_parse
 from suite.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
@@ -77,7 +78,7 @@ def figure_text(figure: Figure, unit: str) -> str:
 
 
 def metrics_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
-    """Every metric that the cell knows; its ratio to the baseline, `~` if that may be 1."""
+    """Every metric that the cell knows; its ratio to the baseline with what may be said of it."""
     base = baseline_find(matrix, cell, baseline_words(matrix))
     pairs = []
     for metric in METRICS.values():
@@ -86,9 +87,8 @@ def metrics_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
             continue
         text = figure_text(figure, metric.unit)
         if figure.ratio is not None:
-            within = figure.ratio.interval
-            mark = "?" if within is None else "~" if within.contains(1.0) else ""
-            text += f"; {ratio_text(figure.ratio.value)}{mark}"
+            item = verdict_item(ratio_text(figure.ratio.value), figure.verdict)
+            text += f"; {item.text}{item.mark}"
         pairs.append((metric.name, text))
     return labelled_lines(pairs, width - 2)
 

@@ -4,15 +4,16 @@ the baseline and the published figure that belongs to it. All in base units; no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from suite import stats
-from suite.frame import Cell, Matrix, baseline_find, baseline_words, noise_floors, ratio_between
+from suite.frame import Cell, Matrix, baseline_find, baseline_words, noise_floors
 from suite.gain import Gain, gain_build
 from suite.metrics import METRICS, Metric, metric_find
 from suite.optimum import Optimum, optima_build
 from suite.quotes import Quote, published_unused, quotes_find
+from suite.verdicts import Verdict, baseline_ratio, baseline_verdict
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Figure:
 
     interval: of the median, only min..max below 6 rounds; None of a single round and where exact.
     exact: events or bytes, as many in every run (Matrix.is_exact): it has no interval, anything else has.
-    ratio: to the baseline cell; None for it itself and where there is none.
+    ratio: to the baseline cell; None for it itself and where there is none. verdict: what may be said of it.
     quotes: what was published of the cell.
     """
 
@@ -29,8 +30,9 @@ class Figure:
     interval: stats.Interval | None
     rounds: int
     exact: bool
-    ratio: stats.Estimate | None
-    quotes: tuple[Quote, ...]
+    ratio: stats.Estimate | None = None
+    quotes: tuple[Quote, ...] = ()
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,21 @@ class Summary:
         return max(self.floors[metric].values(), default=None)
 
 
+def figure_make(values: Sequence[float], exact: bool) -> Figure:
+    """The figure of these values, one per round or session, not empty; without any ratio."""
+    interval = None if exact else stats.median_interval(values)
+    return Figure(stats.median(values), interval, len(values), exact)
+
+
 def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) -> Figure | None:
     """One figure; None where no good round knows the metric."""
     values = matrix.values_of(cell.name, metric.name)[1].tolist()
     if not values:
         return None
-    ratio = None
-    if base is not None and base.name != cell.name:
-        ratio = ratio_between(matrix, cell, base, metric.name)
-    exact = matrix.is_exact(cell.name, metric.name)
-    interval = None if exact else stats.median_interval(values)
-    return Figure(stats.median(values), interval, len(values), exact, ratio,
-                  quotes_find(matrix, cell, metric.name, base))
+    ratio = baseline_ratio(matrix, cell, metric.name) if base else None
+    verdict = baseline_verdict(matrix, cell, metric.name) if base else None
+    figure = figure_make(values, matrix.is_exact(cell.name, metric.name))
+    return replace(figure, ratio=ratio, verdict=verdict, quotes=quotes_find(matrix, cell, metric.name, base))
 
 
 # What the client knows where a foreign peer does not tell the rest.

@@ -232,7 +232,7 @@ def figure_json(figure: Figure) -> dict[str, Any]:
                              "rounds": figure.rounds, "exact": figure.exact}
     if figure.ratio is not None:
         value["ratio"] = {"value": figure.ratio.value, **interval_json(figure.ratio.interval),
-                          "pairs": figure.ratio.pairs}
+                          "pairs": figure.ratio.pairs, "verdict": figure.verdict.name.lower()}
     return value | quotes_json(figure.quotes)
 
 

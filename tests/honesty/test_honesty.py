@@ -17,10 +17,11 @@ sys.path.insert(0, str(TOP / "scripts"))
 
 from suite import stats  # noqa: E402
 from suite.comparison.build import compare_cells  # noqa: E402
-from suite.comparison.model import Change, Verdict  # noqa: E402
+from suite.comparison.model import Change  # noqa: E402
 from suite.frame import Matrix, matrix_build, runs_paired  # noqa: E402
 from suite.metrics import METRICS  # noqa: E402
 from suite.results import result_load  # noqa: E402
+from suite.verdicts import Verdict  # noqa: E402
 
 TIME = METRICS["time_per_message"]
 SAME_RUNS = 20

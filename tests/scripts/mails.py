@@ -8,11 +8,12 @@ import random
 
 from suite import stats
 from suite.commands.paste import blocks_build
-from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit, Verdict
+from suite.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.comparison.selectors import arguments_sort
 from suite.mail.block import block_lines
 from suite.metrics import METRICS
 from suite.summary import Figure
+from suite.verdicts import Verdict
 
 
 def command_run(module, capsys, *arguments):
@@ -62,6 +63,12 @@ def change_random(chance, metric):
     return Change(base, new, ratio, 0.01, 0.02, verdict, floor=floor)
 
 
+def mean_random(chance, rows):
+    """A geometric mean of some of so many rows."""
+    left_out = {place: chance.choice(["no ratio", "exact counts", "n=3"]) for place in range(rows) if chance.random() < 0.2}
+    return Mean(estimate_random(chance), rows - len(left_out), left_out)
+
+
 def value_random(chance, axis):
     """A value of an axis: a size, a strategy, or a long message."""
     if axis == "message":
@@ -86,7 +93,7 @@ def comparison_random(matrix, seed):
                         for number in range(chance.randint(0, 4)))
     return Comparison(
         sides[0], sides[1], axes, metrics, rows, tuple(Unit)[seed % 3],
-        {metric.name: chance.choice([None, estimate_random(chance)]) for metric in metrics},
+        {metric.name: chance.choice([None, mean_random(chance, len(rows))]) for metric in metrics},
         {metric.name: chance.randint(0, 999) for metric in metrics},
         tuple(metric.name for metric in metrics if chance.random() < 0.3), differences,
         tuple(f"note {number} " * 9 for number in range(chance.randint(0, 3))))

@@ -21,12 +21,13 @@ from suite.comparison.formats import FORMATS, benchstat, hgrm, hyperfine, text
 from suite.comparison.formats import csv as csv_format
 from suite.comparison.formats import json as json_format
 from suite.comparison.formats import markdown
-from suite.comparison.model import Verdict
+
 from suite.comparison.texts import verdict_text
 from suite.errors import UsageError
 from suite.hgrm import hgrm_text
 from suite.metrics import METRICS
 from suite.pictures.distribution import histogram_of, runs_good
+from suite.verdicts import Verdict
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)

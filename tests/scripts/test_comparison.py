@@ -6,19 +6,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from answers import NODELAY, matrix_of
 from sessions_make import recipe_sessions, sessions_write
 from suite import stats
 from suite.comparison.build import compare_baseline, compare_cells, compare_results
-from suite.comparison.model import Change, Unit, Verdict
-from suite.comparison.samples import Sample
-from suite.comparison.verdicts import changes_settle, is_hopeless
+from suite.comparison.model import Change
+from suite.comparison.verdicts import change_settle
 from suite.errors import UsageError
 from suite.metrics import METRICS
 from suite.summary import Figure
+from suite.verdicts import Family, Verdict, family_make
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)
@@ -49,14 +48,12 @@ def change_of(ratio: stats.Estimate) -> Change:
     return Change(figure, figure, ratio, ratio.p, None, Verdict.UNKNOWN, 0.01)
 
 
-def changes_of(*factors: float, rounds: int = 10) -> tuple[list[Sample], list[Change]]:
-    """Samples and changes of cells that became slower by these factors, with 1 % of noise, the same in each."""
+def changes_of(*factors: float, rounds: int = 10) -> tuple[Family, list[Change]]:
+    """The family and the changes of rows that became slower by these factors, with 1 % of noise, the same in each."""
     base = np.exp(np.linspace(-0.01, 0.01, rounds))
-    sides = [(pd.Series(base[::-1] * factor), pd.Series(base)) for factor in factors]
-    changes = [change_of(stats.ratio_estimate(new.tolist(), old.tolist())) for new, old in sides]
-    samples = [Sample(change.base, change.new, old, new, Unit.ROUND, (0, 0))
-               for change, (new, old) in zip(changes, sides, strict=True)]
-    return samples, changes_settle(changes)
+    changes = [change_of(stats.ratio_estimate(base[::-1] * factor, base)) for factor in factors]
+    family = family_make({place: change.ratio for place, change in enumerate(changes)})
+    return family, [change_settle(change, family, place) for place, change in enumerate(changes)]
 
 
 def test_exact_counts_have_no_interval_on_either_side_nor_as_ratio(nodelay, made):
@@ -78,7 +75,7 @@ def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
     values = [nodelay.rounds_of(cell.name, "time_per_message").to_numpy()
               for cell in (comparison.rows[0].new, comparison.rows[0].base)]
     assert change.ratio == stats.ratio_estimate(*values) and change.p == change.ratio.p
-    assert change.verdict is Verdict.CHANGED and comparison.tested["time_per_message"] == 2
+    assert change.verdict is Verdict.CHANGED and comparison.tested["time_per_message"] == 10
     assert comparison.floor_most("time_per_message") == pytest.approx(1.01140, abs=1e-5)
 
 
@@ -140,7 +137,7 @@ def test_between_two_results_a_session_is_the_unit(made):
     medians = [[made[name].rounds_of(row.name, TIME.name).loc[first:first + 5].median() for first in (1, 7, 13, 19)]
                for name, row in (("new", comparison.rows[0].new), ("old", comparison.rows[0].base))]
     assert change.ratio == stats.ratio_unpaired(*medians)
-    assert comparison.geomeans["time_per_message"].value == pytest.approx(0.92, abs=0.01)
+    assert comparison.geomeans["time_per_message"].ratio.value == pytest.approx(0.92, abs=0.01)
     assert comparison.notes == ()
 
 
@@ -205,10 +202,11 @@ def test_a_change_that_does_not_survive_the_correction_is_bracketed():
 
 
 def test_where_no_p_could_survive_that_is_known():
-    assert is_hopeless(*changes_of(1.1, *[1.0] * 4, rounds=6))
-    assert not is_hopeless(*changes_of(*[1.1] * 4, 1.0, rounds=6))
-    assert is_hopeless(*changes_of(1.0, 1.0, rounds=6)) and not is_hopeless(*changes_of(1.0, rounds=6))
-    assert not is_hopeless(*changes_of(1.1, *[1.0] * 9, rounds=10))
+    def is_hopeless(*factors: float, rounds: int) -> bool:
+        return changes_of(*factors, rounds=rounds)[0].hopeless
+    assert is_hopeless(1.1, *[1.0] * 4, rounds=6) and not is_hopeless(*[1.1] * 4, 1.0, rounds=6)
+    assert is_hopeless(1.0, 1.0, rounds=6) and not is_hopeless(1.0, rounds=6)
+    assert not is_hopeless(1.1, *[1.0] * 9, rounds=10)
 
 
 def test_a_change_within_the_noise_floor_of_its_row_is_known_in_either_direction():

@@ -16,7 +16,7 @@ from suite import stats
 from suite.claims import claim_decide, claims_decide
 from suite.comparison.build import compare_baseline, compare_cells
 from suite.comparison.formats import text
-from suite.comparison.model import Comparison, Unit, Verdict
+from suite.comparison.model import Comparison, Unit
 from suite.comparison.refusals import refusals_check
 from suite.comparison.selectors import metrics_choose, sides_within
 from suite.errors import UsageError
@@ -33,6 +33,7 @@ from suite.report.sections import machine_make
 from suite.results import result_load
 from suite.scenario import Claim, Picture
 from suite.summary import summary_build
+from suite.verdicts import Verdict
 
 TIME, SEGMENTS, SENDS = (METRICS[name] for name in ("time_per_message", "segments_per_message", "sends_per_message"))
 OLD, NEW = {"target": "vng:6.1"}, {"target": "vng:6.18"}

@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from simulated import BASE, METRIC, NOISES, Draw, cell_name, exponential, matrix_identical, matrix_simulated
+from simulated import (BASE, METRIC, NOISES, Draw, cell_name, exponential, lognormal, matrix_identical,
+                       matrix_simulated)
 from suite import stats
+from suite.comparison.build import compare_baseline, compare_cells
+from suite.comparison.texts import mean_text
 from suite.frame import Matrix, noise_floor
-from suite.optimum import optima_build
 from suite.metrics import METRICS
+from suite.optimum import WORSE, optima_build
 from suite.summary import summary_build
+from suite.verdicts import Verdict
 
 GROUPS = 1500
 ERRORS = 4  # standard errors by which a share may be off
@@ -69,3 +74,80 @@ def test_the_noise_floor_of_a_row_is_that_of_its_own_baseline() -> None:
         for place in (0, 1):
             cell = matrix.cells[cell_name(group, place)]
             assert noise_floor(matrix, cell, METRIC) == floors[cell_name(group, 0)]
+
+
+def any_table(matrix: Matrix) -> bool:
+    """Whether the table calls some ratio a change."""
+    return any(found[METRIC].verdict is Verdict.CHANGED
+               for found in summary_build(matrix, (METRIC,)).figures.values())
+
+
+def any_gain(matrix: Matrix) -> bool:
+    """Whether the table of gains does, its rows of the baseline against itself too."""
+    gains = summary_build(matrix, (METRIC,), gain=METRIC).gains
+    return any(gain.verdict is Verdict.CHANGED for gain in gains.values())
+
+
+def any_compare(matrix: Matrix) -> bool:
+    """Whether the comparison of the baseline with all other values does."""
+    return any(row.changes[METRIC].verdict is Verdict.CHANGED
+               for one in compare_baseline(matrix, [METRICS[METRIC]]) for row in one.rows)
+
+
+def any_best(matrix: Matrix) -> bool:
+    """Whether some value is called worse than the best."""
+    return any(WORSE in optimum.marks.values() for optimum in optima_build(matrix, "write", METRICS[METRIC]))
+
+
+ANY = (any_table, any_gain, any_compare, any_best)
+
+
+def results_of(noise: Draw, count: int, cells: int, rounds: int) -> list[Matrix]:
+    """So many results of one group of identical cells each."""
+    return [matrix_identical(noise, 1, cells, rounds, seed) for seed in range(count)]
+
+
+@pytest.mark.parametrize("claims", ANY, ids=lambda claims: claims.__name__)
+def test_of_results_with_ten_identical_rows_at_most_5_percent_have_any_claim(claims: Any) -> None:
+    claimed = [claims(matrix) for matrix in results_of(lognormal, 150, 10, 10)]
+    assert np.mean(claimed) <= 0.05 + ERRORS * math.sqrt(0.05 * 0.95 / len(claimed))
+
+
+def test_every_command_says_the_same_of_a_row() -> None:
+    first, again = np.exp(np.random.default_rng(8).normal(0, 0.02, (2, 30, 2, 10)))
+    first[:, 1] *= np.exp(np.linspace(-0.05, 0.05, 30))[:, None]
+    matrix = matrix_simulated(first, again[:, 0])
+    verdicts = {cell: found[METRIC].verdict
+                for cell, found in summary_build(matrix, (METRIC,)).figures.items() if found[METRIC].ratio}
+    gains = summary_build(matrix, (METRIC,), gain=METRIC).gains
+    (whole,) = compare_baseline(matrix, [METRICS[METRIC]])
+    assert {Verdict.CHANGED, Verdict.BRACKETED, Verdict.SAME} == set(verdicts.values())
+    assert {row.new.name: row.changes[METRIC].verdict for row in whole.rows} == verdicts
+    assert {cell: gains[cell].verdict for cell in verdicts} == verdicts
+    for group in (3, 10, 25):  # however few rows are asked for
+        words = {"group": f"{group:05}"}
+        one = compare_cells(matrix, {"write": "w0"} | words, {"write": "w1"} | words, [METRICS[METRIC]])
+        assert one.rows[0].changes[METRIC].verdict is verdicts[cell_name(group, 1)]
+        assert one.tested[METRIC] == 30
+
+
+def test_medians_of_a_comparison_are_over_the_rounds_that_both_sides_share() -> None:
+    rounds = np.arange(10.0)
+    slow = np.where(rounds < 7, np.nan, 103.0 + rounds)
+    whole = 100 + rounds
+    matrix = matrix_simulated(np.array([[whole, slow], [whole, 1.02 * whole]]), np.array([whole, whole]))
+    (comparison,) = compare_baseline(matrix, [METRICS[METRIC]])
+    short, whole = (row.changes[METRIC] for row in comparison.rows)
+    assert (short.base.median, short.new.median) == (108, 111) and short.base.rounds == short.new.rounds == 3
+    assert short.verdict is Verdict.UNKNOWN and whole.base.rounds == 10
+
+
+def test_a_geometric_mean_says_its_n_and_leaves_out_rows_that_failed_too_often() -> None:
+    chance = np.random.default_rng(9)
+    first = chance.normal(100, 1, (4, 2, 10))
+    first[0, 1, :7] = np.nan
+    first[1, 1, 4] = np.nan
+    (comparison,) = compare_baseline(matrix_simulated(first, chance.normal(100, 1, (4, 10))), [METRICS[METRIC]])
+    mean = comparison.geomeans[METRIC]
+    assert mean.rows == 3 and mean.ratio.pairs == 9 and mean.left_out == {0: "n=3"}
+    assert mean_text(comparison, METRICS[METRIC]) == "geomean: of 3 of 4 cells, n=9, without 00000 (n=3)"

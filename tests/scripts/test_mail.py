@@ -13,17 +13,19 @@ from sessions_make import recipe_sessions, sessions_write
 from suite import stats
 from suite.commands import paste, verify
 from suite.commands.paste import blocks_build
-from suite.comparison.model import Change, Comparison, Row, Side, Unit, Verdict
-from suite.comparison.texts import mean_count
+from suite.comparison.model import Change, Comparison, Mean, Row, Side, Unit
+from suite.comparison.texts import mean_text
 from suite.errors import Failure, UsageError
 from suite.mail.block import block_lines, comparison_block, sides_name
 from suite.mail.foot import WIDTH, items_fit
+from suite.mail.grid import comparison_grids
 from suite.mail.parse import blocks_read, side_words
 from suite.mail.rules import COLUMNS, RULES, WHOLE, lines_require, rules_broken
 from suite.mail.styles import STYLES
 from suite.mail.verify import deviations_find
 from suite.metrics import METRICS
 from suite.summary import Figure
+from suite.verdicts import Verdict
 
 
 @pytest.fixture(scope="module")
@@ -201,9 +203,15 @@ def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
         ("one", Change(replace(exact, exact=False), exact, stats.Estimate(0.5, None, 7), None, None, Verdict.UNKNOWN)),
         ("two", Change(exact, exact, stats.Estimate(1.0, None, 7), None, None, Verdict.EXACT)),
         ("three", Change(exact, exact, None, None, None, Verdict.UNKNOWN))))
-    comparison = replace(comparison_random(nodelay, 3), axes=("place",), metrics=(METRICS["segments_per_message"],),
-                         rows=rows)
-    assert mean_count(comparison, METRICS["segments_per_message"]) == 1
+    metric = METRICS["segments_per_message"]
+    mean = Mean(stats.Estimate(0.5, stats.Interval(0.4, 0.6, 0.97), 7), 1, {1: "exact counts", 2: "no ratio"})
+    comparison = replace(comparison_random(nodelay, 3), axes=("place",), metrics=(metric,), rows=rows,
+                         geomeans={metric.name: mean})
+    assert mean_text(comparison, metric) == "geomean: of 1 of 3 cells, without two (exact counts), three (no ratio)"
+    (grid,) = comparison_grids(comparison)
+    assert grid.total == ("geomean of 1 of 3 cells", "-50.0%", "[-60.0%, -40.0%]")
+    whole = replace(comparison, geomeans={metric.name: replace(mean, rows=3, left_out={})})
+    assert mean_text(whole, metric) == ""
 
 
 def test_machines_between_which_ratios_say_nothing_make_no_block(kernels):

@@ -102,10 +102,11 @@ def test_a_word_beside_numbers_stands_left_of_them(buffers):
 ])
 def test_only_what_is_worse_and_beyond_the_noise_is_told_apart(ratio, low, high, floor, mark):
     estimate = stats.Estimate(ratio, stats.Interval(low, high, 0.95), 7)
-    assert mark_choose(estimate, TIME, floor) == mark
+    assert mark_choose(estimate, TIME, floor, 0.01) == mark
     turned = stats.Estimate(1 / ratio, stats.Interval(1 / high, 1 / low, 0.95), 7)
-    assert mark_choose(turned, BANDWIDTH, floor) == mark
-    assert mark_choose(replace(estimate, interval=None), TIME, floor) == UNKNOWN
+    assert mark_choose(turned, BANDWIDTH, floor, 0.01) == mark
+    assert mark_choose(estimate, TIME, floor, 0.06) == ALIKE
+    assert mark_choose(replace(estimate, interval=None), TIME, floor, 1.0) == UNKNOWN
 
 
 @pytest.mark.parametrize("marks, said", [

@@ -14,7 +14,7 @@ from picture_make import LONG, recipe_same, recipe_verdicts
 from suite.commands.plot import pictures_read
 from suite.pictures.gnuplot import drawing_write
 from suite.comparison.build import compare_baseline
-from suite.comparison.model import Verdict
+
 from suite.errors import UsageError
 from suite.metrics import METRICS
 from suite.pictures.compared import Versus
@@ -24,6 +24,7 @@ from suite.pictures.heatmap import (ABSENT_COLOUR, BETTER_COLOUR, MIDDLE_COLOUR,
 from suite.pictures.order import Run, Series, span_of
 from suite.pictures.plot import MAKERS, drawings_make
 from suite.scenario import PICTURES, Picture
+from suite.verdicts import Verdict
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from suite import stats
 from suite.comparison.differences import builds_compare, cells_compare, differences_declare, machines_compare
-from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit
+from suite.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.comparison.samples import Sample, change_make, sample_take, samples_geomean, sessions_of
 from suite.comparison.sides import Pair, Pairing, baseline_others, fixed_differences, pairing_make, words_compared
-from suite.comparison.verdicts import changes_settle, is_hopeless
+from suite.comparison.verdicts import change_settle, family_choose
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_words, rounds_common
 from suite.machines import FUNCTIONAL_ONLY, hosts_of
@@ -28,7 +28,7 @@ class Compared:
     """One metric over all pairs: changes by the place of their pair."""
 
     changes: Mapping[int, Change]
-    geomean: stats.Estimate | None
+    geomean: Mean | None
     tested: int
     hopeless: bool
 
@@ -40,10 +40,10 @@ def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair], metric: 
         sample = sample_take(sides, (pair.base, pair.new), metric, unit) if pair.base and pair.new else None
         if sample is not None:
             samples[place] = sample
-    taken = list(samples.values())
-    changes = changes_settle([change_make(sample) for sample in taken])
-    return Compared(dict(zip(samples, changes, strict=True)), samples_geomean(taken),
-                    sum(change.p is not None for change in changes), is_hopeless(taken, changes))
+    changes = {place: change_make(sample) for place, sample in samples.items()}
+    family, keys = family_choose(sides, pairs, changes, metric)
+    settled = {place: change_settle(change, family, keys[place]) for place, change in changes.items()}
+    return Compared(settled, samples_geomean(samples, len(pairs)), family.tested, family.hopeless)
 
 
 def pairs_good(pairing: Pairing) -> list[tuple[Cell, Cell]]:

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 from suite import stats
 from suite.columns import Footnotes, value_item, width_item
-from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit, Verdict
+from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit
 from suite.comparison.refusals import forced
 from suite.comparison.samples import row_figures, sides_known
-from suite.comparison.texts import (NOTHING, difference_text, interval_text, mean_count, mean_verdict, side_text,
+from suite.comparison.texts import (NOTHING, difference_text, interval_text, mean_verdict, side_text,
                                     verdict_text, within_text)
-from suite.frame import Cell
 from suite.heading import machine_pairs
 from suite.layout import Column, Group, Item
 from suite.metrics import Metric
 from suite.summary import Figure
 from suite.table import title_text
 from suite.units import Scale, counted_text, percent_text, scale_choose
+from suite.verdicts import Verdict
 from suite.withheld import TARGET
 
 MEAN = "geomean"
@@ -123,7 +123,7 @@ def mean_items(comparison: Comparison, metric: Metric) -> dict[str, Item]:
     mean = comparison.geomeans.get(metric.name)
     if mean is None:
         return {}
-    return {"change": Item(verdict_text(mean, mean_verdict(mean))), "95% CI": Item(interval_text(mean))}
+    return {"change": Item(verdict_text(mean.ratio, mean_verdict(mean))), "95% CI": Item(interval_text(mean.ratio))}
 
 
 def column_end(column: Column, item: Item) -> Column:
@@ -236,7 +236,7 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[tuple[str, st
     if any(change.detectable is not None for change in changes):
         yield "finds", f"the smallest change that so many {unit.value}s with this noise find in 8 of 10 comparisons"
     if Verdict.BRACKETED in verdicts:
-        yield "()", "the interval excludes 0, but among so many cells it may be chance (Benjamini and Hochberg)"
+        yield "()", "the interval excludes 0, but among so many rows it may be chance (Benjamini and Hochberg)"
     if any(change.verdict is Verdict.UNKNOWN and change.ratio for change in changes):
         yield "?", (f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval" if unit is Unit.ROUND else
                     f"fewer than {stats.SIDES_NEEDED} {unit.value}s a side: nothing can be said")
@@ -255,12 +255,10 @@ def widths_pairs(figures: Iterable[Figure]) -> Iterator[tuple[str, str]]:
 
 def hopeless_pairs(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
     """The metrics of which no change could survive the correction."""
-    for comparison in comparisons:
-        for name in comparison.hopeless:
-            unit = f"{comparison.unit.value}s"
-            yield "note", (f"{comparison.new.name}: with so few {unit} a change of {name} in so few of "
-                           f"{comparison.tested[name]} cells cannot survive the correction: more {unit}, or fewer "
-                           "cells, are needed")
+    notes = (f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows cannot survive "
+             f"the correction: more {one.unit.value}s, or fewer rows, are needed"
+             for one in comparisons for name in one.hopeless)
+    yield from (("note", note) for note in dict.fromkeys(notes))
 
 
 def changes_all(comparison: Comparison) -> list[Change]:
@@ -279,9 +277,7 @@ def foot_pairs(comparisons: Sequence[Comparison], notes: Footnotes) -> list[tupl
         pairs += marks_pairs([change for one in comparisons if one.unit is unit for change in changes_all(one)], unit)
     means = [(one, metric) for one in comparisons for metric in one.metrics if one.geomeans.get(metric.name)]
     if means:
-        whole = all(mean_count(one, metric) == len(one.rows) for one, metric in means)
-        pairs.append((MEAN, "geometric mean of new / base over all rows"
-                      + ("" if whole else " with a ratio, without exact counts")))
+        pairs.append((MEAN, f"geometric mean of new / base over rows, within each {units[0].value}"))
     pairs += notes.lines()
     pairs += hopeless_pairs(comparisons)
     return pairs + [("note", note) for note in dict.fromkeys(note for one in comparisons for note in one.notes)]

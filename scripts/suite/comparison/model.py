@@ -14,16 +14,7 @@ from suite import stats
 from suite.frame import Cell, Matrix
 from suite.metrics import Metric
 from suite.summary import Figure
-
-
-class Verdict(Enum):
-    """What may be said of a change; the value is its mark in a table."""
-
-    CHANGED = ""      # the interval excludes 1, and it survives the correction for many cells
-    BRACKETED = "()"  # the interval excludes 1, but as one of so many cells it may be chance
-    SAME = "~"        # the interval contains 1
-    UNKNOWN = "?"     # too few rounds, or sessions, to say anything
-    EXACT = "="       # counts that are the same in every round on both sides: no interval is needed
+from suite.verdicts import Verdict
 
 
 class Unit(Enum):
@@ -54,7 +45,7 @@ class Change:
 
     ratio: new / base, None where a side has no value or one that is not above 0.
     p: of no change, by the test that the interval inverts; None where there is no interval.
-    adjusted: p after the correction for all cells of this metric (Benjamini and Hochberg).
+    adjusted: p after the correction for its family (suite/verdicts.py).
     detectable: as a fraction, the smallest change that so many rounds with this noise would show; with SAME.
     outliers: rounds of the two sides that are marked as outliers (they are counted all the same).
     floor: the noise floor of the row as a ratio (stats.noise_floor), None where it is not known.
@@ -109,13 +100,25 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Mean:
+    """The geometric mean of the ratios of several rows, within the rounds (boots, sessions) that all of them have.
+
+    rows: how many. left_out: why other rows are not among them, by their place.
+    """
+
+    ratio: stats.Estimate
+    rows: int
+    left_out: Mapping[int, str]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two sides, row by row.
 
     axes: the words of the rows. unit: what is one value of them.
-    geomeans: of the ratios of all rows, by metric; None where there are too few rounds or rows.
-    tested: for how many cells p was corrected, by metric. hopeless: metrics of which no p at this number
-    of rounds could survive that correction.
+    geomeans: by metric; None where there are too few rounds or rows.
+    tested: how many ratios the family of a metric has. hopeless: metrics of which no p at this number of
+    rounds could survive the correction for them.
     """
 
     base: Side
@@ -124,7 +127,7 @@ class Comparison:
     metrics: tuple[Metric, ...]
     rows: tuple[Row, ...]
     unit: Unit
-    geomeans: Mapping[str, stats.Estimate | None]
+    geomeans: Mapping[str, Mean | None]
     tested: Mapping[str, int]
     hopeless: tuple[str, ...]
     differences: tuple[Difference, ...]

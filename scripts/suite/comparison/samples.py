@@ -8,17 +8,18 @@ its value is the median of its rounds, because whatever a boot or a build brings
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from suite import stats
-from suite.comparison.model import Change, Comparison, Row, Side, Unit, Verdict
+from suite.comparison.model import Change, Comparison, Mean, Row, Side, Unit
 from suite.frame import Cell, Matrix, noise_floor_widest, ratio_of
 from suite.metrics import Metric
-from suite.summary import Figure, figure_build
+from suite.summary import Figure, figure_build, figure_make
+from suite.verdicts import Verdict
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,13 @@ class Sample:
 
     @property
     def exact(self) -> bool:
-        """Whether both sides counted the same in every round."""
+        """Whether both sides counted the same in every run."""
         return self.base.exact and self.new.exact
+
+    @property
+    def size(self) -> int:
+        """How many values there are, on the smaller side."""
+        return min(len(self.base_values), len(self.new_values))
 
     @property
     def positive(self) -> bool:
@@ -66,29 +72,25 @@ def session_medians(matrix: Matrix, values: pd.Series) -> pd.Series:
     return pd.Series(medians, dtype=float).dropna()
 
 
-def session_figure(figure: Figure, medians: pd.Series) -> Figure:
-    """A figure of several sessions, each of which counts once; of one session as it is."""
-    if len(medians) < 2:
-        return figure
-    values = medians.tolist()
-    interval = None if figure.exact else stats.median_interval(values)
-    return replace(figure, median=stats.median(values), interval=interval, rounds=len(values))
-
-
 def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric, unit: Unit) -> Sample | None:
-    """The values of a pair, base first; None where a side has no good round that knows the metric."""
-    figures = [figure_build(matrix, cell, metric, None) for matrix, cell in zip(sides, cells, strict=True)]
-    base, new = figures
-    if base is None or new is None:
-        return None
-    values = [matrix.rounds_of(cell.name, metric.name) for matrix, cell in zip(sides, cells, strict=True)]
-    outliers = [sum(stats.outliers_mark(side.tolist())) for side in values]
+    """The values of a pair, base first: of sides that share rounds in these rounds, medians and outliers too.
+
+    None where a side has no such value.
+    """
+    taken = list(zip(sides, cells, strict=True))
+    rounds = [matrix.rounds_of(cell.name, metric.name) for matrix, cell in taken]
     if unit is Unit.ROUND:
-        shared = values[0].index.intersection(values[1].index)
-        values = [side[shared] for side in values]
-    elif unit is Unit.SESSION:
-        values = [session_medians(matrix, side) for matrix, side in zip(sides, values, strict=True)]
-        base, new = (session_figure(figure, side) for figure, side in zip((base, new), values, strict=True))
+        shared = rounds[0].index.intersection(rounds[1].index)
+        rounds = [side[shared] for side in rounds]
+    if any(side.empty for side in rounds):
+        return None
+    values = rounds
+    if unit is Unit.SESSION:
+        values = [session_medians(matrix, side) for (matrix, _), side in zip(taken, rounds, strict=True)]
+    base, new = (figure_make((medians if len(medians) > 1 else side).tolist(),
+                             matrix.is_exact(cell.name, metric.name))
+                 for (matrix, cell), side, medians in zip(taken, rounds, values, strict=True))
+    outliers = [sum(stats.outliers_mark(side.tolist())) for side in rounds]
     return Sample(base, new, values[0], values[1], unit, (outliers[0], outliers[1]),
                   noise_floor_widest(zip(sides, cells, strict=True), metric.name))
 
@@ -119,14 +121,34 @@ def change_make(sample: Sample) -> Change:
                   sample_detectable(sample), sample.outliers, sample.floor)
 
 
-def samples_geomean(samples: Sequence[Sample]) -> stats.Estimate | None:
-    """The geometric mean of new / base over several cells; None below two, or without a round or session that all have.
+def mean_without(sample: Sample | None, most: int) -> str:
+    """Why a row is not in a geometric mean; empty if it is. most: the values that other rows have, on the smaller side.
 
-    Counts that are exact on both sides are left out: they are no matter of chance.
+    A row that failed so often that it has no interval would leave no interval to all others. Exact
+    counts are no matter of chance.
     """
-    usable = [sample for sample in samples if sample.positive and not sample.exact]
-    if len(usable) < 2:
-        return None
+    if sample is None or not sample.positive:
+        return "no ratio"
+    if sample.exact:
+        return "exact counts"
+    needed = stats.ROUNDS_NEEDED if sample.paired else stats.SIDES_NEEDED
+    return f"n={sample.size}" if sample.size < needed <= most else ""
+
+
+def samples_geomean(samples: Mapping[int, Sample], rows: int) -> Mean | None:
+    """The geometric mean of new / base over so many rows, those without a sample too.
+
+    None where fewer than two can be in it, or no round or session is in all of them.
+    """
+    most = max((sample.size for sample in samples.values() if not sample.exact), default=0)
+    why = {place: mean_without(samples.get(place), most) for place in range(rows)}
+    usable = [samples[place] for place, text in why.items() if not text]
+    ratio = usable_geomean(usable) if len(usable) > 1 else None
+    return Mean(ratio, len(usable), {place: text for place, text in why.items() if text}) if ratio else None
+
+
+def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:
+    """The geometric mean of the ratios of samples; None where nothing is in all of them."""
     base = pd.concat([sample.base_values for sample in usable], axis=1, join="inner")
     new = pd.concat([sample.new_values for sample in usable], axis=1, join="inner")
     if usable[0].paired:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from suite import stats
-from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit, Verdict
+from suite.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.metrics import Metric
 from suite.selection import words_text
 from suite.stats import Estimate
 from suite.units import change_text, counted_text, percent_text
+from suite.verdicts import Verdict
 
 NOTHING = "-"
 EXACT = "exact"
@@ -54,11 +55,40 @@ def within_text(change: Change) -> str:
     return EXACT if change.verdict is Verdict.EXACT else interval_text(change.ratio)
 
 
-def mean_verdict(mean: Estimate) -> Verdict:
+def mean_verdict(mean: Mean) -> Verdict:
     """What may be said of a geometric mean, which is one figure and needs no correction."""
-    if mean.interval is None:
+    if mean.ratio.interval is None:
         return Verdict.UNKNOWN
-    return Verdict.SAME if mean.interval.contains(1.0) else Verdict.CHANGED
+    return Verdict.SAME if mean.ratio.interval.contains(1.0) else Verdict.CHANGED
+
+
+def row_name(row: Row) -> str:
+    """The values that name a row."""
+    return " ".join(value or "none" for value in row.axes.values())
+
+
+def mean_size(comparison: Comparison, metric: Metric, mean: Mean) -> tuple[str, str]:
+    """(`of 5 of 6 cells`, `n=9`): what a geometric mean is of; no n where every row has as many."""
+    of = f"of {mean.rows} of {len(comparison.rows)} cells" if mean.left_out else f"of {mean.rows} cells"
+    same = {change.ratio.pairs for change in changes_of(comparison.rows, metric) if change.ratio}
+    return of, "" if same == {mean.ratio.pairs} else f"n={mean.ratio.pairs}"
+
+
+def mean_without(comparison: Comparison, mean: Mean, most: int = 4) -> str:
+    """`cork (n=3), nagle (exact counts)`: the rows that a geometric mean leaves out; of many the first."""
+    texts = [f"{row_name(comparison.rows[place])} ({why})" for place, why in mean.left_out.items()]
+    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
+    return ", ".join([*texts[:most], *more])
+
+
+def mean_text(comparison: Comparison, metric: Metric) -> str:
+    """What a geometric mean is of, where that is not all rows with all of their rounds; else empty."""
+    mean = comparison.geomeans.get(metric.name)
+    if mean is None:
+        return ""
+    of, size = mean_size(comparison, metric, mean)
+    without = f"without {mean_without(comparison, mean)}" if mean.left_out else ""
+    return f"geomean: {', '.join(filter(None, (of, size, without)))}" if size or without else ""
 
 
 def floor_fraction(floor: float | None) -> float | None:
@@ -69,12 +99,6 @@ def floor_fraction(floor: float | None) -> float | None:
 def changes_of(rows: Iterable[Row], metric: Metric) -> list[Change]:
     """The changes of a metric that are known."""
     return [row.changes[metric.name] for row in rows if metric.name in row.changes]
-
-
-def mean_count(comparison: Comparison, metric: Metric) -> int:
-    """How many rows the geometric mean is of: those with a ratio, without exact counts: these are no chance."""
-    return sum(change.ratio is not None and change.verdict is not Verdict.EXACT
-               for change in changes_of(comparison.rows, metric))
 
 
 def span_text(numbers: Sequence[int]) -> str:

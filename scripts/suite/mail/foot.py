@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suite.comparison.build import NO_TIMES
-from suite.comparison.model import Comparison, Verdict
-from suite.comparison.texts import floor_text, difference_text, rounds_text, span_text
+from suite.comparison.model import Comparison
+from suite.comparison.texts import difference_text, floor_text, mean_without, rounds_text, span_text
 from suite.frame import Cell, Matrix
 from suite.heading import congestion_text, machines_text
 from suite.machines import FUNCTIONAL_ONLY
@@ -15,6 +15,7 @@ from suite.mail.rules import COLUMNS
 from suite.metrics import Metric
 from suite.summary import Figure
 from suite.units import counted_text
+from suite.verdicts import Verdict
 
 CUT = "..."
 WIDTH = COLUMNS - 2  # a style may put a mark before a line
@@ -95,6 +96,8 @@ def remarks_of(comparison: Comparison) -> list[str]:
         remarks.append("brackets: may be chance")
     if any(comparison.tested.get(name, 0) for name in comparison.hopeless):
         remarks.append("too few rounds for so many cells")
+    remarks += [f"geomean without {mean_without(comparison, mean)}" for mean in comparison.geomeans.values()
+                if mean and any(why.startswith("n=") for why in mean.left_out.values())]
     remarks += ranges_remarks([figure for change in changes for figure in (change.base, change.new)])
     return [*remarks, *(note for note in comparison.notes if note != NO_TIMES), *cells_notes(comparison)]
 

@@ -15,7 +15,7 @@ from suite.columns import median_text
 from suite.comparison.columns import scale_of
 from suite.comparison.model import Comparison, Row
 from suite.comparison.samples import row_figures, sides_known
-from suite.comparison.texts import NOTHING, interval_text, mean_count, mean_verdict, verdict_text, within_text
+from suite.comparison.texts import NOTHING, interval_text, mean_size, mean_verdict, verdict_text, within_text
 from suite.mail.foot import rounds_line, table_rounds_text
 from suite.metrics import Metric
 from suite.summary import Figure, Summary
@@ -77,8 +77,8 @@ def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | Non
     mean = comparison.geomeans.get(metric.name)
     if mean is None:
         return None
-    label = f"geomean of {mean_count(comparison, metric)} cells"
-    return label, verdict_text(mean, mean_verdict(mean)), interval_text(mean)
+    label = ", ".join(filter(None, mean_size(comparison, metric, mean)))
+    return f"geomean {label}", verdict_text(mean.ratio, mean_verdict(mean)), interval_text(mean.ratio)
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:

@@ -22,7 +22,7 @@ LABELLED = re.compile(r"(new|with|at): +(\S.*)")
 TITLE = re.compile(r"(\w[\w ]*?)(?:, (\S+))? \((lower|higher) is better\)")
 WORDS = re.compile(r"[a-z][a-z0-9_.-]*=\S+( [a-z][a-z0-9_.-]*=\S+)*")
 FIGURE = re.compile(r"95% CI|\[[^]]*\]|\S+")
-TOTAL = re.compile(r"geomean of \d+ cells")
+TOTAL = re.compile(r"geomean of \d+( of \d+)? cells(, n=\d+)?")
 BELOW = re.compile(r"(machine|differs|remarks): ")
 CUT = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
 
@@ -144,7 +144,7 @@ class Reader:
     def total_take(self, line: str) -> None:
         """The line under all rows: its figures are of the last columns."""
         label = TOTAL.match(line.lstrip("| "))
-        figures = FIGURE.findall(line.replace("|", " ").partition("cells")[2])
+        figures = FIGURE.findall(TOTAL.sub("", line.lstrip("| "), count=1).replace("|", " "))
         for column, figure in zip((self.columns or [])[-len(figures):], figures, strict=True):
             self.store((self.title, label[0] if label else "", column), figure)
 

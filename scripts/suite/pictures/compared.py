@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from suite import stats
-from suite.comparison.model import Change, Comparison, Row, Side, Verdict
+from suite.comparison.model import Change, Comparison, Row, Side
 from suite.metrics import Metric
 from suite.pictures.picture import TEXT_COLUMNS, note_text, rounds_text, title_settings
+from suite.verdicts import Verdict
 
 
 @dataclass(frozen=True)

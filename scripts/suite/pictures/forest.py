@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from suite import stats
-from suite.comparison.model import Comparison, Row, Verdict
-from suite.comparison.texts import mean_verdict
+from suite.comparison.model import Comparison, Row
+from suite.comparison.texts import mean_size, mean_verdict, row_name
 from suite.metrics import Metric
 from suite.pictures.compared import (Versus, absent_text, base_name, change_of, estimate_marked, side_value,
                                      versus_titles)
 from suite.pictures.picture import Drawing, gnuplot_string, name_cut, name_safe, number_data, ratio_tics
 from suite.units import change_text, number_text, percent_text
+from suite.verdicts import Verdict
 
 ROWS_MAX = 36  # in one picture; more comparisons go into another
 STEEP = 2.0  # ratios that span more are on a logarithmic axis, and are told as ratios, not as changes
@@ -54,11 +55,12 @@ def bough_make(name: str, row: Row, metric: Metric, text: Callable[[float], str]
 
 def tree_make(comparison: Comparison, metric: Metric, text: Callable[[float], str]) -> Tree:
     """The rows of a comparison, and their geometric mean at the bottom if it is known."""
-    boughs = [bough_make(name_cut(" ".join(value or "none" for value in row.axes.values())), row, metric, text)
+    boughs = [bough_make(name_cut(row_name(row)), row, metric, text)
               for row in comparison.rows]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
-        boughs.append(Bough(GEOMEAN, mean, GEOMEAN_POINT, estimate_marked(mean, mean_verdict(mean), text)))
+        name = " ".join(filter(None, (GEOMEAN, *mean_size(comparison, metric, mean)))) if mean.left_out else GEOMEAN
+        boughs.append(Bough(name, mean.ratio, GEOMEAN_POINT, estimate_marked(mean.ratio, mean_verdict(mean), text)))
     return Tree(name_cut(side_value(comparison.new)), tuple(boughs))
 
 
@@ -91,8 +93,8 @@ def estimates_of(comparisons: Iterable[Comparison], metric: Metric) -> list[stat
     """Every ratio of these comparisons, the means too."""
     found: list[stats.Estimate | None] = []
     for one in comparisons:
-        changes = (change_of(row, metric) for row in one.rows)
-        found += [change.ratio for change in changes if change] + [one.geomeans.get(metric.name)]
+        changes, mean = (change_of(row, metric) for row in one.rows), one.geomeans.get(metric.name)
+        found += [change.ratio for change in changes if change] + ([mean.ratio] if mean else [])
     return found
 
 
@@ -151,7 +153,7 @@ def figure_text(ratio: float) -> str:
 
 def forest_draw(comparisons: Sequence[Comparison], plan: Versus) -> list[Drawing]:
     """The forest of these comparisons; more than one picture only where there are very many rows."""
-    first, metric = comparisons[0], plan.metric
+    metric = plan.metric
     ends = ends_of(estimates_of(comparisons, metric)) or [1.0]
     steep = max([*ends, 1.0]) / min([*ends, 1.0]) > STEEP
     trees = trees_join([tree_make(one, metric, figure_text if steep else lambda ratio: change_text(ratio - 1))

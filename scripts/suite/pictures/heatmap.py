@@ -7,13 +7,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from suite.comparison.model import Comparison, Row, Verdict
+from suite.comparison.model import Comparison, Row
 from suite.metrics import Metric
 from suite.optimum import better_ratio, is_speed
 from suite.pictures.compared import (Versus, absent_text, base_name, change_marked, change_of, side_axis,
                                      side_value, versus_titles)
 from suite.pictures.picture import (Drawing, gnuplot_array, gnuplot_string, name_cut, name_safe, place_name, place_text)
 from suite.units import number_text, size_parse
+from suite.verdicts import Verdict
 
 # Two ends that differ for every kind of colour vision; white between them, and grey where there is no figure.
 BETTER_COLOUR, WORSE_COLOUR, MIDDLE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 0xFFFFFF, 0xE8E8E8

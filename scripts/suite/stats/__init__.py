@@ -18,15 +18,15 @@ from suite.stats.centre import median, median_interval, outliers_mark, sign_test
 from suite.stats.estimate import (ALPHA, Estimate, Interval, is_within_floor, noise_floor,
                                   relative_width)
 from suite.stats.many import benjamini_hochberg, holm
-from suite.stats.nulls import (ROUNDS_NEEDED, SIDES_NEEDED, mann_whitney_counts, mann_whitney_null, p_least,
-                               p_least_unpaired, signed_rank_counts, signed_rank_null)
+from suite.stats.nulls import (ROUNDS_NEEDED, SIDES_NEEDED, mann_whitney_counts, mann_whitney_null,
+                               signed_rank_counts, signed_rank_null)
 from suite.stats.power import smallest_detectable, smallest_detectable_unpaired
 from suite.stats.shift import geometric_mean, ratio_estimate, ratio_unpaired, shift_estimate, shift_unpaired
 
 __all__ = [
     "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Estimate", "Interval", "benjamini_hochberg", "geometric_mean", "holm",
-    "is_within_floor",    "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "noise_floor", "outliers_mark", "p_least",
-    "p_least_unpaired", "ratio_estimate", "ratio_unpaired", "relative_width", "shift_estimate",
+    "is_within_floor",    "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "noise_floor", "outliers_mark",
+    "ratio_estimate", "ratio_unpaired", "relative_width", "shift_estimate",
     "shift_unpaired", "sign_test_rank", "signed_rank_counts", "signed_rank_null", "smallest_detectable",
     "smallest_detectable_unpaired",
 ]

@@ -27,12 +27,14 @@ class Estimate:
 
     interval: None where there are too few pairs. p: of no change, two-sided, by the test that the interval inverts: the
     smallest level at which the closed interval excludes it, so at most ALPHA exactly where this one does.
+    p_least: the smallest p that so many pairs can give.
     """
 
     value: float
     interval: Interval | None
     pairs: int
     p: float | None = None
+    p_least: float = 1.0
 
 
 def noise_floor(same: Estimate) -> float | None:

@@ -106,15 +106,3 @@ def paired_null(rounds: int) -> Null | None:
 def unpaired_null(n: int, m: int) -> Null | None:
     """The null of n against m values; None where either side has too few for an interval."""
     return mann_whitney_null(n, m) if min(n, m) >= SIDES_NEEDED else None
-
-
-def p_least(rounds: int) -> float:
-    """The smallest p that so many shared rounds can have; 1 where they are too few to have any."""
-    null = paired_null(rounds)
-    return null.two_sided(0) if null else 1.0
-
-
-def p_least_unpaired(n: int, m: int) -> float:
-    """The smallest p that n against m values can have; 1 where they are too few to have any."""
-    null = unpaired_null(n, m)
-    return null.two_sided(0) if null else 1.0

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -53,7 +54,7 @@ def estimate_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estima
         return Estimate(centre, None, pairs)
     interval = Interval(float(ordered[null.rank - 1]), float(ordered[-null.rank]), null.level)
     beside = min(np.count_nonzero(ordered <= 0), np.count_nonzero(ordered >= 0))
-    return Estimate(centre, interval, pairs, null.two_sided(beside))
+    return Estimate(centre, interval, pairs, null.two_sided(beside), null.two_sided(0))
 
 
 def ratio_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estimate:
@@ -62,7 +63,7 @@ def ratio_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estimate:
     interval = shift.interval
     if interval is not None:
         interval = Interval(math.exp(interval.low), math.exp(interval.high), interval.level)
-    return Estimate(math.exp(shift.value), interval, pairs, shift.p)
+    return replace(shift, value=math.exp(shift.value), interval=interval)
 
 
 def shift_estimate(differences: Sequence[float]) -> Estimate:

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from suite.comparison.model import Comparison, Row, Verdict
+from suite.comparison.model import Comparison, Row
 from suite.comparison.samples import sample_take
 from suite.metrics import Metric
+from suite.verdicts import Verdict
 
 UNITS = {"s": "sec", "bit/s": "bit/s", "1/s": "1/s", "B": "B", "1": ""}  # of metrics, as benchstat scales them
 SIDES = ("base", "new")

@@ -54,7 +54,7 @@ def lines_of(comparison: Comparison, metric: Metric) -> Iterable[tuple[str, Mapp
         yield CELL, row.axes, change_parts(change) if change else {}
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
-        yield MEAN, {}, ratio_parts(mean) | {"verdict": VERDICTS[mean_verdict(mean)]}
+        yield MEAN, {}, ratio_parts(mean.ratio) | {"verdict": VERDICTS[mean_verdict(mean)]}
 
 
 def render(comparisons: Sequence[Comparison]) -> str:

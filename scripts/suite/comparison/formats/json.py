@@ -9,10 +9,11 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from suite import stats
-from suite.comparison.model import Change, Comparison, Row, Side, Verdict
+from suite.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.comparison.refusals import forced
-from suite.comparison.texts import floor_fraction
+from suite.comparison.texts import floor_fraction, row_name
 from suite.table import figure_json, interval_json
+from suite.verdicts import Verdict
 
 VERDICTS = {Verdict.CHANGED: "changed", Verdict.BRACKETED: "bracketed", Verdict.SAME: "same",
             Verdict.UNKNOWN: "unknown", Verdict.EXACT: "exact"}
@@ -47,6 +48,14 @@ def row_json(row: Row) -> dict[str, Any]:
             "changes": {name: change_json(change) for name, change in row.changes.items()}}
 
 
+def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | None:
+    """A geometric mean and the rows that it leaves out; null where there is none."""
+    if mean is None:
+        return None
+    left_out = {row_name(comparison.rows[place]): why for place, why in mean.left_out.items()}
+    return {**(ratio_json(mean.ratio) or {}), "rows": mean.rows, "left_out": left_out}
+
+
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """One comparison."""
     return {
@@ -55,7 +64,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "differences": [asdict(difference) for difference in comparison.differences],
         "metrics": {metric.name: {
             "unit": metric.unit, "better": metric.better, "noise_floor": floor_fraction(comparison.floor_most(metric.name)),
-            "geomean": ratio_json(comparison.geomeans.get(metric.name)),
+            "geomean": mean_json(comparison, comparison.geomeans.get(metric.name)),
             "tested": comparison.tested.get(metric.name, 0), "hopeless": metric.name in comparison.hopeless}
             for metric in comparison.metrics},
         "rows": [row_json(row) for row in comparison.rows], "notes": list(comparison.notes),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from suite.columns import Footnotes
 from suite.comparison.columns import figures_build, foot_pairs, measured_pairs, sides_pairs, title_of
 from suite.comparison.model import Comparison
-from suite.comparison.texts import metric_title, rounds_text
+from suite.comparison.texts import mean_text, metric_title, rounds_text
 from suite.layout import markdown_lines
 
 
@@ -29,7 +29,8 @@ def tables_lines(comparison: Comparison, notes: Footnotes) -> list[str]:
         title = f"**{metric_title(metric, figures.unit if figures else '')}**"
         if figures:
             table = markdown_lines(figures.keys, figures.all_groups)
-            lines += ["", title, "", *table, "", rounds_text(comparison, metric)]
+            below = filter(None, [rounds_text(comparison, metric), mean_text(comparison, metric)])
+            lines += ["", title, "", *table, *(line for text in below for line in ("", text))]
         else:
             lines += ["", f"{title}: no cell knows it"]
     return lines

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from suite.columns import Footnotes
 from suite.comparison.columns import Figures, figures_build, foot_pairs, measured_pairs, sides_pairs, title_of
 from suite.comparison.model import Comparison
-from suite.comparison.texts import metric_title, rounds_text
+from suite.comparison.texts import mean_text, metric_title, rounds_text
 from suite.layout import Column, Group, groups_split, labelled_lines, table_lines
 
 
@@ -36,7 +36,9 @@ def tables_lines(comparison: Comparison, notes: Footnotes, width: int) -> list[s
         figures = figures_build(comparison, metric, notes)
         if figures:
             table = figures_lines(figures, width)
-            lines += ["", metric_title(metric, figures.unit), *table, *textwrap.wrap(rounds_text(comparison, metric), width)]
+            below = [rounds_text(comparison, metric), mean_text(comparison, metric)]
+            lines += ["", metric_title(metric, figures.unit), *table,
+                      *(line for text in below for line in textwrap.wrap(text, width))]
         else:
             lines += ["", f"{metric_title(metric, '')}: no cell knows it"]
     return lines
