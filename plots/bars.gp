@@ -4,7 +4,7 @@
 # tops (array: right end of each axis), label (of the axes), height (pixels), widest (characters
 # of the longest name).
 # Columns of name.dat: row, length of the bar, low, high, where the value is written, colour,
-# where a break is drawn and how (empty for a whole bar; no NaN here: gnuplot 5.4 crashes if all
+# where a break or an arrow is drawn and how (empty for a whole bar; no NaN here: gnuplot 5.4 crashes if all
 # labels of a plot are at NaN), value, cell. One block for each panel.
 
 data = name.".dat"

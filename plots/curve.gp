@@ -5,8 +5,9 @@
 # empty (1: no value at all), left, right, logarithmic_x, logarithmic_y (1: with bottom and top),
 # ratio_low, ratio_high, logarithmic_ratio, and as macros tics_x, tics_blank (the same without
 # labels), tics_text (as many as have room in text), tics_ratio, tics_ratio_text.
-# shaded: 1 where column 8 has the values that stand out.
-# Columns of name.dat: x, value, low, high, ratio, its low, its high. One block for each series.
+# shaded: 1 where column 9 has the values that stand out. beyond: 1 where column 8 has values that are
+# only bounds, which get an arrow.
+# Columns of name.dat: x, value, low, high, ratio, its low, its high, bound. One block for each series.
 
 data = name.".dat"
 set macros
@@ -52,14 +53,17 @@ do for [format in "png svg txt"] {
     }
     if (text) {
         plot for [i = 1:series] data index i-1 using 1:2 with linespoints \
-            pt i title names[i]
+            pt i title names[i], \
+            for [i = 1:(beyond ? series : 0)] data index i-1 using 1:8:("^") with labels notitle
     } else {
-        plot for [i = 1:(shaded ? series : 0)] data index i-1 using 1:8 with lines lw 18 \
+        plot for [i = 1:(shaded ? series : 0)] data index i-1 using 1:9 with lines lw 18 \
                 lc rgb "#b8".colours[i][2:7] notitle, \
-            for [i = 1:(shaded ? series : 0)] data index i-1 using 1:8 with points pt 7 ps 2.2 \
+            for [i = 1:(shaded ? series : 0)] data index i-1 using 1:9 with points pt 7 ps 2.2 \
                 lc rgb "#b8".colours[i][2:7] notitle, \
             for [i = 1:series] data index i-1 using 1:2:3:4 with yerrorlines lw 1.4 \
-                pt points[i] ps 0.8 dt dashes[i] lc rgb colours[i] title names[i]
+                pt points[i] ps 0.8 dt dashes[i] lc rgb colours[i] title names[i], \
+            for [i = 1:(beyond ? series : 0)] data index i-1 using 1:8:("↑") with labels \
+                font "Sans,18" offset 0,0.7 tc rgb colours[i] notitle
     }
     if (base) {
         unset key

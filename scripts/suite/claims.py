@@ -28,6 +28,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
 
 from suite import stats
 from suite.errors import UsageError
@@ -79,10 +82,12 @@ def cells_select(matrix: Matrix, reference: Reference) -> list[Cell]:
 
 @dataclass(frozen=True)
 class Series:
-    """A metric of a cell by round; exact: as Matrix.is_exact()."""
+    """A metric of a cell by round, infinite where it is censored: then bounds has what it lies beyond, and else the
+    value. exact: as Matrix.is_exact()."""
 
     cell: Cell
     values: Mapping[int, float]
+    bounds: Mapping[int, float]
     exact: bool
 
 
@@ -90,13 +95,14 @@ def series_of(matrix: Matrix, cell: Cell, metric: str) -> Series:
     """The values of a metric of a cell; Undecidable where it has none."""
     if cell.status != "ok":
         raise Undecidable(f"{cell.name}: {cell.status}: {'; '.join(cell.reasons)}")
-    values = matrix.rounds_of(cell.name, metric)
-    if values.empty and cell.functional and METRICS[metric].timed:
+    found = matrix.series(cell.name, metric)
+    if not len(found) and cell.functional and METRICS[metric].timed:
         raise Undecidable(f"{cell.name}: {FUNCTIONAL_ONLY}: {cell.functional}: {metric} says nothing there")
-    if values.empty:
-        raise Undecidable(f"{cell.name}: {metric} is not known here")
-    return Series(cell, {int(key): float(value) for key, value in values.items()},
-                  matrix.is_exact(cell.name, metric))
+    if not len(found):
+        raise Undecidable(f"{cell.name}: {matrix.known_note(cell, metric) or f'{metric} is not known here'}")
+    rounds = found.rounds.tolist()
+    return Series(cell, dict(zip(rounds, found.values.tolist(), strict=True)),
+                  dict(zip(rounds, found.bounds.tolist(), strict=True)), matrix.is_exact(cell.name, metric))
 
 
 def candidates_find(matrix: Matrix, reference: Reference) -> list[Series]:
@@ -157,6 +163,34 @@ def measured_text(comparison: Comparison, estimate: stats.Estimate, right: float
         return f"{what} {text(estimate.value)}, {rounds}: an interval needs {needed}"
     low, high = text(estimate.interval.low), text(estimate.interval.high)
     return f"{what} {text(estimate.value)}, 95 % interval {low} to {high}, {rounds}"
+
+
+def sign_sure(comparison: Comparison, series: Mapping[Reference, Series], number: int) -> int:
+    """Whether left is surely larger (1) or smaller (-1) in a round, whatever the censored values are beyond their bounds;
+    else 0. Each value stands once in a claim, so that it is enough to look at the ends of what each may be."""
+    spans = [{one.bounds[number], one.values[number]} for one in series.values()]
+    signs = set()
+    for corner in product(*spans):
+        values = dict(zip(series, corner, strict=True))
+        left, right = evaluate(comparison.left, values), evaluate(comparison.right, values)
+        signs.add((left > right) - (left < right))
+    return signs.pop() if len(signs) == 1 else 0
+
+
+def directions_compare(comparison: Comparison, series: Mapping[Reference, Series]) -> tuple[str, str]:
+    """Outcome and remark where some values are censored: by which side is surely the larger, round by round."""
+    rounds = rounds_all(series)
+    signs = np.array([sign_sure(comparison, series, number) for number in rounds])
+    estimate = stats.direction_estimate(signs, stats.sign_null(len(rounds)), len(rounds))
+    larger, smaller = (int((signs == sign).sum()) for sign in (1, -1))
+    return estimate_decide(comparison, estimate, 1.0, (
+        f"left is surely larger in {larger} and surely smaller in {smaller} of {counted_text(len(rounds), 'round')}; of "
+        "values that lie among requests which were due and never sent only that is known"))
+
+
+def is_censored(series: Mapping[Reference, Series]) -> bool:
+    """Whether of some value only a bound is known."""
+    return any(math.isinf(value) for one in series.values() for value in one.values.values())
 
 
 def sides_compare(comparison: Comparison, left: list[float],
@@ -267,12 +301,17 @@ def best_decide(comparison: Comparison, best: Reference, outcomes: list[str]) ->
     return (some, 0) if outcomes[0] == some else ("undecided", at)
 
 
-def rounds_shared(series: Mapping[Reference, Series]) -> list[dict[Reference, float]]:
-    """The value of every reference in each round that all have, ascending; Undecidable where there is none."""
+def rounds_all(series: Mapping[Reference, Series]) -> list[int]:
+    """The rounds that all have, ascending; Undecidable where there is none."""
     rounds = sorted(set.intersection(*(set(one.values) for one in series.values())))
     if not rounds:
         raise Undecidable("the cells share no good round")
-    return [{name: one.values[number] for name, one in series.items()} for number in rounds]
+    return rounds
+
+
+def rounds_shared(series: Mapping[Reference, Series]) -> list[dict[Reference, float]]:
+    """The value of every reference in each round that all have, ascending; Undecidable where there is none."""
+    return [{name: one.values[number] for name, one in series.items()} for number in rounds_all(series)]
 
 
 def is_exact(series: Mapping[Reference, Series]) -> bool:
@@ -283,7 +322,11 @@ def is_exact(series: Mapping[Reference, Series]) -> bool:
 def comparison_decide(comparison: Comparison, series: Mapping[Reference, Series]) -> tuple[str, str]:
     """Outcome and remark from the values of every reference by round."""
     if not rounds_common(one.cell for one in series.values()) and not is_exact(series):
+        if is_censored(series):
+            raise Undecidable("in some boot a value lies among requests that were due and never sent")
         return boots_compare(comparison, series)
+    if is_censored(series):
+        return directions_compare(comparison, series)
     left, right = ([evaluate(side, values) for values in rounds_shared(series)]
                    for side in (comparison.left, comparison.right))
     return (exact_compare if is_exact(series) else sides_compare)(comparison, left, right)

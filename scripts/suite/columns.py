@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from suite import stats
-from suite.frame import Cell, silent_note
+from suite.frame import Cell, Matrix, silent_note
 from suite.gain import Gain
 from suite.heading import UNSPLIT_NOTE, uncounted_note
 from suite.layout import Column, Group, Item
@@ -16,7 +16,7 @@ from suite.metrics import Metric
 from suite.optimum import better_ratio, is_speed, optimum_of
 from suite.quotes import Quote, sets_of
 from suite.summary import Figure, Summary
-from suite.units import (Scale, change_text, count_text, number_text, percent_text, ratio_text,
+from suite.units import (Scale, beyond_text, change_text, count_text, number_text, percent_text, ratio_text,
                          scale_choose)
 from suite.verdicts import Verdict
 
@@ -52,7 +52,7 @@ def cell_note(cell: Cell) -> str:
 
 def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: Scale,
                notes: Footnotes, first: bool, why: str = "") -> Item:
-    """The median of a cell in the column's unit, or why there is none; why: what is known of that beside the cell.
+    """The median of a cell in the column's unit, or why there is none; why: what is known of it beside the cell.
 
     That some runs of a cell failed is said in the first metric's column only.
     """
@@ -64,7 +64,12 @@ def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: 
         return Item("failed" if cell.status == "failed" else "-", mark)
     if figure is None:
         return Item(*absent_parts(cell, metric, mark, notes, why))
-    return Item(median_text(figure.median, metric, scale), mark)
+    return Item(median_text(figure.median, metric, scale), mark + (notes.mark(why) if why else ""))
+
+
+def figure_note(matrix: Matrix, cell: Cell, metric: Metric) -> str:
+    """What has to be said of a metric of a cell with good runs: in which rounds it is known; else empty."""
+    return silent_note(matrix, cell, metric.name) or matrix.known_note(cell, metric.name)
 
 
 def is_hidden(cell: Cell, metric: Metric) -> bool:
@@ -91,24 +96,27 @@ def is_undefined(summary: Summary, cell: Cell, metric: Metric) -> bool:
     """Whether good runs have no such figure for no other reason than what they are."""
     return (cell.runs_ok > 0 and metric.name not in summary.figures[cell.name] and metric.name not in cell.unsplit
             and not is_uncounted(cell, metric) and not is_hidden(cell, metric)
-            and not silent_note(summary.matrix, cell, metric.name))
+            and not figure_note(summary.matrix, cell, metric))
 
 
 def median_text(value: float, metric: Metric, scale: Scale) -> str:
-    """A median in the column's unit."""
-    return count_text(value) if metric.counts else number_text(scale.apply(value))
+    """A median in the column's unit; `> 200` where only that is known of it."""
+    return count_text(value) if metric.counts else beyond_text(value, number_text(scale.apply(value)))
 
 
 def width_item(figure: Figure | None) -> Item:
-    """The farther end of the interval in percent; `r` where it is only min..max."""
-    if figure is None or figure.interval is None or figure.median == 0:
+    """The farther end of the interval in percent; `r` where it is only min..max; none of a median that is a bound."""
+    if figure is None or figure.interval is None or figure.median == 0 or isinstance(figure.median, stats.Beyond):
         return Item("")
-    text = percent_text(stats.relative_width(figure.median, figure.interval))
+    text = beyond_text(figure.interval.high, percent_text(stats.relative_width(figure.median, figure.interval)))
     return Item(text, "" if figure.interval.level else " r")
 
 
 def verdict_item(text: str, verdict: Verdict | None) -> Item:
-    """A ratio or gain with what may be said of it: `0.24x`, `(0.24x)`, `0.98x~`, `0.98x?`."""
+    """A ratio or gain with what may be said of it: `0.24x`, `(0.24x)`, `0.98x~`, `0.98x?`, `~` where it is a direction
+    that is not sure."""
+    if verdict is Verdict.SAME and text[0] in "<>":
+        return Item(verdict.value)
     if verdict is Verdict.BRACKETED:
         return Item(f"({text})")
     return Item(text, verdict.value if verdict in (Verdict.SAME, Verdict.UNKNOWN) else "")
@@ -168,7 +176,7 @@ def value_column(summary: Summary, cells: Rows, metric: Metric, scale: Scale, no
     """The medians of one metric."""
     first = metric is summary.metrics[0]
     items = [value_item(cell, figure_of(summary, cell, metric), metric, scale, notes, first,
-                        silent_note(summary.matrix, cell, metric.name) if cell else "") for cell in cells]
+                        figure_note(summary.matrix, cell, metric) if cell else "") for cell in cells]
     if metric.name == summary.leading:
         items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
                  for item, cell in zip(items, cells, strict=True)]
@@ -216,7 +224,7 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric) -> list[Group]:
 
 def times_interval(ratio: stats.Estimate | None) -> str:
     """`[1.21x, 1.34x]`; empty without an interval."""
-    if ratio is None or ratio.interval is None:
+    if ratio is None or ratio.interval is None or ratio.directed:
         return ""
     return f"[{ratio_text(ratio.interval.low)}, {ratio_text(ratio.interval.high)}]"
 
@@ -274,7 +282,7 @@ def round_text(gain: float | None) -> str:
 def gain_interval(gain: Gain) -> str:
     """The interval of a gain; empty where there are too few rounds."""
     interval = gain.ratio.interval
-    if interval is None:
+    if interval is None or gain.ratio.directed:
         return ""
     return f"[{change_text(interval.low - 1)}, {change_text(interval.high - 1)}]"
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from suite.measured import NANOSECOND, Run, quotient, threads_sum, total
+from suite.stats import Beyond
 
 Formula = Callable[[Run], float | None]
 SEGMENTS = ("tcp_info", "data_segs_out", "sum")
@@ -146,20 +147,25 @@ def memory_per_connection(end: dict[str, Any] | None) -> float | None:
 
 
 def quantile_of(name: str, share: float) -> Formula:
-    """The formula of one quantile of a histogram, in seconds."""
+    """The formula of one quantile of a histogram, in seconds; it may be Beyond."""
     def quantile(run: Run) -> float | None:
         histogram = run.histograms[name]
-        value = histogram.quantile(share) if histogram else None
-        return None if value is None else value * NANOSECOND
+        return ranked_seconds(histogram.quantile(share) if histogram else None)
     return quantile
 
 
 def maximum_of(name: str) -> Formula:
-    """The formula of the largest value of a histogram, exact, in seconds."""
+    """The formula of the largest value of a histogram, exact, in seconds; it may be Beyond."""
     def maximum(run: Run) -> float | None:
         histogram = run.histograms[name]
-        return histogram.maximum * NANOSECOND if histogram else None
+        return ranked_seconds(histogram.largest() if histogram else None)
     return maximum
+
+
+def ranked_seconds(value_ns: float | None) -> float | None:
+    """A value of a histogram in seconds, Beyond as it is."""
+    value = seconds(value_ns)
+    return Beyond(value) if isinstance(value_ns, Beyond) else value
 
 
 def seconds(value_ns: float | None) -> float | None:

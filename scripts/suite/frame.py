@@ -22,12 +22,12 @@ from suite.errors import UsageError
 from suite.machines import cells_functional
 from suite.metrics import METRICS, SPLITS
 from suite.records.load import rows_sorted
-from suite.records.runs import Runs
+from suite.records.runs import METRIC_PLACES, Runs
 from suite.records.shape import STATUSES
 from suite.records.traits import Record, Traits
 from suite.remarks import remarks_of, uncounted_of
 from suite.results import Result
-from suite.scenario import LABEL, LABEL_AGAIN
+from suite.scenario import LABEL_AGAIN
 from suite.withheld import TARGET, boot_of, target_of
 
 SPLIT_LEAST_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
@@ -79,16 +79,49 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Series:
+    """A metric by round: rounds, ascending, each once, and the value of each.
+
+    A censored value is infinite; bounds has what it lies beyond, and else the value itself.
+    """
+
+    rounds: np.ndarray
+    values: np.ndarray
+    bounds: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rounds)
+
+    @property
+    def censored(self) -> int:
+        """In how many rounds only a bound is known."""
+        return int(np.isinf(self.values).sum())
+
+    @property
+    def positive(self) -> bool:
+        """Whether there is a value, and all are above 0."""
+        return len(self) > 0 and self.values.min() > 0
+
+    def take(self, places: np.ndarray) -> Series:
+        """Only these rounds, by mask or by number."""
+        return Series(self.rounds[places], self.values[places], self.bounds[places])
+
+
+@dataclass(frozen=True)
 class Matrix:
     """A result as frames.
 
-    frame: one row per record: status, reason, cell, label, round, position, axes, metrics.
-    values: the value of each round (module docstring), indexed by (cell, round), one column per metric.
+    frame: one row per record: status, reason, cell, label, round, position, axes, metrics, as measured.
+    values: the value of each round (module docstring), indexed by (cell, round), one column per metric;
+    infinite where it is censored: then bounds, which has the columns of such metrics, has what it lies beyond.
+    known: in how many rounds each cell knows each metric.
     """
 
     result: Result
     frame: pd.DataFrame
     values: pd.DataFrame
+    bounds: pd.DataFrame
+    known: pd.DataFrame
     cells: Mapping[str, Cell]
 
     @property
@@ -147,17 +180,29 @@ class Matrix:
         """The round of each row of values."""
         return self.values.index.get_level_values("round").to_numpy()
 
-    def values_of(self, cell: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
-        """The rounds in which a cell has a value of a metric, ascending, and the values."""
+    def series(self, cell: str, metric: str) -> Series:
+        """A metric of a cell by round; empty where it has none."""
         place = self.values_at.get(cell, slice(0, 0))
         values = self.values[metric].to_numpy()[place]
-        known = ~np.isnan(values)
-        return self.value_rounds[place][known], values[known]
+        bounds = self.bounds[metric].to_numpy()[place] if metric in self.bounds else values
+        return Series(self.value_rounds[place], values, bounds).take(~np.isnan(values))
 
     def rounds_of(self, cell: str, metric: str) -> pd.Series:
         """The values of a metric of a cell, indexed by round, ascending; empty if there is none."""
-        rounds, values = self.values_of(cell, metric)
-        return pd.Series(values, index=rounds, name=metric)
+        series = self.series(cell, metric)
+        return pd.Series(series.values, index=series.rounds, name=metric)
+
+    def known_note(self, cell: Cell, metric: str) -> str:
+        """In how many of its rounds a cell knows a metric; empty where it is all of them, or none."""
+        if cell.name not in self.known.index:
+            return ""
+        known, rounds = int(self.known.at[cell.name, metric]), len(self.values.loc[cell.name])
+        censored = self.series(cell.name, metric).censored
+        if not known or known - censored == rounds:
+            return ""
+        why = ("elsewhere it lies among requests that were due and never sent" if known == rounds else
+               "elsewhere too few requests stand behind it" if METRICS[metric].ranked else "")
+        return "; ".join(filter(None, (f"{metric} known in {known - censored} of {rounds} rounds", why)))
 
     @cached_property
     def traits(self) -> tuple[Traits, ...]:
@@ -294,11 +339,28 @@ def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]], functiona
             for entry in result.plan["cells"] for name in [entry["cell"]]}
 
 
-def values_build(frame: pd.DataFrame, runs: Runs) -> pd.DataFrame:
-    """Matrix.values; what no run knows is not worked out."""
-    known = [name for name in METRICS if frame[name].notna().any()]
-    rounds = frame[["cell", "round", *known]].take(np.flatnonzero(runs.of_rounds))
-    return rounds.set_index(["cell", "round"]).sort_index().reindex(columns=list(METRICS))
+def values_build(frame: pd.DataFrame, runs: Runs) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """(Matrix.values, Matrix.bounds, Matrix.known); what no run knows is not worked out.
+
+    A quantile that some round of a cell does not know is none of the cell: rounds with too few requests
+    are the slow ones, and a median of the others would be one of the fast ones.
+    """
+    told = [name for name in METRICS if frame[name].notna().any()]
+    rows = np.flatnonzero(runs.of_rounds)
+    index = pd.MultiIndex.from_frame(frame[["cell", "round"]].take(rows))
+    rounds = frame[told].take(rows).set_index(index).sort_index()
+    places = [METRIC_PLACES[name] for name in told]
+    beyond = pd.DataFrame(runs.censored[np.ix_(rows, places)], index, told).sort_index() & rounds.notna()
+    cells = rounds.groupby(level="cell")
+    known, size = cells.count(), cells.size()
+    partly = [name for name in told if METRICS[name].ranked and (known[name] < size).any()]
+    for name in partly:
+        whole = (known[name] == size).reindex(rounds.index.get_level_values("cell")).to_numpy()
+        rounds[name] = rounds[name].where(whole)
+    columns = list(METRICS)
+    return (rounds.mask(beyond & rounds.notna(), np.inf).reindex(columns=columns),
+            rounds[[name for name in told if beyond[name].any()]],
+            known.reindex(columns=columns, fill_value=0))
 
 
 def matrix_build(result: Result) -> Matrix:
@@ -308,7 +370,7 @@ def matrix_build(result: Result) -> Matrix:
     unsplit = splits_unknown(frame, result.runs)
     splits_clear(frame, result.runs, unsplit)
     times_clear(frame, result.runs, functional)
-    return Matrix(result, frame, values_build(frame, result.runs), cells_build(result, unsplit, functional))
+    return Matrix(result, frame, *values_build(frame, result.runs), cells_build(result, unsplit, functional))
 
 
 def baseline_words(matrix: Matrix) -> dict[str, str]:
@@ -333,14 +395,10 @@ def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str]) -> Cell |
     return matrix.cells_at.get(tuple({**cell.axes, **base}.values()))
 
 
-Series = tuple[np.ndarray, np.ndarray]  # rounds, each once, and the value of each
-
-
-def rounds_join(one: Series, two: Series) -> tuple[np.ndarray, np.ndarray] | None:
-    """The values of both in the rounds that both have, ascending; None without any, or one not > 0."""
-    shared, at, other_at = np.intersect1d(one[0], two[0], assume_unique=True, return_indices=True)
-    values = one[1][at], two[1][other_at]
-    return values if len(shared) and min(side.min() for side in values) > 0 else None
+def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:
+    """Both in the rounds that both have, ascending."""
+    _, at, other_at = np.intersect1d(one.rounds, two.rounds, assume_unique=True, return_indices=True)
+    return one.take(at), two.take(other_at)
 
 
 def rounds_common(cells: Iterable[Cell]) -> bool:
@@ -348,37 +406,49 @@ def rounds_common(cells: Iterable[Cell]) -> bool:
     return len({cell.course for cell in cells}) < 2
 
 
-def values_between(matrix: Matrix, first: Cell, second: Cell, metric: str) -> tuple[np.ndarray, np.ndarray] | None:
+def series_between(matrix: Matrix, first: Cell, second: Cell, metric: str) -> tuple[Series, Series] | None:
     """The values of two cells, of shared rounds those in which both have one, ascending; None without any, or one
     not > 0."""
-    sides = matrix.values_of(first.name, metric), matrix.values_of(second.name, metric)
+    sides = matrix.series(first.name, metric), matrix.series(second.name, metric)
     if rounds_common((first, second)):
-        return rounds_join(*sides)
-    values = sides[0][1], sides[1][1]
-    return values if all(len(side) and side.min() > 0 for side in values) else None
+        sides = rounds_join(*sides)
+    return sides if all(side.positive for side in sides) else None
 
 
-def ratio_of(new: Sequence[float], base: Sequence[float], shared: bool) -> stats.Estimate:
-    """new / base, all above 0: by round where the rounds are shared, else of all values of one to all of the other."""
-    return stats.ratio_estimate(new, base) if shared else stats.ratio_unpaired(new, base)
+def ratio_of(new: Series, base: Series, shared: bool) -> stats.Estimate:
+    """new / base, all above 0: by round where the rounds are shared, else of all values of one to all of the other.
+
+    Only its direction where a value is censored.
+    """
+    if new.censored or base.censored:
+        return stats.ratio_directed((new.bounds, new.values), (base.bounds, base.values), shared)
+    return (stats.ratio_estimate if shared else stats.ratio_unpaired)(new.values, base.values)
 
 
 def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:
-    """cell / base; None as values_between()."""
-    both = values_between(matrix, cell, base, metric)
+    """cell / base; None as series_between()."""
+    both = series_between(matrix, cell, base, metric)
     return ratio_of(*both, rounds_common((cell, base))) if both else None
 
 
-def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """The values of A and of A' in the rounds in which a cell ran twice, ascending; None without any or
-    if a value is not > 0."""
+def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series] | None:
+    """A and A' in the rounds in which a cell ran twice, ascending; None without any, if a value is not > 0, or of a
+    quantile that some run does not know."""
     runs, rows = matrix.result.runs, matrix.rows_good[cell]
-    values = matrix.frame[metric].to_numpy()[rows]
-    sides = []
-    for label in (LABEL, LABEL_AGAIN):
-        known = runs.words["label"].where(label)[rows] & ~np.isnan(values)
-        sides.append((runs.places["round"][rows[known]], values[known]))
-    return rounds_join(*sides)
+    measured = matrix.frame[metric].to_numpy()[rows]
+    values = np.where(runs.censored[rows, METRIC_PLACES[metric]], np.inf, measured)
+    known, twice = ~np.isnan(measured), runs.words["label"].where(LABEL_AGAIN)[rows]
+    if METRICS[metric].ranked and not known.all():
+        return None
+    every = Series(runs.places["round"][rows], values, measured)
+    sides = rounds_join(every.take(known & ~twice), every.take(known & twice))
+    return sides if all(side.positive for side in sides) else None
+
+
+def same_ratio(matrix: Matrix, cell: str, metric: str) -> stats.Estimate | None:
+    """A' / A of a cell; None as runs_paired()."""
+    pair = runs_paired(matrix, cell, metric)
+    return ratio_of(pair[1], pair[0], True) if pair else None
 
 
 def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
@@ -387,8 +457,8 @@ def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
     base = baseline_find(matrix, cell, baseline_words(matrix)) or cell
     key = ("floor", base.name, metric)
     if key not in matrix.found:
-        pair = runs_paired(matrix, base.name, metric)
-        matrix.found[key] = stats.noise_floor(stats.ratio_estimate(pair[1], pair[0])) if pair else None
+        same = same_ratio(matrix, base.name, metric)
+        matrix.found[key] = stats.noise_floor(same) if same else None
     return matrix.found[key]
 
 

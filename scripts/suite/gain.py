@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from suite import stats
-from suite.frame import Cell, Matrix, ratio_of, rounds_common, runs_paired, values_between
+from suite.frame import (Cell, Matrix, Series, ratio_of, rounds_common, runs_paired, same_ratio,
+                         series_between)
 from suite.metrics import Metric
 from suite.quotes import Quote, quotes_find
 from suite.scenario import LABEL, LABEL_AGAIN
@@ -22,8 +21,8 @@ from suite.verdicts import Family, Verdict, baseline_verdict, family_make
 
 @dataclass(frozen=True)
 class Gain:
-    """pre, post: medians. ratio: post / pre (Hodges-Lehmann). worst, best: gains of one round, None where none is
-    shared. verdict: what may be said of the ratio."""
+    """pre, post: medians, which may be stats.Beyond. ratio: post / pre (Hodges-Lehmann). worst, best: gains of one
+    round, None where none is shared or known. verdict: what may be said of the ratio."""
 
     pre: float
     post: float
@@ -34,24 +33,23 @@ class Gain:
     verdict: Verdict | None
 
 
-def sides_find(matrix: Matrix, cell: Cell, base: Cell, metric: str
-               ) -> tuple[np.ndarray, np.ndarray] | None:
+def sides_find(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> tuple[Series, Series] | None:
     """pre and post, all above 0, by round where they share rounds; None where there are none."""
     if cell.name != base.name:
-        return values_between(matrix, base, cell, metric)
+        return series_between(matrix, base, cell, metric)
     return runs_paired(matrix, cell.name, metric)
 
 
-def rounds_extreme(pre: np.ndarray, post: np.ndarray, metric: Metric) -> tuple[float, float]:
-    """The worst and the best gain of a round."""
-    gains = sorted((post / pre - 1).tolist(), reverse=metric.better == "lower")
+def rounds_extreme(pre: Series, post: Series, metric: Metric) -> tuple[float, float]:
+    """The worst and the best gain of a round, none of which is censored."""
+    gains = sorted((post.values / pre.values - 1).tolist(), reverse=metric.better == "lower")
     return gains[0], gains[-1]
 
 
 def again_family(matrix: Matrix, metric: str) -> Family:
     """The family of the ratios A' / A, by baseline cell."""
-    pairs = {name: runs_paired(matrix, name, metric) for name, cell in matrix.cells.items() if cell.baseline}
-    return family_make({name: stats.ratio_estimate(pair[1], pair[0]) for name, pair in pairs.items() if pair})
+    return family_make({name: same_ratio(matrix, name, metric)
+                        for name, cell in matrix.cells.items() if cell.baseline})
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
@@ -60,11 +58,11 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     if base is None or sides is None:
         return None
     pre, post = sides
-    shared = rounds_common((cell, base))
-    worst, best = rounds_extreme(pre, post, metric) if shared else (None, None)
+    shared, censored = rounds_common((cell, base)), pre.censored or post.censored
+    worst, best = rounds_extreme(pre, post, metric) if shared and not censored else (None, None)
     label = LABEL_AGAIN if cell.name == base.name else LABEL
-    ratio = ratio_of(post.tolist(), pre.tolist(), shared)
+    ratio = ratio_of(post, pre, shared)
     verdict = (again_family(matrix, metric.name).verdict(cell.name, ratio) if cell.name == base.name else
                baseline_verdict(matrix, cell, metric.name))
-    return Gain(stats.median(pre.tolist()), stats.median(post.tolist()), ratio, worst, best,
+    return Gain(*(stats.median(side.values, side.bounds) for side in sides), ratio, worst, best,
                 quotes_find(matrix, cell, metric.name, base, label), verdict)

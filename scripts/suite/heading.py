@@ -15,6 +15,7 @@ from suite.doctor.report import disturbed_text
 from suite.frame import SPLIT_LEAST_S, Cell, Matrix
 from suite.lab.network import LAB_WORDS, lab_wanted, words_text
 from suite.machines import FUNCTIONAL_ONLY, hosts_of, machines_group
+from suite.metrics import Metric
 from suite.precision import precision_measure, precision_text
 from suite.quick import quick_text
 from suite.records.traits import AGREED
@@ -173,6 +174,18 @@ def floors_text(summary: Summary) -> str:
     if all(cell.functional for cell in summary.matrix.cells.values() if cell.runs_ok):
         return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
+
+
+def known_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
+    """`latency_p99 known in 7 of 10 rounds of nodelay`, or of several cells how many; empty where all know it."""
+    partly = [cell for cell in cells if matrix.known_note(cell, metric.name)]
+    if not partly:
+        return ""
+    if len(partly) > 1:
+        return f"{metric.name} known in a part of the rounds of {len(partly)} cells"
+    known = matrix.known_note(partly[0], metric.name).partition(";")[0]
+    axes = " ".join(value for value in partly[0].axes.values() if value)
+    return f"{known} of {axes}" if axes else known
 
 
 def metric_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:

@@ -15,6 +15,9 @@ from suite.verdicts import Verdict, baseline_family
 from suite.withheld import TARGET
 
 
+DIRECTION = (">1x <1x", "larger, smaller: where some values are only bounds, no more than the direction is known")
+
+
 def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     """What the columns and marks mean; only of those that occur."""
     figures = {metric.name: [cell[metric.name] for cell in summary.figures.values()
@@ -43,6 +46,8 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     if any(ratio.interval and ratio.interval.contains(1.0) for ratio in ratios):
         pairs.append(("~", "no change: the 95 % interval of the ratio contains 1"))
     pairs += bracket_legend(summary, figures)
+    if any(ratio.directed for ratio in ratios):
+        pairs.append(DIRECTION)
     if any(ratio.interval is None for ratio in ratios):
         boots = f", or {stats.SIDES_NEEDED} boots a side" if any(summary.matrix.courses) else ""
         pairs.append(("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds{boots}: no interval"))

@@ -13,7 +13,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from suite.histogram import HISTOGRAMS, Histogram, histogram_read, histograms_merge
+from suite.histogram import (FROM_INTENDED, HISTOGRAMS, NOTHING_COUNTED, Histogram, histogram_read,
+                             histograms_merge)
 
 NANOSECOND = 1e-9
 ENDS = ("client", "server", "proxy")  # that a record may have
@@ -158,13 +159,16 @@ class Run:
     def histograms(self) -> dict[str, Histogram | None]:
         """Each of HISTOGRAMS, the driver's threads merged.
 
-        None where a thread lacks it, unless no reply came there: then it had nothing to count.
+        None where a thread lacks it, unless no reply came there: then it had nothing to count. A request
+        of an open loop that was due and never sent waited longer than every one that was sent before it.
         """
         threads = (self.driver or {}).get("threads", ())
         answered = [thread for thread in threads if thread.get("messages_received") != 0]
         found: dict[str, Histogram | None] = {}
         for name in HISTOGRAMS:
             parts = [histogram_read(thread[name]) for thread in threads if name in thread]
+            if name in FROM_INTENDED and self.late:
+                parts.append(Histogram(**NOTHING_COUNTED, beyond=int(self.late)))
             whole = not self.streams and all(name in thread for thread in answered)
             found[name] = histograms_merge(parts) if whole else None
         return found

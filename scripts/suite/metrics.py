@@ -20,13 +20,15 @@ from suite.measured import ENDS, Run, quotient, threads_sum
 
 @dataclass(frozen=True)
 class Metric:
-    """One row: unit is the base unit (in CSV too); better is `lower` or `higher`."""
+    """One row: unit is the base unit (in CSV too); better is `lower` or `higher`; ranked: a quantile, which a run may
+    have too few values to know, or of which it may know only a bound."""
 
     name: str
     unit: str
     better: str
     formula: Formula
     means: str
+    ranked: bool = False
 
     @property
     def counts(self) -> bool:
@@ -63,9 +65,9 @@ def distribution(name: str, half: str, others: str, slowest: str) -> tuple[Metri
     """The rows of one histogram: what the median means, the other quantiles, the maximum."""
     shares = (("p50", 0.50, half), ("p90", 0.90, f"9 of 10 {others}"),
               ("p99", 0.99, f"99 of 100 {others}"), ("p999", 0.999, f"999 of 1000 {others}"))
-    return (*(Metric(f"{name}_{key}", "s", "lower", quantile_of(name, share), means)
+    return (*(Metric(f"{name}_{key}", "s", "lower", quantile_of(name, share), means, ranked=True)
               for key, share, means in shares),
-            Metric(f"{name}_max", "s", "lower", maximum_of(name), slowest))
+            Metric(f"{name}_max", "s", "lower", maximum_of(name), slowest, ranked=True))
 
 
 METRICS = {metric.name: metric for metric in (
@@ -150,10 +152,10 @@ METRICS = {metric.name: metric for metric in (
     *distribution("service", "open loop: half of the requests are faster, from their actual send",
                   "are faster", "the slowest, from its send"),
     Metric("late_start_p50", "s", "lower", quantile_of("late_start", 0.50),
-           "open loop: half of the requests are sent sooner after their intended start"),
+           "open loop: half of the requests are sent sooner after their intended start", ranked=True),
     Metric("late_start_p99", "s", "lower", quantile_of("late_start", 0.99),
-           "99 of 100 are sent sooner"),
-    Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send"),
+           "99 of 100 are sent sooner", ranked=True),
+    Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send", ranked=True),
     *distribution("handover", "handoff=thread: half of the requests are with the sender thread sooner",
                   "are sooner", "the slowest hand-over"),
     Metric("handshakes_per_second", "1/s", "higher",

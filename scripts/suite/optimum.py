@@ -10,6 +10,7 @@ comparison. So p is corrected for all pairs of all groups, any of which might ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -45,13 +46,18 @@ class Optimum:
         return tuple(value for value, mark in self.marks.items() if mark in (BEST, ALIKE))
 
 
+def reciprocal(ratio: float) -> float:
+    """1 / ratio; of 0, which stands for a direction, infinite."""
+    return 1 / ratio if ratio else math.inf
+
+
 def better_ratio(ratio: stats.Estimate, metric: Metric) -> stats.Estimate:
     """A ratio to something as how many times better it is: above 1 is better."""
     if metric.better == "higher":
         return ratio
     within = ratio.interval
-    turned = stats.Interval(1 / within.high, 1 / within.low, within.level) if within else None
-    return replace(ratio, value=1 / ratio.value, interval=turned)
+    turned = stats.Interval(reciprocal(within.high), reciprocal(within.low), within.level) if within else None
+    return replace(ratio, value=reciprocal(ratio.value), interval=turned)
 
 
 def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | None, adjusted: float) -> str:
@@ -70,9 +76,8 @@ def groups_find(matrix: Matrix, axis: str, metric: Metric) -> list[list[Cell]]:
     for cell in matrix.cells.values():
         place = tuple(value for key, value in cell.axes.items() if key != axis)
         groups.setdefault(place, []).append(cell)
-    known = {name: values.min() > 0 if len(values) else False for name in matrix.cells
-             for values in [matrix.values_of(name, metric.name)[1]]}
-    return [[cell for cell in cells if known[cell.name]] for cells in groups.values() if len(cells) > 1]
+    return [[cell for cell in cells if matrix.series(cell.name, metric.name).positive]
+            for cells in groups.values() if len(cells) > 1]
 
 
 def pairs_compare(matrix: Matrix, metric: str, groups: Iterable[Sequence[Cell]]
@@ -85,9 +90,10 @@ def pairs_compare(matrix: Matrix, metric: str, groups: Iterable[Sequence[Cell]]
 def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cell],
                   ratios: Mapping[tuple[str, str], stats.Estimate | None], family: Family) -> Optimum:
     """The optimum of one group, which is not empty."""
-    medians = {cell.name: stats.median(matrix.values_of(cell.name, metric.name)[1].tolist()) for cell in cells}
+    series = {cell.name: matrix.series(cell.name, metric.name) for cell in cells}
+    medians = {name: stats.median(one.values, one.bounds) for name, one in series.items()}
     choose = min if metric.better == "lower" else max
-    best = matrix.cells[choose(medians, key=lambda name: medians[name])]
+    best = matrix.cells[choose(medians, key=lambda name: (stats.median(series[name].values), medians[name]))]
     marks = {cell.axes[axis]: BEST if cell is best else mark_choose(
         ratios[cell.name, best.name], metric,
         noise_floor_widest([(matrix, cell), (matrix, best)], metric.name),

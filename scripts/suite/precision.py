@@ -61,8 +61,9 @@ def width_of(values: Sequence[float], exact: bool) -> float:
 
 
 def is_looked_at(matrix: Matrix, cell: Cell, metric: Metric) -> bool:
-    """Whether more rounds can help: not a cell that fails more often than not, or knows no such value."""
-    return cell.runs_ok > cell.runs_failed and len(matrix.rounds_of(cell.name, metric.name)) > 0
+    """Whether more rounds can help: not a cell that fails more often than not, or knows no such value, or bounds only."""
+    series = matrix.series(cell.name, metric.name)
+    return cell.runs_ok > cell.runs_failed and len(series) > 0 and not series.censored
 
 
 def precision_measure(matrix: Matrix) -> Precision | None:
@@ -72,7 +73,7 @@ def precision_measure(matrix: Matrix) -> Precision | None:
         return None
     metric = metric_leading(matrix)
     cells = [cell for cell in matrix.cells.values() if is_looked_at(matrix, cell, metric)]
-    widths = [Wide(cell, width_of(matrix.values_of(cell.name, metric.name)[1].tolist(),
+    widths = [Wide(cell, width_of(matrix.series(cell.name, metric.name).values.tolist(),
                                   matrix.is_exact(cell.name, metric.name))) for cell in cells]
     limit = float(asked.removesuffix("%")) / 100
     wide = sorted((one for one in widths if one.width > limit), key=lambda one: -one.width)

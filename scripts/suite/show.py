@@ -22,6 +22,7 @@ from suite.layout import Column, Group, Item, labelled_lines, table_lines
 from suite.measured import ENDS, Run, quotient, threads_sum
 from suite.machines import FUNCTIONAL_ONLY
 from suite.metrics import METRICS, SPLITS, Metric
+from suite.records.runs import METRIC_PLACES
 from suite.segments import capture_rows
 from suite.selection import cells_select
 from suite.summary import Figure, figure_build, metrics_default
@@ -283,7 +284,7 @@ def metric_leading(matrix: Matrix, cell: Cell) -> Metric:
 
 def rounds_lines(matrix: Matrix, cell: Cell) -> Lines:
     """Every counted run in order: the leading metric's value, or what went wrong."""
-    metric = metric_leading(matrix, cell)
+    metric, runs = metric_leading(matrix, cell), matrix.result.runs
     rows = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] > 0)]
     rows = rows.sort_values(["round", "label"])
     good = rows[(rows["status"] == "ok") & rows[metric.name].notna()]
@@ -295,7 +296,8 @@ def rounds_lines(matrix: Matrix, cell: Cell) -> Lines:
         if index in marks:
             mark = "  outlier" if marks[index] else ""
             value = number_text(scale.apply(row[metric.name]))
-            lines.append(f"{label} {value:>8} {scale.unit}{mark}")
+            more = "> " if runs.censored[index, METRIC_PLACES[metric.name]] else ""
+            lines.append(f"{label} {more + value:>8} {scale.unit}{mark}")
         else:
             lines.append(f"{label} {row['status']:>8} {row['reason']}")
     return lines
@@ -311,10 +313,11 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     """Reasons of runs that are not good, and remarks on the result."""
     counted = metric_leading(matrix, cell).name
     segments = "segments_per_message"
-    notes = [*cell.reasons, *cell.remarks, *matrix.result.notes]
+    partly = filter(None, (matrix.known_note(cell, name) for name in METRICS))
+    notes = [*cell.reasons, *cell.remarks, *partly, *matrix.result.notes]
     if cell.functional:
         notes.append(f"{FUNCTIONAL_ONLY}: {cell.functional}: its times say nothing and are not shown")
-    if len(matrix.values_of(cell.name, segments)[0]) > 1 and not matrix.is_exact(cell.name, segments):
+    if len(matrix.series(cell.name, segments)) > 1 and not matrix.is_exact(cell.name, segments):
         notes.append(f"{segments} differs between runs: a measurement, not exact")
     if cell.uncounted:
         notes.append(uncounted_note(cell))

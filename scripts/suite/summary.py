@@ -18,7 +18,7 @@ from suite.verdicts import Verdict, baseline_ratio, baseline_verdict
 
 @dataclass(frozen=True)
 class Figure:
-    """A metric of a cell over its rounds.
+    """A metric of a cell over its rounds. Of a censored median, or end of its interval, it has a stats.Beyond.
 
     interval: of the median, only min..max below 6 rounds; None of a single round and where exact.
     exact: events or bytes, as many in every run (Matrix.is_exact): it has no interval, anything else has.
@@ -70,20 +70,20 @@ class Summary:
         return max(self.floors[metric].values(), default=None)
 
 
-def figure_make(values: Sequence[float], exact: bool) -> Figure:
-    """The figure of these values, one per round or session, not empty; without any ratio."""
-    interval = None if exact else stats.median_interval(values)
-    return Figure(stats.median(values), interval, len(values), exact)
+def figure_make(values: Sequence[float], bounds: Sequence[float], exact: bool) -> Figure:
+    """The figure of these values, one per round or session, not empty; bounds as in Series; without any ratio."""
+    interval = None if exact else stats.median_interval(values, bounds)
+    return Figure(stats.median(values, bounds), interval, len(values), exact)
 
 
 def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) -> Figure | None:
     """One figure; None where no good round knows the metric."""
-    values = matrix.values_of(cell.name, metric.name)[1].tolist()
-    if not values:
+    series = matrix.series(cell.name, metric.name)
+    if not len(series):
         return None
     ratio = baseline_ratio(matrix, cell, metric.name) if base else None
     verdict = baseline_verdict(matrix, cell, metric.name) if base else None
-    figure = figure_make(values, matrix.is_exact(cell.name, metric.name))
+    figure = figure_make(series.values, series.bounds, matrix.is_exact(cell.name, metric.name))
     return replace(figure, ratio=ratio, verdict=verdict, quotes=quotes_find(matrix, cell, metric.name, base))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -164,8 +165,15 @@ def table_markdown(summary: Summary, layout: Layout) -> str:
 
 
 def csv_number(value: float | None) -> str:
-    """Ten significant digits; absent is empty."""
-    return "" if value is None else f"{value:.10g}"
+    """Ten significant digits; absent is empty, and so is what is only a direction."""
+    return "" if value is None or not math.isfinite(value) else f"{value:.10g}"
+
+
+def figure_censored(figure: Figure) -> str:
+    """What of a figure is a bound that it lies beyond: its `median`, the `high` end of its interval, or nothing."""
+    if isinstance(figure.median, stats.Beyond):
+        return "median"
+    return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""
 
 
 def gain_parts(gain: Gain | None) -> dict[str, float | None]:
@@ -173,7 +181,8 @@ def gain_parts(gain: Gain | None) -> dict[str, float | None]:
     if gain is None:
         return {}
     within = gain.ratio.interval
-    return {"pre": gain.pre, "post": gain.post, "gain": gain.ratio.value - 1,
+    within = None if gain.ratio.directed else within
+    return {"pre": gain.pre, "post": gain.post, "gain": None if gain.ratio.directed else gain.ratio.value - 1,
             "gain_low": within.low - 1 if within else None,
             "gain_high": within.high - 1 if within else None,
             "gain_worst": gain.worst, "gain_best": gain.best}
@@ -185,6 +194,8 @@ def better_parts(summary: Summary, cell: Cell) -> dict[str, float | None]:
     figure = summary.figures[cell.name].get(summary.leading or "")
     if figure is None or figure.ratio is None:
         return {}
+    if figure.ratio.directed:
+        return {"better": None}
     better = better_ratio(figure.ratio, summary.metrics[0])
     within = better.interval
     return {"better": better.value, "better_low": within.low if within else None,
@@ -192,12 +203,16 @@ def better_parts(summary: Summary, cell: Cell) -> dict[str, float | None]:
 
 
 def table_csv(summary: Summary) -> str:
-    """One line per cell: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI units; at
-    the end METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the best is."""
+    """One line per cell: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI units;
+    METRIC_censored of metrics of which some figure is a bound (docs/methodology.md, "Quantiles"); at the end
+    METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the best is."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
+    censored = [metric.name for metric in summary.metrics if any(
+        figure_censored(found[metric.name]) for found in summary.figures.values() if metric.name in found)]
     names = [name for metric in summary.metrics
              for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
+    names += [f"{name}_censored" for name in censored]
     names += [f"{summary.gain}_{part}" for part in GAIN_PARTS] if summary.gain else []
     names += [f"{summary.leading}_{part}" for part in BEST_PARTS] if summary.best else []
     writer.writerow(["status", *summary.matrix.axes, *names])
@@ -209,6 +224,8 @@ def table_csv(summary: Summary) -> str:
             row += [csv_number(figure.median if figure else None),
                     csv_number(interval.low if interval else None),
                     csv_number(interval.high if interval else None)]
+        found = summary.figures[cell.name]
+        row += [figure_censored(found[name]) if name in found else "" for name in censored]
         if summary.gain:
             parts = gain_parts(summary.gains.get(cell.name))
             row += [csv_number(parts.get(part)) for part in GAIN_PARTS]
@@ -226,13 +243,22 @@ def interval_json(interval: stats.Interval | None) -> dict[str, float | None]:
     return {"low": interval.low, "high": interval.high, "level": interval.level}
 
 
+def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
+    """A ratio with its interval; of one that is only a direction no value, but `direction`: above, below or none."""
+    if ratio.directed:
+        direction = "above" if ratio.value > 1 else "below" if ratio.value < 1 else "none"
+        return {"value": None, "direction": direction, "pairs": ratio.pairs}
+    return {"value": ratio.value, **interval_json(ratio.interval), "pairs": ratio.pairs}
+
+
 def figure_json(figure: Figure) -> dict[str, Any]:
     """One figure with everything that is known about it."""
     value: dict[str, Any] = {"median": figure.median, **interval_json(figure.interval),
                              "rounds": figure.rounds, "exact": figure.exact}
+    if figure_censored(figure):
+        value["censored"] = figure_censored(figure)
     if figure.ratio is not None:
-        value["ratio"] = {"value": figure.ratio.value, **interval_json(figure.ratio.interval),
-                          "pairs": figure.ratio.pairs, "verdict": figure.verdict.name.lower()}
+        value["ratio"] = ratio_json(figure.ratio) | {"verdict": figure.verdict.name.lower()}
     return value | quotes_json(figure.quotes)
 
 

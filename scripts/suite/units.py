@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from suite.stats import Beyond
+
 UNIT_PREFIXES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
@@ -60,12 +62,17 @@ def count_text(value: float) -> str:
     return f"{value:.2f}" if value == 0 or abs(value) >= 0.1 else number_text(value)
 
 
+def beyond_text(value: float, text: str) -> str:
+    """The text of a value, `> 200` where it is only known to lie beyond it."""
+    return f"> {text}" if isinstance(value, Beyond) else text
+
+
 def value_text(value: float, unit: str) -> str:
-    """One value with a unit of its own: `8.93 us`; counts have two decimals and no unit."""
+    """One value with a unit of its own: `8.93 us`, `> 200 ms`; counts have two decimals and no unit."""
     if unit == "1":
         return count_text(value)
     scale = scale_choose([value], unit)
-    return f"{number_text(scale.apply(value))} {scale.unit}"
+    return beyond_text(value, f"{number_text(scale.apply(value))} {scale.unit}")
 
 
 def percent_text(fraction: float) -> str:
@@ -77,10 +84,12 @@ def percent_text(fraction: float) -> str:
 
 
 def change_text(fraction: float) -> str:
-    """A change with its sign: +2.4%, -0.6%, +142%, +0.02%.
+    """A change with its sign: +2.4%, -0.6%, +142%, +0.02%; `>0%` and `<0%` where only the direction is known.
 
     One that is not 0 does not look so down to 0.001 %: the end of an interval tells on which side of 0 it lies.
     """
+    if math.isinf(fraction) or fraction == -1:
+        return ">0%" if fraction > 0 else "<0%"
     percent = 100 * fraction
     size = abs(percent)
     if size < 0.0005:
@@ -90,7 +99,9 @@ def change_text(fraction: float) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """A ratio: 0.42x, 17.3x, 0.0041x."""
+    """A ratio: 0.42x, 17.3x, 0.0041x; `>1x` and `<1x` where only the direction is known (infinite, 0)."""
+    if math.isinf(ratio) or ratio == 0:
+        return ">1x" if ratio else "<1x"
     if 0.095 <= ratio < 9.995:
         return f"{ratio:.2f}x"
     return f"{number_text(ratio, 3 if ratio > 1 else 2)}x"

@@ -85,7 +85,7 @@ def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
         "label": Coded((np.arange(len(values)) >= number * rounds).astype(int), (LABEL, LABEL_AGAIN))}
     places = dict.fromkeys(PLACES, np.zeros(len(values), dtype=np.int64)) | {
         "round": np.tile(np.arange(1, rounds + 1), number + groups)}
-    return Runs(words, places, Coded(nothing.codes, (Traits(),)), metrics)
+    return Runs(words, places, Coded(nothing.codes, (Traits(),)), metrics, np.zeros(metrics.shape, dtype=bool))
 
 
 def matrix_simulated(first: np.ndarray, again: np.ndarray) -> Matrix:

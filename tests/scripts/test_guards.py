@@ -66,7 +66,7 @@ def changes_of(comparison: Comparison, metric=TIME):
 
 def unpaired(matrix: Matrix, write: str, metric=TIME) -> stats.Estimate:
     """New / old over all boots of a strategy."""
-    sides = [matrix.values_of(cell_of(matrix, write=write, target=target).name, metric.name)[1]
+    sides = [matrix.series(cell_of(matrix, write=write, target=target).name, metric.name).values
              for target in ("vng:6.18", "vng:6.1")]
     return stats.ratio_unpaired(*sides)
 

@@ -12,6 +12,7 @@ import answers
 from suite.errors import UsageError
 from suite.histogram import HISTOGRAMS, Histogram, histogram_find
 from suite.metrics import METRICS, metric_find, metrics_compute
+from suite.stats import Beyond
 
 NAMES = """time_per_message messages_per_second bandwidth segments_per_message segments_per_reply
 captured_segments_per_message captured_segments_per_reply smallest_segment largest_segment
@@ -133,13 +134,15 @@ def test_metrics_of_a_request_run(request_record):
 def test_an_open_loop_adds_service_time_late_starts_and_what_was_never_sent(open_record):
     values = metrics_compute(open_record)
     expected = {
-        "latency_p50": 450e-9, "latency_p90": 450e-9, "latency_p99": 450e-9, "latency_p999": None,
+        "latency_p50": 450e-9, "latency_p90": 450e-9, "latency_p99": 9050e-9, "latency_p999": None,
         "latency_max": 9050e-9, "service_p50": 400e-9, "service_p90": 400e-9,
         "service_p99": 400e-9, "service_p999": None, "service_max": 9000e-9,
-        "late_start_p50": 50e-9, "late_start_p99": 50e-9, "late_start_max": 90e-9,
+        "late_start_p50": 50e-9, "late_start_p99": 90e-9, "late_start_max": 90e-9,
         "requests_late": 10.0,
     }
     assert {name: values[name] for name in expected} == pytest.approx(expected)
+    assert {name for name in expected if isinstance(values[name], Beyond)} == {
+        "latency_p99", "latency_max", "late_start_p99", "late_start_max"}  # 10 of 410 were never sent
 
 
 def test_an_open_loop_takes_as_long_as_its_schedule(open_record):
@@ -171,7 +174,8 @@ def test_a_thread_without_any_reply_has_nothing_to_add_to_a_histogram(open_recor
     assert [values["latency_p50"], values["service_max"]] == pytest.approx([450e-9, 9000e-9])
     assert values["requests_late"] == 12.0
     open_record["client"]["threads"] = [idle]
-    assert metrics_compute(open_record)["latency_p50"] is None
+    latency = metrics_compute(open_record)["latency_p50"]
+    assert isinstance(latency, Beyond) and latency == 0
 
 
 def test_an_unknown_histogram_names_the_nearest():

@@ -70,9 +70,10 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     """Median and +/- of one side, `base` or `new`."""
     first, medians, widths = metric is comparison.metrics[0], [], []
     side: Side = getattr(comparison, of)
-    why = silent_text(comparison, side, metric)
+    silent = silent_text(comparison, side, metric)
     for row in comparison.rows:
         cell, figure = getattr(row, of), row_figures(comparison, row, metric)[of == "new"]
+        why = (side.matrix.known_note(cell, metric.name) if cell else "") or silent
         medians.append(value_item(cell, figure, metric, scale, notes, first, why) if cell else Item(NOTHING))
         widths.append(width_item(figure))
     columns = [Column(of, tuple(medians))]
@@ -235,6 +236,8 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[tuple[str, st
         yield "~", "no change found: the 95 % interval contains 0"
     if any(change.detectable is not None for change in changes):
         yield "finds", f"the smallest change that so many {unit.value}s with this noise find in 8 of 10 comparisons"
+    if any(change.ratio and change.ratio.directed for change in changes):
+        yield ">0% <0%", "larger, smaller: where some values are only bounds, no more than the direction is known"
     if Verdict.BRACKETED in verdicts:
         yield "()", "the interval excludes 0, but among so many rows it may be chance (Benjamini and Hochberg)"
     if any(change.verdict is Verdict.UNKNOWN and change.ratio for change in changes):

@@ -16,7 +16,7 @@ import pandas as pd
 
 from suite import stats
 from suite.comparison.model import Change, Comparison, Mean, Row, Side, Unit
-from suite.frame import Cell, Matrix, noise_floor_widest, ratio_of
+from suite.frame import Cell, Matrix, Series, noise_floor_widest, ratio_of, rounds_join
 from suite.metrics import Metric
 from suite.summary import Figure, figure_build, figure_make
 from suite.verdicts import Verdict
@@ -31,8 +31,8 @@ class Sample:
 
     base: Figure
     new: Figure
-    base_values: pd.Series
-    new_values: pd.Series
+    base_values: Series
+    new_values: Series
     unit: Unit
     outliers: tuple[int, int]
     floor: float | None = None
@@ -55,8 +55,12 @@ class Sample:
     @property
     def positive(self) -> bool:
         """Whether there are values on both sides, and all of them above 0."""
-        sides = (self.base_values, self.new_values)
-        return all(len(values) and (values > 0).all() for values in sides)
+        return self.base_values.positive and self.new_values.positive
+
+    @property
+    def censored(self) -> bool:
+        """Whether of some value only a bound is known, so that of the ratio only a direction is."""
+        return bool(self.base_values.censored or self.new_values.censored)
 
 
 def sessions_of(matrix: Matrix) -> dict[str, range]:
@@ -65,11 +69,12 @@ def sessions_of(matrix: Matrix) -> dict[str, range]:
             for entry in matrix.result.plan.get("sessions", ())}
 
 
-def session_medians(matrix: Matrix, values: pd.Series) -> pd.Series:
-    """The median of each session that has values by round."""
-    medians = {session: values[values.index.isin(rounds)].median()
-               for session, rounds in sessions_of(matrix).items()}
-    return pd.Series(medians, dtype=float).dropna()
+def session_medians(matrix: Matrix, series: Series) -> Series:
+    """The median of each session that has values by round, by session."""
+    sessions = {name: series.take(np.isin(series.rounds, rounds)) for name, rounds in sessions_of(matrix).items()}
+    known = {name: one for name, one in sessions.items() if len(one)}
+    return Series(np.array(list(known)), np.array([np.median(one.values) for one in known.values()]),
+                  np.array([np.median(one.bounds) for one in known.values()]))
 
 
 def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric, unit: Unit) -> Sample | None:
@@ -78,21 +83,20 @@ def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
     None where a side has no such value.
     """
     taken = list(zip(sides, cells, strict=True))
-    rounds = [matrix.rounds_of(cell.name, metric.name) for matrix, cell in taken]
+    rounds = [matrix.series(cell.name, metric.name) for matrix, cell in taken]
     if unit is Unit.ROUND:
-        shared = rounds[0].index.intersection(rounds[1].index)
-        rounds = [side[shared] for side in rounds]
-    if any(side.empty for side in rounds):
+        rounds = list(rounds_join(*rounds))
+    if not all(map(len, rounds)):
         return None
     values = rounds
     if unit is Unit.SESSION:
         values = [session_medians(matrix, side) for (matrix, _), side in zip(taken, rounds, strict=True)]
-    base, new = (figure_make((medians if len(medians) > 1 else side).tolist(),
-                             matrix.is_exact(cell.name, metric.name))
-                 for (matrix, cell), side, medians in zip(taken, rounds, values, strict=True))
-    outliers = [sum(stats.outliers_mark(side.tolist())) for side in rounds]
+    shown = [medians if len(medians) > 1 else side for side, medians in zip(rounds, values, strict=True)]
+    base, new = (figure_make(side.values, side.bounds, matrix.is_exact(cell.name, metric.name))
+                 for (matrix, cell), side in zip(taken, shown, strict=True))
+    outliers = [sum(stats.outliers_mark(side.bounds.tolist())) for side in rounds]
     return Sample(base, new, values[0], values[1], unit, (outliers[0], outliers[1]),
-                  noise_floor_widest(zip(sides, cells, strict=True), metric.name))
+                  noise_floor_widest(taken, metric.name))
 
 
 def sample_ratio(sample: Sample) -> stats.Estimate | None:
@@ -101,17 +105,17 @@ def sample_ratio(sample: Sample) -> stats.Estimate | None:
         return None
     if sample.exact:
         return stats.Estimate(sample.new.median / sample.base.median, None, len(sample.base_values))
-    sides = sample.new_values.tolist(), sample.base_values.tolist()
-    return ratio_of(*sides, sample.paired)
+    return ratio_of(sample.new_values, sample.base_values, sample.paired)
 
 
 def sample_detectable(sample: Sample) -> float | None:
     """The smallest change, as a fraction, that so many rounds, boots or sessions with this noise would show."""
-    if sample.exact or not sample.positive:
+    if sample.exact or not sample.positive or sample.censored:
         return None
+    new, base = sample.new_values.values, sample.base_values.values
     if not sample.paired:
-        return stats.smallest_detectable_unpaired(sample.new_values.tolist(), sample.base_values.tolist())
-    return stats.smallest_detectable((np.log(sample.new_values) - np.log(sample.base_values)).tolist())
+        return stats.smallest_detectable_unpaired(new, base)
+    return stats.smallest_detectable((np.log(new) - np.log(base)).tolist())
 
 
 def change_make(sample: Sample) -> Change:
@@ -131,6 +135,8 @@ def mean_without(sample: Sample | None, most: int) -> str:
         return "no ratio"
     if sample.exact:
         return "exact counts"
+    if sample.censored:
+        return "only a direction"
     needed = stats.ROUNDS_NEEDED if sample.paired else stats.SIDES_NEEDED
     return f"n={sample.size}" if sample.size < needed <= most else ""
 
@@ -140,7 +146,7 @@ def samples_geomean(samples: Mapping[int, Sample], rows: int) -> Mean | None:
 
     None where fewer than two can be in it, or no round or session is in all of them.
     """
-    most = max((sample.size for sample in samples.values() if not sample.exact), default=0)
+    most = max((one.size for one in samples.values() if not one.exact and not one.censored), default=0)
     why = {place: mean_without(samples.get(place), most) for place in range(rows)}
     usable = [samples[place] for place, text in why.items() if not text]
     ratio = usable_geomean(usable) if len(usable) > 1 else None
@@ -149,8 +155,8 @@ def samples_geomean(samples: Mapping[int, Sample], rows: int) -> Mean | None:
 
 def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:
     """The geometric mean of the ratios of samples; None where nothing is in all of them."""
-    base = pd.concat([sample.base_values for sample in usable], axis=1, join="inner")
-    new = pd.concat([sample.new_values for sample in usable], axis=1, join="inner")
+    base, new = (pd.concat([pd.Series(side.values, index=side.rounds) for side in sides], axis=1, join="inner")
+                 for sides in ([one.base_values for one in usable], [one.new_values for one in usable]))
     if usable[0].paired:
         both = base.index.intersection(new.index)
         ratios = new.loc[both].to_numpy() / base.loc[both].to_numpy()

@@ -35,7 +35,7 @@ def side_text(side: Side, known: Collection[str] = ()) -> str:
 
 def interval_text(ratio: Estimate | None) -> str:
     """The interval of a change, `[+1.9%, +4.3%]`; NOTHING where there is none."""
-    if ratio is None or ratio.interval is None:
+    if ratio is None or ratio.interval is None or ratio.directed:
         return NOTHING
     return f"[{change_text(ratio.interval.low - 1)}, {change_text(ratio.interval.high - 1)}]"
 

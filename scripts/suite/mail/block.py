@@ -12,7 +12,7 @@ from suite.comparison.texts import metric_title, side_text
 from suite.errors import UsageError
 from suite.frame import Cell
 from suite.mail.command import command_lines, commands_join
-from suite.mail.foot import CUT, cells_remarks, differs_text, machine_text
+from suite.mail.foot import CUT, cells_remarks, differs_text, known_remarks, machine_text
 from suite.mail.grid import Grid, comparison_grids, grid_columns, grid_rows, table_grids
 from suite.mail.rules import COLUMNS, lines_require
 from suite.mail.styles import STYLES
@@ -90,7 +90,7 @@ def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[st
     if not grids:
         raise UsageError(f"no good run of {words_text(words) or summary.matrix.result.name} knows "
                          f"{' or '.join(metric.name for metric in summary.metrics)}")
-    remarks = cells_remarks(cells)
+    remarks = [*cells_remarks(cells), *known_remarks(summary.matrix, cells, summary.metrics)]
     return Block((("cells", words_text(words) or "all"), *([("with", words_text(common))] if common else [])), grids,
                  (machine_text(summary.matrix, cells), *([f"remarks: {'; '.join(remarks)}"] if remarks else [])),
                  (tuple(command),))

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from suite.comparison.build import NO_TIMES
-from suite.comparison.model import Comparison
+from suite.comparison.model import Comparison, Side
 from suite.comparison.texts import difference_text, floor_text, mean_without, rounds_text, span_text
 from suite.frame import Cell, Matrix
-from suite.heading import congestion_text, machines_text
+from suite.heading import congestion_text, known_text, machines_text
 from suite.machines import FUNCTIONAL_ONLY
 from suite.mail.rules import COLUMNS
 from suite.metrics import Metric
@@ -98,14 +98,27 @@ def remarks_of(comparison: Comparison) -> list[str]:
         remarks.append("too few rounds for so many cells")
     remarks += [f"geomean without {mean_without(comparison, mean)}" for mean in comparison.geomeans.values()
                 if mean and any(why.startswith("n=") for why in mean.left_out.values())]
+    remarks += list(dict.fromkeys(text for side in (comparison.base, comparison.new) for text in known_remarks(
+        side.matrix, side_cells(comparison, side), comparison.metrics)))
     remarks += ranges_remarks([figure for change in changes for figure in (change.base, change.new)])
     return [*remarks, *(note for note in comparison.notes if note != NO_TIMES), *cells_notes(comparison)]
+
+
+def side_cells(comparison: Comparison, side: Side) -> list[Cell]:
+    """The cells of one side."""
+    cells = [row.base if side is comparison.base else row.new for row in comparison.rows]
+    return [cell for cell in cells if cell]
 
 
 def cells_notes(comparison: Comparison) -> list[str]:
     """What good runs did otherwise than the words of their cells say."""
     cells = [cell for row in comparison.rows for cell in (row.base, row.new) if cell]
     return list(dict.fromkeys(note for cell in cells for note in cell.remarks))
+
+
+def known_remarks(matrix: Matrix, cells: Iterable[Cell], metrics: Iterable[Metric]) -> list[str]:
+    """Which cells know a metric in a part of their rounds only, in few words."""
+    return [text for metric in metrics if (text := known_text(matrix, cells, metric))]
 
 
 def cells_remarks(cells: Sequence[Cell]) -> list[str]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from suite import stats
-from suite.columns import median_text
+from suite.columns import median_text, width_item
 from suite.comparison.columns import scale_of
 from suite.comparison.model import Comparison, Row
 from suite.comparison.samples import row_figures, sides_known
@@ -19,7 +18,7 @@ from suite.comparison.texts import NOTHING, interval_text, mean_size, mean_verdi
 from suite.mail.foot import rounds_line, table_rounds_text
 from suite.metrics import Metric
 from suite.summary import Figure, Summary
-from suite.units import Scale, percent_text, scale_choose
+from suite.units import Scale, scale_choose
 
 WIDTH = "+/-"
 SIDES, CHANGE, MEDIAN = ("base", WIDTH, "new", WIDTH), ("change", "95% CI"), ("median", WIDTH)
@@ -52,16 +51,15 @@ class Grid:
 
 
 def width_text(figure: Figure) -> str:
-    """The farther end of the interval in percent of the median; `r` where it is only min..max."""
-    if figure.interval is None or figure.median == 0:
-        return NOTHING
-    text = percent_text(stats.relative_width(figure.median, figure.interval))
-    return text if figure.interval.level else f"{text}r"
+    """The farther end of the interval in percent of the median, as in a table, in one word."""
+    item = width_item(figure)
+    return f"{item.text}{item.mark}".replace(" ", "") or NOTHING
 
 
 def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str, str]:
     """The median of one side and its width; NOTHING where the side has none."""
-    return (median_text(figure.median, metric, scale), width_text(figure)) if figure else (NOTHING, NOTHING)
+    return (median_text(figure.median, metric, scale).replace(" ", ""), width_text(figure)) if figure else (
+        NOTHING, NOTHING)
 
 
 def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:

@@ -15,10 +15,11 @@ from suite.pictures.picture import (Drawing, Plan, figures_of, figures_scale, gn
                            place_text)
 from suite.summary import Figure
 from suite.table import axis_values
-from suite.units import Scale, count_text, number_text, ratio_text
+from suite.units import Scale, beyond_text, count_text, number_text, ratio_text
 
 BAR_COLOUR, BASE_COLOUR = 0x56B4E9, 0x999999  # Okabe and Ito's sky blue, and grey
 BARS_MAX = 36  # in one picture; more panels go into another
+ARROW = "\u2192"  # in a bar that ends at a bound
 CUT = 20  # a bar longer than this many medians of its panel is cut off
 
 
@@ -38,7 +39,7 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
         return {"unsupported": "- (unsupported)", "failed": "failed",
                 "missing": "not run"}.get(cell.status, "n/a")
     value = scale.apply(figure.median)
-    text = count_text(value) if metric.counts else f"{number_text(value)} {scale.unit}"
+    text = count_text(value) if metric.counts else beyond_text(figure.median, f"{number_text(value)} {scale.unit}")
     if figure.ratio is not None:
         text += f" ({ratio_text(figure.ratio.value)})"
     return f"{text}, bar cut" if cut else text
@@ -55,6 +56,8 @@ def bar_line(row: int, cell: Cell, label: str, figure: Figure | None, metric: Me
     high = scale.apply(interval.high) if interval else None
     numbers = [length, low, high, max(length, min(high or 0.0, reach))]
     broken = [number_data(limit * 1.03), '"//"'] if cut else ["0", '""']
+    if figure and isinstance(figure.median, stats.Beyond):
+        broken = [number_data(0.96 * length), f'"{ARROW}"']
     colour = BASE_COLOUR if is_base else BAR_COLOUR
     text = bar_label(cell, figure, metric, scale, cut)
     return " ".join([str(row), *map(number_data, numbers), str(colour), *broken,
@@ -161,11 +164,11 @@ def bars_draw(matrix: Matrix, plan: Plan) -> list[Drawing]:
         name = name_safe(plan.name + (f"-{number}" if len(groups) > 1 else ""))
         headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better)
         drawings.append(Drawing(name, "bars", "\n\n".join(blocks), bars_settings(
-            matrix, headline, scale.unit or "per message", panels, tops, name, own)))
+            matrix, (plan.metric,), headline, scale.unit or "per message", panels, tops, name, own)))
     return drawings
 
 
-def bars_settings(matrix: Matrix, headline: str, unit: str, panels: Sequence[Panel],
+def bars_settings(matrix: Matrix, metrics: Sequence[Metric], headline: str, unit: str, panels: Sequence[Panel],
                   tops: Sequence[float], name: str, own: bool) -> str:
     """The head of a bars script; unit: what stands at the axes."""
     counts = [len(panel.rows) for panel in panels]
@@ -175,7 +178,7 @@ def bars_settings(matrix: Matrix, headline: str, unit: str, panels: Sequence[Pan
     return "\n".join([
         f"name = {gnuplot_string(name)}",
         f"headline = {gnuplot_string(headline)}",
-        f"note = {gnuplot_string(note_text(matrix, cells, medians_text(matrix)))}",
+        f"note = {gnuplot_string(note_text(matrix, cells, medians_text(matrix, cells, *metrics)))}",
         f"panels = {len(panels)}",
         gnuplot_array("bars", counts),
         gnuplot_array("heads", [panel.head for panel in panels]),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from suite import stats
 from suite.comparison.model import Change, Comparison, Row, Side
+from suite.heading import known_text
 from suite.metrics import Metric
 from suite.pictures.picture import TEXT_COLUMNS, note_text, rounds_text, title_settings
 from suite.verdicts import Verdict
@@ -59,16 +60,35 @@ def absent_text(row: Row, metric: Metric) -> str:
 
 
 def change_marked(verdict: Verdict, text: str) -> str:
-    """A figure with what may be said of it; `~` stands alone."""
+    """A figure with what may be said of it; `~` stands alone. A direction has an arrow."""
     if verdict is Verdict.SAME:
         return verdict.value
     return f"({text})" if verdict is Verdict.BRACKETED else text + "?" * (verdict is Verdict.UNKNOWN)
 
 
+def direction_text(estimate: stats.Estimate) -> str:
+    """A ratio of which only the direction is known."""
+    return "larger ->" if estimate.value > 1 else "<- smaller" if estimate.value < 1 else "either"
+
+
 def estimate_marked(estimate: stats.Estimate, verdict: Verdict, text: Callable[[float], str]) -> str:
-    """A centre with what may be said of it, and its interval."""
+    """A centre with what may be said of it, and its interval; of a direction only that, with an arrow."""
+    if estimate.directed:
+        return change_marked(verdict, direction_text(estimate))
     within, centre = estimate.interval, change_marked(verdict, text(estimate.value))
     return f"{centre} [{text(within.low)}, {text(within.high)}]" if within else centre
+
+
+def known_texts(comparisons: Sequence[Comparison]) -> list[str]:
+    """Which cells of these comparisons know their metrics in a part of their rounds only."""
+    found = {(id(side.matrix), metric): (side.matrix, {}) for one in comparisons for side in (one.base, one.new)
+             for metric in one.metrics}
+    for one in comparisons:
+        for side, cells in ((one.base, [row.base for row in one.rows]), (one.new, [row.new for row in one.rows])):
+            for metric in one.metrics:
+                found[id(side.matrix), metric][1].update({cell.name: cell for cell in cells if cell})
+    texts = (known_text(matrix, cells.values(), metric) for (_, metric), (matrix, cells) in found.items())
+    return [text for text in texts if text]
 
 
 def versus_titles(comparisons: Sequence[Comparison], what: str, figures: str, place: str = "") -> list[str]:
@@ -76,6 +96,7 @@ def versus_titles(comparisons: Sequence[Comparison], what: str, figures: str, pl
     matrix = comparisons[0].base.matrix
     headline = f"{matrix.result.name}: {what}" + (f", {place}" if place else "")
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
-    note = note_text(matrix, matrix.cells.values(), f"{kind}{figures}, {rounds_text(matrix)}")
+    known = "".join(f"; {text}" for text in known_texts(comparisons))
+    note = note_text(matrix, matrix.cells.values(), f"{kind}{figures}, {rounds_text(matrix)}{known}")
     lines = len(textwrap.wrap(headline, TEXT_COLUMNS))
     return [*title_settings(headline, note), f"title_lines = {lines}"]

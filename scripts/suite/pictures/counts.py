@@ -48,5 +48,5 @@ def counts_build(matrix: Matrix, name: str, place: Panel, counted: Mapping[str, 
         tops.append(1.45 * panel_reach(panel, figures, COUNT, limit))
     full = place_name(name, [word.partition("=")[2] for word in place.head.split()])
     headline = f"{matrix.result.name}: what was counted" + (f", {place.head}" if place.head else "")
-    settings = bars_settings(matrix, headline, "how many", panels, tops, full, False)
+    settings = bars_settings(matrix, [METRICS[metric] for metric in counted], headline, "how many", panels, tops, full, False)
     return Drawing(full, "bars", "\n\n".join(blocks), settings)

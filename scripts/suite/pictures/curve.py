@@ -80,19 +80,20 @@ def ratio_settings(ratios: Sequence[float]) -> list[str]:
 
 
 def curve_line(position: float, figure: Figure | None, scale: Scale) -> str:
-    """One line of a curve .dat: position, value and ratio, both with their intervals."""
+    """One line of a curve .dat: position, value and ratio, both with their intervals, and the value if it is a bound."""
     if figure is None:
-        return " ".join([number_data(position)] + ["NaN"] * 6)
+        return " ".join([number_data(position)] + ["NaN"] * 7)
     centre = scale.apply(figure.median)
     numbers: list[float | None] = [position, centre]
     numbers += [scale.apply(figure.interval.low), scale.apply(figure.interval.high)] \
         if figure.interval else [centre, centre]
-    if figure.ratio is None:
+    if figure.ratio is None or figure.ratio.directed:
         numbers += [None] * 3
     else:
         within = figure.ratio.interval
         numbers += [figure.ratio.value, within.low if within else figure.ratio.value,
                     within.high if within else figure.ratio.value]
+    numbers.append(centre if isinstance(figure.median, stats.Beyond) else None)
     return " ".join(map(number_data, numbers))
 
 
@@ -134,14 +135,15 @@ def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[
     headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better, place)
     settings = [
         f"name = {gnuplot_string(name)}",
-        *title_settings(headline, note_text(matrix, cells, SHADED_NOTE * bool(alike) + medians_text(matrix))),
+        *title_settings(headline, note_text(matrix, cells, SHADED_NOTE * bool(alike) + medians_text(matrix, cells, plan.metric))),
         f"empty = {int(not used)}",
         f"shaded = {int(plan.shaded)}",
         f"base = {base_at}",
         *series_settings([series_label(label or plan.metric.name, series[label], figures)
                           for label in order]),
         *axes_settings(axis, scale, plan.metric, used),
-        *ratio_settings([end for figure in used if figure.ratio
+        f"beyond = {int(any(isinstance(figure.median, stats.Beyond) for figure in used))}",
+        *ratio_settings([end for figure in used if figure.ratio and not figure.ratio.directed
                          for end in ratio_ends(figure.ratio)]),
     ]
     return Drawing(name, "curve", "\n\n".join(blocks), "\n".join(settings) + "\n")

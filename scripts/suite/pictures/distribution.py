@@ -113,8 +113,8 @@ def sheet_draw(matrix: Matrix, plan: Distribution, cells: Sequence[Cell], values
         *series_settings([line.label for line in lines]),
         *axes(known, scale, f"{title_text(plan.of, cells)}, {scale.unit}"),
     ]
-    blocks = [f"# {line.label}\n" + (block(line.histogram, scale) if line.histogram
-                                     else "NaN NaN\n") for line in lines]
+    blocks = [f"# {line.label}\n" + ((block(line.histogram, scale) if line.histogram else "")
+                                     or "NaN NaN\n") for line in lines]
     return Drawing(name, plan.kind, "\n\n".join(blocks), "\n".join(settings) + "\n")
 
 

@@ -50,6 +50,8 @@ def bough_make(name: str, row: Row, metric: Metric, text: Callable[[float], str]
     if change is None or change.ratio is None:
         return Bough(name, None, 0, absent_text(row, metric))
     told = estimate_marked(change.ratio, change.verdict, text)
+    if change.ratio.directed:
+        return Bough(name, None, 0, told)
     return Bough(name, change.ratio, POINTS[change.verdict], told, change.floor)
 
 
@@ -94,7 +96,7 @@ def estimates_of(comparisons: Iterable[Comparison], metric: Metric) -> list[stat
     found: list[stats.Estimate | None] = []
     for one in comparisons:
         changes, mean = (change_of(row, metric) for row in one.rows), one.geomeans.get(metric.name)
-        found += [change.ratio for change in changes if change] + ([mean.ratio] if mean else [])
+        found += [change.ratio for change in changes if change and change.ratio and not change.ratio.directed] + ([mean.ratio] if mean else [])
     return found
 
 

@@ -51,6 +51,10 @@ def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
     if change is None or change.ratio is None:
         return Tile(place, absent_text(row, metric), None, False)
     times = better_ratio(change.ratio, metric).value
+    if change.ratio.directed:  # drawn like the smallest difference: its size is not known
+        word = "better" if times > 1 else "worse"
+        return Tile(place, change_marked(change.verdict, word), REACH_LEAST if times > 1 else 1 / REACH_LEAST,
+                    change.verdict is Verdict.SAME)
     return Tile(place, change_marked(change.verdict, number_text(times)), times, change.verdict is Verdict.SAME)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Percentile plots: latency over 1 / (1 - q), so that each nine is as wide as the one before. Pure.
 
-A line ends where fewer than 1 / (1 - q) values stand behind it, as Histogram.quantile does.
+A line ends where fewer than 1 / (1 - q) values stand behind it, as Histogram.quantile does, and in an open loop where
+the requests begin that were due and never sent.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from suite.pictures.distribution import Distribution, distribution_draw, tics_of
 from suite.frame import Matrix
 from suite.histogram import Histogram
 from suite.pictures.picture import Drawing, gnuplot_string, number_data, tics_settings
+from suite.stats import Beyond
 from suite.units import Scale
 
 STEPS = 50  # points of a line for each nine
@@ -25,7 +27,7 @@ def line_points(histogram: Histogram) -> Iterator[tuple[float, float]]:
     for step in count():
         x = 10 ** (step / STEPS)
         value = histogram.quantile(1 - 1 / x)
-        if value is None:
+        if value is None or isinstance(value, Beyond):
             return
         yield x, value
 

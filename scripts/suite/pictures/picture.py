@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from suite import stats
 from suite.frame import Cell, Matrix, baseline_find, baseline_words
-from suite.heading import congestion_text, machines_text, word_text
+from suite.heading import congestion_text, known_text, machines_text, word_text
 from suite.metrics import Metric
 from suite.summary import Figure, figure_build
 from suite.units import Scale, scale_choose
@@ -108,10 +108,11 @@ def headline_text(matrix: Matrix, what: str, unit: str, better: str, place: str 
     return f"{text} ({better} is better)" + (f", {place}" if place else "")
 
 
-def medians_text(matrix: Matrix) -> str:
-    """What a figure of bars and curves is."""
+def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str:
+    """What a figure of bars and curves is, and of which cells it is not known in all rounds."""
     kind = "95 % interval" if matrix.rounds >= stats.ROUNDS_NEEDED else "min..max"
-    return f"median of {rounds_text(matrix)}, {kind}"
+    known = [text for metric in metrics if (text := known_text(matrix, cells, metric))]
+    return "; ".join([f"median of {rounds_text(matrix)}, {kind}", *known])
 
 
 def rounds_text(matrix: Matrix) -> str:

@@ -110,7 +110,8 @@ def kept_write(folder: Path, kept: Kept) -> None:
     known = [place for place in range(len(METRICS)) if not np.isnan(runs.metrics[:, place]).all()]
     out = io.BytesIO()
     np.savez(out, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
-             metrics=runs.metrics[:, known], known=np.array(known, dtype=np.int64), traits=runs.traits.codes,
+             metrics=runs.metrics[:, known], known=np.array(known, dtype=np.int64),
+             censored=np.packbits(runs.censored[:, known]), traits=runs.traits.codes,
              **{f"word_{name}": column.codes for name, column in runs.words.items()},
              **{f"place_{name}": column for name, column in runs.places.items()})
     data = out.getvalue()
@@ -147,8 +148,11 @@ def kept_unpack(head: dict, arrays: np.lib.npyio.NpzFile) -> Kept:
     """The parts of a cache that has been found to be ours."""
     metrics = np.full((len(arrays["traits"]), len(METRICS)), np.nan)
     metrics[:, arrays["known"]] = arrays["metrics"]
+    censored = np.zeros(metrics.shape, dtype=bool)
+    kept = arrays["metrics"]
+    censored[:, arrays["known"]] = np.unpackbits(arrays["censored"], count=kept.size).reshape(kept.shape)
     runs = Runs({name: Coded(arrays[f"word_{name}"], tuple(head["words"][name])) for name in WORDS},
                 {name: arrays[f"place_{name}"] for name in PLACES},
-                Coded(arrays["traits"], tuple(map(traits_read, head["traits"]))), metrics)
+                Coded(arrays["traits"], tuple(map(traits_read, head["traits"]))), metrics, censored)
     told, count = head["problems"]
     return Kept(runs, head["covers_bytes"], head["digest"], head["lines"], Problems(told, count))

@@ -18,6 +18,7 @@ from suite.records.lines import LINE_BYTES_MOST, Line
 from suite.records.shape import RECORD, misshapen, shown
 from suite.records.traits import Record, Traits, traits_of
 from suite.scenario import LABEL_AGAIN
+from suite.stats import Beyond
 
 SCHEMA = 1
 WORDS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
@@ -47,12 +48,16 @@ class Coded:
 
 @dataclass(frozen=True)
 class Runs:
-    """Row i is one record. metrics: a row of METRICS each, NaN where the record does not know one."""
+    """Row i is one record. metrics: a row of METRICS each, NaN where the record does not know one.
+
+    censored: which of these are bounds that the figure lies beyond (stats.Beyond).
+    """
 
     words: Mapping[str, Coded]
     places: Mapping[str, np.ndarray]
     traits: Coded
     metrics: np.ndarray
+    censored: np.ndarray
 
     def __len__(self) -> int:
         return len(self.metrics)
@@ -61,7 +66,8 @@ class Runs:
         """Only these rows, by mask or by number."""
         return Runs({name: Coded(column.codes[rows], column.values) for name, column in self.words.items()},
                     {name: column[rows] for name, column in self.places.items()},
-                    Coded(self.traits.codes[rows], self.traits.values), self.metrics[rows])
+                    Coded(self.traits.codes[rows], self.traits.values), self.metrics[rows],
+                    self.censored[rows])
 
     def metric(self, name: str) -> np.ndarray:
         """One column of metrics."""
@@ -145,6 +151,7 @@ class Builder:
         self.places = {name: array("q") for name in PLACES}
         self.traits = Coder()
         self.metrics = array("d")
+        self.censored = array("b")
         self.lines = 0
         self.problems = Problems()
 
@@ -164,9 +171,11 @@ class Builder:
         try:
             values, traits = metrics_compute(record).values(), traits_of(record)
             row = array("d", (np.nan if value is None else value for value in values))
+            censored = array("b", (type(value) is Beyond for value in values))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise Damaged(f"its figures contradict each other ({error or type(error).__name__})") from None
         self.metrics.extend(row)
+        self.censored.extend(censored)
         self.traits.add(traits)
         for name, word in (("status", record["status"]), ("reason", record.get("reason", "")), ("cell", run["cell"]),
                            ("label", run["label"]), ("session", run.get("session", "")),
@@ -184,14 +193,15 @@ class Builder:
             coder.numbers = {value: code for code, value in enumerate(column.values)}
         self.places = {name: array("q", column.tobytes()) for name, column in runs.places.items()}
         self.metrics = array("d", runs.metrics.tobytes())
+        self.censored = array("b", runs.censored.tobytes())
         self.lines, self.problems = lines, problems
 
     def runs(self) -> Runs:
         """What there is."""
         return Runs({name: coder.column() for name, coder in self.words.items()},
                     {name: np.array(place, dtype=np.int64) for name, place in self.places.items()},
-                    self.traits.column(), np.frombuffer(self.metrics if self.metrics else array("d", [0.0])
-                                                        )[:len(self.metrics)].reshape(-1, len(METRICS)))
+                    self.traits.column(), np.array(self.metrics).reshape(-1, len(METRICS)),
+                    np.array(self.censored, dtype=bool).reshape(-1, len(METRICS)))
 
 
 def constant_refuse(name: str) -> None:

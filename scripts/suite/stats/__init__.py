@@ -10,23 +10,26 @@ no change.
     centre     the median, its interval by order statistics, and which values are outliers
     nulls      the distributions of the signed-rank and of the Mann-Whitney statistic when nothing changed
     shift      Hodges-Lehmann estimates of differences and ratios, paired by round or not
+    direction  which of two is larger, where some values are only known to lie beyond a bound
     many       p of many cells at once
     power      which change would have been found
 """
 
 from suite.stats.centre import median, median_interval, outliers_mark, sign_test_rank
-from suite.stats.estimate import (ALPHA, Estimate, Interval, is_within_floor, noise_floor,
+from suite.stats.direction import Spans, direction_estimate, ratio_directed
+from suite.stats.estimate import (ALPHA, Beyond, Estimate, Interval, is_within_floor, noise_floor,
                                   relative_width)
 from suite.stats.many import benjamini_hochberg, holm
 from suite.stats.nulls import (ROUNDS_NEEDED, SIDES_NEEDED, mann_whitney_counts, mann_whitney_null,
-                               signed_rank_counts, signed_rank_null)
+                               sign_null, signed_rank_counts, signed_rank_null)
 from suite.stats.power import smallest_detectable, smallest_detectable_unpaired
 from suite.stats.shift import geometric_mean, ratio_estimate, ratio_unpaired, shift_estimate, shift_unpaired
 
 __all__ = [
-    "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Estimate", "Interval", "benjamini_hochberg", "geometric_mean", "holm",
+    "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval", "Spans", "benjamini_hochberg",
+    "direction_estimate", "geometric_mean", "holm",
     "is_within_floor",    "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "noise_floor", "outliers_mark",
-    "ratio_estimate", "ratio_unpaired", "relative_width", "shift_estimate",
-    "shift_unpaired", "sign_test_rank", "signed_rank_counts", "signed_rank_null", "smallest_detectable",
+    "ratio_directed", "ratio_estimate", "ratio_unpaired", "relative_width", "shift_estimate",
+    "shift_unpaired", "sign_null", "sign_test_rank", "signed_rank_counts", "signed_rank_null", "smallest_detectable",
     "smallest_detectable_unpaired",
 ]

@@ -14,16 +14,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from suite.stats.estimate import ALPHA, Interval
+from suite.stats.estimate import ALPHA, Beyond, Interval
 
 OUTLIER_DEVIATIONS = 3.5
 # A standard deviation of normal noise by its median and by its mean absolute deviation.
 DEVIATION_BY_MEDIAN, DEVIATION_BY_MEAN = 1.4826, math.sqrt(math.pi / 2)
 
 
-def median(values: Sequence[float]) -> float:
-    """The median; values are not empty."""
-    return float(np.median(np.asarray(values, dtype=float)))
+def median(values: Sequence[float], bounds: Sequence[float] | None = None) -> float:
+    """The median; values are not empty. Censored values are infinite, and bounds has what each lies beyond."""
+    middle = float(np.median(np.asarray(values, dtype=float)))
+    return Beyond(np.median(bounds)) if math.isinf(middle) and bounds is not None else middle
 
 
 @lru_cache
@@ -36,17 +37,18 @@ def sign_test_rank(n: int) -> int:
     return rank
 
 
-def median_interval(values: Sequence[float]) -> Interval | None:
-    """The interval of the median: order statistics k and n+1-k; min..max below 6; None below 2."""
+def median_interval(values: Sequence[float], bounds: Sequence[float] | None = None) -> Interval | None:
+    """The interval of the median: order statistics k and n+1-k; min..max below 6; None below 2. Bounds as in median()."""
     ordered = np.sort(np.asarray(values, dtype=float))
+    beyond = np.sort(np.asarray(values if bounds is None else bounds, dtype=float))
     n = len(ordered)
     if n < 2:
         return None
     rank = sign_test_rank(n)
-    if rank == 0:
-        return Interval(float(ordered[0]), float(ordered[-1]), None)
+    low, high = (Beyond(beyond[place]) if math.isinf(ordered[place]) else float(ordered[place])
+                 for place in (max(rank, 1) - 1, n - max(rank, 1)))
     outside = 2 * sum(math.comb(n, i) for i in range(rank)) / 2**n
-    return Interval(float(ordered[rank - 1]), float(ordered[n - rank]), 1 - outside)
+    return Interval(low, high, 1 - outside if rank else None)
 
 
 def outliers_mark(values: Sequence[float]) -> list[bool]:

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 ALPHA = 0.05  # of every interval, two-sided
 
 
+class Beyond(float):
+    """A figure of which only a bound is known (it is censored): it lies beyond this value."""
+
+
 @dataclass(frozen=True)
 class Interval:
-    """A closed interval; level is its coverage (0.969), None where it is only min..max."""
+    """A closed interval; level is its coverage (0.969), None where it is only min..max. An end may be Beyond."""
 
     low: float
     high: float
@@ -27,7 +31,7 @@ class Estimate:
 
     interval: None where there are too few pairs. p: of no change, two-sided, by the test that the interval inverts: the
     smallest level at which the closed interval excludes it, so at most ALPHA exactly where this one does.
-    p_least: the smallest p that so many pairs can give.
+    p_least: the smallest p that so many pairs can give. directed: only a direction is known (stats/direction.py).
     """
 
     value: float
@@ -35,6 +39,7 @@ class Estimate:
     pairs: int
     p: float | None = None
     p_least: float = 1.0
+    directed: bool = False
 
 
 def noise_floor(same: Estimate) -> float | None:
@@ -44,12 +49,12 @@ def noise_floor(same: Estimate) -> float | None:
     floor is one that the comparison of the baseline with itself, in as many rounds, does not exclude.
     """
     within = same.interval
-    return None if within is None else max(within.high, 1 / within.low)
+    return None if within is None or same.directed else max(within.high, 1 / within.low)
 
 
 def is_within_floor(ratio: float, floor: float | None) -> bool:
     """Whether a ratio (above 0) is no farther from 1 than the noise floor; False where there is none."""
-    return floor is not None and max(ratio, 1 / ratio) <= floor
+    return floor is not None and 1 / floor <= ratio <= floor
 
 
 def relative_width(centre: float, interval: Interval) -> float:

@@ -98,6 +98,15 @@ def mann_whitney_null(n: int, m: int) -> Null:
     return Null(n * m, deviation, known)
 
 
+@lru_cache
+def sign_null(n: int) -> Null | None:
+    """Of the number of n pairs of which the first is larger; None where they are too few for an interval."""
+    if n < ROUNDS_NEEDED:
+        return None
+    known = cumulative(np.array([math.comb(n, k) for k in range(n + 1)], dtype=float))
+    return Null(n, math.sqrt(n) / 2, known if n <= SIGNED_RANK_COUNTED else None)
+
+
 def paired_null(rounds: int) -> Null | None:
     """The null of so many shared rounds; None where they are too few for an interval."""
     return signed_rank_null(rounds) if rounds >= ROUNDS_NEEDED else None

@@ -19,6 +19,7 @@ tics_blank = 'set xtics ("" 16384, "" 65536, "" 262144, "" 1.04858e+06, "" 4.194
 tics_text = 'set xtics ("default" 16384, "64K" 65536, "256K" 262144, "1M" 1.04858e+06, "4M" 4.1943e+06)'
 label_x = 'sndbuf, bytes'
 label_y = 's'
+beyond = 0
 ratio_low = 0.598881
 ratio_high = 1.64615
 logarithmic_ratio = 1

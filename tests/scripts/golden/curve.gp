@@ -19,6 +19,7 @@ tics_blank = 'set xtics ("" 64, "" 128, "" 256, "" 512, "" 1024)'
 tics_text = 'set xtics ("64" 64, "128" 128, "256" 256, "512" 512, "1K" 1024)'
 label_x = 'message, bytes'
 label_y = 'Gbit/s'
+beyond = 0
 ratio_low = 0.338468
 ratio_high = 1.1
 logarithmic_ratio = 1

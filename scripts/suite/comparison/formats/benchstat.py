@@ -59,9 +59,9 @@ def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
     columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDES}
     for metric in comparison.metrics:
         sample = sample_take(sides, (row.base, row.new), metric, comparison.unit) if row.base and row.new else None
-        if sample is not None:
+        if sample is not None and not sample.censored:  # of which benchstat would take bounds for values
             for side, values in zip(SIDES, (sample.base_values, sample.new_values), strict=True):
-                columns[side][unit_text(metric)] = values
+                columns[side][unit_text(metric)] = pd.Series(values.values, index=values.rounds)
     return {side: pd.DataFrame(found) for side, found in columns.items()}
 
 

@@ -13,25 +13,28 @@ from suite.comparison.model import Change, Comparison
 from suite.comparison.texts import floor_fraction, mean_verdict
 from suite.metrics import Metric
 from suite.summary import Figure
-from suite.table import csv_number
+from suite.table import csv_number, figure_censored
 
 CELL, MEAN = "cell", "geomean"  # of the column `row`
 PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high", "new_rounds",
          "change", "change_low", "change_high", "p", "p_adjusted", "verdict", "pairs", "detectable",
-         "base_outliers", "new_outliers", "noise_floor")
+         "base_outliers", "new_outliers", "noise_floor", "base_censored", "new_censored")
 
 
 def figure_parts(name: str, figure: Figure) -> dict[str, str]:
     """One side."""
     within = figure.interval
     return {name: csv_number(figure.median), f"{name}_low": csv_number(within.low if within else None),
-            f"{name}_high": csv_number(within.high if within else None), f"{name}_rounds": str(figure.rounds)}
+            f"{name}_high": csv_number(within.high if within else None), f"{name}_rounds": str(figure.rounds),
+            f"{name}_censored": figure_censored(figure)}
 
 
 def ratio_parts(ratio: stats.Estimate | None) -> dict[str, str]:
     """The change; empty where there is none."""
     if ratio is None:
         return {}
+    if ratio.directed:
+        return {"pairs": str(ratio.pairs), "p": csv_number(ratio.p)}
     within = ratio.interval
     return {"change": csv_number(ratio.value - 1), "change_low": csv_number(within.low - 1 if within else None),
             "change_high": csv_number(within.high - 1 if within else None), "pairs": str(ratio.pairs),

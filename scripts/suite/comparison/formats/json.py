@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from suite import stats
+from suite import stats, table
 from suite.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.comparison.refusals import forced
 from suite.comparison.texts import floor_fraction, row_name
-from suite.table import figure_json, interval_json
+from suite.table import figure_json
 from suite.verdicts import Verdict
 
 VERDICTS = {Verdict.CHANGED: "changed", Verdict.BRACKETED: "bracketed", Verdict.SAME: "same",
@@ -29,7 +29,7 @@ def ratio_json(ratio: stats.Estimate | None) -> dict[str, Any] | None:
     """new / base with its interval; null where there is none."""
     if ratio is None:
         return None
-    return {"value": ratio.value, **interval_json(ratio.interval), "pairs": ratio.pairs, "p": ratio.p}
+    return table.ratio_json(ratio) | {"p": ratio.p}
 
 
 def change_json(change: Change) -> dict[str, Any]:

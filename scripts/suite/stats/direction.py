@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Which of two is larger, where of some values only a bound is known that they lie beyond (censored values).
+
+No ratio can be estimated then. A pair counts for a direction if it is sure: the bound of the one is no less than
+the other. A pair that is not sure counts against both directions, so that the test claims too little, never
+too much. Rounds that both sides share: sign test; else Mann-Whitney, which needs no more than these signs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from suite.stats.estimate import ALPHA, Estimate, Interval
+from suite.stats.nulls import Null, sign_null, unpaired_null
+
+Spans = tuple[np.ndarray, np.ndarray]  # of each value the least and the most that it can be: infinite if censored
+ABOVE, BELOW = math.nextafter(1, math.inf), math.nextafter(1, 0)
+
+
+def signs_of(new: Spans, base: Spans) -> np.ndarray:
+    """Of each pair 1 where new is surely larger, -1 where it is surely smaller, else 0."""
+    above = (new[0] > base[1]) | ((new[0] >= base[1]) & np.isinf(new[1]))
+    below = (base[0] > new[1]) | ((base[0] >= new[1]) & np.isinf(base[1]))
+    return above.astype(int) - below.astype(int)
+
+
+def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int) -> Estimate:
+    """What is known of a ratio from signs: that it is above 1, or below, or not even that.
+
+    Its value is infinite, 0 or 1 by what is more frequent, its interval all that it may be.
+    """
+    more, less = np.count_nonzero(signs > 0), np.count_nonzero(signs < 0)
+    value = math.inf if more > less else 0.0 if less > more else 1.0
+    if null is None:
+        return Estimate(value, None, pairs, directed=True)
+    p = null.two_sided(signs.size - max(more, less))
+    low, high = (0.0, math.inf) if p > ALPHA else (ABOVE, math.inf) if more > less else (0.0, BELOW)
+    return Estimate(value, Interval(low, high, null.level), pairs, p, null.two_sided(0), directed=True)
+
+
+def ratio_directed(new: Spans, base: Spans, paired: bool) -> Estimate:
+    """new / base as far as it is known, of values above 0; paired: both have one value for each round."""
+    if paired:
+        rounds = len(new[0])
+        return direction_estimate(signs_of(new, base), sign_null(rounds), rounds)
+    every = signs_of(tuple(side[:, None] for side in new), tuple(side[None, :] for side in base))
+    sides = len(new[0]), len(base[0])
+    return direction_estimate(every.ravel(), unpaired_null(*sides), min(sides))
