@@ -48,8 +48,11 @@ def rounds_extreme(pre: Series, post: Series, metric: Metric) -> tuple[float, fl
 
 def again_family(matrix: Matrix, metric: str) -> Family:
     """The family of the ratios A' / A, by baseline cell."""
-    return family_make({name: same_ratio(matrix, name, metric)
-                        for name, cell in matrix.cells.items() if cell.baseline})
+    key = ("again", metric)
+    if key not in matrix.found:
+        matrix.found[key] = family_make({name: same_ratio(matrix, name, metric)
+                                         for name, cell in matrix.cells.items() if cell.baseline})
+    return matrix.found[key]
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:

@@ -7,21 +7,18 @@ Takes minutes and wants a machine that does nothing else, so that it is not amon
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-TOP = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TOP / "scripts"))
-
-from suite import stats  # noqa: E402
-from suite.comparison.build import compare_cells  # noqa: E402
-from suite.comparison.model import Change  # noqa: E402
-from suite.frame import Matrix, matrix_build, runs_paired  # noqa: E402
-from suite.metrics import METRICS  # noqa: E402
-from suite.results import result_load  # noqa: E402
-from suite.verdicts import Verdict  # noqa: E402
+from conftest import TOP
+from suite import stats
+from suite.comparison.build import compare_cells
+from suite.comparison.model import Change
+from suite.frame import Matrix, matrix_build, same_ratio
+from suite.metrics import METRICS
+from suite.results import result_load
+from suite.verdicts import Verdict
 
 TIME = METRICS["time_per_message"]
 SAME_RUNS = 20
@@ -39,8 +36,8 @@ def measured(folder: Path, *words: str) -> Matrix:
 
 def same_claimed(matrix: Matrix) -> bool:
     """Whether a change is claimed between the two runs of a baseline cell, as a comparison of so many cells would."""
-    pairs = [runs_paired(matrix, cell.name, TIME.name) for cell in matrix.cells.values() if cell.baseline]
-    found = [stats.ratio_estimate(pair[1], pair[0]) for pair in pairs if pair is not None]
+    ratios = (same_ratio(matrix, cell.name, TIME.name) for cell in matrix.cells.values() if cell.baseline)
+    found = [ratio for ratio in ratios if ratio is not None]
     assert found and all(estimate.p is not None for estimate in found)
     return min(stats.benjamini_hochberg([estimate.p for estimate in found if estimate.p is not None])) <= stats.ALPHA
 

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Simulated results in which nothing differs, from records through every command: what is claimed of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from simulated import BASE, METRIC, NOISES, Draw, exponential, lognormal, matrix_identical
+from suite import stats
+from suite.comparison.build import compare_baseline
+from suite.frame import Matrix
+from suite.metrics import METRICS
+from suite.optimum import groups_find, optima_build, pairs_compare
+from suite.summary import summary_build
+
+ERRORS = 4  # standard errors by which a share may be off its exact value
+GROUPS = 2000
+ROUNDS = (6, 10, 20, 100)
+MEANS, ROWS = 250, 24  # geometric means of so many rows
+TIME = METRICS[METRIC]
+
+
+def share_check(outcomes: list[bool], share: float, what: str) -> None:
+    """That so many outcomes are true, within ERRORS standard errors; prints the share."""
+    error = ERRORS * math.sqrt(share * (1 - share) / len(outcomes))
+    print(f"{what}: {np.mean(outcomes):.2%} of {len(outcomes)}, exactly {share:.2%}, allowed +/- {error:.2%}")
+    assert np.mean(outcomes) == pytest.approx(share, abs=error), what
+
+
+def level_of(rounds: int) -> float:
+    """How often an interval over so many shared rounds excludes 1 where nothing differs."""
+    return 1 - stats.signed_rank_null(rounds).level
+
+
+def by_table(matrix: Matrix) -> Iterator[stats.Estimate]:
+    """The ratios to the baseline in a table."""
+    for found in summary_build(matrix, (METRIC,)).figures.values():
+        if found[METRIC].ratio:
+            yield found[METRIC].ratio
+
+
+def by_gain(matrix: Matrix) -> Iterator[stats.Estimate]:
+    """The ratios behind gains, those of A' to A too."""
+    yield from (gain.ratio for gain in summary_build(matrix, (METRIC,), gain=METRIC).gains.values())
+
+
+def by_compare(matrix: Matrix) -> Iterator[stats.Estimate]:
+    """The ratios of a comparison of the baseline with all else."""
+    for one in compare_baseline(matrix, [TIME]):
+        yield from (row.changes[METRIC].ratio for row in one.rows)
+
+
+def by_best(matrix: Matrix) -> Iterator[stats.Estimate]:
+    """The ratios by which best= marks; each pair once."""
+    pairs = pairs_compare(matrix, METRIC, groups_find(matrix, "write", TIME))
+    yield from (ratio for (one, two), ratio in pairs.items() if one < two and ratio)
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.__name__)
+def test_an_interval_of_identical_cells_excludes_1_as_often_as_its_level_says(noise: Draw, rounds: int) -> None:
+    matrix = matrix_identical(noise, GROUPS, 2, rounds, seed=21)
+    for command in (by_table, by_gain, by_compare, by_best):
+        outcomes = [not ratio.interval.contains(1) for ratio in command(matrix)]
+        share_check(outcomes, level_of(rounds), f"{noise.__name__}, n={rounds}, {command.__name__}")
+
+
+@pytest.mark.parametrize("rounds", (6, 10, 20))
+@pytest.mark.parametrize("noise", (lognormal, exponential), ids=lambda noise: noise.__name__)
+def test_a_geometric_mean_of_identical_rows_excludes_1_as_often_as_its_level_says(noise: Draw, rounds: int) -> None:
+    outcomes = []
+    for seed in range(MEANS):
+        (comparison,) = compare_baseline(matrix_identical(noise, ROWS, 2, rounds, seed), [TIME])
+        mean = comparison.geomeans[METRIC]
+        assert mean.rows == ROWS and mean.ratio.pairs == rounds
+        outcomes.append(not mean.ratio.interval.contains(1))
+    share_check(outcomes, level_of(rounds), f"{noise.__name__}, n={rounds}, geometric mean of {ROWS} rows")
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.__name__)
+def test_an_identical_baseline_is_the_best_of_six_in_one_group_of_six(noise: Draw) -> None:
+    matrix = matrix_identical(noise, GROUPS, 6, 10, seed=22)
+    share_check([one.best == BASE for one in optima_build(matrix, "write", TIME)], 1 / 6, f"{noise.__name__}, best")
