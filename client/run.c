@@ -38,8 +38,8 @@ struct link {
 struct run {
     struct client *client;
     const struct plan *plan;
-    struct link links[END_COUNT]; /* by end; the client has none with itself */
-    struct address target;        /* of the data connections, as whoever takes them said it */
+    struct link links[END_COUNT];                      /* by end; the client has none with itself */
+    struct address target;                             /* of the data connections */
     uint8_t token[TOKEN_SIZE], key[SECURITY_KEY_SIZE]; /* of these connections */
     char host[256]; /* id of the machine on which the end is that takes the data connections */
     struct team team;
@@ -254,43 +254,70 @@ static int start_team(struct run *run, struct problem *problem)
 
 static int ask(struct run *run, enum end end, struct problem *problem);
 
-static int learn_target(struct run *run, const struct link *link, const json_t *body, struct problem *problem)
+/* An end chooses the port of its data connections, or their path, and not the machine. */
+static int find_data(const struct link *link, struct address *data, const json_t *ready,
+                     struct problem *problem)
 {
-    const char *address = json_string_value(json_object_get(body, "address"));
+    const struct transport *transport = link->run->plan->transport;
+    const char *name = transport->variant.name, *end = end_names[link->end];
 
-    if (address_parse_numeric(&run->target, address, problem) < 0 ||
-        hex_parse(run->token, TOKEN_SIZE, json_string_value(json_object_get(body, "token"))) < 0 ||
+    switch (transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
+                                   json_string_value(json_object_get(ready, "path")))) {
+    case 0:
+        return 0;
+    case -EPERM:
+        return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
+                               name, end, link->run->result.addresses[link->end]);
+    default:
+        return problem_failure(problem, "the %s's ready message names no place for transport=%s", end, name);
+    }
+}
+
+static int learn_target(struct run *run, const struct link *link, const struct address *data,
+                        const json_t *ready, struct problem *problem)
+{
+    if (hex_parse(run->token, TOKEN_SIZE, json_string_value(json_object_get(ready, "token"))) < 0 ||
         (plan_encrypts(run->plan) &&
-         hex_parse(run->key, SECURITY_KEY_SIZE, json_string_value(json_object_get(body, "key"))) < 0))
+         hex_parse(run->key, SECURITY_KEY_SIZE, json_string_value(json_object_get(ready, "key"))) < 0))
         return problem_failure(problem, "the %s's ready message makes no sense", end_names[link->end]);
-    address_take_scope(&run->target, &link->address);
-    snprintf(run->host, sizeof run->host, "%s", json_string_value(json_object_get(body, "host")));
+    run->target = *data;
+    snprintf(run->host, sizeof run->host, "%s", json_string_value(json_object_get(ready, "host")));
     return 0;
 }
 
-static int tell_sink(const struct run *run, struct channel *proxy, const json_t *ready,
-                     struct problem *problem)
+static int tell_sink(const struct run *run, struct channel *proxy, const struct address *data,
+                     const json_t *ready, struct problem *problem)
 {
+    char address[ADDRESS_MAX];
+
     if (plan_encrypts(run->plan) && !channel_is_private(proxy))
         return problem_usage(problem,
                              "the server's key may not cross the control channel of the proxy, which "
                              "others can read; give --psk FILE to all ends");
-    channel_send(proxy, CONTROL_SINK, json_deep_copy(ready));
+    address_format(address, data);
+    channel_send(proxy, CONTROL_SINK,
+                 json_pack("{s:s, s:O, s:O, s:O}", "address", address, "token",
+                           json_object_get(ready, "token"), "key", json_object_get(ready, "key"), "host",
+                           json_object_get(ready, "host")));
     return 0;
 }
 
-/* A proxy is asked first: whoever waits for its turn there keeps no server waiting. Then it is told of the
- * server what it needs to connect there, and has been waiting for. */
+/* A proxy is asked first, so that a client which waits for its turn there keeps no server waiting. Then it is
+ * told where the server is. */
 static int take_ready(struct run *run, struct link *link, const json_t *body, struct problem *problem)
 {
+    struct address data;
+
     if (run->has_team || !link->is_asked)
         return problem_failure(problem, "the %s is ready twice", end_names[link->end]);
     link->is_asked = false;
-    if (link->end == plan_neighbour(run->plan, END_CLIENT) && learn_target(run, link, body, problem) < 0)
+    if (find_data(link, &data, body, problem) < 0 || (link->end == plan_neighbour(run->plan, END_CLIENT) &&
+                                                      learn_target(run, link, &data, body, problem) < 0))
         return -1;
     if (link->end == END_PROXY)
         return ask(run, END_SERVER, problem);
-    if (run->links[END_PROXY].is_open && tell_sink(run, &run->links[END_PROXY].channel, body, problem) < 0)
+    if (run->links[END_PROXY].is_open &&
+        tell_sink(run, &run->links[END_PROXY].channel, &data, body, problem) < 0)
         return -1;
     return start_team(run, problem);
 }

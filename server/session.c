@@ -274,14 +274,14 @@ static void await_guests(struct session *session)
 
 static void send_ready(struct session *session)
 {
-    char address[ADDRESS_MAX], token[2 * TOKEN_SIZE + 1], key[2 * SECURITY_KEY_SIZE + 1] = "";
+    char token[2 * TOKEN_SIZE + 1], key[2 * SECURITY_KEY_SIZE + 1] = "";
 
-    address_format(address, &session->data);
     hex_format(token, session->token, sizeof session->token);
     if (plan_encrypts(&session->plan))
         hex_format(key, session->key, sizeof session->key);
     channel_send(&session->channel, CONTROL_READY,
-                 json_pack("{s:s, s:s, s:s, s:s}", "address", address, "token", token, "key", key, "host",
+                 json_pack("{s:i, s:s, s:s, s:s, s:s}", "port", address_port(&session->data), "path",
+                           address_path(&session->data), "token", token, "key", key, "host",
                            facts_host_id()));
     secret_wipe(key, sizeof key);
 }

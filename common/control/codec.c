@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define FIELDS_MAX 4
+#define FIELDS_MAX 5
 
 struct field {
     const char *key;
@@ -25,7 +25,8 @@ static const struct {
     [CONTROL_ASK] = {"ask", {{"version", JSON_STRING, 0}}},
     [CONTROL_WAIT] = {"wait", {{0}}},
     [CONTROL_READY] = {"ready",
-                       {{"address", JSON_STRING, 0},
+                       {{"port", JSON_INTEGER, 0},
+                        {"path", JSON_STRING, 0},
                         {"token", JSON_STRING, 0},
                         {"key", JSON_STRING, 0},
                         {"host", JSON_STRING, 0}}},

@@ -24,8 +24,9 @@ enum control_type {
                      shares with another, and the words of a run */
     CONTROL_ASK,  /* client: version; wants the server's facts and nothing else */
     CONTROL_WAIT, /* server: another session is running; this one comes next */
-    CONTROL_READY,   /* server, proxy: where to connect, and the token that joins */
-    CONTROL_SINK,    /* client, to a proxy: what the server's "ready" said */
+    CONTROL_READY,   /* server, proxy: the port of data connections, or of a Unix socket the path, and the
+                        token that joins */
+    CONTROL_SINK,    /* client, to a proxy: the address of the server's data connections, and their token */
     CONTROL_REFUSED, /* server: the plan is wrong (usage), not possible here (unsupported) or went wrong
                         (failed) */
     CONTROL_JOINED,  /* server: every data connection is there */

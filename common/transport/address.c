@@ -61,20 +61,11 @@ int address_check(const char *text)
     struct parts parts;
 
     if (is_unix(text)) {
-        size_t length = strlen(text) - strlen(UNIX_PREFIX);
+        struct address unused;
 
-        return length > 0 && length < sizeof((struct sockaddr_un *)0)->sun_path ? 0 : -EINVAL;
+        return address_set_path(&unused, text + strlen(UNIX_PREFIX));
     }
     return split(&parts, text);
-}
-
-static void parse_unix(struct address *address, const char *path)
-{
-    struct sockaddr_un *un = (struct sockaddr_un *)&address->storage;
-
-    *address = (struct address){.size = sizeof *un};
-    un->sun_family = AF_UNIX;
-    memcpy(un->sun_path, path, strlen(path) + 1);
 }
 
 static int parse(struct address *address, const char *text, int flags, struct problem *problem)
@@ -86,10 +77,8 @@ static int parse(struct address *address, const char *text, int flags, struct pr
     if (address_check(text) < 0)
         return problem_usage(problem, "'%.100s' is no address; write HOST:PORT, [IPV6]:PORT or unix:PATH",
                              text);
-    if (is_unix(text)) {
-        parse_unix(address, text + strlen(UNIX_PREFIX));
-        return 0;
-    }
+    if (is_unix(text))
+        return address_set_path(address, text + strlen(UNIX_PREFIX));
     split(&parts, text);
     if ((result = getaddrinfo(parts.host, parts.port, &hints, &found)) != 0)
         return problem_failure(problem, "cannot look up %s: %s", parts.host, gai_strerror(result));
@@ -133,8 +122,7 @@ void address_format(char text[ADDRESS_MAX], const struct address *address)
         format_ipv6(text, (const struct sockaddr_in6 *)&address->storage);
         break;
     case AF_UNIX:
-        snprintf(text, ADDRESS_MAX, UNIX_PREFIX "%s",
-                 ((const struct sockaddr_un *)&address->storage)->sun_path);
+        snprintf(text, ADDRESS_MAX, UNIX_PREFIX "%s", address_path(address));
         break;
     default:
         snprintf(text, ADDRESS_MAX, "address family %d", address->storage.ss_family);
@@ -190,12 +178,22 @@ void address_set_port(struct address *address, int port)
     }
 }
 
-void address_take_scope(struct address *address, const struct address *other)
+const char *address_path(const struct address *address)
 {
-    struct sockaddr_in6 *in = (struct sockaddr_in6 *)&address->storage;
+    return address->storage.ss_family == AF_UNIX ? ((const struct sockaddr_un *)&address->storage)->sun_path
+                                                 : "";
+}
 
-    if (address->storage.ss_family == AF_INET6 && other->storage.ss_family == AF_INET6)
-        in->sin6_scope_id = ((const struct sockaddr_in6 *)&other->storage)->sin6_scope_id;
+int address_set_path(struct address *address, const char *path)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)&address->storage;
+
+    if (!*path || strlen(path) >= sizeof un->sun_path)
+        return -EINVAL;
+    *address = (struct address){.size = sizeof *un};
+    un->sun_family = AF_UNIX;
+    strcpy(un->sun_path, path);
+    return 0;
 }
 
 /* The outcome of a connect that is under way: 0, or a positive errno value. */
@@ -291,7 +289,7 @@ void address_unlink(const struct address *address, bool directory)
 
     if (address->storage.ss_family != AF_UNIX)
         return;
-    memcpy(path, ((const struct sockaddr_un *)&address->storage)->sun_path, sizeof path);
+    memcpy(path, address_path(address), sizeof path);
     unlink(path);
     if (directory && (slash = strrchr(path, '/'))) {
         *slash = '\0';

@@ -39,9 +39,9 @@ bool address_is_local(const struct address *address);
 int address_port(const struct address *address);
 void address_set_port(struct address *address, int port);
 
-/* Where both are IPv6, `address` gets the scope of `other`: an interface has another number on every machine.
- */
-void address_take_scope(struct address *address, const struct address *other);
+/* The path of a Unix socket, "" for others; and setting it: 0, or -EINVAL where it is empty or too long. */
+const char *address_path(const struct address *address);
+int address_set_path(struct address *address, const char *path);
 
 /* connect(2) of a blocking socket, for at most `within_ms`. 0, or -1 with a failure that says where it tried.
  */

@@ -74,4 +74,5 @@ const struct transport transport_mptcp = {
     .prove = prove,
     .pair = mptcp_pair,
     .data_address = tcp_data_address,
+    .data_target = tcp_data_target,
 };

@@ -63,6 +63,15 @@ int tcp_data_address(struct address *data, const struct address *control)
     return 0;
 }
 
+int tcp_data_target(struct address *data, const struct address *control, json_int_t port, const char *path)
+{
+    if (port < 1 || port > UINT16_MAX || *path)
+        return -EINVAL;
+    tcp_data_address(data, control);
+    address_set_port(data, (int)port);
+    return 0;
+}
+
 static int tcp_pair(int fds[2])
 {
     return tcp_make_pair(0, fds);
@@ -76,4 +85,5 @@ const struct transport transport_tcp = {
     .family = AF_INET,
     .pair = tcp_pair,
     .data_address = tcp_data_address,
+    .data_target = tcp_data_target,
 };

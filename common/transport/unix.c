@@ -33,6 +33,15 @@ static int unix_data_address(struct address *data, const struct address *control
     return 0;
 }
 
+/* A path means something only on the machine of the server. */
+static int unix_data_target(struct address *data, const struct address *control, json_int_t port,
+                            const char *path)
+{
+    if (!address_is_local(control))
+        return -EPERM;
+    return port ? -EINVAL : address_set_path(data, path);
+}
+
 const struct transport transport_unix = {
     .variant = {"unix", "a Unix stream socket"},
     .calls = &calls_of_sockets,
@@ -41,4 +50,5 @@ const struct transport transport_unix = {
     .hides_end = true,
     .pair = unix_pair,
     .data_address = unix_data_address,
+    .data_target = unix_data_target,
 };

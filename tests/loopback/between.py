@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator, Sequence
 
-from control import connect
+from control import connect, data_address
 from programs import WITHIN_S
 
 EVERYTHING = 1 << 60
@@ -93,7 +93,7 @@ class Between:
                 self.failures[whose] = message
                 continue
             if message["type"] == "ready":
-                self.ready.append(message)
+                self.ready.append(message | {"address": data_address(message, self.server)})
                 message = self._changed(message, fault or Fault())
             body = json.dumps(message).encode()
             target.sendall(struct.pack(">I", len(body)) + body)
@@ -102,9 +102,9 @@ class Between:
 
     def _changed(self, ready: dict[str, Any], fault: Fault) -> dict[str, Any]:
         listener = self._keep(socket.create_server(("127.0.0.1", 0), backlog=0 if self.full_for_s else 128))
-        _start(self._pass_data, listener, ready["address"], fault)
+        _start(self._pass_data, listener, data_address(ready, self.server), fault)
         other = "1" if ready["key"][:1] == "0" else "0"
-        return ready | {"address": _address(listener)} | ({"key": other + ready["key"][1:]} if fault.wrong_key else {})
+        return ready | {"port": listener.getsockname()[1]} | ({"key": other + ready["key"][1:]} if fault.wrong_key else {})
 
     def _pass_data(self, listener: socket.socket, address: str, fault: Fault) -> None:
         if self.full_for_s:

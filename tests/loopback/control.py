@@ -25,6 +25,7 @@ class Channel:
     """A control connection: length (4 bytes, big endian), then JSON."""
 
     def __init__(self, address: str) -> None:
+        self.address = address
         self.socket = connect(address)
         self.socket.settimeout(10)
 
@@ -53,10 +54,19 @@ class Channel:
         self.socket.close()
 
 
+def data_address(ready: dict[str, Any], control: str) -> str:
+    """Where data connections go, given the address of the control channel."""
+    if ready["path"]:
+        return f"unix:{ready['path']}"
+    host = "127.0.0.1" if control.startswith("unix:") else control.rpartition(":")[0]
+    return f"{host}:{ready['port']}"
+
+
 def plan_send(channel: Channel, version: str, *words: str, end: str = "server") -> dict[str, Any]:
-    """Sends a plan and returns the answer."""
+    """Sends a plan and returns the answer; to a ready message the `address` of data connections is added."""
     channel.send("plan", version=version, end=end, host="a test", words=list(words))
-    return channel.receive()
+    answer = channel.receive()
+    return answer | {"address": data_address(answer, channel.address)} if answer["type"] == "ready" else answer
 
 
 def data_join(ready: dict[str, Any], index: int = 0, token: str | None = None) -> socket.socket:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "transport/address.h"
+#include "transport/transport.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -178,24 +179,55 @@ TEST(a_unix_socket_goes_with_its_directory)
     close(listener);
 }
 
-TEST(an_address_of_another_machine_gets_the_scope_by_which_it_was_reached)
-{
-    struct address data, control, four;
-    struct problem problem = {0};
-    char text[ADDRESS_MAX];
+extern const struct transport transport_tcp, transport_mptcp, transport_unix;
 
-    assert_int_equal(address_parse(&data, "[fe80::1%7]:80", &problem), 0);
-    assert_int_equal(address_parse(&control, "[fe80::1%1]:90", &problem), 0);
-    assert_int_equal(address_parse(&four, "127.0.0.1:90", &problem), 0);
-    address_take_scope(&data, &four);
+/* Where a client connects for data, or the error. */
+static const char *target(const struct transport *transport, const char *control, json_int_t port,
+                          const char *path)
+{
+    static char text[ADDRESS_MAX];
+    struct address data, reached;
+    int result;
+
+    parse(&reached, control);
+    result = transport->data_target(&data, &reached, port, path);
+    if (result < 0)
+        return strerror(-result);
     address_format(text, &data);
-    assert_string_equal(text, "[fe80::1%7]:80");
-    address_take_scope(&data, &control);
-    address_format(text, &data);
-    assert_string_equal(text, "[fe80::1%1]:80");
-    address_take_scope(&four, &control);
-    address_format(text, &four);
-    assert_string_equal(text, "127.0.0.1:90");
+    return text;
+}
+
+TEST(a_server_chooses_the_port_of_its_data_and_not_the_machine)
+{
+    assert_string_equal(target(&transport_tcp, "192.0.2.1:90", 80, ""), "192.0.2.1:80");
+    assert_string_equal(target(&transport_mptcp, "[2001:db8::1]:90", 80, ""), "[2001:db8::1]:80");
+    assert_string_equal(target(&transport_tcp, "[fe80::1%1]:90", 80, ""), "[fe80::1%1]:80");
+    assert_string_equal(target(&transport_tcp, "unix:/run/control", 80, ""), "127.0.0.1:80");
+    assert_string_equal(target(&transport_tcp, "127.0.0.1:90", 65535, ""), "127.0.0.1:65535");
+}
+
+TEST(a_server_names_a_path_only_to_a_client_on_its_own_machine)
+{
+    assert_string_equal(target(&transport_unix, "unix:/run/control", 0, "/tmp/data"), "unix:/tmp/data");
+    assert_string_equal(target(&transport_unix, "127.0.0.2:90", 0, "/tmp/data"), "unix:/tmp/data");
+    assert_string_equal(target(&transport_unix, "[::1]:90", 0, "/tmp/data"), "unix:/tmp/data");
+    assert_string_equal(target(&transport_unix, "192.0.2.1:90", 0, "/tmp/data"), strerror(EPERM));
+    assert_string_equal(target(&transport_unix, "[2001:db8::1]:90", 0, "/tmp/data"), strerror(EPERM));
+}
+
+TEST(what_is_no_place_of_the_transport_is_refused)
+{
+    static const json_int_t ports[] = {0, -1, 65536, 1LL << 40};
+    char endless[200] = "/";
+
+    memset(endless + 1, 'a', sizeof endless - 2);
+    for (size_t i = 0; i < COUNT_OF(ports); i++)
+        assert_string_equal(target(&transport_tcp, "127.0.0.1:90", ports[i], ""), strerror(EINVAL));
+    assert_string_equal(target(&transport_tcp, "127.0.0.1:90", 80, "/tmp/data"), strerror(EINVAL));
+    assert_string_equal(target(&transport_tcp, "127.0.0.1:90", 0, "/tmp/data"), strerror(EINVAL));
+    assert_string_equal(target(&transport_unix, "127.0.0.1:90", 80, "/tmp/data"), strerror(EINVAL));
+    assert_string_equal(target(&transport_unix, "127.0.0.1:90", 0, ""), strerror(EINVAL));
+    assert_string_equal(target(&transport_unix, "127.0.0.1:90", 0, endless), strerror(EINVAL));
 }
 
 int main(void)
@@ -210,7 +242,9 @@ int main(void)
         cmocka_unit_test(a_taken_port_is_named),
         cmocka_unit_test(a_refused_connection_names_where_it_was_tried),
         cmocka_unit_test(a_unix_socket_goes_with_its_directory),
-        cmocka_unit_test(an_address_of_another_machine_gets_the_scope_by_which_it_was_reached),
+        cmocka_unit_test(a_server_chooses_the_port_of_its_data_and_not_the_machine),
+        cmocka_unit_test(a_server_names_a_path_only_to_a_client_on_its_own_machine),
+        cmocka_unit_test(what_is_no_place_of_the_transport_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

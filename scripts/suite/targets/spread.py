@@ -71,10 +71,10 @@ class Spread(Target):
             raise UsageError(f"{TARGET}={self.value}: workload=proxy has three ends: write client+server+proxy")
 
     def refusal(self, words: Mapping[str, str]) -> str | None:
-        """A Unix socket does not leave its machine."""
+        """A client takes the path of a Unix socket only from a server on loopback."""
         machines = {self.parts[end].host for end in ("client", *self.ends_named(words))}
-        if words.get("transport") == "unix" and len(machines) > 1:
-            return "transport=unix does not leave a machine, and these ends are on several"
+        if words.get("transport") == "unix" and self.ends_named(words) and machines != {None}:
+            return "transport=unix needs all ends on one machine, which a target names once: ssh:HOST"
         return None
 
     def programs(self, words: Mapping[str, str]) -> Client:
