@@ -47,6 +47,9 @@ static int check_proxy(const struct run_result *result, struct problem *problem)
 
 int record_check(const struct run_result *result, struct problem *problem)
 {
+    for (int end = 0; end < END_COUNT; end++)
+        if (result->reports[end] && !json_array_size(json_object_get(result->reports[end], "threads")))
+            return problem_failure(problem, "the report of the %s has no threads", end_names[end]);
     if (check_way(result, END_CLIENT, END_SERVER, problem) < 0 ||
         check_way(result, END_SERVER, END_CLIENT, problem) < 0)
         return -1;

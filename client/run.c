@@ -46,7 +46,7 @@ struct run {
     struct conduct conduct;
     struct capture *capture; /* NULL: there is none */
     uv_timer_t patience;     /* with an end that lives and does not report, or may know more */
-    bool has_patience, has_team, team_done, listens, over;
+    bool wants_facts, has_patience, has_team, team_done, listens, over;
     int open_parts;
     struct run_result result;
 };
@@ -324,11 +324,17 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
 
 /* ---- messages ---- */
 
+static int refuse_message(const struct link *link, struct problem *problem)
+{
+    return problem_failure(problem, "the %s sent a message that does not belong here", end_names[link->end]);
+}
+
 static void take_problem(struct run *run, const json_t *body, const char *phase)
 {
-    struct problem problem = {.kind = problem_kind_parse(json_string_value(json_object_get(body, "kind")))};
+    struct problem problem = {0};
 
-    snprintf(problem.text, sizeof problem.text, "%s", json_string_value(json_object_get(body, "text")));
+    problem_of_kind(&problem, problem_kind_parse(json_string_value(json_object_get(body, "kind"))), "%s",
+                    json_string_value(json_object_get(body, "text")));
     give_up(run, phase, &problem);
 }
 
@@ -341,15 +347,25 @@ static void finish_answers(struct run *run)
         run->over = !find_pending(run);
 }
 
-static int take_answer(struct run *run, struct link *link, const json_t *body, struct problem *problem)
+/* A report before the run, or facts in a run, would end it as if it had gone well. */
+static int take_answer(struct run *run, struct link *link, enum control_type type, const json_t *body,
+                       struct problem *problem)
 {
-    int result = link->answer ? problem_failure(problem, "the %s reported twice", end_names[link->end])
-                              : long_value_add(&link->received, body, &link->answer, problem);
+    const char *name = end_names[link->end];
+    struct problem wrong = {0};
+    int result;
 
-    if (result <= 0)
-        return result;
-    link->is_done = true;
-    finish_answers(run);
+    if (type == CONTROL_FACTS ? !run->wants_facts : !run->has_team)
+        return refuse_message(link, problem);
+    if (link->answer)
+        return problem_failure(problem, "the %s reported twice", name);
+    result = long_value_add(&link->received, body, &link->answer, &wrong);
+    if (result < 0)
+        return problem_failure(problem, "the %s %s", name, wrong.text);
+    if (result > 0) {
+        link->is_done = true;
+        finish_answers(run);
+    }
     return 0;
 }
 
@@ -358,9 +374,7 @@ static int take_phase(struct run *run, struct link *link, enum control_type type
 {
     int taken = run->has_team ? conduct_message(&run->conduct, link->end, type, body, problem) : 0;
 
-    if (taken > 0)
-        return 0;
-    return problem_failure(problem, "the %s sent a message that does not belong here", end_names[link->end]);
+    return taken > 0 ? 0 : refuse_message(link, problem);
 }
 
 static void on_message(void *owner, enum control_type type, const json_t *body)
@@ -388,7 +402,7 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
     case CONTROL_REPORT:
     case CONTROL_FACTS:
         phase = "report";
-        take_answer(run, link, body, &problem);
+        take_answer(run, link, type, body, &problem);
         break;
     default:
         take_phase(run, link, type, body, &problem);
@@ -622,7 +636,7 @@ static int ask_for_facts(struct run *run)
 
 json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem)
 {
-    struct run run = {.client = client, .plan = plan};
+    struct run run = {.client = client, .plan = plan, .wants_facts = true};
     enum end neighbour = plan_neighbour(plan, END_CLIENT);
     json_t *facts = NULL;
 

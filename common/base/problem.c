@@ -21,29 +21,19 @@ static void make_printable(char *text)
             *text = '?';
 }
 
-static int problem_set(struct problem *problem, enum problem_kind kind, const char *format, va_list arguments)
+int problem_of_kind(struct problem *problem, enum problem_kind kind, const char *format, ...)
 {
-    if (problem->kind == PROBLEM_NONE) {
-        problem->kind = kind;
-        vsnprintf(problem->text, sizeof problem->text, format, arguments);
-        make_printable(problem->text);
-    }
+    va_list arguments;
+
+    if (problem->kind != PROBLEM_NONE)
+        return -1;
+    problem->kind = kind;
+    va_start(arguments, format);
+    vsnprintf(problem->text, sizeof problem->text, format, arguments);
+    va_end(arguments);
+    make_printable(problem->text);
     return -1;
 }
-
-#define DEFINE_SETTER(name, kind)                                                                            \
-    int name(struct problem *problem, const char *format, ...)                                               \
-    {                                                                                                        \
-        va_list arguments;                                                                                   \
-        va_start(arguments, format);                                                                         \
-        problem_set(problem, kind, format, arguments);                                                       \
-        va_end(arguments);                                                                                   \
-        return -1;                                                                                           \
-    }
-
-DEFINE_SETTER(problem_usage, PROBLEM_USAGE)
-DEFINE_SETTER(problem_failure, PROBLEM_FAILURE)
-DEFINE_SETTER(problem_unsupported, PROBLEM_UNSUPPORTED)
 
 const char *problem_kind_name(enum problem_kind kind)
 {
@@ -55,7 +45,7 @@ enum problem_kind problem_kind_parse(const char *name)
     for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++)
         if (!strcmp(name, kind_names[i]))
             return (enum problem_kind)i;
-    return PROBLEM_FAILURE;
+    return PROBLEM_NONE;
 }
 
 int problem_exit_status(const struct problem *problem)

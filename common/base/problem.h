@@ -20,15 +20,18 @@ struct problem {
     char text[600]; /* printable ASCII; "?" stands for anything else */
 };
 
-/* Each sets the problem, unless one is set already (the first cause is the true one), and returns -1. */
-__attribute__((format(printf, 2, 3))) int problem_usage(struct problem *problem, const char *format, ...);
-__attribute__((format(printf, 2, 3))) int problem_failure(struct problem *problem, const char *format, ...);
-__attribute__((format(printf, 2, 3))) int problem_unsupported(struct problem *problem, const char *format,
-                                                              ...);
+/* Sets the problem, unless one is set already (the first cause is the true one), and returns -1. */
+__attribute__((format(printf, 3, 4))) int problem_of_kind(struct problem *problem, enum problem_kind kind,
+                                                          const char *format, ...);
+#define problem_usage(problem, ...) problem_of_kind(problem, PROBLEM_USAGE, __VA_ARGS__)
+#define problem_failure(problem, ...) problem_of_kind(problem, PROBLEM_FAILURE, __VA_ARGS__)
+#define problem_unsupported(problem, ...) problem_of_kind(problem, PROBLEM_UNSUPPORTED, __VA_ARGS__)
 
 /* The name of a kind on the control channel and in a record's `status`: "usage", "failed", "unsupported",
  * "ok". */
 const char *problem_kind_name(enum problem_kind kind);
+
+/* The kind of that name; PROBLEM_NONE where it is the name of no problem. */
 enum problem_kind problem_kind_parse(const char *name);
 
 /* Exit status of a process that ends with this problem: 2 for usage, 1 for the others, 0 for none. */

@@ -318,15 +318,21 @@ int long_value_add(struct long_value *value, const json_t *piece, json_t **whole
     char *grown;
 
     if (value->size + size > LONG_VALUE_MAX)
-        return problem_failure(problem, "a report of more than 128 MiB");
+        return problem_failure(problem, "sent a report of more than 128 MiB");
     grown = realloc(value->text, value->size + size + 1);
     if (!grown)
-        return problem_failure(problem, "out of memory for a report");
+        return problem_failure(problem, "sent a report that does not fit into memory");
     value->text = grown;
     memcpy(value->text + value->size, json_string_value(text), size + 1);
     value->size += size;
     if (json_integer_value(json_object_get(piece, "left")) > 0)
         return 0;
     *whole = json_loadb(value->text, value->size, 0, NULL);
-    return *whole ? 1 : problem_failure(problem, "a report that is no JSON");
+    if (!json_is_object(*whole))
+        problem_failure(problem, "sent a report that is no JSON object");
+    else if (control_clean(*whole, problem) == 0)
+        return 1;
+    json_decref(*whole);
+    *whole = NULL;
+    return -1;
 }

@@ -63,8 +63,16 @@ static int check_items(const struct field *field, const json_t *array, struct pr
     json_t *item;
 
     json_array_foreach(array, i, item) if (json_typeof(item) != field->items) return problem_failure(
-        problem, "control message: item %zu of '%s' has the wrong type", i, field->key);
+        problem, "sent a control message in which item %zu of '%s' has the wrong type", i, field->key);
     return 0;
+}
+
+/* "ok" is the kind of no problem. */
+static bool is_proper(const struct field *field, const json_t *value)
+{
+    if (!value || json_typeof(value) != field->type)
+        return false;
+    return strcmp(field->key, "kind") != 0 || problem_kind_parse(json_string_value(value)) != PROBLEM_NONE;
 }
 
 static int check_fields(enum control_type type, const json_t *body, struct problem *problem)
@@ -75,14 +83,14 @@ static int check_fields(enum control_type type, const json_t *body, struct probl
         const struct field *field = &schemas[type].fields[i];
         const json_t *value = json_object_get(body, field->key);
 
-        if (!value || json_typeof(value) != field->type)
-            return problem_failure(problem, "control message '%s' lacks a proper '%s'", schemas[type].name,
-                                   field->key);
+        if (!is_proper(field, value))
+            return problem_failure(problem, "sent a control message '%s' that lacks a proper '%s'",
+                                   schemas[type].name, field->key);
         if (field->type == JSON_ARRAY && check_items(field, value, problem) < 0)
             return -1;
     }
     if (json_object_size(body) != count + 1)
-        return problem_failure(problem, "control message '%s' has fields that do not belong to it",
+        return problem_failure(problem, "sent a control message '%s' with fields that do not belong to it",
                                schemas[type].name);
     return 0;
 }
@@ -97,8 +105,61 @@ static int find_type(const json_t *body, enum control_type *type, struct problem
             return 0;
         }
     }
-    return problem_failure(problem, "control message of unknown type '%.40s'", name ? name : "(none)");
+    return problem_failure(problem, "sent a control message of unknown type '%.40s'", name ? name : "(none)");
 }
+
+/* ---- what other ends say ---- */
+
+static bool is_printable(char c)
+{
+    return (c >= ' ' && c <= '~') || c == '\t';
+}
+
+static bool all_printable(const char *text)
+{
+    while (is_printable(*text))
+        text++;
+    return !*text;
+}
+
+static int clean_string(json_t *string, struct problem *problem)
+{
+    CLEANUP_FREE char *text = NULL;
+
+    if (all_printable(json_string_value(string)))
+        return 0;
+    text = strdup(json_string_value(string));
+    for (char *at = text; at && *at; at++)
+        *at = is_printable(*at) ? *at : '?';
+    return text && json_string_set_nocheck(string, text) == 0
+               ? 0
+               : problem_failure(problem, "out of memory for what another end says");
+}
+
+int control_clean(json_t *value, struct problem *problem)
+{
+    const char *key;
+    json_t *item;
+    size_t i;
+
+    if (json_is_string(value))
+        return clean_string(value, problem);
+    json_array_foreach(value, i, item)
+    {
+        if (control_clean(item, problem) < 0)
+            return -1;
+    }
+    json_object_foreach(value, key, item)
+    {
+        if (!all_printable(key))
+            return problem_failure(problem, "sent the name '%.40s', which is not printable", key);
+        if (control_clean(item, problem) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- bytes ---- */
 
 int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
                    struct problem *problem)
@@ -141,8 +202,9 @@ static int take_message(struct codec *codec, size_t length,
         json_loadb((const char *)codec->buffer + CONTROL_HEADER_SIZE, length, JSON_REJECT_DUPLICATES, &error);
 
     if (!json_is_object(body))
-        return problem_failure(problem, "control message is no JSON object");
-    if (find_type(body, &type, problem) < 0 || check_fields(type, body, problem) < 0)
+        return problem_failure(problem, "sent a control message that is no JSON object");
+    if (control_clean(body, problem) < 0 || find_type(body, &type, problem) < 0 ||
+        check_fields(type, body, problem) < 0)
         return -1;
     return take(owner, type, body);
 }
@@ -174,7 +236,7 @@ static int feed_message(struct codec *codec, const uint8_t *bytes, size_t size,
         return problem_failure(problem, "speaks TLS, and here is no key for it: give --psk FILE");
     if (body_length(codec) == 0 || body_length(codec) > CONTROL_BODY_MAX)
         return problem_failure(
-            problem, "control message of a length that no message has: this is not uncork's channel");
+            problem, "sent a control message of a length that no message has: this is not uncork's channel");
     if (missing(codec))
         return 0;
     codec->used = 0;

@@ -47,6 +47,10 @@ enum control_type {
 int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
                    struct problem *problem);
 
+/* Makes what another end says fit for a terminal and a record: in all strings "?" stands for what is neither
+ * printable ASCII nor a tab. 0, or -1 with a failure for a key that is not printable. */
+int control_clean(json_t *value, struct problem *problem);
+
 /* A decoder of a stream of bytes that may be cut anywhere. Zero it before use. */
 struct codec {
     bool broken; /* something came that is no message */
@@ -54,8 +58,8 @@ struct codec {
     uint8_t buffer[CONTROL_HEADER_SIZE + CONTROL_BODY_MAX];
 };
 
-/* Calls `take` for each whole message; `body` is borrowed. 0, or -1 with a failure for what is no message,
- * from then on for good; stops early and returns what `take` returned if that is not 0. */
+/* Calls `take` for each whole message; `body` is borrowed and clean. 0, or -1 with a failure for what is no
+ * message, from then on for good; stops early and returns what `take` returned if that is not 0. */
 int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size,
                int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
                struct problem *problem);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes, cut anywhere, are messages of the control channel or end it; a message encoded again is the same
- * message. */
+/* Any bytes, cut anywhere, are messages of the control channel or end it; a message has nothing in it that
+ * controls a terminal, and encoded again it is the same message. */
 #include "base/cleanup.h"
 #include "control/codec.h"
 
@@ -33,8 +33,42 @@ static void check_encoding(enum control_type type, const json_t *body)
         abort();
 }
 
+static void check_text(const char *text)
+{
+    for (; *text; text++)
+        if (*text != '\t' && (*text < ' ' || *text > '~'))
+            abort();
+}
+
+/* Of any JSON, as a report has it, and not only of the fields of messages. */
+static void check_clean(const json_t *value)
+{
+    const char *key;
+    json_t *item;
+    size_t i;
+
+    if (json_is_string(value))
+        check_text(json_string_value(value));
+    json_array_foreach(value, i, item) check_clean(item);
+    json_object_foreach((json_t *)(uintptr_t)value, key, item)
+    {
+        check_text(key);
+        check_clean(item);
+    }
+}
+
+static void check_report(const uint8_t *data, size_t size)
+{
+    CLEANUP_JSON json_t *value = json_loadb((const char *)data, size, JSON_DECODE_ANY, NULL);
+    struct problem problem = {0};
+
+    if (value && control_clean(value, &problem) == 0)
+        check_clean(value);
+}
+
 static int take(void *owner, enum control_type type, const json_t *body)
 {
+    check_clean(body);
     check_encoding(type, body);
     ++*(size_t *)owner;
     return 0;
@@ -64,6 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t whole, cut;
     int result = feed(data, size, size ? size : 1, &whole);
 
+    check_report(data, size);
     if (feed(data, size, 1, &cut) != result || cut != whole)
         abort();
     if (size && (feed(data, size, 2 + data[size - 1] % 64u, &cut) != result || cut != whole))

@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import socket
+import subprocess
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
-from control import connect
-from programs import client_run, server_started
+from control import Channel, connect
+from programs import SANITIZED, client_run, server_started
 
 HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"  # two hosts, as far as an address tells
 SHORT = ["messages=1", "warmup=0s", "place=free"]
@@ -66,3 +72,141 @@ def test_a_server_on_all_addresses_is_reached_by_each_of_them(listen: str, hosts
         for host in hosts:
             done = client_run(f"server={host}:{server.ready['port']}", f"transport={transport}", "connections=2", *SHORT)
             assert done.returncode == 0, done.stderr
+
+
+# ---- what another end says ----
+
+class Liar(Channel):
+    """A server that says what a test tells it to: one session, played on the control channel of a client."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self.socket = listener.accept()[0]
+        self.socket.settimeout(10)
+        self.asked = self.receive()
+
+    def run_play(self) -> None:
+        """A run of one message from the client, up to its report."""
+        with socket.create_server((HERE, 0)) as listener:
+            self.ready_send(port=listener.getsockname()[1])
+            data = listener.accept()[0]
+        data.recv(20, socket.MSG_WAITALL)
+        self.send("joined")
+        self.send("marked")
+        while data.recv(65536):
+            pass
+        data.close()
+
+    def ready_send(self, **fields: object) -> None:
+        """The message that says where the data connections come to."""
+        self.send("ready", **{"port": 1, "path": "", "token": "00" * 16, "key": "", "host": "a liar"} | fields)
+
+    def report_send(self, report: object) -> None:
+        """A report in one piece."""
+        self.send("report", left=0, text=json.dumps(report))
+
+
+def lied_to(lie: Callable[[Liar], object], *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A client whose server lies to it."""
+    with socket.create_server((HERE, 0)) as listener:
+        def play() -> None:
+            liar = Liar(listener)
+            with suppress(OSError, EOFError):
+                lie(liar)
+                liar.receive()  # until the client has gone
+            liar.close()
+
+        thread = threading.Thread(target=play)
+        thread.start()
+        done = client_run(*words, f"server={HERE}:{listener.getsockname()[1]}", within_s=30, **options)
+        thread.join()
+    return done
+
+
+def run_lied_to(lie: Callable[[Liar], object]) -> tuple[str, dict[str, Any]]:
+    """Standard error and the record of such a run, of one message of 4 bytes."""
+    done = lied_to(lie, "--json", "workload=stream", "message=4", *SHORT)
+    assert done.returncode in (0, 1) and done.stderr.count("\n") == done.returncode
+    return done.stderr, json.loads(done.stdout)
+
+
+def figures(**more: object) -> dict[str, object]:
+    """A report that goes with the run."""
+    return {"threads": [{"bytes_received": 4, "bytes_sent": 0}], **more}
+
+
+def played_first(lie: Callable[[Liar], object]) -> Callable[[Liar], object]:
+    """The lie after a run that went well."""
+    def both(liar: Liar) -> None:
+        liar.run_play()
+        lie(liar)
+    return both
+
+
+HARMFUL = "\x1b]0;title\x07red\x7f \u009b31m \u202e end\r\n"
+HARMLESS = "?]0;title?red? ??31m ??? end??"
+
+
+def test_a_server_that_does_not_lie_is_believed() -> None:
+    error, record = run_lied_to(played_first(lambda liar: liar.report_send(figures(engine="one\ttwo"))))
+    assert (error, record["status"], record["server"]["engine"]) == ("", "ok", "one\ttwo")
+
+
+@pytest.mark.parametrize("kind", ["ok", "", "fine", "Failed", "failed "])
+@pytest.mark.parametrize("type_", ["refused", "failed"])
+def test_a_failure_that_says_that_all_is_well_is_no_good_record(type_: str, kind: str) -> None:
+    phase = {"phase": "run"} if type_ == "failed" else {}
+    error, record = run_lied_to(lambda liar: liar.send(type_, kind=kind, text="all is well", **phase))
+    assert record["status"] == "failed" and "server" not in record
+    assert f"sent a control message '{type_}' that lacks a proper 'kind'" in error
+
+
+@pytest.mark.parametrize("lie", [
+    lambda liar: liar.report_send(figures()), lambda liar: liar.send("facts", left=0, text="{}"),
+    played_first(lambda liar: liar.send("facts", left=0, text=json.dumps(figures()))),
+])
+def test_a_report_that_does_not_belong_here_ends_no_run_well(lie: Callable[[Liar], object]) -> None:
+    error, record = run_lied_to(lie)
+    assert record["status"] == "failed" and "server" not in record
+    assert "the server sent a message that does not belong here" in error
+
+
+@pytest.mark.parametrize(("report", "says"), [
+    ([], "no JSON object"), ([figures()], "no JSON object"), ({}, "has no threads"), ({"threads": []}, "has no threads"),
+    ({"threads": "one"}, "has no threads"), ({"threads": [7]}, "sent 4 bytes and the server received 0"),
+    (figures(**{HARMFUL: 1}), "sent the name '?]0;title?red?"),
+])
+def test_a_report_without_figures_is_a_failed_run(report: object, says: str) -> None:
+    error, record = run_lied_to(played_first(lambda liar: liar.report_send(report)))
+    assert record["status"] == "failed" and says in error
+
+
+@pytest.mark.parametrize("type_", ["refused", "failed"])
+def test_what_a_server_says_when_it_fails_cannot_control_a_terminal(type_: str) -> None:
+    phase = {"phase": HARMFUL} if type_ == "failed" else {}
+    error, record = run_lied_to(lambda liar: liar.send(type_, kind="failed", text=f"because {HARMFUL}", **phase))
+    assert error == f"uncork-client: failed: because {HARMLESS}\n"
+    assert record["reason"] == f"because {HARMLESS}"
+    assert record["phase"] == (HARMLESS if phase else "start")
+
+
+def test_a_text_of_any_length_comes_through_and_is_cut() -> None:
+    """Cut in the middle of a character it would be no text that a record can hold."""
+    for shift in range(3):
+        _, record = run_lied_to(lambda liar, shift=shift: liar.send("refused", kind="failed", text="x" * shift + "\u2014" * 999))
+        assert record["reason"].startswith("x" * shift + "???") and len(record["reason"]) == 599
+
+
+def test_what_a_server_reports_cannot_control_a_terminal() -> None:
+    _, record = run_lied_to(played_first(lambda liar: liar.report_send(figures(engine=HARMFUL, deep=[{"text": [HARMFUL]}]))))
+    assert (record["server"]["engine"], record["server"]["deep"]) == (HARMLESS, [{"text": [HARMLESS]}])
+    done = lied_to(lambda liar: liar.send("facts", left=0, text=json.dumps({"id": HARMFUL})), "--facts")
+    assert json.loads(done.stdout)["server"] == {"id": HARMLESS}
+
+
+@pytest.mark.parametrize("place", [
+    {"port": 0}, {"port": -1}, {"port": 65536}, {"port": 1 << 40}, {"port": 7, "path": "/run/docker.sock"},
+    {"port": 0, "path": "/run/docker.sock"},
+])
+def test_a_place_that_is_no_port_is_not_connected_to(place: dict[str, object]) -> None:
+    error, record = run_lied_to(lambda liar: liar.ready_send(**place))
+    assert record["status"] == "failed" and "names no place for transport=tcp" in error

@@ -16,7 +16,7 @@ static const char *const bodies[CONTROL_TYPE_COUNT] = {
     [CONTROL_WAIT] = "{}",
     [CONTROL_READY] = "{\"port\": 80, \"path\": \"\", \"token\": \"00ff\", \"key\": \"\", \"host\": \"h\"}",
     [CONTROL_SINK] = "{\"address\": \"[::1]:81\", \"token\": \"ff00\", \"key\": \"0f\", \"host\": \"i\"}",
-    [CONTROL_REFUSED] = "{\"kind\": \"usage\", \"text\": \"a 'word' \\u00e9\\n\"}",
+    [CONTROL_REFUSED] = "{\"kind\": \"usage\", \"text\": \"a 'word'\\t\\\"\"}",
     [CONTROL_JOINED] = "{}",
     [CONTROL_DRAIN] = "{\"end\": \"client\", \"first\": 0, \"bytes\": [0, 9007199254740993, 5]}",
     [CONTROL_DRAINING] = "{\"end\": \"client\"}",
@@ -235,9 +235,9 @@ TEST(an_unknown_type_is_refused)
 
 TEST(fields_must_be_those_of_the_type_and_no_others)
 {
-    refuse("{\"type\": \"ask\"}", "'ask' lacks a proper 'version'");
-    refuse("{\"type\": \"ask\", \"version\": 1}", "'ask' lacks a proper 'version'");
-    refuse("{\"type\": \"ask\", \"version\": null}", "'ask' lacks a proper 'version'");
+    refuse("{\"type\": \"ask\"}", "'ask' that lacks a proper 'version'");
+    refuse("{\"type\": \"ask\", \"version\": 1}", "'ask' that lacks a proper 'version'");
+    refuse("{\"type\": \"ask\", \"version\": null}", "'ask' that lacks a proper 'version'");
     refuse("{\"type\": \"ask\", \"version\": \"1\", \"more\": 1}", "fields that do not belong to it");
     refuse("{\"type\": \"ping\", \"version\": \"1\"}", "fields that do not belong to it");
     refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0.5, \"bytes\": []}",
@@ -252,6 +252,75 @@ TEST(fields_must_be_those_of_the_type_and_no_others)
            "is no JSON object");
     refuse("{\"type\": \"plan\", \"version\": \"\", \"end\": \"\", \"host\": \"\", \"words\": [[]]}",
            "item 0 of 'words'");
+}
+
+TEST(a_failure_is_of_a_kind_that_is_no_success)
+{
+    static const char *const kinds[] = {"ok", "", "Failed", "failed ", "none"};
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        char refused[100], failed[100];
+
+        snprintf(refused, sizeof refused, "{\"type\": \"refused\", \"kind\": \"%s\", \"text\": \"why\"}",
+                 kinds[i]);
+        snprintf(failed, sizeof failed,
+                 "{\"type\": \"failed\", \"kind\": \"%s\", \"phase\": \"run\", \"text\": \"why\"}", kinds[i]);
+        refuse(refused, "'refused' that lacks a proper 'kind'");
+        refuse(failed, "'failed' that lacks a proper 'kind'");
+    }
+}
+
+/* ---- what other ends say ---- */
+
+/* JSON, and what is left of it. */
+static void assert_cleaned(const char *text, const char *expected)
+{
+    CLEANUP_JSON json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+    CLEANUP_JSON json_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
+    struct problem problem = {0};
+
+    assert_true(value && wanted);
+    assert_int_equal(control_clean(value, &problem), 0);
+    if (!json_equal(value, wanted))
+        fail_msg("%s became %s", text, json_dumps(value, JSON_ENCODE_ANY));
+}
+
+TEST(what_another_end_says_can_stand_in_a_terminal)
+{
+    assert_cleaned("\"plain 'text' ~\"", "\"plain 'text' ~\"");
+    assert_cleaned("\"4096\\t16384\"", "\"4096\\t16384\"");
+    assert_cleaned("\"\\u001b[31m\\u0007\\r\\n\\b\\u007f\"", "\"?[31m?????\"");
+    assert_cleaned("\"\\u009b1m caf\\u00e9 \\u202e \\ud83c\\udf7e\"", "\"??1m caf?? ??? ????\"");
+    assert_cleaned("{\"a\": [{\"b\": \"\\n\"}, 7, null], \"c\": {}}",
+                   "{\"a\": [{\"b\": \"?\"}, 7, null], \"c\": {}}");
+    assert_cleaned("\"\"", "\"\"");
+}
+
+TEST(a_name_that_cannot_stand_in_a_terminal_is_refused)
+{
+    CLEANUP_JSON json_t *value = json_loads("[{\"a\\u001bb\": 1}]", 0, NULL);
+    struct problem problem = {0};
+
+    assert_int_equal(control_clean(value, &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, "sent the name 'a?b', which is not printable");
+    refuse("{\"type\": \"ping\", \"\\u001b\": 1}", "not printable");
+}
+
+TEST(a_message_is_clean_when_it_is_handed_over)
+{
+    static const char body[] =
+        "{\"type\": \"failed\", \"kind\": \"failed\", \"phase\": \"\\u0007\", \"text\": \"\\u001b[m\"}";
+    static const uint8_t header[] = {0, 0, 0, sizeof body - 1};
+    struct taken taken = {0};
+    struct problem problem = {0};
+
+    memset(&codec, 0, sizeof codec);
+    assert_int_equal(feed(header, sizeof header, &taken, &problem), 0);
+    assert_int_equal(feed(body, sizeof body - 1, &taken, &problem), 0);
+    assert_int_equal(taken.count, 1);
+    assert_string_equal(json_string_value(json_object_get(taken.bodies[0], "phase")), "?");
+    assert_string_equal(json_string_value(json_object_get(taken.bodies[0], "text")), "?[m");
+    forget(&taken);
 }
 
 TEST(a_field_given_twice_is_refused)
@@ -357,11 +426,11 @@ TEST(a_long_value_is_put_together_from_its_pieces)
 {
     struct long_value value = {0};
     struct problem problem = {0};
-    CLEANUP_JSON json_t *whole = NULL, *expected = json_pack("{s:[i, i]}", "a", 1, 2);
+    CLEANUP_JSON json_t *whole = NULL, *expected = json_pack("{s:[i, s]}", "a", 1, "?");
 
     assert_int_equal(add(&value, "{\"a\": [", 6, &whole, &problem), 0);
     assert_int_equal(add(&value, "", 6, &whole, &problem), 0);
-    assert_int_equal(add(&value, "1, 2]}", 0, &whole, &problem), 1);
+    assert_int_equal(add(&value, "1, \"\\u001b\"]}", 0, &whole, &problem), 1);
     assert_true(json_equal(whole, expected));
     free(value.text);
 }
@@ -369,7 +438,7 @@ TEST(a_long_value_is_put_together_from_its_pieces)
 TEST(a_long_value_that_is_no_json_or_too_long_is_refused)
 {
     static const size_t half = 65 << 20;
-    struct long_value value = {0}, broken = {0};
+    struct long_value value = {0}, broken = {0}, list = {0};
     struct problem problem = {0};
     CLEANUP_FREE char *text = malloc(half + 1);
     json_t *whole;
@@ -377,6 +446,10 @@ TEST(a_long_value_that_is_no_json_or_too_long_is_refused)
     assert_int_equal(add(&broken, "{\"a\": ", 0, &whole, &problem), -1);
     assert_problem(&problem, PROBLEM_FAILURE, "no JSON");
     free(broken.text);
+    problem = (struct problem){0};
+    assert_int_equal(add(&list, "[]", 0, &whole, &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, "no JSON object");
+    free(list.text);
     memset(text, ' ', half);
     text[half] = '\0';
     problem = (struct problem){0};
@@ -426,11 +499,11 @@ static const struct channel_events events = {on_message, on_ended, on_closed};
 
 static json_t *make_long(void)
 {
-    json_t *value = json_array();
+    json_t *list = json_array();
 
     for (int i = 0; i < 20000; i++)
-        json_array_append_new(value, json_string(i % 3 ? "\"quoted\" \\ \xc3\xa9\xf0\x9f\x8d\xbe" : "plain"));
-    return value;
+        json_array_append_new(list, json_string(i % 3 ? "\"quoted\" \\ \\u001b \t" : "plain"));
+    return json_pack("{s:o}", "list", list);
 }
 
 TEST(a_long_value_comes_through_a_channel_whole)
@@ -486,6 +559,10 @@ int main(void)
         cmocka_unit_test(what_is_no_json_object_is_refused),
         cmocka_unit_test(an_unknown_type_is_refused),
         cmocka_unit_test(fields_must_be_those_of_the_type_and_no_others),
+        cmocka_unit_test(a_failure_is_of_a_kind_that_is_no_success),
+        cmocka_unit_test(what_another_end_says_can_stand_in_a_terminal),
+        cmocka_unit_test(a_name_that_cannot_stand_in_a_terminal_is_refused),
+        cmocka_unit_test(a_message_is_clean_when_it_is_handed_over),
         cmocka_unit_test(a_field_given_twice_is_refused),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut),

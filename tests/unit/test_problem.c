@@ -22,7 +22,7 @@ TEST(a_kind_has_a_name_and_an_exit_status)
         assert_int_equal(problem_kind_parse(problem_kind_name(problem.kind)), kind);
         assert_int_equal(problem_exit_status(&problem), statuses[kind]);
     }
-    assert_int_equal(problem_kind_parse("nonsense"), PROBLEM_FAILURE);
+    assert_int_equal(problem_kind_parse("nonsense"), PROBLEM_NONE);
 }
 
 /* What was typed is repeated in the text, cut anywhere, and goes to a terminal and into JSON. */
@@ -43,6 +43,14 @@ TEST(a_problem_is_one_line_that_json_can_hold)
     }
 }
 
+TEST(a_problem_may_be_of_a_kind_that_another_end_named)
+{
+    struct problem problem = {0};
+
+    assert_int_equal(problem_of_kind(&problem, problem_kind_parse("unsupported"), "%s", "not here\n"), -1);
+    assert_problem(&problem, PROBLEM_UNSUPPORTED, "not here?");
+}
+
 TEST(a_long_problem_is_cut)
 {
     struct problem problem = {0};
@@ -60,6 +68,7 @@ int main(void)
         cmocka_unit_test(the_first_cause_stays),
         cmocka_unit_test(a_kind_has_a_name_and_an_exit_status),
         cmocka_unit_test(a_problem_is_one_line_that_json_can_hold),
+        cmocka_unit_test(a_problem_may_be_of_a_kind_that_another_end_named),
         cmocka_unit_test(a_long_problem_is_cut),
     };
 
