@@ -92,6 +92,14 @@ static void link_closed(void *owner)
     part_closed(link->run);
 }
 
+/* The timer is stopped with it: it may be due in this same turn of the loop. */
+static void finish(struct run *run)
+{
+    run->over = true;
+    if (run->has_patience)
+        uv_timer_stop(&run->patience);
+}
+
 static void add_reason(struct problem *reason, const char *more)
 {
     size_t length = strlen(reason->text);
@@ -112,7 +120,7 @@ static void give_up(struct run *run, const char *phase, const struct problem *pr
     if (run->has_team && !run->team_done)
         team_cancel(&run->team, phase, problem);
     else
-        run->over = true;
+        finish(run);
 }
 
 static void on_impatient(uv_timer_t *patience)
@@ -166,7 +174,7 @@ static void finish_if_done(struct run *run)
         run->result.reports[end] = json_incref(run->links[end].answer);
     if ((has_links(run) && record_check(&run->result, &problem) < 0) || put_capture(run, &problem) < 0)
         give_up(run, "report", &problem);
-    run->over = true;
+    finish(run);
 }
 
 /* ---- the team ---- */
@@ -176,7 +184,7 @@ static void on_heard_nothing(uv_timer_t *patience)
     struct run *run = patience->data;
 
     tell_failure(run, run->result.phase, &run->result.problem);
-    run->over = true;
+    finish(run);
 }
 
 /* Behind a proxy, whose connection broke may only have been torn along: another end may know whose fault it
@@ -343,8 +351,8 @@ static void finish_answers(struct run *run)
 {
     if (run->has_team)
         finish_if_done(run);
-    else
-        run->over = !find_pending(run);
+    else if (!find_pending(run))
+        finish(run);
 }
 
 /* A report before the run, or facts in a run, would end it as if it had gone well. */

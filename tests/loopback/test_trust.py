@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import shutil
 import socket
 import subprocess
 import threading
@@ -210,3 +211,61 @@ def test_what_a_server_reports_cannot_control_a_terminal() -> None:
 def test_a_place_that_is_no_port_is_not_connected_to(place: dict[str, object]) -> None:
     error, record = run_lied_to(lambda liar: liar.ready_send(**place))
     assert record["status"] == "failed" and "names no place for transport=tcp" in error
+
+
+# ---- when it says so ----
+
+# The client waits 30 s for a report. This makes the end of that time fall into the turn of the loop that takes the last piece.
+MEETING = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <uv.h>
+
+static uv_timer_t *patience;
+static uv_timer_cb ended;
+
+int uv_timer_start(uv_timer_t *timer, uv_timer_cb callback, uint64_t ms, uint64_t repeat)
+{
+    int (*real)(uv_timer_t *, uv_timer_cb, uint64_t, uint64_t) = dlsym(RTLD_NEXT, "uv_timer_start");
+
+    if (ms == 30000) {
+        patience = timer;
+        ended = callback;
+    }
+    return real(timer, callback, ms, repeat);
+}
+
+json_t *json_loadb(const char *text, size_t size, size_t flags, json_error_t *error)
+{
+    json_t *(*real)(const char *, size_t, size_t, json_error_t *) = dlsym(RTLD_NEXT, "json_loadb");
+
+    if (patience && memmem(text, size, "\"left\"", 6)) {
+        fputs("they meet\n", stderr);
+        uv_timer_start(patience, ended, 0, 0);
+    }
+    return real(text, size, flags, error);
+}
+"""
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer must be the first library that is loaded")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_the_last_report_may_come_when_the_time_for_it_is_over(tmp_path: Path) -> None:
+    (tmp_path / "meeting.c").write_text(MEETING)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "meeting.so", tmp_path / "meeting.c", "-ldl"], check=True)
+
+    def lie(liar: Liar) -> None:
+        liar.run_play()
+        time.sleep(pause_s)  # for the client's own part to end before
+        liar.report_send(figures())
+
+    for pause_s in (0.1, 0.5, 2.0, 8.0):
+        done = lied_to(lie, "--json", "workload=stream", "message=4", *SHORT,
+                       env=os.environ | {"LD_PRELOAD": str(tmp_path / "meeting.so")})
+        if "they meet" in done.stderr:
+            break
+    assert (done.returncode, done.stderr) == (0, "they meet\n")
+    assert json.loads(done.stdout)["status"] == "ok"
