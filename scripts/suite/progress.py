@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""How far a matrix is: a bar on a terminal, a line per round in a log. On standard error only."""
+"""How far a matrix is: a bar on a terminal, a line per round in a log. On standard error only.
+
+It is written between batches only, and no thread draws: a terminal must not change what is measured.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
+from abc import abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
@@ -86,25 +90,43 @@ class Pace:
 
 
 class Watch(AbstractContextManager["Watch"]):
-    """What both kinds of progress share; `begin` before and `end` after every run."""
+    """What both kinds of progress share; `begin` before every batch, `end` after every run."""
 
     def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int) -> None:
         self.pace = pace
         self.axes = axes
         self.last_round = last_round
         self.started = time.monotonic()
+        self.failures: list[str] = []  # that are not written yet
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        """Nothing to put back."""
+        """Writes what is left to be said."""
+        self.failures_say()
+
+    @abstractmethod
+    def say(self, text: str) -> None:
+        """Writes one line at once, not when a buffer is full."""
+
+    def failures_say(self) -> None:
+        """Writes which runs have failed since."""
+        for text in self.failures:
+            self.say(text)
+        self.failures.clear()
 
     def begin(self, run: Run) -> None:
-        """A run starts."""
+        """A batch starts with this run: what there is to see is written now."""
+        self.failures_say()
         self.started = time.monotonic()
 
     def end(self, run: Run, record: dict[str, Any]) -> None:
-        """A run has ended with this record."""
-        self.pace.add(time.monotonic() - self.started)
+        """A run has ended. Another of its batch may be under way, so nothing is written."""
+        now = time.monotonic()
+        self.pace.add(now - self.started)
+        self.started = now
+        if record["status"] == "failed":
+            reason = record.get("reason", "no reason given")
+            self.failures.append(f"uncork: {run.cell.name}: failed: {reason}")
 
     def extend(self, runs: int, rounds: int) -> None:
         """until= adds so many runs, in so many rounds."""
@@ -129,7 +151,7 @@ class Bar(Watch):
             TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True, min_width=10)),
             TextColumn("{task.description}", markup=False,
                        table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
-            console=Console(file=stream), transient=True, expand=True)
+            console=Console(file=stream), transient=True, expand=True, auto_refresh=False)
         self.task = self.bar.add_task("", total=pace.total, left="")
 
     def __enter__(self) -> Bar:
@@ -140,28 +162,26 @@ class Bar(Watch):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         """Takes the bar away again."""
+        super().__exit__(kind, error, trace)
         self.bar.stop()
 
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self.bar.console.print(text, markup=False, highlight=False)
+
     def begin(self, run: Run) -> None:
-        """Names the cell, with the figure that it had last time."""
-        super().begin(run)
+        """Draws how far it is, and names the cell with the figure that it had last time."""
         last = self.figures.get(run.cell.name, "")
         text = f"{self.round_text(run)}: {cell_short(run, self.axes)} {last}"
-        self.bar.update(self.task, description=text.strip(),
-                        left=f"{clock_text(self.pace.left_s)} left")
-
-    def extend(self, runs: int, rounds: int) -> None:
-        """The bar becomes longer."""
-        super().extend(runs, rounds)
-        self.bar.update(self.task, total=self.pace.total)
+        self.bar.update(self.task, description=text.strip(), total=self.pace.total,
+                        completed=self.pace.done, left=f"{clock_text(self.pace.left_s)} left",
+                        refresh=True)
+        super().begin(run)
 
     def end(self, run: Run, record: dict[str, Any]) -> None:
-        """Moves the bar on; a run that failed leaves a line."""
+        """Keeps the figure."""
         super().end(run, record)
         self.figures[run.cell.name] = figure_text(record)
-        self.bar.update(self.task, completed=self.pace.done)
-        if record["status"] == "failed":
-            self.bar.console.print(failure_text(run, record), markup=False, highlight=False)
 
 
 class Log(Watch):
@@ -173,7 +193,7 @@ class Log(Watch):
         self.round: int | None = None
 
     def say(self, text: str) -> None:
-        """One line at once, not when a buffer is full."""
+        """A line of the log."""
         print(text, file=self.stream, flush=True)
 
     def begin(self, run: Run) -> None:
@@ -183,17 +203,6 @@ class Log(Watch):
             self.round = run.round
             self.say(f"uncork: {self.round_text(run)}: {self.pace.done} of "
                      f"{self.pace.total_text} runs done, {self.pace.left_text}")
-
-    def end(self, run: Run, record: dict[str, Any]) -> None:
-        """Says what failed."""
-        super().end(run, record)
-        if record["status"] == "failed":
-            self.say(failure_text(run, record))
-
-
-def failure_text(run: Run, record: dict[str, Any]) -> str:
-    """One line about a run that failed."""
-    return f"uncork: {run.cell.name}: failed: {record.get('reason', 'no reason given')}"
 
 
 def watch_open(pace: Pace, axes: tuple[str, ...], last_round: int) -> Watch:

@@ -181,8 +181,6 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
                 record["run"] = run_stamp(run, journal.session)
                 record_append(journal, record)
                 watch.end(run, record)
-                if number + 1 < len(batch):
-                    watch.begin(batch[number + 1])
 
 
 def runs_seconds(runs: Sequence[Run], together: bool = False) -> tuple[float, bool]:

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Progress on a terminal and in a log: written between batches, and by no thread."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from conftest import Uncork
+from suite.plan import Cell
+from suite.progress import Bar, Log, Pace, Watch
+from suite.schedule import Run
+
+QUIET_S = 0.4  # a thread that draws ten times a second would have drawn
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A pseudo-terminal: what is written into `inside` comes out of `read`."""
+
+    inside: io.TextIOWrapper
+    outside: int
+
+    def read(self) -> str:
+        """What has been written and not read yet."""
+        text = b""
+        while select.select([self.outside], [], [], 0)[0]:
+            text += os.read(self.outside, 65536)
+        return text.decode()
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    """A terminal that can move its cursor."""
+    monkeypatch.setenv("TERM", "xterm")
+    outside, inside = os.openpty()
+    with open(inside, "w") as stream:
+        yield Terminal(stream, outside)
+    os.close(outside)
+
+
+def run_of(number: int) -> Run:
+    """One run of the first round."""
+    return Run(Cell(f"write=w{number}", {}, {"write": f"w{number}"}), "A", round=1, position=number)
+
+
+FAILED = {"status": "failed", "reason": "out of luck"}
+
+
+def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(terminal: Terminal) -> None:
+    before = threading.active_count()
+    with Bar(Pace(3, 1.0), ("write",), 1, terminal.inside) as watch:
+        for number in range(3):
+            terminal.read()
+            watch.begin(run_of(number))
+            assert f"{number}/3" in (drawn := terminal.read()) and f"write=w{number}" in drawn
+            time.sleep(QUIET_S)
+            assert (terminal.read(), threading.active_count()) == ("", before)
+            watch.end(run_of(number), {"status": "unsupported"})
+            assert terminal.read() == ""
+
+
+def watches(terminal: Terminal) -> list[Watch]:
+    """A bar and a log on the same terminal."""
+    return [kind(Pace(2, 1.0), ("write",), 1, terminal.inside) for kind in (Bar, Log)]
+
+
+def test_a_failure_within_a_batch_is_written_when_the_batch_is_over(terminal: Terminal) -> None:
+    line = "uncork: write=w0: failed: out of luck"
+    for watch in watches(terminal):
+        with watch:
+            watch.begin(run_of(0))
+            terminal.read()
+            watch.end(run_of(0), FAILED)
+            watch.end(run_of(1), {"status": "unsupported"})
+            assert terminal.read() == ""
+            watch.begin(run_of(2))
+            assert terminal.read().count(line) == 1
+            watch.end(run_of(0), FAILED)
+        assert terminal.read().count(line) == 1
+
+
+def test_a_matrix_on_a_terminal_draws_once_for_each_run(uncork: Uncork, terminal: Terminal) -> None:
+    words = ("run", "write=nodelay,writev", "place=free", "rounds=1", "duration=1s", "warmup=0s")
+    with subprocess.Popen(uncork.command(*words), env=uncork.environment | {"TERM": "xterm"},
+                          stdout=subprocess.DEVNULL, stderr=terminal.inside) as process:
+        text = ""
+        while process.poll() is None:
+            text += terminal.read()
+            time.sleep(0.01)
+    assert process.returncode == 0
+    drawn = (text + terminal.read()).count(" left")
+    assert 6 <= drawn <= 8, text  # for 6 runs, and when the bar is opened and closed
