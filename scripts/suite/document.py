@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suite.plan import Cell, Plan
+from suite.records.shape import SCHEMA
 from suite.schedule import Run, schedule_make
 
-SCHEMA = 1
 Key = tuple[str, int, str, str]  # session, round, cell, label
 
 

@@ -13,21 +13,24 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from suite.document import (
-    SCHEMA, Identity, Key, boot_changed, document_cells, key_of, plan_document, plan_same, session_begin, session_left,
-    session_rounds,
+    Identity, Key, boot_changed, document_cells, key_of, plan_document, plan_same, session_begin,
+    session_left, session_rounds,
 )
 from suite.errors import Failure, UsageError
 from suite.plan import Plan, plan_seeded, rounds_added, rounds_most
+from suite.records.files import object_parse, plan_read
+from suite.records.shape import SCHEMA, STORED, Damaged
+from suite.records.shape import hosts as hosts_shape
 from suite.scenario import LABEL, scenario_text
 from suite.schedule import WARMUP_ROUND, Run, runs_per_round
 
-RECORDS = "records.jsonl"
+PLAN, RECORDS = "plan.json", "records.jsonl"
 CREATED_FIRST = {RECORDS, "scenario.toml", "hosts.json", "plan.json.new", "hosts.json.new",
                  "scenario.toml.new"}  # all that a start which was killed may leave behind
 
@@ -90,26 +93,6 @@ def json_text(value: Any) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
-def document_read(folder: Path) -> dict[str, Any] | None:
-    """plan.json of a folder, None where there is none; UsageError for a newer schema."""
-    path = folder / "plan.json"
-    try:
-        document = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except ValueError as error:
-        raise Failure(f"{path}: damaged: {error}") from None
-    schema = document.get("schema") if isinstance(document, dict) else None
-    if not isinstance(schema, int):
-        raise Failure(f"{path}: damaged: it has no schema")
-    if schema > SCHEMA:
-        raise UsageError(f"{path}: schema {schema} is of a newer uncork; "
-                         f"this one writes schema {SCHEMA}")
-    if not document.get("sessions"):
-        raise Failure(f"{path}: damaged: it has no sessions")
-    return document
-
-
 def records_open(folder: Path) -> int:
     """Opens records.jsonl to append, and takes the folder's lock; Failure if another has it."""
     descriptor = os.open(folder / RECORDS, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
@@ -121,20 +104,21 @@ def records_open(folder: Path) -> int:
     return descriptor
 
 
-def records_recover(folder: Path, descriptor: int) -> set[Key]:
-    """What is done already; a torn last line is cut off. Failure where a whole line is damaged."""
-    data = (folder / RECORDS).read_bytes()
+def records_done(folder: Path) -> tuple[set[Key], int]:
+    """What is done already, and how many bytes that is: the last line may be torn.
+
+    Failure where a whole line is damaged.
+    """
+    path = folder / RECORDS
+    data = path.read_bytes() if path.exists() else b""
     whole = data.rfind(b"\n") + 1
-    if whole != len(data):
-        os.ftruncate(descriptor, whole)
     done = set()
     for number, line in enumerate(data[:whole].splitlines(), start=1):
         try:
-            done.add(key_of(json.loads(line)))
-        except (ValueError, KeyError, TypeError):
-            raise Failure(f"{folder / RECORDS}:{number}: not a record, "
-                          "so it cannot be continued") from None
-    return done
+            done.add(key_of(object_parse(line, STORED)))
+        except (Damaged, UsageError) as damage:
+            raise Failure(f"{path}:{number}: {damage}: it cannot be continued") from None
+    return done, whole
 
 
 def record_append(journal: Journal, record: dict[str, Any]) -> None:
@@ -185,7 +169,7 @@ def journal_create(
         document["sessions"].append(session)
         file_write(folder / "scenario.toml", scenario_text(plan.scenario))
         file_write(folder / "hosts.json", json_text(hosts))
-        file_write(folder / "plan.json", json_text(document))
+        file_write(folder / PLAN, json_text(document))
         journal = Journal(folder, document, session["session"], set(), descriptor)
         unsupported_store(journal)
         return journal
@@ -242,8 +226,8 @@ def hosts_merge(folder: Path, hosts: dict[str, Any]) -> None:
     doctor found, which is added to what he found before."""
     path = folder / "hosts.json"
     try:
-        known = json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
+        known = object_parse(path.read_bytes(), hosts_shape)
+    except (FileNotFoundError, Damaged):
         known = {}
     merged = hosts | known
     for host, facts in hosts.items():
@@ -280,17 +264,18 @@ def journal_continue(
     """
     descriptor = records_open(folder)
     try:
-        document = document_read(folder)
+        document = plan_read(folder / PLAN)
         if document is None:
-            raise Failure(f"{folder / 'plan.json'} is gone")
+            raise Failure(f"{folder / PLAN} is gone")
         build_refuse(folder, document, identity)
         if not plan_same(document, plan):
             raise UsageError(f"{folder} has another plan: choose another folder with -o")
-        done = records_recover(folder, descriptor)
+        done, whole = records_done(folder)
+        os.ftruncate(descriptor, whole)
         session = session_choose(folder, document, done, identity, more)
         if more:
             document["sessions"].append(session)
-            file_write(folder / "plan.json", json_text(document))
+            file_write(folder / PLAN, json_text(document))
         # The cells are the same; what is claimed about them may have been edited since.
         as_run = plan_seeded(plan, document["seed"]).scenario
         file_write(folder / "scenario.toml", scenario_text(as_run))
@@ -305,37 +290,37 @@ def journal_continue(
 
 def folder_finished(folder: Path, document: dict[str, Any]) -> bool:
     """Whether the last session of a folder is finished; reads only."""
-    data = (folder / RECORDS).read_bytes() if (folder / RECORDS).exists() else b""
-    keys = set()
-    for line in data[:data.rfind(b"\n") + 1].splitlines():
-        try:
-            keys.add(key_of(json.loads(line)))
-        except (ValueError, KeyError, TypeError):
-            continue
-    return not session_unfinished(folder, document, keys)
+    return not session_unfinished(folder, document, records_done(folder)[0])
 
 
-def folders_read(results: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The results in a folder of results, newest first; what is not ours to read is passed by."""
+@contextlib.contextmanager
+def damaged_passed(say: Callable[[str], None]) -> Iterator[None]:
+    """A folder that is damaged is none to go on with: one line says where and why."""
+    try:
+        yield
+    except (Failure, UsageError) as error:
+        say(f"passed over: {error}")
+
+
+def folders_read(results: Path, say: Callable[[str], None]) -> list[tuple[Path, dict[str, Any]]]:
+    """The results in a folder of results, newest first."""
     found = []
     for folder in results.iterdir() if results.is_dir() else ():
-        try:
-            document = document_read(folder)
-        except (Failure, UsageError):
-            continue
-        if document is not None:
-            found.append((document["sessions"][0]["started_unix_ns"], folder, document))
-    for _, folder, document in sorted(found, key=lambda entry: entry[0], reverse=True):
-        yield folder, document
+        with damaged_passed(say):
+            if document := plan_read(folder / PLAN):
+                found.append((folder, document))
+    return sorted(found, key=lambda one: one[1]["sessions"][0]["started_unix_ns"], reverse=True)
 
 
-def folder_find(results: Path, plan: Plan, identity: Identity, more: bool) -> Path | None:
+def folder_find(
+    results: Path, plan: Plan, identity: Identity, more: bool, say: Callable[[str], None],
+) -> Path | None:
     """The newest folder to go on with: unfinished, of this plan, build and boot; with more, the
     newest finished one of this plan and build."""
-    for folder, document in folders_read(results):
+    for folder, document in folders_read(results, say):
         if plan_same(document, plan) and build_same(document, identity):
             same_boot = not boot_changed(document["sessions"][-1], identity)
-            with contextlib.suppress(Failure, UsageError):  # damaged: until= cannot be asked of it
+            with damaged_passed(say):
                 if (more or same_boot) and folder_finished(folder, document) == more:
                     return folder
     return None
@@ -361,7 +346,7 @@ def journal_extend(journal: Journal) -> int:
     wanted = rounds_wanted(journal.folder, journal.document)
     if wanted:
         journal.document["sessions"][-1]["rounds"][1] += wanted
-        file_write(journal.folder / "plan.json", json_text(journal.document))
+        file_write(journal.folder / PLAN, json_text(journal.document))
     return wanted
 
 

@@ -6,7 +6,6 @@ What is damaged is left out and said, and the rest is shown; a result without it
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from suite.errors import Failure, UsageError
+from suite.records.files import object_parse, plan_read
 from suite.records.load import records_read, runs_load
-from suite.records.runs import PROBLEMS_TOLD, SCHEMA, Damaged, Problems, Runs, constant_refuse, runs_first
-from suite.records.shape import Check, hosts, misshapen, plan, shown
+from suite.records.runs import PROBLEMS_TOLD, Problems, Runs, runs_first
+from suite.records.shape import Damaged, hosts
 from suite.records.traits import Record
 from suite.scenario import Scenario, scenario_load
 
@@ -45,53 +45,10 @@ class Result:
         return records_read(self.folder / RECORDS, self.runs, rows)
 
 
-def file_read(path: Path) -> bytes:
-    """The bytes of one file of a result; UsageError if there is none."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise missing_error(path) from None
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}") from None
-
-
 def missing_error(path: Path) -> UsageError:
     """That a file is not there without which a folder is no result."""
     return UsageError(f"{path}: no such file, so {path.parent} is no result "
                       "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)")
-
-
-def object_parse(data: bytes, shape: Check) -> dict[str, Any]:
-    """The JSON object in a file; Damaged if it is none or has another shape."""
-    try:
-        value = json.loads(data.decode(), parse_constant=constant_refuse)
-    except (ValueError, RecursionError) as error:
-        raise Damaged(f"not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise Damaged("not a JSON object")
-    schema = value.get("schema", SCHEMA)
-    if type(schema) is int and schema > SCHEMA:
-        raise UsageError(f"schema {shown(schema)} is of a newer uncork; this one understands schema {SCHEMA}")
-    wrong = misshapen(shape, value)
-    if wrong:
-        raise Damaged(wrong)
-    return value
-
-
-def plan_read(path: Path) -> dict[str, Any]:
-    """plan.json; UsageError if it is not there or of a newer uncork, Failure if it is damaged."""
-    data = file_read(path)
-    try:
-        document = object_parse(data, plan)
-    except Damaged as damage:
-        raise Failure(f"{path}: damaged: {damage}") from None
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
-    names = [cell["cell"] for cell in document["cells"]]
-    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
-    if twice is not None:
-        raise Failure(f"{path}: damaged: the cell {twice} is there twice")
-    return document
 
 
 def hosts_read(path: Path, notes: list[str]) -> dict[str, Any]:
@@ -160,6 +117,8 @@ def result_load(folder: Path) -> Result:
         raise UsageError(f"{folder}: {what}")
     notes: list[str] = []
     document = plan_read(folder / "plan.json")
+    if document is None:
+        raise missing_error(folder / "plan.json")
     machines = hosts_read(folder / "hosts.json", notes)
     runs = runs_read(folder / RECORDS, {cell["cell"] for cell in document["cells"]}, notes)
     return Result(folder, scenario_load(folder / "scenario.toml"), document, machines, runs, tuple(notes))

@@ -137,7 +137,7 @@ def test_a_newer_plan_names_the_schema_that_is_understood(folder):
 
 
 @pytest.mark.parametrize("text, said", [("{", "not JSON"), ("[]", "not a JSON object"),
-                                        ('{"schema": 1}', "has no axes")])
+                                        ('{"schema": 1}', "has no seed")])
 def test_a_damaged_plan_is_a_failure(folder, text, said):
     (folder / "plan.json").write_text(text)
     assert said in refused("table", folder, status=1)

@@ -218,6 +218,68 @@ def test_a_damaged_record_is_a_failure_that_names_its_line(uncork: Uncork) -> No
     assert "records.jsonl:2" in uncork.refused(*WORDS, "-o", str(folder), status=1)
 
 
+PLANS = {  # what a line says of it: a change of plan.json
+    "sessions[0] has no started_unix_ns": lambda plan: plan["sessions"][0].pop("started_unix_ns"),
+    "sessions[0].rounds is 7, not a list of 2": lambda plan: plan["sessions"][0].update(rounds=7),
+    "has no sessions": lambda plan: plan.update(sessions=[]),
+    "sessions is null, not a list": lambda plan: plan.update(sessions=None),
+    "cells[0] has no given": lambda plan: plan["cells"][0].pop("given"),
+    "cells[0].baseline is 1, not true or false": lambda plan: plan["cells"][0].update(baseline=1),
+    'seed is "7", not a whole number': lambda plan: plan.update(seed="7"),
+    "has no schema": lambda plan: plan.pop("schema"),
+    'targets.x is "y", not an object': lambda plan: plan.update(targets={"x": "y"}),
+}
+
+
+@pytest.mark.parametrize("says", PLANS)
+def test_a_folder_with_a_damaged_plan_is_passed_over_in_one_line(
+    uncork: Uncork, finished: Path, says: str,
+) -> None:
+    plan_change(finished, PLANS[says])
+    before = (finished / "records.jsonl").read_bytes()
+    done = uncork.run(*AGAIN[:-1])
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if str(finished) in line]
+    assert lines == [f"uncork: passed over: {finished}/plan.json: damaged: {says}"]
+    assert (finished / "records.jsonl").read_bytes() == before
+    assert says in uncork.refused(*AGAIN, str(finished), status=1)
+    assert says in uncork.refused("table", str(finished), status=1)
+
+
+@pytest.mark.parametrize(("line", "says"), [
+    (b"broken", "not JSON: "), (b"[]", "not a JSON object: "),
+    (b'{"run": 7}', "run is 7, not an object: "), (b'{"run": "cell round label"}', "run is "),
+    (b'{"run": {"cell": "a", "label": "A"}}', "run has no round: "),
+    (b'{"run": {"cell": [], "label": "A", "round": 1}}', "run.cell is a list"),
+])
+def test_a_folder_with_a_damaged_record_is_passed_over_in_one_line(
+    uncork: Uncork, finished: Path, line: bytes, says: str,
+) -> None:
+    path = finished / "records.jsonl"
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    where = f"{path}:{len(path.read_bytes().splitlines())}: {says}"
+    done = uncork.run(*AGAIN[:-1])
+    assert done.returncode == 0, done.stderr
+    (told,) = [line for line in done.stderr.splitlines() if str(finished) in line]
+    assert told.startswith(f"uncork: passed over: {where}") and told.endswith("cannot be continued")
+    assert where in uncork.refused(*AGAIN, str(finished), status=1)
+
+
+def test_what_is_no_result_is_passed_over_without_a_word(uncork: Uncork, finished: Path) -> None:
+    (finished / "plan.json").unlink()
+    (uncork.results / "notes").write_text("a file")
+    done = uncork.run(*AGAIN[:-1])
+    assert done.returncode == 0 and "passed over" not in done.stderr
+
+
+def test_damaged_facts_of_machines_are_replaced(uncork: Uncork) -> None:
+    folder = killed(uncork, *WORDS, after=3)
+    (folder / "hosts.json").write_text("[]")
+    assert uncork.run(*WORDS).returncode == 0
+    host = records_of(folder)[0]["client"]["host"]
+    assert json.loads((folder / "hosts.json").read_text()).keys() == {host}
+
+
 def test_two_runners_never_write_one_folder(uncork: Uncork) -> None:
     process = uncork.start(*WORDS, "seed=1")
     folder = wait_for_records(process, uncork, 1)

@@ -24,8 +24,8 @@ from suite.expressions import Reference, claim_parse, references_of
 from suite.hosts import hosts_collect, hosts_header
 from suite.hyperfine import by_hand
 from suite.journal import (
-    RECORDS, Journal, document_read, folder_find, folder_name, journal_close, journal_continue, journal_create,
-    left_runs, session_total,
+    PLAN, RECORDS, Journal, folder_find, folder_name, journal_close, journal_continue,
+    journal_create, left_runs, session_total,
 )
 from suite.lab.network import by_hand_lines
 from suite.metrics import metric_find
@@ -34,6 +34,7 @@ from suite.progress import Pace, clock_text, round_text, watch_open
 from suite.quick import quick_limits
 from suite.reach import reach_check, reach_choose
 from suite.run import matrix_batches, matrix_run, runs_seconds, signals_unify, timer_require
+from suite.records.files import plan_read
 from suite.scenario import Scenario, scenario_load
 from suite.schedule import WARMUP_ROUND, Run, round_order, seed_draw
 from suite.targets import Targets, targets_open
@@ -208,14 +209,14 @@ def journal_open(
     results = results_place()
     folder = options.output
     if folder is None:
-        folder = folder_find(results, plan, identity, options.more)
+        folder = folder_find(results, plan, identity, options.more, say)
         if folder is None and options.more:
             raise UsageError(f"no finished result of this plan and build in {results} "
                              "to add a session to")
     if folder is not None:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} is a file: -o takes a folder")
-        if document_read(folder) is not None:
+        if plan_read(folder / PLAN) is not None:
             return journal_continue(folder, plan, identity, hosts, options.more)
         if options.more:
             raise UsageError(f"{folder} has no result to add a session to")

@@ -12,7 +12,8 @@ import numpy as np
 from suite.errors import Failure
 from suite.records.cache import LEAST_BYTES, Kept, kept_read, kept_write
 from suite.records.lines import CHUNK_BYTES, Lines, digest_new, digest_read
-from suite.records.runs import Builder, Damaged, Problems, Runs, record_parse
+from suite.records.runs import Builder, Problems, Runs, record_parse
+from suite.records.shape import Damaged
 from suite.records.traits import Record
 
 TORN = "records.jsonl: the last line is torn and was left out (the runner was stopped while it wrote)"

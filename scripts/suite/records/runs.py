@@ -15,19 +15,14 @@ import numpy as np
 
 from suite.metrics import METRICS, metrics_compute
 from suite.records.lines import LINE_BYTES_MOST, Line
-from suite.records.shape import RECORD, misshapen, shown
+from suite.records.shape import RECORD, SCHEMA, Damaged, constant_refuse, misshapen, shown
 from suite.records.traits import Record, Traits, traits_of
 from suite.scenario import LABEL_AGAIN
 from suite.stats import Beyond
 
-SCHEMA = 1
 WORDS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
 PLACES = ("round", "position", "offset", "size_bytes")  # of whole numbers; a position that is not known is -1
 PROBLEMS_TOLD = 5  # lines that are named; of the others only the number is told
-
-
-class Damaged(Exception):
-    """A line that is no record; says why."""
 
 
 @dataclass(frozen=True)
@@ -202,11 +197,6 @@ class Builder:
                     {name: np.array(place, dtype=np.int64) for name, place in self.places.items()},
                     self.traits.column(), np.array(self.metrics).reshape(-1, len(METRICS)),
                     np.array(self.censored, dtype=bool).reshape(-1, len(METRICS)))
-
-
-def constant_refuse(name: str) -> None:
-    """NaN and Infinity, which Python's JSON knows and JSON does not."""
-    raise Damaged(f"not JSON: {name} is no number")
 
 
 def record_parse(data: bytes | None) -> Record:

@@ -12,9 +12,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Check = Callable[[Any], None]
+SCHEMA = 1  # of records and of plan.json
 LIMIT = 2**64  # no count, size or time is as large; a float holds it
 ROUNDS_MOST = 1_000_000
 SHOWN = 40  # characters of a wrong value
+
+
+class Damaged(Exception):
+    """What is no record, or no file of a result; says why."""
 
 
 class Misshapen(Exception):
@@ -34,6 +39,11 @@ def shown(value: Any) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     spelled = json.dumps(value)
     return spelled if len(spelled) <= SHOWN else f"{spelled[:SHOWN]}..."
+
+
+def constant_refuse(name: str) -> None:
+    """NaN and Infinity, which Python's JSON knows and JSON does not."""
+    raise Damaged(f"not JSON: {name} is no number")
 
 
 def number(value: Any) -> None:
@@ -245,19 +255,29 @@ RECORD = object_of({"status": one_of(*STATUSES), "run": RUN}, {
     "lab": object_of({}, {**keys(list_of(DEVICE), "a", "b", "c"), "sysctl": SETTING}),
     "hyperfine": object_of({"version": text}, keys(number, "wall_ns", "user_ns", "system_ns")),
 })
-CELL = object_of({"cell": text, "words": map_of(text)}, {
-    "given": map_of(text), "baseline": flag, "unsupported": nothing_or(text), "planned_s": nothing_or(number)})
-SESSION = object_of({"session": text, "rounds": list_of(index, 2)}, {"boot": text, "boots": map_of(text), "started_unix_ns": whole})
+STORED = object_of({"run": RUN})  # what a record needs for its run to be done
+CELL = object_of({"cell": text, **keys(map_of(text), "words", "given"), "baseline": flag},
+                 {"unsupported": nothing_or(text), "planned_s": nothing_or(number)})
+SESSION = object_of({
+    **keys(text, "session", "boot"), "started_unix_ns": whole, "rounds": list_of(index, 2),
+}, {"boots": map_of(text)})
 BUILD = object_of(keys(text, "folder", "revision", "digest"))
-PLAN = object_of({"axes": list_of(text), "cells": list_of(CELL)}, {
-    **keys(nothing_or(text), "name", "uncork", "boot", "baseline", "timer"), **keys(text, "revision", "build"),
-    "seed": nothing_or(whole), "rounds": index, "sessions": list_of(SESSION), "builds": map_of(BUILD)})
+PLAN = object_of({
+    **keys(whole, "schema", "seed"), "rounds": index,
+    **keys(text, "name", "uncork", "revision", "build", "boot"),
+    "axes": list_of(text), "cells": list_of(CELL), "sessions": list_of(SESSION),
+}, {
+    **keys(nothing_or(text), "baseline", "timer", "until", "hosts"),
+    "builds": map_of(BUILD), "targets": map_of(map_of(text)),
+    "quick": map_of(object_of(keys(nothing_or(text), "was", "is"))),
+})
 
 
 def plan(value: Any) -> None:
-    """plan.json; where several builds are compared it says which one is meant by none of them."""
+    """plan.json, which a session has begun."""
     PLAN(value)
-    object_of(keys(text, "revision", "build") if value.get("builds") else {})(value)
+    if not value["sessions"]:
+        raise Misshapen("has no sessions")
 
 
 DEVICE_FACTS = object_of({}, {"offloads": map_of(scalar)})
