@@ -74,13 +74,18 @@ class Heard(Protocol):
 class Listener:
     """Listens to a child until both of its outputs have ended, or the time is over: then it is ended.
 
+    Meanwhile the child is given its standard input, which then stays open: a child may say more than
+    a pipe holds before it reads.
+
     After `lines()`: `torn` is what stood behind the last whole line, `stderr` what the child said of itself, `status` how it
     ended, `overdue` that it had to be ended. limit_s counts from the first that it prints, which may take boot_s where
     that is not 0.
     """
 
-    def __init__(self, child: subprocess.Popen[bytes], limit_s: float, boot_s: float = 0.0) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], limit_s: float, boot_s: float = 0.0,
+                 given: bytes = b"") -> None:
         self.child = child
+        self.given = given  # what is not written yet
         self.once_started_s = limit_s
         self.limit_s = boot_s or limit_s
         self.started = not boot_s
@@ -100,22 +105,34 @@ class Listener:
         return self.child.returncode
 
     def pieces(self) -> Iterator[bytes]:
-        """Standard output as it comes; standard error is kept."""
+        """Standard output as it comes. Standard error is kept, and standard input is given."""
         with selectors.DefaultSelector() as selector:
             for stream in filter(None, (self.child.stdout, self.child.stderr)):
                 selector.register(stream, selectors.EVENT_READ)
-            while selector.get_map():
+            if self.child.stdin and self.given:
+                os.set_blocking(self.child.stdin.fileno(), False)
+                selector.register(self.child.stdin, selectors.EVENT_WRITE)
+            while any(key.events == selectors.EVENT_READ for key in selector.get_map().values()):
                 ready = selector.select(max(0.0, self.until - time.monotonic()))
                 if not ready:
                     raise TimeoutError
                 for key, _ in ready:
-                    piece = os.read(key.fd, PIECE_BYTES)
+                    given = key.fileobj is self.child.stdin
+                    piece = self.give(key.fd) if given else os.read(key.fd, PIECE_BYTES)
                     if not piece:
                         selector.unregister(key.fileobj)
                     elif key.fileobj is self.child.stdout:
                         yield piece
-                    else:
+                    elif key.fileobj is self.child.stderr:
                         self.said += piece
+
+    def give(self, descriptor: int) -> bytes:
+        """Writes as much as there is room for; gives what is left to be written."""
+        try:
+            self.given = self.given[os.write(descriptor, self.given[:PIECE_BYTES]):]
+        except BrokenPipeError:  # the child has ended, or does not read: its status says so
+            self.given = b""
+        return self.given
 
     def note_start(self) -> None:
         """From its first output on the limit counts."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from suite import builds
-from suite.child import child_ask
+from suite.child import Listener, child_ask
 from suite.errors import Failure, UsageError, nearest_hint
 from suite.lab.labs import Held
 from suite.lab.network import CLIENT_HOST
@@ -323,14 +323,15 @@ def lifeline_open() -> Iterator[int]:
         os.close(writer)
 
 
-@contextlib.contextmanager
 def client_batch(
-    client: Client, lines: Sequence[str], held: Held | None = None, options: Sequence[str] = (),
-) -> Iterator[subprocess.Popen[bytes]]:
-    """`--batch` with these lines and options under way, in a process group of its own, perhaps inside a lab.
+    client: Client, lines: Sequence[str], limit_s: float, held: Held | None = None,
+    options: Sequence[str] = (),
+) -> Listener:
+    """`--batch` with these lines and options, in a process group of its own, perhaps inside a lab.
 
-    The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id. Its standard input stays open
-    behind the line `end`: when this process is killed it closes, and the client gives up.
+    The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id. Its
+    standard input stays open behind the line `end`. When this process is killed, it closes, and the
+    client gives up.
     """
     reach = reach_options(client.reach, " ".join(lines).split())
     command = client.command([*reach, *(held.arguments if held else ()), *options, "--batch", "-", "--with-parent"],
@@ -341,11 +342,7 @@ def client_batch(
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
     except OSError as error:
         raise Failure(f"{client.name} does not start: {error.strerror}") from None
-    if child.stdin:
-        with contextlib.suppress(BrokenPipeError):  # it has ended already, or does not read: its status says so
-            child.stdin.write((command.given or "").encode())
-            child.stdin.flush()
-    yield child
+    return Listener(child, limit_s, client.boot_s, (command.given or "").encode())
 
 
 def scenario_path(name: str) -> Path:

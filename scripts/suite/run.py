@@ -52,8 +52,7 @@ def cells_run(
     """Runs cells once by one client and gives (number, record) of each, without the runner's own part; more: words that say
     where ends are which the runner has started."""
     lines = [line_told(cell.given, more) for cell in cells]
-    with client_batch(client, lines, held, options) as child:
-        yield from batch_records(Listener(child, limit_s, client.boot_s), cells, beside)
+    yield from batch_records(client_batch(client, lines, limit_s, held, options), cells, beside)
 
 
 def timed_read(heard: Listener, folder: Path, version: str) -> Record:

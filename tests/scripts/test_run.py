@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,53 @@ def test_the_reason_is_the_last_line_of_standard_error(misbehave: Misbehave) -> 
 
 def test_a_client_that_does_not_read_is_a_failed_run(misbehave: Misbehave) -> None:
     assert record_of(misbehave("exec <&-; exit 3"))["reason"] == "uncork-client ended with status 3"
+
+
+@contextlib.contextmanager
+def interrupted_after(seconds: int) -> Iterator[None]:
+    """TimeoutError in whatever hangs for so long."""
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError(f"it hangs for {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+BEFORE_IT_READS = """head -c 300000 /dev/zero | tr '\\0' '\\n'; head -c 300000 /dev/zero >&2"""
+
+
+def many_cells(count: int = 3000) -> list[Cell]:
+    """Cells whose lines are more than a pipe holds."""
+    words = {"write": "nodelay", "message": "x".join(["32/2K"] * 9)}
+    return [Cell(f"cell {number}", words, words) for number in range(count)]
+
+
+def test_a_batch_may_say_more_than_a_pipe_holds_before_it_reads(misbehave: Misbehave) -> None:
+    record = '{"status": "ok", "words": {}}'
+    uncork = misbehave(f"{BEFORE_IT_READS}; sed '/^end$/q; s/.*/{record}/'"
+                       """ | sed 's/^end$/{"end": 3000}/'""")
+    with interrupted_after(60):
+        records = dict(cells_run(Client(uncork.bin, None), many_cells(), 100))
+    assert len(records) == 3000 and {record["status"] for record in records.values()} == {"ok"}
+
+
+def test_a_batch_that_reads_nothing_is_ended_at_its_limit(misbehave: Misbehave) -> None:
+    uncork = misbehave("exec sleep 600")
+    with interrupted_after(60):
+        records = dict(cells_run(Client(uncork.bin, None), many_cells(), 0.5))
+    assert all("not finished after" in record["reason"] for record in records.values())
+
+
+def test_a_batch_that_closes_its_input_is_heard_to_its_end(misbehave: Misbehave) -> None:
+    uncork = misbehave(f"exec <&-; {BEFORE_IT_READS}; echo 'uncork-client: no' >&2; exit 3")
+    with interrupted_after(60):
+        records = dict(cells_run(Client(uncork.bin, None), many_cells(), 100))
+    assert all("ended with status 3" in record["reason"] for record in records.values())
 
 
 def test_a_run_that_hangs_is_ended(misbehave: Misbehave) -> None:
