@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from suite.commands import COMMANDS, command_load
-from suite.errors import UncorkError, UsageError, nearest_hint
+from suite.errors import Interrupted, UncorkError, UsageError, nearest_hint
 
 
 class Parser(argparse.ArgumentParser):
@@ -48,7 +48,7 @@ def command_run(arguments: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status: 0 done, 1 could not, 2 wrong words, 3 undecided, 130 interrupted."""
+    """The exit status: 0 done, 1 could not, 2 wrong words, 3 undecided, 130 and 143 by a signal."""
     return answered(lambda: command_run(arguments))
 
 
@@ -56,12 +56,10 @@ def answered(work: Callable[[], int]) -> int:
     """The exit status of work; what is wrong becomes one line on standard error."""
     try:
         return work()
-    except UncorkError as error:
-        print(f"uncork: {error}", file=sys.stderr)
-        return error.status
-    except KeyboardInterrupt:
-        print("uncork: interrupted", file=sys.stderr)
-        return 130
+    except (UncorkError, KeyboardInterrupt) as error:
+        told = Interrupted(error) if isinstance(error, KeyboardInterrupt) else error
+        print(f"uncork: {told}", file=sys.stderr)
+        return told.status
     except BrokenPipeError:
         # The reader went away (`uncork table R | head`): not an error of ours; the interpreter
         # must not find the pipe again when it flushes at exit.

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import difflib
+import signal
 from collections.abc import Iterable
 
 
@@ -32,10 +33,21 @@ class Unreachable(Failure):
     """What a run needs beside this program is not to be had now: a lab, another machine. That run fails, others go on."""
 
 
-class Interrupted(UncorkError):
-    """The user pressed Ctrl-C: exit status 130, as a shell gives it for SIGINT."""
+class Signalled(KeyboardInterrupt):
+    """A signal that ends this program as Ctrl-C does; its argument is the number."""
 
-    status = 130
+
+class Interrupted(UncorkError):
+    """A signal ended this program: exit status 128 and its number, as a shell has it.
+
+    The text says which, and then `kept`.
+    """
+
+    def __init__(self, signalled: KeyboardInterrupt, kept: str = "") -> None:
+        number = signalled.args[0] if isinstance(signalled, Signalled) else signal.SIGINT
+        named = f"ended by {signal.Signals(number).name}"
+        super().__init__(("interrupted" if number == signal.SIGINT else named) + kept)
+        self.status = 128 + number
 
 
 def nearest_hint(word: str, choices: Iterable[str]) -> str:

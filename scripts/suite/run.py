@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from suite import hyperfine
@@ -23,7 +24,7 @@ from suite.captures import capture_file, capture_options, capture_rename
 from suite.child import Listener
 from suite.client import Client, client_batch, lifeline_open
 from suite.document import document_cells
-from suite.errors import Failure, Unreachable
+from suite.errors import Failure, Signalled, Unreachable
 from suite.hosts import hosts_of
 from suite.journal import Journal, hosts_merge, journal_extend, left_runs, record_append
 from suite.lab.labs import Held, Labs, labs_open
@@ -196,7 +197,10 @@ def runs_seconds(runs: Sequence[Run], together: bool = False) -> tuple[float, bo
 
 def signals_unify() -> None:
     """SIGTERM and SIGHUP end a matrix as Ctrl-C does: the child first, what is done kept."""
+    def end(number: int, _: FrameType | None) -> None:
+        raise Signalled(number)
+
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:  # nohup: the user does not want it
             continue
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, end)

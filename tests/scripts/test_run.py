@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import signal
 import subprocess
 import time
@@ -258,8 +259,12 @@ def wait_for_records(process: subprocess.Popen[str], uncork: Uncork, count: int)
     raise AssertionError(f"no {count} records: {process.communicate()}")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_keeps_what_is_done_and_says_how_to_go_on(
+SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "ended by SIGTERM",
+           signal.SIGHUP: "ended by SIGHUP"}
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_keeps_what_is_done_and_says_how_to_go_on(
     uncork: Uncork, number: signal.Signals,
 ) -> None:
     words = ("run", "place=free", "rounds=500", *SHORT)
@@ -267,22 +272,54 @@ def test_an_interrupt_keeps_what_is_done_and_says_how_to_go_on(
     folder = wait_for_records(process, uncork, 3)
     process.send_signal(number)
     _, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     last = stderr.splitlines()[-1]
-    assert "interrupted" in last and "runs are kept" in last and " ".join(words) in last
+    assert last.startswith(f"uncork: {SIGNALS[number]}: ") and "Traceback" not in stderr
+    assert "runs are kept" in last and " ".join(words) in last
     assert len(records_of(folder)) >= 3  # every line is whole
 
 
-def test_an_interrupt_ends_the_client(misbehave: Misbehave) -> None:
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_the_client(misbehave: Misbehave, number: signal.Signals) -> None:
     uncork = misbehave('echo $$ > "$STATE/pid"; exec sleep 600')
     process = uncork.start("run", "place=free", *SHORT)
     deadline = time.monotonic() + 60
     while not (uncork.bin / "pid").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     process.communicate(timeout=30)
-    assert process.returncode == 130 and process_gone(uncork.bin / "pid")
+    assert process.returncode == 128 + number and process_gone(uncork.bin / "pid")
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_before_the_first_run_is_one_line_and_its_status(
+    uncork: Uncork, number: signal.Signals, tmp_path: Path,
+) -> None:
+    """While the client is asked which words there are."""
+    marker = tmp_path / "pid"
+    marker.touch()
+    for name in ("uncork-client", "uncork-server"):
+        fake = tmp_path / "bin" / name
+        fake.parent.mkdir(exist_ok=True)
+        fake.write_text(f"#!/bin/sh\necho $$ > {marker}\nexec sleep 600\n")
+        fake.chmod(0o755)
+    process = Uncork(tmp_path / "bin", uncork.results).start("run", "place=free", *SHORT)
+    while not marker.read_text() and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(number)
+    stderr = process.communicate(timeout=30)[1]
+    assert (process.returncode, stderr) == (128 + number, f"uncork: {SIGNALS[number]}\n")
+    assert process_gone(marker)
+
+
+def test_a_signal_that_is_ignored_ends_nothing(uncork: Uncork) -> None:
+    command = shlex.join(uncork.command("run", "place=free", "rounds=2", *SHORT))
+    process = subprocess.Popen(["sh", "-c", f"trap '' HUP; exec {command}"], text=True,
+                               env=uncork.environment, stdout=subprocess.DEVNULL)
+    wait_for_records(process, uncork, 1)
+    process.send_signal(signal.SIGHUP)
+    assert (process.wait(60), len(records_of(only_folder(uncork)))) == (0, 6)
 
 
 def descendants_wait(pid: int, count: int) -> list[str]:

@@ -262,10 +262,10 @@ def journal_run(targets: Targets, plan: Plan, journal: Journal) -> None:
     try:
         with watch_open(pace, plan.axes, last) as watch:
             matrix_run(targets, journal, matrix_batches(journal, watch), watch)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as signalled:
         total, left = session_total(journal), len(left_runs(journal))
         raise Interrupted(
-            f"interrupted: {total - left} of {total} runs are kept in "
+            signalled, f": {total - left} of {total} runs are kept in "
             f"{path_text(journal.folder)}; to go on: uncork {shlex.join(sys.argv[1:])}") from None
     if plan.until:
         until_say(journal)
