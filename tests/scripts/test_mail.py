@@ -141,8 +141,7 @@ def test_what_is_too_wide_is_cut_by_columns_and_then_by_the_first_axis(nodelay):
     assert len(titles) == 2
     cut = lines_of({"message": "32/2x4K/2x4K/2x4K/2x4K", "place": "x" * 30})
     assert "at:   message=32/2x4K/2x4K/2x4K/2x4K" in cut
-    with pytest.raises(UsageError, match="too long for a table of 72 columns"):
-        lines_of({"message": "x" * 60})
+    assert "at:   message=" + "x" * 50 in lines_of({"message": "x" * 50})
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -73,6 +73,16 @@ def test_a_command_of_all_words_makes_the_same_cells_in_the_same_order(binaries,
     assert [plan.seed, plan.rounds, list(plan.axes)] == [document[key] for key in ("seed", "rounds", "axes")]
 
 
+@pytest.mark.parametrize("word", [
+    "build=/srv/" + "x" * 300, "build=/srv/it's/" + "y'" * 99, "build=/$HOME/`id`/\\" + "z\\" * 99,
+    "not=write=nagle place=" + "together," * 40, 'not=a="1" b=' + "2" * 90, "build=/" + "," * 200,
+], ids=lambda word: word[:14])
+def test_a_word_of_any_length_reaches_the_shell_whole(word):
+    lines = command_lines(["nodelay", word, "rounds=7"])
+    assert rules_broken(lines) == []
+    assert words_typed(lines) == ["nodelay", word, "rounds=7"]
+
+
 def test_a_scenario_that_ships_otherwise_now_is_written_out():
     scenario = shipped_of("nodelay")
     plan = {"rounds": 10, "seed": 7, "axes": ["place", "write"], "cells": []}

@@ -13,7 +13,7 @@ from suite.errors import UsageError
 from suite.frame import Cell
 from suite.mail.command import command_lines, commands_join
 from suite.mail.foot import CUT, cells_remarks, differs_text, known_remarks, machine_text
-from suite.mail.grid import Grid, comparison_grids, grid_columns, grid_rows, table_grids
+from suite.mail.grid import ONLY_AXIS, Grid, comparison_grids, grid_columns, grid_rows, table_grids
 from suite.mail.rules import COLUMNS, lines_require
 from suite.mail.styles import STYLES
 from suite.selection import words_text
@@ -104,15 +104,16 @@ def fits(lines: Sequence[str]) -> bool:
 def grids_fit(grid: Grid, table: Callable[[Grid], list[str]]) -> list[Grid]:
     """The grid whole, else cut by groups of columns, else by the values of its first axis.
 
-    UsageError where no cut makes it fit.
+    UsageError where no cut makes it fit: what is too wide then is a figure.
     """
     if fits(table(grid)):
         return [grid]
     if len(grid.groups) > 1 and all(fits(table(part)) for part in grid_columns(grid)):
         return grid_columns(grid)
-    if len(grid.axes) > 1:
+    if grid.axes != (ONLY_AXIS,):
         return [part for rows in grid_rows(grid) for part in grids_fit(rows, table)]
-    raise UsageError(f"the values of {grid.axes[0]} are too long for a table of {COLUMNS} columns: select fewer cells")
+    title = metric_title(grid.metric, grid.unit)
+    raise UsageError(f"{title}: its figures are too long for a table of {COLUMNS} columns")
 
 
 def symbols_put(text: str) -> str:

@@ -85,21 +85,31 @@ def word_quote(word: str) -> str:
 
 
 def word_pieces(word: str, width: int) -> list[str]:
-    """A word in pieces of at most width characters, cut behind commas and blanks where that is possible."""
+    """A word as a shell takes it, in pieces of at most width characters, each quoted by itself.
+
+    It is cut behind commas and blanks where that is possible.
+    """
+    whole, quote = word_quote(word), str
+    if whole.startswith("'"):  # a line within these quotes cannot be continued
+        whole, quote = word, shlex.quote
     pieces = [""]
-    for part in re.findall(r"[^, ]*[, ]?", word):
-        if pieces[-1] and len(pieces[-1]) + len(part) > width:
+    for part in re.findall(r"[^, ]+[, ]?|[, ]", whole):
+        if len(quote(pieces[-1] + part)) > width:
             pieces.append("")
-        pieces[-1] += part
-    return pieces
+        for letter in part:
+            if len(quote(pieces[-1] + letter)) > width:
+                pieces.append("")
+            pieces[-1] += letter
+    return [quote(piece) for piece in pieces if piece]
 
 
 def command_lines(words: Sequence[str], width: int = COLUMNS) -> list[str]:
     """The command, wrapped with ` \\`; a word that is longer than a line goes on at the left of the next."""
     lines = [PROGRAM]
-    for word in map(word_quote, words):
-        if len(lines[-1]) + len(word) + 3 <= width:  # a blank before it, and ` \\` after it
-            lines[-1] += f" {word}"
+    for word in words:
+        quoted = word_quote(word)
+        if len(lines[-1]) + len(quoted) + 3 <= width:  # a blank before it, and ` \\` after it
+            lines[-1] += f" {quoted}"
             continue
         lines[-1] += " \\"
         first, *rest = word_pieces(word, width - len(INDENT) - 2)

@@ -142,10 +142,11 @@ def grid_columns(grid: Grid) -> list[Grid]:
 def grid_rows(grid: Grid) -> list[Grid]:
     """The grid cut by the values of its first axis, which then stand above each part."""
     parts, axis = [], grid.axes[0]
+    axes, names = (grid.axes[1:], ()) if len(grid.axes) > 1 else ((ONLY_AXIS,), (ONLY_CELL,))
     values = list(dict.fromkeys(row[0] for row in grid.rows))
     for value in values:
-        rows = tuple(row[1:] for row in grid.rows if row[0] == value)
+        rows = tuple(names + row[1:] for row in grid.rows if row[0] == value)
         last = value == values[-1]
-        parts.append(replace(grid, axes=grid.axes[1:], rows=rows, fixed={**grid.fixed, axis: value},
+        parts.append(replace(grid, axes=axes, rows=rows, fixed={**grid.fixed, axis: value},
                              total=grid.total if last else None, rounds=grid.rounds if last else ""))
     return parts

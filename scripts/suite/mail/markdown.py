@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 from suite.mail.grid import Grid
 from suite.mail.plain import is_left
-from suite.mail.rules import COLUMNS
+from suite.mail.rules import words_wrap
 
 ITEM = "- "
 
 
 def row(texts: Sequence[str]) -> str:
     """One line of a table."""
-    return "".join(f"| {text} " if text else "| " for text in texts) + "|"
+    escaped = [text.replace("|", "\\|") for text in texts]
+    return "".join(f"| {text} " if text else "| " for text in escaped) + "|"
 
 
 def table(grid: Grid) -> list[str]:
@@ -30,8 +30,7 @@ def table(grid: Grid) -> list[str]:
 
 def labelled(label: str, text: str) -> list[str]:
     """`label: text` as an item of a list."""
-    return textwrap.wrap(text, COLUMNS, initial_indent=f"{ITEM}{label}: ", subsequent_indent=" " * len(ITEM),
-                         break_long_words=False, break_on_hyphens=False)
+    return words_wrap(text, f"{ITEM}{label}: ", " " * len(ITEM))
 
 
 def title(text: str) -> list[str]:

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Sequence
 
 from suite.mail.grid import Grid
-from suite.mail.rules import COLUMNS
+from suite.mail.rules import words_wrap
 
 GAP = "  "
 LABEL_WIDTH = len("base:")
@@ -32,9 +31,11 @@ def table(grid: Grid) -> list[str]:
     lines = [grid.heads, *grid.rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(grid.heads))]
     if grid.total:
-        free = widths[:len(widths) - len(grid.total) + 1]
-        room = sum(free) + len(GAP) * (len(free) - 1)
-        widths[0] += max(len(grid.total[0]) - room, 0)
+        label, *figures = grid.total
+        first = len(widths) - len(figures)
+        widths[first:] = map(max, widths[first:], map(len, figures))
+        room = sum(widths[:first]) + len(GAP) * (first - 1)
+        widths[0] += max(len(label) - room, 0)
     left = [is_left(grid, column) for column in range(len(widths))]
     texts = [GAP.join(text.ljust(width) if names else text.rjust(width)
                       for text, width, names in zip(line, widths, left, strict=True)).rstrip() for line in lines]
@@ -45,8 +46,7 @@ def table(grid: Grid) -> list[str]:
 def labelled(label: str, text: str) -> list[str]:
     """`label: text`, wrapped beside its label."""
     first = f"{label}:".ljust(LABEL_WIDTH) + " "
-    return textwrap.wrap(text, COLUMNS, initial_indent=first, subsequent_indent=" " * len(first),
-                         break_long_words=False, break_on_hyphens=False)
+    return words_wrap(text, first, " " * len(first))
 
 
 def title(text: str) -> list[str]:

@@ -51,6 +51,26 @@ WHOLE = (
 )
 
 
+def words_wrap(text: str, first: str, indent: str) -> list[str]:
+    """Words in lines, the first behind `first`, the others behind `indent`.
+
+    A word that is longer than a line is cut, and `\\` stands where it goes on in the next.
+    """
+    lines, gap = [first], ""
+    for word in text.split():
+        if gap and len(lines[-1]) + len(gap + word) > COLUMNS:
+            lines.append(indent)
+            gap = ""
+        while len(lines[-1]) + len(gap + word) > COLUMNS:
+            room = COLUMNS - len(lines[-1]) - 1
+            lines[-1] += word[:room] + "\\"
+            lines.append(indent)
+            word = word[room:]
+        lines[-1] += gap + word
+        gap = " "
+    return lines
+
+
 def rules_broken(lines: Sequence[str], utf8: bool = False) -> list[str]:
     """What is wrong with these lines, one sentence for each rule that is broken; ASCII only unless utf8."""
     rules = RULES if utf8 else (*RULES, Rule(lambda line: not line.isascii(), "is not ASCII"))
