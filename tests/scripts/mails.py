@@ -12,6 +12,7 @@ from suite.comparison.model import Change, Comparison, Difference, Mean, Row, Si
 from suite.comparison.selectors import arguments_sort
 from suite.mail.block import block_lines
 from suite.metrics import METRICS
+from suite.selection import words_text
 from suite.summary import Figure
 from suite.verdicts import Verdict
 
@@ -69,11 +70,17 @@ def mean_random(chance, rows):
     return Mean(estimate_random(chance), rows - len(left_out), left_out)
 
 
+ODD = ("[::1]:7", "127.0.0.1:80", "unix:/run/x", "ssh:h1/fd00::1+ssh:h2", "a|b", "n=5", "~", "-",
+       "*x*", "95%", "geomean", "1.5%", "[x]", "[+1%]", "/srv/" + "b" * 70, "/" + "deep/" * 50)
+
+
 def value_random(chance, axis):
-    """A value of an axis: a size, a strategy, or a long message."""
+    """A value of an axis: a size, a strategy, or one that looks like something else."""
+    if chance.random() < 0.3:
+        return chance.choice(ODD)
     if axis == "message":
         return chance.choice(["64", "4K", "1M", "default", "32/2x4K/2x4K/2x4K/2x4K", "16+4K"])
-    return "".join(chance.choice("abcdefghij-") for _ in range(chance.randint(1, 14))) + "z"
+    return "a" + "".join(chance.choice("abcdefghij-") for _ in range(chance.randint(1, 14))) + "z"
 
 
 def comparison_random(matrix, seed):
@@ -86,7 +93,8 @@ def comparison_random(matrix, seed):
     rows = tuple(Row(dict(zip(axes, place, strict=True)), None, None, {
         metric.name: change_random(chance, metric) for metric in metrics if chance.random() < 0.9 or not number})
         for number, place in enumerate(places))
-    sides = [Side(f"write={name}", matrix, {"write": name} | ({"depth": "4"} if seed % 2 else {}), ("s1",))
+    more = {"build": ODD[-1 - seed % 2]} if seed % 5 == 0 else {"depth": "4"} if seed % 2 else {}
+    sides = [Side(words_text({"write": name} | more), matrix, {"write": name} | more, ("s1",))
              for name in ("nodelay", "cork")]
     differences = tuple(Difference(chance.choice(["kernel", "sysctl"]), f"net.ipv4.tcp_{number}", "4096\t131072",
                                    "x" * chance.randint(0, 60))

@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import os
+import random
+import re
 import shutil
 import subprocess
 import textwrap
+from collections import Counter
 
 import pytest
 
 from answers import NODELAY, matrix_of, refused, result_make, uncork
-from mails import command_run, pasted
+from mails import ODD, command_run, comparison_random, pasted
 from suite.commands import paste, verify
 from suite.errors import UsageError
+from suite.mail.block import block_lines, comparison_block
 from suite.mail.parse import blocks_read
+from suite.mail.rules import rules_broken
 from suite.mail.styles import STYLES
 from suite.mail.verify import deviations_find
 
@@ -88,6 +93,124 @@ def test_figures_under_a_title_that_is_gone_or_unknown_are_not_called_the_same(n
             metrics = [f"columns={','.join(posted.metrics)}"]
             again, = pasted(nodelay, "write=cork", *metrics)  # as verify prints it again
             assert deviations_find(posted, again), instead
+
+
+def letters_changed(lines, chance, share):
+    """The text with one letter or digit changed, at some of all places."""
+    for number, line in enumerate(lines):
+        for place, letter in enumerate(line):
+            if letter.isalnum() and not line.startswith("```") and chance.random() < share:
+                other = chance.choice("abxyz0123456789.%+-~,=".replace(line[place], ""))
+                changed = line[:place] + other + line[place + 1:]
+                yield "\n".join([*lines[:number], changed, *lines[number + 1:]])
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_every_changed_letter_of_any_block_is_found(nodelay, style):
+    for seed in range(12):
+        comparison = comparison_random(nodelay, seed)
+        lines = block_lines(comparison_block(comparison, [["words", f"build={ODD[-1]}"]]), style)
+        known, = blocks_read("\n".join(lines))
+        for text in letters_changed(lines, random.Random(seed), 0.05):
+            read = blocks_read(text)
+            assert not read or (read[0].heads, read[0].texts) != (known.heads, known.texts), text
+
+
+GARBAGE = (
+    "\x00\x1b[31m", "\ufeff\u202e", "| | |", "[", "]", "geomean of 2 cells",
+    "geomean of x cells -1%", "n=", "at:", "new: write=nagle", "n=7 rounds", "```", "\\", "[-1%,",
+    "Time per message, us (lower is better)", "place base +/- new +/- change 95% CI", "machine: ",
+    "together 1 2 3 4 5 6 7 8 9", "x" * 5000,
+)
+
+
+def damaged(lines, chance):
+    """A block of which one to three lines were changed, but for the first and the last."""
+    lines = [*lines]
+    for _ in range(chance.randint(1, 3)):
+        place = chance.randrange(1, len(lines) - 1)
+        line, words = lines[place], lines[place].split(" ")
+        cut, word = chance.randint(0, len(line)), chance.randrange(len(words))
+        lines[place:place + 1] = chance.choice([
+            [], [line, line], [line[:cut]], [line[cut:]], [f"{line} 7.7"],
+            [line, chance.choice(GARBAGE)], [f"{line[:cut]}{chance.choice(GARBAGE)}"],
+            [" ".join(words[:word] + words[word + 1:])],
+            [" ".join(words[:word] * 2 + words[word:])], chance.sample(lines[1:], 3),
+        ])
+    return lines
+
+
+def words_of(lines):
+    """How often each word stands in a text, without rules, fences and titles."""
+    return Counter(word for line in lines if not line.startswith("```") and "is better)" not in line
+                   for word in line.split() if not re.fullmatch(r"[-:|]+|\\", word))
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_damaged_block_is_never_the_same_and_never_an_error(nodelay, style, capsys):
+    columns = "columns=time_per_message,sends_per_message"
+    block, = pasted(nodelay, "write=cork", columns, style=style)
+    end = len(block) - (style == "md")  # what stands behind its command is no part of a block
+    for seed in range(400):
+        lines = damaged(block[:end], random.Random(f"{style} {seed}"))
+        same = [verify.block_verify(posted, [nodelay]) for posted in blocks_read("\n".join(lines))]
+        assert same != [True] or words_of(lines) == words_of(block[:end]), lines
+    assert "Traceback" not in capsys.readouterr().out
+
+
+def said_of(change, capsys, tmp_path):
+    """What verify says of the block whose text was changed."""
+    (tmp_path / "mail").write_text(change(command_run(paste, capsys, NODELAY, "write=cork")[1]))
+    return command_run(verify, capsys, tmp_path / "mail", NODELAY)
+
+
+@pytest.mark.parametrize("old, new, shown", [
+    ("-49.5%  [-49.6%, -49.3%]", "", "geomean of 2 cells"),
+    ("-49.3%]", "-49.3%] 1 2 3 4 5 6 7",
+     "geomean of 2 cells -49.5% [-49.6%, -49.3%] 1 2 3 4 5 6 7"),
+    ("+5.2%", "+5.2%  +5.2%", "apart 93.2 1.0% 98.1 1.3% +5.2% +5.2% [+4.8%, +5.7%]"),
+    ("apart     93.2", "93.2", "93.2 1.0% 98.1 1.3% +5.2% [+4.8%, +5.7%]"),
+    ("geomean", "nowhere   1.0  1.0%  2.0  1.0%\ngeomean", "nowhere 1.0 1.0% 2.0 1.0%"),
+])
+def test_a_row_that_cannot_be_read_is_a_difference_with_its_text(old, new, shown, capsys, tmp_path):
+    status, said = said_of(lambda text: text.replace(old, new, 1), capsys, tmp_path)
+    line = f"Time per message, unread line 1: posted {shown}, recomputed nothing\n"
+    assert status == 1 and line in said
+
+
+def test_a_row_that_is_there_twice_is_a_difference(capsys, tmp_path):
+    row = "apart     93.2  1.0%  98.1  1.3%   +5.2%    [+4.8%, +5.7%]\n"
+    status, said = said_of(lambda text: text.replace(row, row * 2), capsys, tmp_path)
+    assert status == 1 and "place=apart, base: posted 93.2 and 93.2, recomputed 93.2" in said
+
+
+DEEP = [f"/srv/{'builds/' * 9}{name}-{'0123456789abcdef' * 5}" for name in ("old", "new")]
+
+
+@pytest.mark.parametrize("sweep", [
+    {"peer": ["[::1]:7", "127.0.0.1:7"], "write": ["nodelay", "cork"]},
+    {"target": ["ssh:h1/fd00::1+ssh:h2/fd00::2", "local"], "write": ["nodelay", "cork"]},
+    {"write": ["nodelay", "cork"], "build": DEEP}, {"build": DEEP, "write": ["nodelay", "cork"]},
+    {"build": DEEP[:1], "write": ["nodelay", "cork"]},
+])
+@pytest.mark.parametrize("style", STYLES)
+def test_any_value_of_an_axis_can_be_posted_and_verified(sweep, style, capsys, tmp_path):
+    fixed = {"workload": "request", "message": "15x2", "reply": "2", "place": "apart"}
+    key, values = list(sweep.items())[-1]
+    recipe = result_make.Recipe("axes", fixed, sweep, 7, f"{key}={values[0]}",
+                                result_make.request_record)
+    result = result_make.result_write(recipe, tmp_path)
+    columns = "columns=time_per_message,segments_per_message"
+    status, text = command_run(paste, capsys, result, columns, "--style", style)
+    assert status == 0 and rules_broken(text.splitlines()) == []
+    (tmp_path / "mail").write_text("".join(f"> {line}\n" for line in text.splitlines()))
+    status, said = command_run(verify, capsys, tmp_path / "mail", result)
+    assert (status, said[:9]) == (0, "the same:")
+    for number, line in enumerate(text.splitlines()):
+        if re.search(r"\d%", line):
+            changed = re.sub(r"(\d)%", lambda digit: f"{(int(digit[1]) + 1) % 10}%", line, count=1)
+            (tmp_path / "mail").write_text(text.replace(line, changed, 1))
+            assert command_run(verify, capsys, tmp_path / "mail", result)[0] == 1, line
 
 
 def test_the_commands_say_which_figure_is_not_the_same(tmp_path):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A posted block read again: quoted, indented, inside a longer mail, in either style. Pure.
 
-What is read is every text of a block under a name of its own, so that two blocks can be held against
-each other, and nothing of them can differ without a name for it.
+Every text of a block gets a name of its own, so that two blocks can be held against each other. A
+line of it that this reader does not know is such a text as well.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ HEAD = re.compile(r"(base|cells): +(\S.*)")
 LABELLED = re.compile(r"(new|with|at): +(\S.*)")
 TITLE = re.compile(r"(\w[\w ]*?)(?:, (\S+))? \((lower|higher) is better\)")
 WORDS = re.compile(r"[a-z][a-z0-9_.-]*=\S+( [a-z][a-z0-9_.-]*=\S+)*")
-FIGURE = re.compile(r"95% CI|\[[^]]*\]|\S+")
+FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
+PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean of \d+( of \d+)? cells(, n=\d+)?")
 BELOW = re.compile(r"(machine|differs|remarks): ")
+ROUNDS = re.compile(r"n=[\d.]+(,| [a-z])|no row has it on both sides")
+ITEM = re.compile(r"- (?=(base|new|cells|with|at|machine|differs|remarks): |n=|no row )")
 CUT = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
 
 Name = tuple[str, ...]
@@ -36,6 +39,7 @@ class Posted:
     heads: dict[str, str] = field(default_factory=dict)
     metrics: list[str] = field(default_factory=list)
     texts: dict[Name, str] = field(default_factory=dict)
+    unread: int = 0  # lines of it that are no part of a block
 
 
 class Reader:
@@ -59,7 +63,13 @@ class Reader:
     def store(self, name: Name, text: str) -> None:
         """Keeps a text; of one that is there twice both."""
         known = self.block.texts.get(name)
-        self.block.texts[name] = text if known in (None, text) else f"{known} and {text}"
+        self.block.texts[name] = text if known is None else f"{known} and {text}"
+
+    def unread_take(self, line: str) -> None:
+        """A line that this reader does not know: a damaged one, or one from elsewhere."""
+        self.block.unread += 1
+        name = self.title or "block", f"unread line {self.block.unread}"
+        self.store(name, " ".join(line.split()))
 
     def take(self, depth: int, line: str) -> None:
         """Takes one line, without quotes; what is no part of a block is left alone."""
@@ -88,10 +98,11 @@ class Reader:
             self.below_take((f"command {self.commands + 1}",), line)
         elif self.below and self.goes_on(line):
             self.block.texts[self.below] += f" {line}"
-        else:
+        elif not line.startswith("```"):
             self.label = ""
-            self.ended = self.commands > 0 and not line.startswith("```")
-            self.table_take(line)
+            self.ended = self.commands > 0
+            if not self.ended:
+                self.table_take(line)
 
     @property
     def commands(self) -> int:
@@ -122,35 +133,32 @@ class Reader:
         self.title, self.at, self.columns, self.label = title, (), None, ""
         if name not in self.block.metrics:
             self.block.metrics.append(name)
-        self.store((title, "unit"), unit)
-        self.store((title, "better"), better)
+        for key, text in (("unit", unit), ("better", better)):
+            if self.block.texts.get((title, key)) != text:  # a grid that was cut has several titles
+                self.store((title, key), text)
 
     def table_take(self, line: str) -> None:
         """A line of a table, or one below."""
-        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else FIGURE.findall(line)
-        if line.startswith("n=") and self.title:
+        columns, cells = self.columns or [], cells_split(line)
+        label, figures = total_split(line)
+        if ROUNDS.match(line) and self.title:
             self.below_take((self.title, "rounds"), line)
         elif BELOW.match(line):
             self.below_take((line.partition(":")[0],), line.partition(": ")[2])
-        elif not self.title and is_heads(cells):
-            self.store(("table without a title",), " ".join(cells))
-        elif self.title and self.columns is None and is_heads(cells):
+        elif self.title and not columns and is_heads(cells):
             self.columns = columns_name(cells)
-        elif self.title and self.columns and TOTAL.match(line.lstrip("| ")):
-            self.total_take(line)
-        elif self.columns and len(cells) == len(self.columns) and not is_rule(cells):
-            self.row_take(cells)
+        elif label and 0 < len(figures) < len(columns):  # they are of the last columns
+            for column, figure in zip(columns[-len(figures):], figures, strict=True):
+                self.store((self.title, label, column), figure)
+        elif is_rule(cells):
+            pass
+        elif columns and len(cells) == len(columns):
+            self.row_take(columns, cells)
+        else:
+            self.unread_take(line)
 
-    def total_take(self, line: str) -> None:
-        """The line under all rows: its figures are of the last columns."""
-        label = TOTAL.match(line.lstrip("| "))
-        figures = FIGURE.findall(TOTAL.sub("", line.lstrip("| "), count=1).replace("|", " "))
-        for column, figure in zip((self.columns or [])[-len(figures):], figures, strict=True):
-            self.store((self.title, label[0] if label else "", column), figure)
-
-    def row_take(self, cells: Sequence[str]) -> None:
+    def row_take(self, columns: Sequence[str], cells: Sequence[str]) -> None:
         """A row: its names, then its figures."""
-        columns = self.columns or []
         axes = next(index for index, column in enumerate(columns) if column in FIRST_FIGURES)
         row = " ".join([*self.at, *(f"{axis}={cell}" for axis, cell in zip(columns[:axes], cells, strict=False))])
         for column, cell in zip(columns[axes:], cells[axes:], strict=True):
@@ -160,6 +168,21 @@ class Reader:
 FIRST_FIGURES = frozenset(("base", "change", "median"))
 
 
+def cells_split(line: str) -> list[str]:
+    """The texts of one line of a table."""
+    if not line.startswith("|"):
+        return FIGURE.findall(line)
+    bare = line.removeprefix("|").removesuffix("|")
+    return [cell.strip().replace("\\|", "|") for cell in PIPE.split(bare)]
+
+
+def total_split(line: str) -> tuple[str, list[str]]:
+    """The label of the line under all rows, empty where it is another, and the figures."""
+    bare = line.replace("|", " ").lstrip()
+    label = TOTAL.match(bare)
+    return (label[0], FIGURE.findall(bare[label.end():])) if label else ("", [])
+
+
 def columns_name(heads: Sequence[str]) -> list[str]:
     """The heads, each `+/-` after the column that it belongs to."""
     return [f"{heads[index - 1]} {head}" if head == WIDTH else head for index, head in enumerate(heads)]
@@ -167,7 +190,7 @@ def columns_name(heads: Sequence[str]) -> list[str]:
 
 def begins_below(line: str) -> bool:
     """Whether a line below a table begins here."""
-    return line.startswith(("n=", "```")) or BELOW.match(line) is not None
+    return line.startswith("```") or any(begin.match(line) for begin in (ROUNDS, BELOW))
 
 
 def is_heads(cells: Sequence[str]) -> bool:
@@ -176,8 +199,8 @@ def is_heads(cells: Sequence[str]) -> bool:
 
 
 def is_rule(cells: Sequence[str]) -> bool:
-    """Whether this is the line between the heads and the rows."""
-    return all(re.fullmatch(r":?-{3,}:?", cell) for cell in cells)
+    """Whether this is the line between the heads and the rows, or the wrapped end of a row."""
+    return all(re.fullmatch(r"(:?-{3,}:?)?", cell) for cell in cells)
 
 
 def line_bare(line: str) -> tuple[int, str]:
@@ -187,7 +210,10 @@ def line_bare(line: str) -> tuple[int, str]:
     quotes = QUOTED.match(line)
     depth = quotes[0].count(">") if quotes else 0
     bare = QUOTED.sub("", line).rstrip()
-    return depth, bare if bare.startswith("|") else bare.removeprefix("- ").strip("*")
+    if bare.startswith("**") and bare.endswith("**"):
+        return depth, bare[2:-2]
+    item = ITEM.match(bare)
+    return depth, bare[item.end():] if item else bare
 
 
 def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
