@@ -31,6 +31,7 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
     bench->end = end;
     bench->connections = connections;
     workbench_restart(bench);
+    samples_restart(&bench->samples, clock_now_ns());
     if (outgoing && open_source(bench, outgoing->longest_fragment) < 0)
         return -ENOMEM;
     if (!plan_incoming(plan, end))
@@ -47,14 +48,14 @@ void workbench_close(struct workbench *bench)
     pool_close(&bench->pool);
 }
 
-void workbench_begin_phase(struct workbench *bench, uint64_t start_ns, uint64_t deadline_ns, bool paced)
+void workbench_begin_phase(struct workbench *bench, uint64_t duration_ns, bool paced)
 {
-    bench->now_ns = clock_now_ns();
-    bench->start_ns = start_ns;
-    bench->deadline_ns = deadline_ns;
     bench->paced = paced;
     bench->unchecked = 0;
     bench->stride = 1;
+    bench->now_ns = bench->start_ns = clock_now_ns();
+    bench->deadline_ns = duration_ns == UINT64_MAX ? UINT64_MAX : bench->start_ns + duration_ns;
+    samples_restart(&bench->samples, bench->start_ns);
 }
 
 void workbench_restart(struct workbench *bench)
@@ -65,5 +66,4 @@ void workbench_restart(struct workbench *bench)
     histogram_reset(&bench->service);
     histogram_reset(&bench->late_start);
     bench->due = 0;
-    samples_restart(&bench->samples, clock_now_ns());
 }

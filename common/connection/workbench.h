@@ -37,7 +37,7 @@ struct workbench {
 
     uint64_t now_ns;      /* the thread's last look at the clock */
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */
-    uint64_t start_ns;    /* where the schedule of an open loop begins */
+    uint64_t start_ns;    /* of the phase: where the schedule of an open loop begins */
     bool paced;           /* the phase is an open loop */
     bool stays;           /* an end that drives and follows is in the phase until control lets it go */
     uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
@@ -62,11 +62,11 @@ struct workbench {
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections);
 void workbench_close(struct workbench *bench);
 
-/* A phase begins and ends at `deadline_ns`; if it is paced, by the schedule of an open loop from `start_ns`
- * on. */
-void workbench_begin_phase(struct workbench *bench, uint64_t start_ns, uint64_t deadline_ns, bool paced);
+/* A phase of `duration_ns` (UINT64_MAX: it has no deadline) begins now, and with it the samples.
+ * `paced`: by the schedule of an open loop. */
+void workbench_begin_phase(struct workbench *bench, uint64_t duration_ns, bool paced);
 
-/* Forgets what was measured; the interval begins now. */
+/* Forgets what was measured. */
 void workbench_restart(struct workbench *bench);
 
 static inline bool workbench_is_cancelled(const struct workbench *bench)

@@ -23,9 +23,10 @@
 #include <uv.h>
 
 enum handover_order {
-    HANDOVER_SEND, /* push what the queue has */
-    HANDOVER_LOOK, /* at what only the sender can tell of itself */
-    HANDOVER_END,  /* come to the end */
+    HANDOVER_SEND,       /* push what the queue has */
+    HANDOVER_BEGIN_TIME, /* the measured interval begins: read what the thread has used */
+    HANDOVER_END_TIME,   /* it has ended: read that again */
+    HANDOVER_END,        /* come to the end */
 };
 
 struct handover {

@@ -85,6 +85,7 @@ static void read_usage(struct cpu_reading *reading)
     mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
     mach_port_t self = mach_thread_self();
 
+    reading->switches_known = false;
     reading->times_known = thread_info(self, THREAD_BASIC_INFO, (thread_info_t)&info, &count) == KERN_SUCCESS;
     mach_port_deallocate(mach_task_self(), self);
     reading->user_ns = time_ns(info.user_time);
@@ -198,17 +199,36 @@ void cpu_meter_close(struct cpu_meter *meter)
             close(meter->fds[event]);
 }
 
-void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading)
+static void read_events(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
-    *reading = (struct cpu_reading){0};
-    reading->migrations = read_migrations();
-    read_usage(reading);
-    reading->times_known &= believed.times;
-    reading->switches_known &= believed.switches;
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
         reading->counted[event] =
             meter->fds[event] >= 0 && read(meter->fds[event], &reading->events[event],
                                            sizeof reading->events[event]) == sizeof reading->events[event];
+}
+
+static void read_account(struct cpu_reading *reading)
+{
+    read_usage(reading);
+    reading->times_known &= believed.times;
+    reading->switches_known &= believed.switches;
+}
+
+void cpu_meter_begin(const struct cpu_meter *meter, struct cpu_reading *reading)
+{
+    read_events(meter, reading);
+    read_account(reading);
+}
+
+void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading)
+{
+    read_account(reading);
+    read_events(meter, reading);
+}
+
+void cpu_look(struct cpu_reading *reading)
+{
+    reading->migrations = read_migrations();
 }
 
 struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading *b)

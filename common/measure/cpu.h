@@ -25,8 +25,16 @@ struct cpu_reading {
 /* `events` opens the counters of cycles and instructions. They are switched with the thread: that was seen to
  * make a request and reply 12 % slower, so it is for those who ask. */
 void cpu_meter_open(struct cpu_meter *meter, bool events);
-void cpu_meter_read(const struct cpu_meter *meter, struct cpu_reading *reading);
 void cpu_meter_close(struct cpu_meter *meter);
+
+/* What the thread has used, directly before an interval and directly after it. Times and switches
+ * are read last before it and first after it, so that they do not include the calls that read the
+ * events. */
+void cpu_meter_begin(const struct cpu_meter *meter, struct cpu_reading *reading);
+void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading);
+
+/* The migrations, from a file of /proc, which takes 12 us: outside of an interval. */
+void cpu_look(struct cpu_reading *reading);
 
 /* Which parts of a thread's account move with what the thread does; true of those that the system does not
  * tell. */

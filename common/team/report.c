@@ -182,15 +182,15 @@ static json_t *report_options(const struct worker *worker)
 /* What the sender thread costs is of this end too. */
 static void put_cpu(json_t *thread, const struct worker *worker)
 {
-    const struct figures *before = &worker->before, *after = &worker->after;
-    struct cpu_reading first = before->own.cpu, last = after->own.cpu;
+    const struct thread_reading *before = &worker->sender.before, *after = &worker->sender.after;
+    struct cpu_reading first = worker->before.own.cpu, last = worker->after.own.cpu;
     json_t *sender = worker->duty.handover ? json_object() : NULL;
 
     if (sender) {
-        first = cpu_sum(&before->own.cpu, &before->sender.cpu);
-        last = cpu_sum(&after->own.cpu, &after->sender.cpu);
-        put(sender, "cpu", cpu_to_json(&before->sender.cpu, &after->sender.cpu));
-        thread_report(sender, &worker->sender.own, &before->sender, &after->sender);
+        first = cpu_sum(&first, &before->cpu);
+        last = cpu_sum(&last, &after->cpu);
+        put(sender, "cpu", cpu_to_json(&before->cpu, &after->cpu));
+        thread_report(sender, &worker->sender.own, before, after);
     }
     put(thread, "cpu", cpu_to_json(&first, &last));
     put(thread, "sender", sender);

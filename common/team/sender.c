@@ -5,12 +5,17 @@ static void sender_main(void *argument)
 {
     struct sender *sender = argument;
     struct handover *handover = &sender->handover;
+    enum handover_order order;
 
     handover->result = thread_settle(&sender->own, sender->plan, &sender->problem);
     handover_done(handover);
-    while (handover_serve(handover) == HANDOVER_LOOK) {
-        thread_read(&sender->own, &sender->reading);
+    while ((order = handover_serve(handover)) != HANDOVER_END) {
+        if (order == HANDOVER_END_TIME)
+            thread_end(&sender->own, &sender->after);
+        thread_look(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
         handover_done(handover);
+        if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it when the interval has ended */
+            thread_begin(&sender->own, &sender->before);
     }
     thread_leave(&sender->own);
 }
@@ -36,11 +41,20 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
     return 0;
 }
 
-struct thread_reading sender_read(struct sender *sender)
+static void carry_out(struct sender *sender, enum handover_order order)
 {
-    handover_give(&sender->handover, HANDOVER_LOOK);
+    handover_give(&sender->handover, order);
     handover_take_back(&sender->handover);
-    return sender->reading;
+}
+
+void sender_begin_time(struct sender *sender)
+{
+    carry_out(sender, HANDOVER_BEGIN_TIME);
+}
+
+void sender_end_time(struct sender *sender)
+{
+    carry_out(sender, HANDOVER_END_TIME);
 }
 
 void sender_end(struct sender *sender)

@@ -16,16 +16,19 @@ struct sender {
     struct team_thread own;
     const struct end_plan *plan;
     struct handover handover;
-    struct thread_reading reading; /* of its last look at itself */
-    struct problem problem;        /* why it could not settle */
+    struct thread_reading before, after; /* of the interval; whole after sender_end_time() */
+    struct problem problem;              /* why it could not settle */
 };
 
 /* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits until it has settled. 0, or -1
  * with a problem; sender_end() it in both cases. */
 int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem);
 
-/* What it costs so far and where it runs. Nothing must be given to it. */
-struct thread_reading sender_read(struct sender *sender);
+/* The measured interval begins, or has ended: the sender reads its own figures. It must have been
+ * given back. Its account includes one more sleep and waking than it had requests: the order to
+ * end. */
+void sender_begin_time(struct sender *sender);
+void sender_end_time(struct sender *sender);
 
 /* Waits for what it was given last, and ends it. Nothing for one that was never started. */
 void sender_end(struct sender *sender);

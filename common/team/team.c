@@ -158,11 +158,7 @@ static void on_stage(struct team *team, enum stage stage)
     case STAGE_CONNECTED:
         watch_restart(team);
         break;
-    case STAGE_MARKED:
-        machine_read(&team->machine_before); /* the follower's interval begins */
-        break;
     case STAGE_DONE:
-        machine_read(&team->machine_after);
         team->resident_after = memory_resident_bytes();
         uv_timer_stop(&team->watch);
         break;
@@ -334,8 +330,6 @@ static void let_go_locked(struct team *team)
 
 void team_release(struct team *team, enum release release)
 {
-    if (release == RELEASE_GO)
-        machine_read(&team->machine_before); /* the driver's interval begins */
     uv_mutex_lock(&team->mutex);
     if (release > team->release)
         team->release = release;
@@ -352,6 +346,24 @@ int team_await(struct team *team, enum release release)
     uv_mutex_lock(&team->mutex);
     while ((team->release < release || team->reached[STAGE_CONNECTED] < team->worker_count) &&
            !team->cancelled)
+        uv_cond_wait(&team->released, &team->mutex);
+    cancelled = team->cancelled;
+    uv_mutex_unlock(&team->mutex);
+    return cancelled ? -ECANCELED : 0;
+}
+
+int team_meet(struct team *team, struct machine_reading *machine)
+{
+    size_t expected;
+    bool cancelled;
+
+    uv_mutex_lock(&team->mutex);
+    expected = (team->met / team->worker_count + 1) * team->worker_count;
+    if (++team->met == expected) {
+        machine_read(machine);
+        uv_cond_broadcast(&team->released);
+    }
+    while (team->met < expected && !team->cancelled)
         uv_cond_wait(&team->released, &team->mutex);
     cancelled = team->cancelled;
     uv_mutex_unlock(&team->mutex);

@@ -31,8 +31,7 @@ enum release { RELEASE_NOTHING, RELEASE_START, RELEASE_LAST, RELEASE_GO };
 
 /* Figures of a thread at the beginning or the end of its measured interval. */
 struct figures {
-    uint64_t ns;
-    struct thread_reading own, sender;
+    struct thread_reading own;
     struct call_counts calls;
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
     uint64_t groups, fragments; /* that a proxy has sent on */
@@ -91,6 +90,7 @@ struct team {
     uv_cond_t released;
     enum release release;
     size_t reached[STAGE_COUNT];
+    size_t met; /* threads that came to team_meet() */
     bool cancelled;
     struct problem problem; /* the first thing that went wrong */
     char failed_phase[32];
@@ -157,6 +157,10 @@ void worker_main(void *worker);
  * returns -ECANCELED when the team was cancelled. */
 void team_reach(struct team *team, enum stage stage);
 int team_await(struct team *team, enum release release);
+
+/* Waits until all threads are here; the last one reads the machine's account. -ECANCELED when the
+ * team was cancelled. */
+int team_meet(struct team *team, struct machine_reading *machine);
 
 /* A worker's new descriptor; -ECANCELED, and it is closed, when the team was cancelled. */
 int team_adopt(struct team *team, struct connection *connection, int fd);

@@ -24,9 +24,19 @@ int thread_settle(struct team_thread *thread, const struct end_plan *own, struct
     return pin(thread, problem) < 0 ? -1 : scheduling_set_thread(&own->scheduling, problem);
 }
 
-void thread_read(const struct team_thread *thread, struct thread_reading *reading)
+void thread_begin(const struct team_thread *thread, struct thread_reading *reading)
 {
-    cpu_meter_read(&thread->meter, &reading->cpu);
+    cpu_meter_begin(&thread->meter, &reading->cpu);
+}
+
+void thread_end(const struct team_thread *thread, struct thread_reading *reading)
+{
+    cpu_meter_end(&thread->meter, &reading->cpu);
+}
+
+void thread_look(struct thread_reading *reading)
+{
+    cpu_look(&reading->cpu);
     reading->cpu_number = affinity_works() ? cores_current() : -1;
     reading->scheduling_known = scheduling_read_thread(&reading->scheduling) == 0;
 }

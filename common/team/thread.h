@@ -26,9 +26,16 @@ struct thread_reading {
  * scheduling class. 0, or -1 with an unsupported problem; thread_leave() in both cases. */
 int thread_settle(struct team_thread *thread, const struct end_plan *own, struct problem *problem);
 
-/* By the thread itself. */
-void thread_read(const struct team_thread *thread, struct thread_reading *reading);
 void thread_leave(struct team_thread *thread);
+
+/* By the thread itself: what it has used, as the last thing before its measured interval and the
+ * first thing after it. */
+void thread_begin(const struct team_thread *thread, struct thread_reading *reading);
+void thread_end(const struct team_thread *thread, struct thread_reading *reading);
+
+/* By the thread itself, outside of the interval: where and how it runs, which takes system calls.
+ * */
+void thread_look(struct thread_reading *reading);
 
 /* Adds what the system tells of a thread at both ends of its interval, but its CPU time, to its object in the
  * record: `cpus`, `sched`. */

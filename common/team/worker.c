@@ -141,7 +141,7 @@ static int join(struct worker *worker, struct problem *problem)
 
 /* ---- figures ---- */
 
-static void read_figures(struct worker *worker, struct figures *figures)
+static void read_counts(const struct worker *worker, struct figures *figures)
 {
     figures->messages_sent = figures->bytes_sent = figures->messages_received = figures->bytes_received = 0;
     figures->groups = figures->fragments = 0;
@@ -157,9 +157,6 @@ static void read_figures(struct worker *worker, struct figures *figures)
         figures->bytes_received += connection->arrivals.bytes;
         figures->calls = calls_sum(&figures->calls, &connection->calls.counts);
     }
-    thread_read(&worker->own, &figures->own);
-    if (worker->duty.handover)
-        figures->sender = sender_read(&worker->sender);
 }
 
 /* Those whose TCP is told about: of a proxy's pair the one by which it sends. The next from `*at` on; NULL:
@@ -210,17 +207,6 @@ static void watch_windows(void *context)
         tcp_info_watch_window(connection->calls.fd, &worker->after.tcp[i]);
 }
 
-static void begin_interval(struct worker *worker)
-{
-    read_tcp(worker, &worker->before, tcp_info_read);
-    memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
-    for (size_t i = 0; i < worker->count; i++)
-        connection_restart_arrivals(&worker->connections[i]);
-    read_figures(worker, &worker->before);
-    workbench_restart(&worker->bench);
-    worker->before.ns = clock_now_ns();
-}
-
 /* ---- phases ---- */
 
 /* What the engine came back with. */
@@ -236,20 +222,17 @@ static int settle(struct worker *worker, int result, struct problem *problem)
 
 struct phase {
     const char *name;
-    uint64_t start_ns;    /* of a paced phase */
-    uint64_t deadline_ns; /* UINT64_MAX: none */
+    uint64_t duration_ns; /* UINT64_MAX: it has no deadline */
     bool paced;           /* by the schedule of an open loop, where the plan has one */
     bool until_stop;      /* ends where the other end said, for those that follow */
     bool stays;           /* ends when control says so, for those that drive and follow */
 };
 
 /* The phase that `worker` runs next, its connections having as much to do as was set. */
-static int run_phase(struct worker *worker, const struct phase *phase, struct problem *problem)
+static void prepare_phase(struct worker *worker, const struct phase *phase)
 {
     worker->phase = phase->name;
     worker->bench.stays = phase->stays;
-    workbench_begin_phase(&worker->bench, phase->start_ns, phase->deadline_ns,
-                          phase->paced && worker->team->plan->rate);
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
@@ -257,7 +240,20 @@ static int run_phase(struct worker *worker, const struct phase *phase, struct pr
         if (connection->half->begin)
             connection->half->begin(connection);
     }
+}
+
+static int run_prepared(struct worker *worker, const struct phase *phase, struct problem *problem)
+{
+    bool paced = phase->paced && worker->team->plan->rate;
+
+    workbench_begin_phase(&worker->bench, phase->duration_ns, paced);
     return settle(worker, worker->team->engine->run(&worker->duty), problem);
+}
+
+static int run_phase(struct worker *worker, const struct phase *phase, struct problem *problem)
+{
+    prepare_phase(worker, phase);
+    return run_prepared(worker, phase, problem);
 }
 
 static void set_messages(struct worker *worker, uint64_t messages)
@@ -275,7 +271,7 @@ static int await(struct worker *worker, enum release release, struct problem *pr
  * which the others of its end wait, and so control of this end. */
 static int await_last(struct worker *worker, struct problem *problem)
 {
-    struct phase take = {"drain", 0, UINT64_MAX, .stays = true};
+    struct phase take = {"drain", UINT64_MAX, .stays = true};
 
     set_messages(worker, 0);
     if (worker->team->follows && run_phase(worker, &take, problem) < 0)
@@ -287,9 +283,8 @@ static int await_last(struct worker *worker, struct problem *problem)
  * told nothing: the warm-up is over when its time is. */
 static int warm_up_driver(struct worker *worker, struct problem *problem)
 {
-    uint64_t now = clock_now_ns();
-    struct phase warm_up = {"warm-up", now, now + worker->team->plan->warmup_ns, .paced = true};
-    struct phase drain = {"drain", 0, UINT64_MAX, .until_stop = true};
+    struct phase warm_up = {"warm-up", worker->team->plan->warmup_ns, .paced = true};
+    struct phase drain = {"drain", UINT64_MAX, .until_stop = true};
 
     set_messages(worker, UINT64_MAX);
     if (run_phase(worker, &warm_up, problem) < 0)
@@ -306,7 +301,7 @@ static int warm_up_driver(struct worker *worker, struct problem *problem)
 /* The follower goes on up to the byte that the driver announced. */
 static int warm_up_follower(struct worker *worker, struct problem *problem)
 {
-    struct phase warm_up = {"warm-up", 0, UINT64_MAX, .until_stop = true};
+    struct phase warm_up = {"warm-up", UINT64_MAX, .until_stop = true};
 
     return run_phase(worker, &warm_up, problem);
 }
@@ -327,38 +322,86 @@ static int warm_up(struct worker *worker, struct problem *problem)
     return result;
 }
 
+/* ---- the measured interval ---- */
+
+/*
+ * A thread's CPU account begins and ends in two places only: begin_time() is the last call before
+ * the engine runs, end_time() the first after it. Everything else that the record needs is read
+ * outside:
+ *
+ *   prepare ▷ all meet, /proc/stat ▷ CPU ▷ clock ▷ engine ▷ CPU
+ *           ▷ half-close ▷ all meet, /proc/stat ▷ look back
+ *
+ * The clock is read inside the account: it begins after the CPU and ends at the last reply or
+ * arrival. So the work of all the measured time is in the account. A stream's driver also waits
+ * for the other's half-close, which is in its time and not in its account.
+ */
+static void begin_time(struct worker *worker)
+{
+    thread_begin(&worker->own, &worker->before.own);
+}
+
+static void end_time(struct worker *worker)
+{
+    thread_end(&worker->own, &worker->after.own);
+    read_counts(worker, &worker->after);
+}
+
+/* All threads of this end, so that none of them prepares or looks back while another one works. */
+static int meet(struct worker *worker, struct machine_reading *machine, struct problem *problem)
+{
+    return team_meet(worker->team, machine) < 0 ? problem_failure(problem, "the run was ended") : 0;
+}
+
+/* What the record needs of the beginning, while nothing is under way; and the phase to measure. */
+static int prepare_interval(struct worker *worker, const struct phase *run, struct problem *problem)
+{
+    const struct plan *plan = worker->team->plan;
+
+    read_tcp(worker, &worker->before, tcp_info_read);
+    memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
+    for (size_t i = 0; i < worker->count; i++) {
+        struct connection *connection = &worker->connections[i];
+
+        connection_restart_arrivals(connection);
+        connection->messages_left = plan_messages_of(plan, connection->number);
+    }
+    read_counts(worker, &worker->before);
+    workbench_restart(&worker->bench);
+    prepare_phase(worker, run);
+    thread_look(&worker->before.own);
+    if (worker->duty.handover)
+        sender_begin_time(&worker->sender);
+    return meet(worker, &worker->team->machine_before, problem);
+}
+
 /* A follower takes its start figures before the other end knows that it may go on, a driver after it was told
  * so. */
-static int mark(struct worker *worker, struct problem *problem)
+static int mark(struct worker *worker, const struct phase *run, struct problem *problem)
 {
     struct team *team = worker->team;
 
     worker->phase = "drain";
-    if (team->follows) {
-        begin_interval(worker);
-        team_reach(team, STAGE_MARKED);
-    }
-    if (!team->drives)
-        return 0;
-    if (await(worker, RELEASE_GO, problem) < 0)
+    if (!team->follows && await(worker, RELEASE_GO, problem) < 0)
         return -1;
-    if (!team->follows)
-        begin_interval(worker);
-    worker->before.ns = clock_now_ns();
-    return 0;
+    if (prepare_interval(worker, run, problem) < 0)
+        return -1;
+    if (team->follows)
+        team_reach(team, STAGE_MARKED);
+    return team->follows && team->drives ? await(worker, RELEASE_GO, problem) : 0;
 }
 
 static int run(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
     bool timed = worker->team->drives && !plan->messages && !plan->bytes;
-    uint64_t start = worker->before.ns;
-    struct phase run = {"run", start, timed ? start + plan->duration_ns : UINT64_MAX, .paced = true,
+    struct phase run = {"run", timed ? plan->duration_ns : UINT64_MAX, .paced = true,
                         .until_stop = renews(worker)};
 
-    for (size_t i = 0; i < worker->count; i++)
-        worker->connections[i].messages_left = plan_messages_of(plan, worker->connections[i].number);
-    return run_phase(worker, &run, problem);
+    if (mark(worker, &run, problem) < 0)
+        return -1;
+    begin_time(worker);
+    return run_prepared(worker, &run, problem);
 }
 
 /* ---- the end ---- */
@@ -369,7 +412,7 @@ static void settle_interval(struct worker *worker, uint64_t finished_ns)
     const struct half *half = worker->connections->half;
     bool takes = half->clocks && !half->times; /* a stream is timed where it arrives */
 
-    worker->begun_ns = worker->team->drives && !takes ? worker->before.ns : UINT64_MAX;
+    worker->begun_ns = worker->team->drives && !takes ? worker->bench.start_ns : UINT64_MAX;
     worker->ended_ns = worker->team->drives && !half->clocks ? finished_ns : 0;
     for (size_t i = 0; half->clocks && i < worker->count; i++) {
         const struct arrivals *arrivals = &worker->connections[i].arrivals;
@@ -405,31 +448,51 @@ static const struct connection *sends_by(const struct worker *worker)
     return first->twin && !first->drives ? first->twin : first;
 }
 
-static int end_interval(struct worker *worker, struct problem *problem)
+static void read_options(struct worker *worker)
 {
-    const struct transport *transport = worker->team->plan->transport;
+    const struct plan *plan = worker->team->plan;
+    int fd = sends_by(worker)->calls.fd;
 
-    bool takes_rest = worker->team->drives && worker->team->follows; /* what comes before the other's end */
+    if (has_sockets(worker) && !worker->options)
+        worker->options = transport_options(plan->transport, plan, worker->team->end, fd);
+}
 
-    if (!takes_rest)
-        read_figures(worker, &worker->after);
+/* What can wait until all threads of this end have ended their work. */
+static void look_back(struct worker *worker)
+{
     count_missed(worker);
-    worker->phase = "finish";
-    if (transport->forgets)
-        read_tcp(worker, &worker->after, tcp_info_read);
-    if (has_sockets(worker)) {
-        if (!worker->options)
-            worker->options = transport_options(transport, worker->team->plan, worker->team->end,
-                                                sends_by(worker)->calls.fd);
-        if (!may_leave(worker) && settle(worker, worker->team->engine->finish(&worker->duty), problem) < 0)
-            return -1;
-    }
-    if (takes_rest)
-        read_figures(worker, &worker->after);
-    settle_interval(worker, clock_now_ns());
     read_tcp(worker, &worker->after, tcp_info_read_again);
     if (plan_encrypts(worker->team->plan))
         leave_out_partings(worker);
+    thread_look(&worker->after.own);
+    if (worker->duty.handover)
+        sender_end_time(&worker->sender);
+}
+
+/* An end that drives and follows works until the other's half-close has come. A transport that
+ * forgets must be asked before that, and so within the interval of such an end. */
+static int end_interval(struct worker *worker, struct problem *problem)
+{
+    const struct team *team = worker->team;
+    bool works_on = team->drives && team->follows, forgets = team->plan->transport->forgets;
+
+    if (!works_on)
+        end_time(worker);
+    worker->phase = "finish";
+    if (!works_on || forgets)
+        read_options(worker);
+    if (forgets)
+        read_tcp(worker, &worker->after, tcp_info_read);
+    if (has_sockets(worker) && !may_leave(worker) &&
+        settle(worker, team->engine->finish(&worker->duty), problem) < 0)
+        return -1;
+    settle_interval(worker, clock_now_ns());
+    if (works_on)
+        end_time(worker);
+    if (meet(worker, &worker->team->machine_after, problem) < 0)
+        return -1;
+    read_options(worker);
+    look_back(worker);
     return 0;
 }
 
@@ -492,7 +555,7 @@ static int live(struct worker *worker, struct problem *problem)
     team_reach(team, STAGE_CONNECTED);
     if (await(worker, RELEASE_START, problem) < 0)
         return -1;
-    if (warm_up(worker, problem) < 0 || mark(worker, problem) < 0 || run(worker, problem) < 0)
+    if (warm_up(worker, problem) < 0 || run(worker, problem) < 0)
         return -1;
     return end_interval(worker, problem);
 }

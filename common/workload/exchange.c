@@ -33,8 +33,8 @@ void asking_begin(struct connection *connection)
     struct asking *asking = connection->half_state;
 
     asking->mask = asking_slots(connection->plan) - 1;
-    if (connection->bench->paced)
-        schedule_begin(&asking->schedule, connection->plan, connection->number, connection->bench->start_ns);
+    if (connection->plan->rate)
+        schedule_begin(&asking->schedule, connection->plan, connection->number);
 }
 
 /* In a closed loop a request is due when the one before it was answered: at the last look at the clock. */
@@ -43,19 +43,27 @@ static void note_closed(struct workbench *bench, struct asked *asked)
     asked->intended_ns = asked->sent_ns = bench->now_ns;
 }
 
-static void note_paced(struct workbench *bench, struct asked *asked, struct schedule *schedule)
+/* In an open loop, when the clock says so. */
+static uint64_t due_ns(const struct workbench *bench, const struct asking *asking)
 {
-    asked->intended_ns = schedule->due_ns;
+    return bench->start_ns + asking->schedule.due_ns;
+}
+
+static void note_paced(struct workbench *bench, struct asked *asked, struct asking *asking)
+{
+    asked->intended_ns = due_ns(bench, asking);
     asked->sent_ns = bench->now_ns = clock_now_ns();
     histogram_record(&bench->late_start, asked->sent_ns - asked->intended_ns);
     bench->due++;
-    schedule_advance(schedule);
+    schedule_advance(&asking->schedule);
 }
 
 static bool is_due(const struct connection *connection, const struct asking *asking)
 {
+    const struct workbench *bench = connection->bench;
+
     return asking->begun - asking->answered < connection->plan->depth &&
-           (!connection->bench->paced || asking->schedule.due_ns <= connection->bench->now_ns);
+           (!bench->paced || due_ns(bench, asking) <= bench->now_ns);
 }
 
 void asking_fill(struct connection *connection)
@@ -68,7 +76,7 @@ void asking_fill(struct connection *connection)
         struct asked *asked = &asking->under_way[asking->begun++ & asking->mask];
 
         if (bench->paced)
-            note_paced(bench, asked, &asking->schedule);
+            note_paced(bench, asked, asking);
         else
             note_closed(bench, asked);
         count++;
@@ -125,20 +133,23 @@ bool asking_answered(const struct connection *connection)
 uint64_t asking_next(const struct connection *connection)
 {
     const struct asking *asking = connection->half_state;
+    const struct workbench *bench = connection->bench;
 
     if (asking->begun - asking->answered == connection->plan->depth || !connection_goes_on(connection))
         return NEVER;
-    if (!connection->bench->paced)
-        return connection->bench->now_ns;
-    return asking->schedule.due_ns < connection->bench->deadline_ns ? asking->schedule.due_ns : NEVER;
+    if (!bench->paced)
+        return bench->now_ns;
+    return due_ns(bench, asking) < bench->deadline_ns ? due_ns(bench, asking) : NEVER;
 }
 
 uint64_t asking_missed(const struct connection *connection)
 {
     const struct asking *asking = connection->half_state;
-    uint64_t deadline_ns = connection->bench->deadline_ns;
+    const struct workbench *bench = connection->bench;
 
-    return deadline_ns == UINT64_MAX ? 0 : schedule_count_until(&asking->schedule, deadline_ns);
+    return bench->deadline_ns == UINT64_MAX
+               ? 0
+               : schedule_count_until(&asking->schedule, bench->deadline_ns - bench->start_ns);
 }
 
 /* The server: a reply for every whole request. */

@@ -32,7 +32,7 @@ static uint64_t due_of_number(const struct schedule *schedule, uint64_t number)
 {
     uint64_t rate = schedule->rate;
 
-    return schedule->origin_ns + number / rate * NS_PER_S + number % rate * NS_PER_S / rate;
+    return number / rate * NS_PER_S + number % rate * NS_PER_S / rate;
 }
 
 static void move_to_number(struct schedule *schedule, uint64_t number)
@@ -49,15 +49,14 @@ static double mean_pause_ns(const struct schedule *schedule)
 static void move_by_pauses(struct schedule *schedule, double pauses)
 {
     schedule->at_ns += pauses * mean_pause_ns(schedule);
-    schedule->due_ns = schedule->origin_ns + (uint64_t)schedule->at_ns;
+    schedule->due_ns = (uint64_t)schedule->at_ns;
 }
 
-void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number, uint64_t origin_ns)
+void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number)
 {
     *schedule = (struct schedule){.arrival = (enum arrival)plan->arrival,
                                   .rate = plan->rate,
                                   .connections = plan->connections,
-                                  .origin_ns = origin_ns,
                                   .random = number};
     if (schedule->arrival == ARRIVAL_POISSON)
         move_by_pauses(schedule, draw_pause(&schedule->random));

@@ -17,15 +17,14 @@
 struct schedule {
     enum arrival arrival;
     uint64_t rate, connections;
-    uint64_t origin_ns;
-    uint64_t due_ns; /* the next start, in the clock of the origin */
+    uint64_t due_ns; /* the next start, from the beginning of the phase */
     uint64_t number; /* even: of the next start, among those of all connections */
-    double at_ns;    /* poisson: of the next start, from the origin */
+    double at_ns;    /* poisson: the next start, before it is cut to whole numbers */
     uint64_t random;
 };
 
-/* The schedule of connection `number` of the plan's, from `origin_ns` on. The plan has a rate. */
-void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number, uint64_t origin_ns);
+/* The schedule of connection `number` of the plan's. The plan has a rate. */
+void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number);
 
 /* The start that was due at due_ns is taken: moves to the next. */
 void schedule_advance(struct schedule *schedule);

@@ -28,9 +28,9 @@ static void open_end(enum end end, const char *const *words, size_t count)
 #define OPEN(end, ...)                                                                                       \
     open_end(end, (const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})))
 
-static void begin_phase(uint64_t deadline_ns, uint64_t messages)
+static void begin_phase(uint64_t duration_ns, uint64_t messages)
 {
-    workbench_begin_phase(&bench, clock_now_ns(), deadline_ns, plan.rate != 0);
+    workbench_begin_phase(&bench, duration_ns, plan.rate != 0);
     connection.messages_left = messages;
     if (connection.half->begin)
         connection.half->begin(&connection);
@@ -126,7 +126,7 @@ TEST(a_driver_begins_as_many_messages_as_its_budget_holds)
 TEST(a_deadline_that_has_passed_lets_nothing_begin)
 {
     OPEN(END_CLIENT, "message=10");
-    begin_phase(clock_now_ns() - 1, UINT64_MAX);
+    begin_phase(0, UINT64_MAX);
     assert_false(connection_may_begin(&connection, true));
     assert_false(connection_may_begin(&connection, false));
     begin_phase(UINT64_MAX, UINT64_MAX);
@@ -139,7 +139,7 @@ TEST(a_deadline_is_noticed_however_fast_the_messages_go)
     unsigned begun = 0;
 
     OPEN(END_CLIENT, "workload=stream", "message=10");
-    begin_phase(clock_now_ns() + NS_PER_MS, UINT64_MAX);
+    begin_phase(NS_PER_MS, UINT64_MAX);
     while (connection_may_begin(&connection, true))
         begun++;
     assert_true(begun > 0);

@@ -63,7 +63,7 @@ static void open_side(enum end end, int fd, uint64_t messages)
     assert_int_equal(connection_open(&side->connection, &side->bench, 0, fd), 0);
     side->connection.queue.on_release = on_release;
     side->connection.queue.owner = side;
-    workbench_begin_phase(&side->bench, 0, UINT64_MAX, false);
+    workbench_begin_phase(&side->bench, UINT64_MAX, false);
     side->connection.messages_left = messages;
     if (side->connection.half->begin)
         side->connection.half->begin(&side->connection);

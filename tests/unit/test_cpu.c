@@ -12,7 +12,7 @@ static void read_own(struct cpu_reading *reading)
 {
     static const struct cpu_meter nothing = {.fds = {-1, -1}};
 
-    cpu_meter_read(&nothing, reading);
+    cpu_meter_begin(&nothing, reading);
 }
 
 /* Whoever runs when the system looks has run since it looked last: every 10 ms. */
@@ -51,7 +51,7 @@ TEST(zeros_are_no_account)
 
 TEST(what_was_found_true_stays_in_the_record)
 {
-    struct cpu_reading before, after;
+    struct cpu_reading before = {0}, after = {0};
     CLEANUP_JSON json_t *cpu = NULL, *process = NULL;
 
     cpu_probe();

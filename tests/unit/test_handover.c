@@ -94,7 +94,7 @@ static struct bed *bed_open(void)
     bed.other = fds[1];
     assert_int_equal(pthread_create(&bed.peer, NULL, answer, &bed.other), 0);
     bed.duty = (struct duty){.connections = &bed.connection, .count = 1, .bench = &bed.bench};
-    workbench_begin_phase(&bed.bench, 0, UINT64_MAX, false);
+    workbench_begin_phase(&bed.bench, UINT64_MAX, false);
     bed.connection.half->begin(&bed.connection);
     return &bed;
 }
@@ -180,7 +180,7 @@ TEST(the_delay_lasts_until_the_sender_has_it_and_is_part_of_the_latency)
     assert_int_equal(pthread_create(&late, NULL, serve_late, &handover), 0);
     bed->duty.handover = &handover;
     bed->connection.messages_left = 1;
-    workbench_begin_phase(&bed->bench, 0, UINT64_MAX, false);
+    workbench_begin_phase(&bed->bench, UINT64_MAX, false);
     assert_int_equal(engine_block.run(&bed->duty), 0);
     assert_true(bed->bench.handover.maximum + (handover.given_ns - before) >= LATE_NS);
     assert_true(bed->bench.handover.maximum <= bed->bench.latency.maximum);
