@@ -95,10 +95,11 @@ struct plan {
     struct strategy_choice write, reply_write;
     uint64_t window; /* whole messages that may be joined in one go */
     uint64_t connections, depth;
-    uint64_t rate; /* requests per second in all; 0: closed loop */
-    int arrival;   /* enum arrival */
-    int pace;      /* enum pace */
-    int handoff;   /* enum handoff */
+    uint64_t rate;         /* requests per second in all; 0: closed loop */
+    int arrival;           /* enum arrival */
+    uint64_t arrival_seed; /* of the pauses that ARRIVAL_POISSON draws */
+    int pace;              /* enum pace */
+    int handoff;           /* enum handoff */
     struct place place;
     int verify; /* bool */
     uint64_t spin_ns;

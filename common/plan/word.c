@@ -168,6 +168,11 @@ static bool if_paced(const struct plan *plan, enum end end)
     return in_request(plan, end) && plan->rate;
 }
 
+static bool if_drawn(const struct plan *plan, enum end end)
+{
+    return if_paced(plan, end) && plan->arrival == ARRIVAL_POISSON;
+}
+
 /* engine=auto looks at them. */
 static bool if_threads_are_chosen(const struct plan *plan, enum end end)
 {
@@ -273,6 +278,7 @@ const struct word word_list[] = {
     {"depth",       &kind_count,      "1",        OF_PLAN(depth),       .used = in_lasting_request,  .minimum = 1, .maximum = 65536, .unit = "requests", .help = "requests under way on a connection"},
     {"rate",        &kind_count,      "closed",   OF_PLAN(rate),        .used = in_request,    .minimum = 1, .maximum = 1000000000, .unit = "requests/s", .word_for_zero = "closed", .help = "closed: a request follows a reply; or open loop: requests per second in all, whatever becomes of them"},
     {"arrival",     &kind_choice,     "even",     OF_PLAN(arrival),     .used = if_paced,      .choices = arrival_names, .help = "pauses between the starts of an open loop"},
+    {"arrival_seed", &kind_count,     "default",  OF_PLAN(arrival_seed), .used = if_drawn,     .minimum = 1, .maximum = UINT64_C(1) << 53, .unit = "seed", .word_for_zero = "default", .help = "which arrivals arrival=poisson draws; default: always the same ones, and of scripts/uncork run others in each round"},
     {"pace",        &kind_choice,     "sleep",    OF_PLAN(pace),        .used = if_paced,      .choices = pace_names, .help = "how an open loop waits for the next start: sleep, or spin on a CPU of its own"},
     {"sndbuf",      &kind_size,       "default",  OF_END(sndbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_SNDBUF asked for; default leaves the system's"},
     {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_RCVBUF asked for; default leaves the system's"},

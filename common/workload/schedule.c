@@ -54,10 +54,12 @@ static void move_by_pauses(struct schedule *schedule, double pauses)
 
 void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number)
 {
+    uint64_t seed = plan->arrival_seed;
+
     *schedule = (struct schedule){.arrival = (enum arrival)plan->arrival,
                                   .rate = plan->rate,
                                   .connections = plan->connections,
-                                  .random = number};
+                                  .random = draw(&seed) + number};
     if (schedule->arrival == ARRIVAL_POISSON)
         move_by_pauses(schedule, draw_pause(&schedule->random));
     else

@@ -2,10 +2,11 @@
 /*
  * When the requests of one connection are due in an open loop: whatever happened to the ones before.
  *
- * The schedules of all connections together make `rate` requests a second. `even`: the starts of the whole
- * run are the same time apart, dealt to the connections in turn. `poisson`: each connection draws exponential
- * pauses, and independent Poisson processes add up to one. The draws depend on the connection's number only,
- * so that every cell and every round meets the same arrivals.
+ * The schedules of all connections together make `rate` requests a second. `even`: the starts of
+ * the whole run are the same time apart, dealt to the connections in turn. `poisson`: each
+ * connection draws exponential pauses, and independent Poisson processes add up to one. The draws
+ * depend on the plan's arrival_seed and the connection's number only, so that cells that have the
+ * same seed meet the same arrivals.
  */
 #ifndef UNCORK_WORKLOAD_SCHEDULE_H
 #define UNCORK_WORKLOAD_SCHEDULE_H

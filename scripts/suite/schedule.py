@@ -10,15 +10,16 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from suite.plan import Cell
 from suite.scenario import LABEL, LABEL_AGAIN
 from suite.ssh.served import ends_of
-from suite.withheld import BUILD, boot_of, target_of
+from suite.withheld import ARRIVAL_SEED, BUILD, DRAWN, boot_of, target_of
 
 WARMUP_ROUND = 0  # runs and is recorded, but is not counted
+SEEDS = 2**32
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,19 @@ class Run:
     position: int
 
 
+def cell_in_round(cell: Cell, seed: int, number: int) -> Cell:
+    """The cell with the arrivals of this round, which depend on the seed of the result only.
+
+    All cells of a round share them, so that a ratio within the round is not one of two sequences.
+    So does the second run of a baseline: A and A' must differ by as much as any two cells do.
+    """
+    if cell.words.get(ARRIVAL_SEED) != DRAWN:
+        return cell
+    part = random.Random(f"{seed}:{number}:{ARRIVAL_SEED}").random()
+    drawn = {ARRIVAL_SEED: str(1 + int(part * SEEDS))}
+    return replace(cell, words=cell.words | drawn, given=cell.given | drawn)
+
+
 def round_order(cells: Sequence[Cell], seed: int, number: int) -> list[Run]:
     """One round in random order.
 
@@ -38,6 +52,7 @@ def round_order(cells: Sequence[Cell], seed: int, number: int) -> list[Run]:
     the second runs of the baseline last, and the draws are sorted, those of each boot by themselves. Python promises that sequence
     (Mersenne Twister seeded with text) for all versions, and promises no such thing for shuffle().
     """
+    cells = [cell_in_round(cell, seed, number) for cell in cells]
     again = [(cell, LABEL_AGAIN) for cell in cells if cell.baseline]
     entries = [(cell, LABEL) for cell in cells] + again
     generator = random.Random(f"{seed}:{number}")

@@ -28,6 +28,7 @@ from suite.selection import cells_select
 from suite.summary import Figure, figure_build, metrics_default
 from suite.units import (count_text, number_text, percent_text, ratio_text, scale_choose,
                          value_text)
+from suite.withheld import ARRIVAL_SEED, DRAWN
 
 CANDIDATES_SHOWN = 12
 Lines = list[str]
@@ -324,6 +325,9 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     if cell.unsplit and not cell.functional:
         notes.append(f"user and system are not shown of {', '.join(ends_unsplit(cell))}: "
                      f"{UNSPLIT_NOTE}")
+    if cell.words.get(ARRIVAL_SEED) == DRAWN:
+        notes.append(f"each round has arrivals of its own, the same for all of its cells "
+                     f"({ARRIVAL_SEED} of its records); the command below has those of the first")
     if cell.words.get("place") == "free":
         notes.append(f"place=free: {counted} also measures where the scheduler put the threads")
     return labelled_lines([("-", note) for note in notes], width - 2)
@@ -333,6 +337,13 @@ def lab_lines(records: Sequence[Mapping[str, Any]], width: int) -> Lines:
     """The links of the lab as they were read back; those of the last run that had one."""
     facts = next((record["lab"] for record in reversed(records) if "lab" in record), {})
     return labelled_lines(facts_rows(facts), width - 2)
+
+
+def given_by_hand(cell: Cell, records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The words that run a cell by hand; where rounds draw arrivals, with those of its first run."""
+    words = next((record["words"] for record in records), {})
+    drawn = {ARRIVAL_SEED: words[ARRIVAL_SEED]} if ARRIVAL_SEED in words else {}
+    return {**(cell.given or cell.words), **drawn}
 
 
 def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
@@ -364,5 +375,5 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     command = by_hand if matrix.result.plan.get("timer") == "hyperfine" else str
     folders = folders_of(matrix.result.plan)
     lines += section("By hand", [command(line) for line in by_hand_lines(
-        [cell.given or cell.words], lambda given: command_by_hand(given, (), folders))])
+        [given_by_hand(cell, records)], lambda given: command_by_hand(given, (), folders))])
     return "\n".join(line.rstrip() for line in lines) + "\n"

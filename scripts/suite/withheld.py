@@ -16,6 +16,7 @@ WITHHELD = (BUILD, TARGET)
 LOCAL = "local"  # the default of target: this machine
 OWN_ENDS = {"server": "own", "via": "own"}  # words that name an end, and the value with which it is started for the run
 IDLE = {"transport": "tcp"}  # a default: what a client reads that is told nothing, because it passes over an empty line
+ARRIVAL_SEED, DRAWN = "arrival_seed", "default"  # the word, and its value where a round draws one
 BOOTED = "vng:"  # what a target begins with that is booted once for all cells of a round
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Iterator
 
 import pytest
-from programs import Server, batch_run, client_start, record_sum, server_started
+from programs import Server, batch_run, client_run, client_start, record_sum, server_started
 
 STOP_S = 1.0
 STOPPED_AFTER_S = 1.5
@@ -145,6 +145,30 @@ def test_an_even_open_loop_is_due_as_often_as_its_rate_says(words: str, pace: st
 def test_poisson_arrivals_are_as_many_as_the_rate_says_on_average(words: str) -> None:
     (record,) = batch_run([f"rate=20000 arrival=poisson {words} duration=500ms warmup=0s place=free"])
     assert abs(record_sum(record["client"], "due") - 10_000) < 5 * math.sqrt(10_000)
+
+
+@pytest.mark.parametrize("words", ["engine=block", "engine=poll connections=64 threads=2"])
+def test_a_seed_says_which_poisson_arrivals_there_are(words: str) -> None:
+    seeds = ["default", "default", *(str(seed) for seed in (1, 1, 2, 3, 4, 5, 6, 7))]
+    paced = f"rate=20000 arrival=poisson {words} duration=50ms warmup=0s place=free"
+    records = batch_run([f"{paced} arrival_seed={seed}" for seed in seeds])
+    assert [record["words"]["arrival_seed"] for record in records] == seeds
+    due = [record_sum(record["client"], "due") for record in records]
+    assert due[0] == due[1] and due[2] == due[3]
+    assert len(set(due)) > 4  # of 9 sequences: 1000 are due, give or take 32
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    ("arrival=poisson arrival_seed=0", "arrival_seed=0 is out of range: 1 to 9007199254740992"),
+    ("arrival=poisson arrival_seed=9007199254740993", "is out of range: 1 to 9007199254740992"),
+    ("arrival=poisson arrival_seed=any", "arrival_seed=any is no seed; write it like 100"),
+    ("arrival=even arrival_seed=7", "'arrival_seed' has no effect with these other words"),
+])
+def test_a_seed_that_is_none_or_draws_nothing_is_refused_in_one_line(words: str, says: str) -> None:
+    done = client_run("rate=1000", *words.split())
+    assert done.returncode == 2 and done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert says in line
 
 
 def test_every_start_of_an_open_loop_is_accounted_for() -> None:

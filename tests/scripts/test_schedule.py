@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from suite.plan import Cell
-from suite.schedule import Run, round_order, runs_per_round, schedule_make, seed_draw
+from suite.schedule import (
+    Run, round_order, round_together, runs_per_round, schedule_make, seed_draw,
+)
 
 CELLS = [Cell(f"write={name}", {}, {}, name == "b") for name in "abcdef"]
+POISSON = [replace(cell, words={"arrival_seed": "default"}) for cell in CELLS]
 
 
 def names_of(runs: list[Run]) -> list[tuple[str, str]]:
@@ -59,3 +63,38 @@ def test_the_order_never_changes_between_versions() -> None:
 
 def test_a_drawn_seed_fits_32_bits() -> None:
     assert all(0 <= seed_draw() < 2**32 for _ in range(100))
+
+
+def seeds_of(runs: list[Run]) -> set[str]:
+    """The seeds of arrivals that clients are told in these runs."""
+    assert all(run.cell.given == run.cell.words for run in runs)
+    return {run.cell.given["arrival_seed"] for run in runs}
+
+
+def test_all_runs_of_a_round_meet_the_same_arrivals_and_each_round_has_its_own() -> None:
+    rounds = [seeds_of(round_order(POISSON, 7, number)) for number in range(100)]
+    assert all(len(seeds) == 1 for seeds in rounds)  # of A' too
+    assert len(set.union(*rounds)) == 100
+
+
+def test_arrivals_are_a_function_of_the_seed_of_the_result() -> None:
+    # A result that is continued, or measured again with its seed, must meet the same arrivals.
+    assert seeds_of(round_order(POISSON, 42, 3)) == {"3390640629"}
+    assert seeds_of(round_order(POISSON, 43, 3)) != {"3390640629"}
+
+
+def test_targets_that_run_at_the_same_time_meet_the_same_arrivals() -> None:
+    targets = [{"target": target} for target in "xy"]
+    cells = [replace(cell, words=cell.words | target) for cell in POISSON for target in targets]
+    runs = round_together(cells, 7, 1)
+    assert {run.cell.given["arrival_seed"] for run in runs} == seeds_of(round_order(POISSON, 7, 1))
+
+
+def test_arrivals_that_were_chosen_stay_in_every_round() -> None:
+    words = {"arrival_seed": "5"}
+    cells = [replace(cell, words=words, given=words) for cell in CELLS]
+    assert seeds_of(list(schedule_make(cells, range(1, 5), 7))) == {"5"}
+
+
+def test_a_cell_whose_client_knows_no_arrivals_is_told_none() -> None:
+    assert all(run.cell in CELLS for run in schedule_make(CELLS, range(1, 5), 7))

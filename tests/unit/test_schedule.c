@@ -65,16 +65,29 @@ TEST(poisson_pauses_are_exponential)
     assert_true(fabs(squares / count - 2) < 5 * sqrt(20) / sqrt(count)); /* E[x^4] - E[x^2]^2 = 24 - 4 */
 }
 
-TEST(a_connection_draws_the_same_pauses_in_every_run_and_others_than_its_neighbour)
+static uint64_t first_due_ns(uint64_t seed, uint64_t number)
 {
     struct plan plan = make_plan(ARRIVAL_POISSON, 1000, 2);
-    struct schedule first, again, neighbour;
+    struct schedule schedule;
 
-    schedule_begin(&first, &plan, 0);
-    schedule_begin(&again, &plan, 0);
-    schedule_begin(&neighbour, &plan, 1);
-    assert_int_equal(first.due_ns, again.due_ns);
-    assert_true(first.due_ns != neighbour.due_ns);
+    plan.arrival_seed = seed;
+    schedule_begin(&schedule, &plan, number);
+    return schedule.due_ns;
+}
+
+TEST(a_connection_draws_by_its_seed_and_not_as_its_neighbour)
+{
+    assert_int_equal(first_due_ns(0, 0), first_due_ns(0, 0));
+    assert_int_equal(first_due_ns(7, 1), first_due_ns(7, 1));
+    assert_true(first_due_ns(7, 0) != first_due_ns(7, 1));
+}
+
+TEST(each_seed_draws_arrivals_of_its_own)
+{
+    for (uint64_t seed = 0; seed < 100; seed++)
+        for (uint64_t other = 0; other < seed; other++)
+            for (uint64_t number = 0; number < 2; number++)
+                assert_true(first_due_ns(seed, 0) != first_due_ns(other, number));
 }
 
 TEST(starts_up_to_a_deadline_are_counted_without_being_taken)
@@ -178,7 +191,8 @@ int main(void)
         cmocka_unit_test(even_starts_of_all_connections_are_the_same_time_apart),
         cmocka_unit_test(an_even_schedule_does_not_drift),
         cmocka_unit_test(poisson_pauses_are_exponential),
-        cmocka_unit_test(a_connection_draws_the_same_pauses_in_every_run_and_others_than_its_neighbour),
+        cmocka_unit_test(a_connection_draws_by_its_seed_and_not_as_its_neighbour),
+        cmocka_unit_test(each_seed_draws_arrivals_of_its_own),
         cmocka_unit_test(starts_up_to_a_deadline_are_counted_without_being_taken),
         cmocka_unit_test(an_even_schedule_has_as_many_starts_as_rate_times_duration),
         cmocka_unit_test(a_billion_starts_a_second_up_to_a_deadline_in_an_hour_are_counted),

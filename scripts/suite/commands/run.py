@@ -36,10 +36,10 @@ from suite.reach import reach_check, reach_choose
 from suite.run import matrix_batches, matrix_run, runs_seconds, signals_unify, timer_require
 from suite.records.files import plan_read
 from suite.scenario import Scenario, scenario_load
-from suite.schedule import WARMUP_ROUND, Run, round_order, seed_draw
+from suite.schedule import WARMUP_ROUND, Run, cell_in_round, round_order, seed_draw
 from suite.targets import Targets, targets_open
 from suite.units import counted_text
-from suite.withheld import LOCAL, target_of
+from suite.withheld import ARRIVAL_SEED, DRAWN, LOCAL, target_of
 
 HELP = "measure: a scenario by name, words, or both; words override the scenario's"
 WORDS_NAME = "words"  # the name of a run without a scenario
@@ -164,12 +164,15 @@ def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
     def by_client(given: Mapping[str, str]) -> str:
         return command_by_hand(given, client.reach, folders)
 
-    here = [cell for cell in plan.runnable if target_of(cell.words) == LOCAL]
+    cells = list(plan.runnable)
+    if plan.seed is not None:
+        cells = [cell_in_round(cell, plan.seed, 1) for cell in cells]
+    here = [cell for cell in cells if target_of(cell.words) == LOCAL]
     baselines = {by_client(cell.given) for cell in here if cell.baseline}
     command = by_hand if plan.timer == "hyperfine" else str
     lines = [command(line) + ("  # baseline" if line in baselines else "")
              for line in by_hand_lines([cell.given for cell in here], by_client)]
-    for cell in plan.runnable:
+    for cell in cells:
         if cell not in here:
             *before, last = targets.of(cell.given).by_hand(cell.given)
             lines += [*before, last + ("  # baseline" if cell.baseline else "")]
@@ -186,6 +189,9 @@ def plan_text(plan: Plan, targets: Targets) -> str:
                  f"baseline: {plan.baseline or 'the only cell'}; "
                  f"seed: {'random' if plan.seed is None else plan.seed}")
     lines += [f"# {note}" for note in plan.notes]
+    if any(cell.words.get(ARRIVAL_SEED) == DRAWN for cell in cells):
+        shown = "the default" if plan.seed is None else "that of round 1"
+        lines.append(f"# each round draws an {ARRIVAL_SEED} of its own; the commands have {shown}")
     lines += commands_by_hand(plan, targets)
     lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
               for cell in plan.cells if cell.unsupported is not None]
