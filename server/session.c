@@ -286,6 +286,15 @@ static void send_ready(struct session *session)
     secret_wipe(key, sizeof key);
 }
 
+/* Probes sockets, rings, layers of TLS and placement, which takes this loop and both CPUs for up to
+ * 3 s. So no other client may be measured meanwhile. */
+static int check_ability(const struct session *session, struct problem *problem)
+{
+    return limits_check(&session->plan, session->end, problem) < 0
+               ? -1
+               : legality_check(&session->plan, session->end, session->remote, problem);
+}
+
 bool session_waits(const struct session *session)
 {
     return session->waits;
@@ -296,7 +305,7 @@ void session_begin(struct session *session)
     struct problem problem = {0};
 
     session->waits = false;
-    if (open_listener(session, &problem) < 0 ||
+    if (check_ability(session, &problem) < 0 || open_listener(session, &problem) < 0 ||
         (session->end != END_PROXY && open_team(session, &problem) < 0)) {
         refuse(session, &problem);
         return;
@@ -412,10 +421,8 @@ static void take_plan(struct session *session, const json_t *body)
     if (session->has_plan)
         problem_failure(&problem, "a session has one plan");
     else if (check_version(body, &problem) == 0 && choose_end(session, body, &problem) == 0 &&
-             parse_plan(session, body, &problem) == 0 && check_end(session, &problem) == 0 &&
-             check_privacy(session, &problem) == 0 &&
-             limits_check(&session->plan, session->end, &problem) == 0)
-        legality_check(&session->plan, session->end, session->remote, &problem);
+             parse_plan(session, body, &problem) == 0 && check_end(session, &problem) == 0)
+        check_privacy(session, &problem);
 
     if (problem.kind != PROBLEM_NONE) {
         refuse(session, &problem);
