@@ -286,7 +286,7 @@ static void send_ready(struct session *session)
     secret_wipe(key, sizeof key);
 }
 
-/* Probes sockets, rings, layers of TLS and placement, which takes this loop and both CPUs for up to
+/* Probes sockets, rings, layers of TLS and placement, which takes this loop and two CPUs for up to
  * 3 s. So no other client may be measured meanwhile. */
 static int check_ability(const struct session *session, struct problem *problem)
 {

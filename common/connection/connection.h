@@ -73,9 +73,10 @@ struct connection {
     uint32_t greeting_left; /* bytes of the hello that a new descriptor has not been given */
 };
 
-/* Makes `connection`, which must be zeroed but for its descriptor (and at a proxy its peer and its twin),
- * ready to run on `fd` (-1: the one it has, or none) as connection `number` of the run. 0 or a negative errno
- * value; connection_close() it in both cases. The descriptor stays the caller's. */
+/* Makes `connection`, which must be zeroed but for its descriptor and its number (and at a proxy
+ * its peer and its twin), ready to run on `fd` (-1: the one it has, or none) as connection `number`
+ * of the run. 0 or a negative errno value; connection_close() it in both cases. The descriptor
+ * stays the caller's. */
 int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd);
 void connection_close(struct connection *connection);
 

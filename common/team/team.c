@@ -14,6 +14,40 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---- its connections ---- */
+
+/* Where a loop over all of them is: thread by thread, in the order of their numbers. */
+struct cursor {
+    size_t worker, index;
+};
+
+static struct connection *next_connection(const struct team *team, struct cursor *at)
+{
+    while (team->workers && at->worker < team->worker_count) {
+        const struct worker *worker = &team->workers[at->worker];
+
+        if (at->index < worker->count)
+            return &worker->connections[at->index++];
+        *at = (struct cursor){.worker = at->worker + 1};
+    }
+    return NULL;
+}
+
+/* The first number of a thread: all have as many as each other, give or take one. */
+static size_t first_number(const struct team *team, size_t worker)
+{
+    return worker * team->plan->connections / team->worker_count;
+}
+
+/* The first connection of a number. */
+static struct connection *find_connection(const struct team *team, size_t number)
+{
+    size_t index = ((number + 1) * team->worker_count - 1) / team->plan->connections;
+
+    number -= first_number(team, index);
+    return &team->workers[index].connections[number * team->per_number];
+}
+
 /* ---- the watch ---- */
 
 #define WATCH_MS 500
@@ -26,21 +60,25 @@
 /* Bytes moved so far. */
 static uint64_t moved(const struct team *team)
 {
+    const struct connection *connection;
+    struct cursor at = {0};
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < team->connection_count; i++)
-        sum += atomic_load_explicit(&team->connections[i].calls.moved, memory_order_relaxed);
+    while ((connection = next_connection(team, &at)))
+        sum += atomic_load_explicit(&connection->calls.moved, memory_order_relaxed);
     return sum;
 }
 
 /* Those that the kernel still has: inside one long call only these change. */
 static uint64_t unsent(struct team *team)
 {
+    const struct connection *connection;
+    struct cursor at = {0};
     uint64_t sum = 0;
 
     uv_mutex_lock(&team->mutex); /* descriptors may come and go */
-    for (size_t i = 0; i < team->connection_count; i++)
-        sum += sockets_unsent(team->connections[i].calls.fd);
+    while ((connection = next_connection(team, &at)))
+        sum += sockets_unsent(connection->calls.fd);
     uv_mutex_unlock(&team->mutex);
     return sum;
 }
@@ -74,9 +112,10 @@ const char *team_phase(const struct team *team)
 static const struct connection *find_unshaken(const struct team *team)
 {
     uint64_t within_ms = SHAKEN_WITHIN_MS + SHAKEN_EACH_MS * team->plan->connections, now = clock_now_ns();
+    const struct connection *connection;
+    struct cursor at = {0};
 
-    for (size_t i = 0; i < team->connection_count; i++) {
-        const struct connection *connection = &team->connections[i];
+    while ((connection = next_connection(team, &at))) {
         uint64_t since = atomic_load_explicit(&connection->shaking_ns, memory_order_acquire);
 
         if (since && since + within_ms * NS_PER_MS < now)
@@ -180,46 +219,56 @@ static void on_wake(uv_async_t *wake)
     }
 }
 
-static void make_twins(struct team *team)
+static void make_twins(struct connection *pair)
 {
-    for (size_t i = 0; i < team->connection_count; i += team->per_number) {
-        struct connection *pair = &team->connections[i];
+    pair[0].peer = END_CLIENT;
+    pair[0].twin = &pair[1];
+    pair[1].peer = END_SERVER;
+    pair[1].twin = &pair[0];
+}
 
-        pair[0].peer = END_CLIENT;
-        pair[0].twin = &pair[1];
-        pair[1].peer = END_SERVER;
-        pair[1].twin = &pair[0];
+/* Memory that no other thread writes to: whole blocks of WORKER_BLOCK. */
+static int make_connections(struct worker *worker, size_t count)
+{
+    size_t size = count * sizeof *worker->connections;
+
+    size = (size + WORKER_BLOCK - 1) / WORKER_BLOCK * WORKER_BLOCK;
+    worker->connections = aligned_alloc(WORKER_BLOCK, size);
+    worker->before.tcp = calloc(count, sizeof *worker->before.tcp);
+    worker->after.tcp = calloc(count, sizeof *worker->after.tcp);
+    if (!worker->connections || !worker->before.tcp || !worker->after.tcp)
+        return -ENOMEM;
+    memset(worker->connections, 0, size);
+    worker->count = count;
+    return 0;
+}
+
+static int make_worker(struct worker *worker, struct team *team, size_t index)
+{
+    size_t first = first_number(team, index), next = first_number(team, index + 1);
+
+    worker->team = team;
+    worker->index = index;
+    worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
+    if (make_connections(worker, (next - first) * team->per_number) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < worker->count; i++) {
+        worker->connections[i].number = first + i / team->per_number;
+        worker->connections[i].calls.fd = -1;
     }
+    for (size_t i = 0; team->per_number > 1 && i < worker->count; i += team->per_number)
+        make_twins(&worker->connections[i]);
+    return 0;
 }
 
 static int make_workers(struct team *team)
 {
-    size_t count = team->worker_count;
-
-    team->connections = calloc(team->connection_count, sizeof *team->connections);
-    team->workers = calloc(count, sizeof *team->workers);
-    if (!team->connections || !team->workers)
+    team->workers = calloc(team->worker_count, sizeof *team->workers);
+    if (!team->workers)
         return -ENOMEM;
-    for (size_t i = 0; i < team->connection_count; i++)
-        team->connections[i].calls.fd = -1;
-    if (team->per_number > 1)
-        make_twins(team);
-    for (size_t i = 0; i < count; i++) {
-        struct worker *worker = &team->workers[i];
-        size_t numbers = team->plan->connections;
-        size_t first = i * numbers / count * team->per_number,
-               next = (i + 1) * numbers / count * team->per_number;
-
-        worker->team = team;
-        worker->index = i;
-        worker->connections = team->connections + first;
-        worker->count = next - first;
-        worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[i % team->cpus.count] : -1;
-        worker->before.tcp = calloc(worker->count, sizeof *worker->before.tcp);
-        worker->after.tcp = calloc(worker->count, sizeof *worker->after.tcp);
-        if (!worker->before.tcp || !worker->after.tcp)
+    for (size_t i = 0; i < team->worker_count; i++)
+        if (make_worker(&team->workers[i], team, i) < 0)
             return -ENOMEM;
-    }
     return 0;
 }
 
@@ -255,7 +304,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
 
 void team_give(struct team *team, size_t index, int fd)
 {
-    team->connections[index * team->per_number].calls.fd = fd;
+    find_connection(team, index)->calls.fd = fd;
 }
 
 static int adopt(void *owner, struct connection *connection, int fd)
@@ -394,19 +443,19 @@ void team_drop(struct team *team, struct connection *connection)
 
 uint64_t team_sent_bytes(const struct team *team, size_t index)
 {
-    return team->connections[index].queue.flushed_bytes;
+    return find_connection(team, index)->queue.flushed_bytes;
 }
 
 uint64_t team_drain_bytes(const struct team *team, size_t index)
 {
-    const struct connection *connection = &team->connections[index];
+    const struct connection *connection = find_connection(team, index);
 
     return connection->queue.flushed_bytes + connection->outgoing->bytes;
 }
 
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes)
 {
-    struct connection *connection = &team->connections[index * team->per_number];
+    struct connection *connection = find_connection(team, index);
 
     if (connection->twin && connection->peer != driver)
         connection = connection->twin;
@@ -432,15 +481,18 @@ void team_engine_opened(struct worker *worker)
 /* With the mutex held. */
 static void cancel_locked(struct team *team, const char *phase, const struct problem *problem)
 {
+    const struct connection *connection;
+    struct cursor at = {0};
+
     if (!team->cancelled) {
         team->problem = *problem;
         snprintf(team->failed_phase, sizeof team->failed_phase, "%s", phase);
     }
     team->cancelled = true;
     uv_cond_broadcast(&team->released);
-    for (size_t i = 0; team->connections && i < team->connection_count; i++)
-        if (team->connections[i].calls.fd >= 0)
-            shutdown(team->connections[i].calls.fd, SHUT_RDWR);
+    while ((connection = next_connection(team, &at)))
+        if (connection->calls.fd >= 0)
+            shutdown(connection->calls.fd, SHUT_RDWR);
     for (size_t i = 0; team->workers && i < team->worker_count; i++) {
         atomic_store(&team->workers[i].bench.cancelled, true);
         wake_locked(&team->workers[i]);
@@ -482,13 +534,14 @@ static void on_closed(uv_handle_t *handle)
 
 static void close_connections(struct team *team)
 {
-    for (size_t i = 0; team->connections && i < team->connection_count; i++) {
-        if (team->connections[i].calls.fd >= 0)
-            close(team->connections[i].calls.fd);
-        connection_close(&team->connections[i]);
+    struct connection *connection;
+    struct cursor at = {0};
+
+    while ((connection = next_connection(team, &at))) {
+        if (connection->calls.fd >= 0)
+            close(connection->calls.fd);
+        connection_close(connection);
     }
-    free(team->connections);
-    team->connections = NULL;
 }
 
 /* After their connections, which use what they share. */
@@ -497,6 +550,7 @@ static void close_workers(struct team *team)
     for (size_t i = 0; team->workers && i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
 
+        free(worker->connections);
         free(worker->before.tcp);
         free(worker->after.tcp);
         json_decref(worker->options);

@@ -38,10 +38,13 @@ struct figures {
     struct tcp_reading *tcp;    /* by connection */
 };
 
+/* What two threads write to is so far apart: processors fetch lines of 64 bytes in pairs. */
+#define WORKER_BLOCK 128
+
 struct worker {
     struct team *team;
     size_t index;
-    struct connection *connections; /* of the team's */
+    struct connection *connections; /* in memory of its own */
     size_t count;
     struct workbench bench;
     struct dial dial;
@@ -58,6 +61,7 @@ struct worker {
     uint64_t first_bytes;        /* what had arrived when it began */
     uint64_t missed;             /* starts of an open loop that were due and never came */
     json_t *options;
+    char apart[WORKER_BLOCK]; /* from the next worker of the team */
 };
 
 struct team_events {
@@ -81,7 +85,6 @@ struct team {
     uint64_t origin_ns; /* when the threads were started: the zero of all times in the report */
     size_t connection_count, worker_count;
     size_t per_number; /* connections of one number: a proxy has a pair of them, towards client and server */
-    struct connection *connections;
     struct worker *workers;
     struct machine_reading machine_before, machine_after;
     uint64_t resident_before, resident_after; /* bytes: without and with the connections */

@@ -28,16 +28,11 @@ static bool renews(const struct worker *worker)
 
 /* ---- connect, hello ---- */
 
-static uint64_t number_of(const struct team *team, const struct connection *connection)
-{
-    return (uint64_t)(connection - team->connections) / team->per_number;
-}
-
 static int send_hello(const struct team *team, const struct connection *connection, struct problem *problem)
 {
     uint8_t hello[HELLO_SIZE];
 
-    hello_make(hello, team->token, number_of(team, connection));
+    hello_make(hello, team->token, connection->number);
     if (send(connection->calls.fd, hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
         return problem_failure(problem, "cannot send the token: %s", strerror(errno));
     return 0;
@@ -59,7 +54,7 @@ static int ask_sink(const struct team *team, const struct connection *connection
     ssize_t size;
 
     address_format(sink, &team->target);
-    if (sink_hello_make(request, team->token, number_of(team, connection)) < 0)
+    if (sink_hello_make(request, team->token, connection->number) < 0)
         return problem_failure(problem, "no random numbers for the sink");
     if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)
         return problem_failure(problem, "the proxy cannot send the token to the server at %s: %s", sink,
@@ -513,7 +508,7 @@ static int open_connections(struct worker *worker, struct problem *problem)
     for (size_t i = 0; i < worker->count && result == 0; i++) {
         struct connection *connection = &worker->connections[i];
 
-        result = connection_open(connection, &worker->bench, number_of(team, connection), -1);
+        result = connection_open(connection, &worker->bench, connection->number, -1);
     }
     return result == 0 ? 0 : unready(worker, result, problem);
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* How the connections of a run are given to the data threads of an end. */
+#include "unit.h"
+
+#include "team/team.h"
+
+#define LINE 64 /* bytes of a cache line */
+
+static struct plan plan;
+static struct team team;
+static uv_loop_t loop;
+
+static void on_closed(void *owner)
+{
+    (void)owner;
+}
+
+static void open_team(enum end end, const char *const *words, size_t count)
+{
+    static const struct team_events events = {.closed = on_closed};
+    struct problem problem = {0};
+
+    assert_int_equal(plan_parse(&plan, words, count, &problem), 0);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(team_open(&team, &loop, &plan, end, false, &events, NULL, &problem), 0);
+}
+
+#define OPEN(end, ...)                                                                                       \
+    open_team(end, (const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})))
+
+static void close_team(void)
+{
+    team_close(&team);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    plan_free(&plan);
+}
+
+static bool share_a_line(const void *a, size_t a_size, const void *b, size_t b_size)
+{
+    uintptr_t a_first = (uintptr_t)a / LINE, a_last = ((uintptr_t)a + a_size - 1) / LINE;
+    uintptr_t b_first = (uintptr_t)b / LINE, b_last = ((uintptr_t)b + b_size - 1) / LINE;
+
+    return a_first <= b_last && b_first <= a_last;
+}
+
+static void check_apart(void)
+{
+    for (size_t i = 0; i < team.worker_count; i++) {
+        const struct worker *a = &team.workers[i];
+        size_t size = a->count * sizeof *a->connections;
+
+        for (size_t j = 0; j < team.worker_count; j++) {
+            const struct worker *b = &team.workers[j];
+
+            assert_false(share_a_line(a->connections, size, b, offsetof(struct worker, apart)));
+            if (i == j)
+                continue;
+            assert_false(
+                share_a_line(a->connections, size, b->connections, b->count * sizeof *b->connections));
+            assert_false(share_a_line(a, offsetof(struct worker, apart), b, offsetof(struct worker, apart)));
+        }
+    }
+}
+
+TEST(no_two_threads_have_connections_in_one_cache_line)
+{
+    OPEN(END_CLIENT, "connections=2", "threads=2", "place=free");
+    check_apart();
+    close_team();
+    OPEN(END_SERVER, "connections=64", "threads=7", "engine=poll", "place=free");
+    check_apart();
+    close_team();
+    OPEN(END_PROXY, "workload=proxy", "connections=5", "threads=3", "engine=poll", "place=free");
+    check_apart();
+    close_team();
+}
+
+/* Each connection is found by its number, and each thread has a stretch of them. */
+static void check_numbers(size_t threads)
+{
+    uint64_t number = 0;
+
+    assert_int_equal(team.worker_count, threads);
+    for (size_t i = 0; i < plan.connections; i++)
+        team_set_stop(&team, END_CLIENT, i, 1000 + i);
+    for (size_t i = 0; i < threads; i++) {
+        const struct worker *worker = &team.workers[i];
+
+        for (size_t j = 0; j < worker->count; j += team.per_number, number++) {
+            assert_int_equal(worker->connections[j].number, number);
+            assert_int_equal(worker->connections[j].stop, 1000 + number + 1);
+        }
+        assert_true(worker->count / team.per_number - plan.connections / threads <= 1);
+    }
+    assert_int_equal(number, plan.connections);
+}
+
+TEST(each_thread_has_a_stretch_of_connections_that_are_found_by_their_numbers)
+{
+    static const char *const threads[] = {"threads=1", "threads=2", "threads=7", "threads=100"};
+
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        OPEN(END_SERVER, "connections=100", threads[i], "engine=poll", "place=free");
+        check_numbers(plan.ends[END_SERVER].threads);
+        close_team();
+        OPEN(END_PROXY, "workload=proxy", "connections=100", threads[i], "engine=poll", "place=free");
+        check_numbers(plan.ends[END_PROXY].threads);
+        close_team();
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_two_threads_have_connections_in_one_cache_line),
+        cmocka_unit_test(each_thread_has_a_stretch_of_connections_that_are_found_by_their_numbers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
