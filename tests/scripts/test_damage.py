@@ -61,7 +61,7 @@ def lines_write(folder: Path, records: list[Any]) -> None:
 def answer(command: str, folder: Path) -> tuple[int, str, str]:
     """Exit status and both outputs of one command, within this process: a traceback would fail the test."""
     place = ["-o", folder.parent / command] if command in ("plot", "export", "report") else []
-    done = uncork_call([command, folder, *COMMANDS[command], *place], {})
+    done = uncork_call([command, folder, *COMMANDS[command], *place], {"COLUMNS": "100"})
     return done.returncode, done.stdout, done.stderr
 
 
