@@ -32,6 +32,7 @@ NETWORK, PREFIX_BITS = "198.19.0", 24  # of those reserved for benchmarks (RFC 2
 RUNNER_NUMBER = 254
 PORT = 22
 STARTS_S = 20.0  # a host is there within some 0.1 s, on a machine that is not busy
+SSHD_PROGRAMS = ("sshd", "sshd-session", "sshd-auth")  # OpenSSH 9.8 and newer has the last two
 UNPACKED = ROOT / "build" / "sshd"  # by scripts/setup/sshd.sh, where the system has no sshd
 
 # The first process of a host: $1 is its folder, $2 its name, $3 a folder that it does not see, the rest its sshd.
@@ -96,7 +97,7 @@ def daemon_choose(folder: Path) -> Daemon:
     copy = folder / "sshd"
     shutil.copytree(UNPACKED, copy, symlinks=True, dirs_exist_ok=True)
     libraries = os.pathsep.join(str(path) for path in (copy / "usr/lib").glob("*-linux-gnu*"))
-    others = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}  # from OpenSSH 9.8 on
+    others = dict(zip(("SshdSessionPath", "SshdAuthPath"), SSHD_PROGRAMS[1:], strict=True))
     lines = [f"{option} {copy / 'usr/lib/openssh' / name}\n" for option, name in others.items()
              if (copy / "usr/lib/openssh" / name).exists()]
     return Daemon(("env", f"LD_LIBRARY_PATH={libraries}", copy / "usr/sbin/sshd"), "".join(lines))
@@ -185,20 +186,20 @@ class Host:
                     found.append(int(process.name))
         return found
 
-    def programs(self, name: str) -> list[int]:
-        """Its processes that run a program, as this machine numbers them: those that have ended are none."""
+    def programs(self, *names: str) -> list[int]:
+        """Its processes that run one of these programs, by their ids here, without zombies."""
         found = []
         for pid in self.pids():
             with contextlib.suppress(OSError):
                 begun = Path(f"/proc/{pid}/cmdline").read_bytes().decode().partition("\0")[0]  # "sshd: root" as well
-                if Path(begun.partition(":")[0]).name == name:
+                if Path(begun.partition(":")[0]).name in names:
                     found.append(pid)
         return found
 
     def sshd_kill(self) -> None:
         """Kills its sshd and all connections that it has; what they started is left as they leave it."""
         deadline = time.monotonic() + STARTS_S
-        while pids := self.programs("sshd"):  # one may have been born meanwhile, and none is dead at once
+        while pids := self.programs(*SSHD_PROGRAMS):  # a new one may begin, and none ends at once
             assert time.monotonic() < deadline, f"{pids} cannot be killed"
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):

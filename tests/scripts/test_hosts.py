@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hosts import PORT, Hosts, hosts_open, hosts_refusal
+from hosts import PORT, SSHD_PROGRAMS, Hosts, hosts_open, hosts_refusal
 from suite.client import ROOT
 
 pytestmark = pytest.mark.skipif(hosts_refusal() is not None, reason=str(hosts_refusal()))
@@ -68,7 +68,7 @@ def test_a_host_is_switched_off_and_on_and_its_link_goes_down_and_up(tmp_path: P
         hosts.await_ready("h1")
         host.sshd_kill()
         left = host.pids()
-        assert host.programs("sshd") == []
+        assert host.programs(*SSHD_PROGRAMS) == []
     assert left and not any_runs(left)
 
 
