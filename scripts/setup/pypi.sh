@@ -19,11 +19,24 @@ pypi_ensure() {
         ! logged "pypi-$name" limited "$PYPI_SECONDS" "$PYPI/bin/python" -m pip install \
             --disable-pip-version-check --no-input --retries 1 --timeout 20 "$name==$version" "$@" ||
         ! pypi_has "$name==$version" "$@"; then
-        PYPI_WHY="$name $version could not be had from PyPI; log: $(short "$LOGS/pypi-$name.log")"
+        PYPI_WHY="$name $version could not be had from PyPI: $(pypi_trouble "$LOGS/pypi-$name.log")"
+        PYPI_WHY+="; log: $(short "$LOGS/pypi-$name.log")"
     fi
     [ -n "$PYPI_WHY" ] || return 0
     rm -rf "$PYPI"
     return 1
+}
+
+# pypi_trouble LOG: the first reason that pip or venv gave for not installing something.
+pypi_trouble() {
+    local reason
+    reason=$(grep -m 1 -E '^(WARNING: .* connection broken by |ERROR: |Error: )' "$1") ||
+        reason='pip gave no reason'
+    reason=${reason#*connection broken by \'}
+    reason=${reason##*object at 0x*>[:,] }
+    reason=${reason%%\': /*}
+    reason=${reason%\')}
+    echo "${reason#E[Rr]*: }"
 }
 
 # pypi_has NAME==VERSION...: are they in PYPI?

@@ -59,13 +59,19 @@ def test_another_line_is_not_taken_for_one(line: str) -> None:
     assert not CONDITION.search(f"int before;\n{line}\nint after;\n")
 
 
+@pytest.mark.parametrize("index, why", [
+    ({"PIP_NO_INDEX": "1"}, "PyPI: Could not find a version that satisfies the "
+     "requirement ziglang==0.17.0 (from versions: none); log: "),
+    ({"PIP_INDEX_URL": "http://127.0.0.1:1"}, "PyPI: Failed to establish a new connection: "
+     "[Errno 111] Connection refused; log: "),
+])
 def test_without_its_compiler_the_step_is_skipped_with_the_reason(
-    sandbox: Sandbox, tmp_path: Path
+    sandbox: Sandbox, tmp_path: Path, index: dict[str, str], why: str
 ) -> None:
-    done = sandbox.run("scripts/test", "systems", PIP_CONFIG_FILE="/dev/null", PIP_NO_INDEX="1",
-                       PIP_FIND_LINKS=str(tmp_path))
+    done = sandbox.run("scripts/test", "systems", PIP_CONFIG_FILE="/dev/null",
+                       PIP_FIND_LINKS=str(tmp_path), **index)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[-1] == "0 passed, 0 failed, 2 skipped"
-    assert lines[-2].startswith("  systems: ziglang ")
+    assert lines[-2].startswith(f"  systems: ziglang 0.17.0 could not be had from {why}")
     assert not list((sandbox.tree / "build/pypi").glob("*"))
