@@ -27,7 +27,8 @@ enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS, CALL_CONNECTS };
 /* Kind, name as the kernel and strace spell it, path. CALL_OPTION is what a new connection is given,
  * CALL_SETSOCKOPT a cork, CALL_QUICKACK what acknowledges at once after a receive, CALL_RECVMSG asks for
  * memory that was lent by a send, CALL_GETSOCKOPT maps what arrived. An io_uring_enter(2) that submits a send
- * is one on the path of writes, any other waits. */
+ * is one on the path of writes, any other waits. CALL_EPOLL_WAIT is a wait of libuv, whichever call makes it:
+ * libuv 1.45 and newer calls epoll_pwait(2). */
 #define CALL_KINDS(X)                                                                                        \
     X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
     X(CALL_SENDMSG, "sendmsg", CALL_WRITES)                                                                  \

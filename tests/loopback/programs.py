@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -183,6 +184,17 @@ def strace_trouble() -> str | None:
         return "strace is not installed"
     tried = subprocess.run(["strace", "-c", "true"], capture_output=True, text=True)
     return None if tried.returncode == 0 else f"strace does not work here: {tried.stderr.strip().splitlines()[0]}"
+
+
+# For strace: by which calls a loop of libuv waits, and changes what it watches. libuv 1.45 and
+# newer makes the second of each. "?": not every processor has this call.
+LOOP_WAITS = "?epoll_wait,?epoll_pwait"
+LOOP_CHANGES = "epoll_ctl,io_uring_enter"
+
+
+def as_recorded(trace: str) -> str:
+    """A trace of strace, in which waits of libuv have the name that they have in a record."""
+    return re.sub(r"^epoll_pwait\(", "epoll_wait(", trace, flags=re.MULTILINE)
 
 
 def record_sum(end: dict[str, Any], key: str) -> int:

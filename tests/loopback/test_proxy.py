@@ -19,8 +19,9 @@ from pathlib import Path
 
 import pytest
 from control import Channel, connect, data_join, long_value_receive, plan_send, sink_accept
-from programs import (CLIENT, SERVER, WITHIN_S, Ending, Server, batch_run, client_json, client_run, client_start,
-                      busy, open_files, record_sum, ring_trouble, server_started, settled, strace_trouble)
+from programs import (CLIENT, LOOP_WAITS, SERVER, WITHIN_S, Ending, Server, as_recorded, batch_run,
+                      busy, client_json, client_run, client_start, open_files, record_sum,
+                      ring_trouble, server_started, settled, strace_trouble)
 
 VERSION = client_json("--list=json")[0]["uncork"]
 STRATEGIES = [variant["name"] for variant in client_json("--list=json")[0]["variants"]["strategy"]]
@@ -137,13 +138,15 @@ def test_a_proxy_and_a_server_of_others_are_used_where_they_are(tmp_path: Path) 
 @pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
 @pytest.mark.parametrize("engine", ["block", "poll"])
 def test_the_calls_of_a_proxy_are_those_that_strace_counts(engine: str, tmp_path: Path) -> None:
-    command = ["strace", "-ff", "-o", str(tmp_path / "trace"), "-e", "trace=sendto,sendmsg,recvfrom,epoll_wait,shutdown",
-               str(CLIENT), "--json", "workload=proxy", "write=writev", "chunk=4K", "window=8", "messages=30", "warmup=0s",
+    command = ["strace", "-ff", "-o", str(tmp_path / "trace"), "-e",
+               f"trace=sendto,sendmsg,recvfrom,{LOOP_WAITS},shutdown", str(CLIENT), "--json",
+               "workload=proxy", "write=writev", "chunk=4K", "window=8", "messages=30", "warmup=0s",
                "place=free", f"engine={engine}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60,
                           env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
     assert done.returncode == 0, done.stderr
-    (trace,) = [text for path in tmp_path.glob("trace.*") if "\nsendmsg(" in (text := path.read_text())]
+    (trace,) = [text for path in tmp_path.glob("trace.*")
+                if "\nsendmsg(" in (text := as_recorded(path.read_text()))]
     trace = trace[trace.index("MSG_WAITALL"): trace.index("shutdown(")]  # after the sink's answer, up to the half-close
     counts = {name: len(re.findall(rf"^{name}\(", trace, re.MULTILINE)) for name in ("sendmsg", "recvfrom", "epoll_wait")}
     counts["recvfrom"] -= len(re.findall(r"^recvfrom\(.*= 0$", trace, re.MULTILINE))

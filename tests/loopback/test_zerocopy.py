@@ -10,7 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from programs import CLIENT, batch_run, client_json, record_sum, strace_trouble
+from programs import (CLIENT, LOOP_WAITS, as_recorded, batch_run, client_json, record_sum,
+                      strace_trouble)
 
 MESSAGES = 60
 ENGINES = ["block", "poll", "ring"]
@@ -51,11 +52,13 @@ def test_all_memory_that_was_lent_is_back_when_a_run_is_over(workload: str, engi
 def traced(folder: Path, words: str) -> tuple[str, dict]:
     """What the data thread of the client called up to its half-close, and the client's record."""
     done = subprocess.run(
-        ["strace", "-ff", "-o", str(folder / "trace"), "-e", "trace=sendmsg,recvmsg,ppoll,epoll_wait,shutdown",
-         str(CLIENT), "--json", *words.split()],
+        ["strace", "-ff", "-o", str(folder / "trace"), "-e",
+         f"trace=sendmsg,recvmsg,ppoll,{LOOP_WAITS},shutdown", str(CLIENT), "--json",
+         *words.split()],
         capture_output=True, text=True, timeout=60, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
     assert done.returncode == 0, done.stderr
-    (trace,) = [text for path in folder.glob("trace.*") if "MSG_ZEROCOPY" in (text := path.read_text())]
+    (trace,) = [text for path in folder.glob("trace.*")
+                if "MSG_ZEROCOPY" in (text := as_recorded(path.read_text()))]
     return trace[: trace.index("shutdown(")], json.loads(done.stdout)
 
 
