@@ -33,7 +33,8 @@ static void on_written(uv_write_t *request, int status)
 
     free(outgoing->bytes);
     free(outgoing);
-    if (status < 0 && status != UV_ECANCELED)
+    /* Where the peer has closed, the channel ends by what is left to read, which may say why. */
+    if (status < 0 && status != UV_ECANCELED && status != UV_EPIPE && status != UV_ECONNRESET)
         end(channel, uv_strerror(status));
 }
 

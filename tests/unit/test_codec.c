@@ -5,6 +5,7 @@
 #include "control/channel.h"
 #include "control/codec.h"
 
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -529,6 +530,35 @@ TEST(a_long_value_comes_through_a_channel_whole)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+/* A peer that says why and closes, before this end has read that and while it sends. */
+TEST(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails)
+{
+    static struct side side;
+    CLEANUP_JSON json_t *body = json_pack("{s:i, s:s}", "left", 0, "text", "{}");
+    struct problem problem = {0};
+    uint8_t *bytes;
+    size_t size;
+    uv_loop_t loop;
+    int fds[2];
+
+    signal(SIGPIPE, SIG_IGN); /* as the programs do */
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    assert_int_equal(control_encode(CONTROL_REPORT, body, &bytes, &size, &problem), 0);
+    assert_int_equal(send(fds[1], bytes, size, 0), size);
+    close(fds[1]);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(channel_open(&side.channel, &loop, fds[0], NULL, &events, &side), 0);
+    channel_send(&side.channel, CONTROL_PING, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(side.messages, 1);
+    assert_int_equal(side.ended, 0);
+    assert_int_equal(side.closed, 1);
+    json_decref(side.whole);
+    free(side.value.text);
+    free(bytes);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 TEST(a_channel_ends_once_on_what_is_no_message)
 {
     static struct side side;
@@ -571,6 +601,7 @@ int main(void)
         cmocka_unit_test(a_long_value_is_put_together_from_its_pieces),
         cmocka_unit_test(a_long_value_that_is_no_json_or_too_long_is_refused),
         cmocka_unit_test(a_long_value_comes_through_a_channel_whole),
+        cmocka_unit_test(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails),
         cmocka_unit_test(a_channel_ends_once_on_what_is_no_message),
     };
 
