@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suite import stats
-from suite.frame import (Cell, Matrix, Series, ratio_of, rounds_common, runs_paired, same_ratio,
+from suite.frame import (Cell, Matrix, Series, ratio_of, rounds_common, runs_paired,
                          series_between)
 from suite.metrics import Metric
 from suite.quotes import Quote, quotes_find
 from suite.scenario import LABEL, LABEL_AGAIN
-from suite.verdicts import Family, Verdict, baseline_verdict, family_make
+from suite.verdicts import Family, Verdict, baseline_verdict
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,9 @@ def rounds_extreme(pre: Series, post: Series, metric: Metric) -> tuple[float, fl
     return gains[0], gains[-1]
 
 
-def again_family(matrix: Matrix, metric: str) -> Family:
-    """The family of the ratios A' / A, by baseline cell."""
-    key = ("again", metric)
-    if key not in matrix.found:
-        matrix.found[key] = family_make({name: same_ratio(matrix, name, metric)
-                                         for name, cell in matrix.cells.items() if cell.baseline})
-    return matrix.found[key]
+def again_verdict(ratio: stats.Estimate) -> Verdict:
+    """What may be said of A' / A: that it contains 1, or else is chance, for nothing differs."""
+    return Family({"again": 1.0}, False).verdict("again", ratio)  # no p is small enough
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
@@ -65,7 +61,7 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     worst, best = rounds_extreme(pre, post, metric) if shared and not censored else (None, None)
     label = LABEL_AGAIN if cell.name == base.name else LABEL
     ratio = ratio_of(post, pre, shared)
-    verdict = (again_family(matrix, metric.name).verdict(cell.name, ratio) if cell.name == base.name else
-               baseline_verdict(matrix, cell, metric.name))
+    same = cell.name == base.name
+    verdict = again_verdict(ratio) if same else baseline_verdict(matrix, cell, metric.name)
     return Gain(*(stats.median(side.values, side.bounds) for side in sides), ratio, worst, best,
                 quotes_find(matrix, cell, metric.name, base, label), verdict)

@@ -222,13 +222,16 @@ def boot_refuse(folder: Path, session: dict[str, Any], identity: Identity) -> No
 
 
 def hosts_merge(folder: Path, hosts: dict[str, Any]) -> None:
-    """Adds machines to hosts.json; those that are there stay as they were found first, but for what the
-    doctor found, which is added to what he found before."""
+    """Adds machines to hosts.json; those that are there stay as they were found first, but for what the doctor found,
+    which is added to what it found before. A file that cannot be read is put aside."""
     path = folder / "hosts.json"
     try:
         known = object_parse(path.read_bytes(), hosts_shape)
-    except (FileNotFoundError, Damaged):
+    except FileNotFoundError:
         known = {}
+    except Damaged:
+        known = {}
+        path.replace(path.with_name(f"{path.name}.damaged"))
     merged = hosts | known
     for host, facts in hosts.items():
         if host in known and "doctor" in facts:

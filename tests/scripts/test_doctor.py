@@ -352,10 +352,18 @@ def test_a_run_says_what_disturbs_it_and_keeps_all_that_was_found(uncork: Uncork
 
 
 def test_every_start_of_the_runner_adds_what_was_found(tmp_path: Path) -> None:
-    (tmp_path / "hosts.json").write_text(json.dumps({"mine": {"cpu": "old", "doctor": [1]}, "plain": {"cpu": "old"}}))
-    hosts_merge(tmp_path, {"mine": {"cpu": "new", "doctor": [2]}, "plain": {"cpu": "new"}, "new": {"doctor": [3]}})
+    one, two, three = ({"findings": [], "unix_ns": number} for number in (1, 2, 3))
+    (tmp_path / "hosts.json").write_text(json.dumps({"mine": {"cpu": "old", "doctor": [one]}, "plain": {"cpu": "old"}}))
+    hosts_merge(tmp_path, {"mine": {"cpu": "new", "doctor": [two]}, "plain": {"cpu": "new"}, "new": {"doctor": [three]}})
     assert json.loads((tmp_path / "hosts.json").read_text()) == {
-        "mine": {"cpu": "old", "doctor": [1, 2]}, "plain": {"cpu": "old"}, "new": {"doctor": [3]}}
+        "mine": {"cpu": "old", "doctor": [one, two]}, "plain": {"cpu": "old"}, "new": {"doctor": [three]}}
+
+
+def test_machines_that_cannot_be_read_are_put_aside_and_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "hosts.json").write_text('{"mine": {"doctor": [1]}}')
+    hosts_merge(tmp_path, {"new": {"cpu": "new"}})
+    assert json.loads((tmp_path / "hosts.json").read_text()) == {"new": {"cpu": "new"}}
+    assert (tmp_path / "hosts.json.damaged").read_text() == '{"mine": {"doctor": [1]}}'
 
 
 def test_words_that_are_wrong_are_answered_as_by_run(uncork: Uncork) -> None:
