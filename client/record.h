@@ -21,8 +21,8 @@ struct run_result {
 /* New reference. */
 json_t *record_make(const struct plan *plan, const struct run_result *result);
 
-/* Whether each report has figures, and what one end sent is what the other received, and a proxy all that
- * there was. 0, or -1 with a failure that names the end or gives both figures. */
+/* Whether each report has figures, and what one end sent is what the other received, and a proxy all
+ * that there was. 0, or -1 with a failure that names the end or gives both figures. */
 int record_check(const struct run_result *result, struct problem *problem);
 
 /* The sum of an integer key over the threads of an end, 0 where it is absent. */

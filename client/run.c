@@ -310,8 +310,8 @@ static int tell_sink(const struct run *run, struct channel *proxy, const struct 
     return 0;
 }
 
-/* A proxy is asked first, so that a client which waits for its turn there keeps no server waiting. Then it is
- * told where the server is. */
+/* A proxy is asked first, so that a client which waits for its turn there keeps no server waiting. Then
+ * it is told where the server is. */
 static int take_ready(struct run *run, struct link *link, const json_t *body, struct problem *problem)
 {
     struct address data;

@@ -69,8 +69,8 @@ struct long_value {
     size_t size;
 };
 
-/* 1 and the value (new reference, clean) when the last piece has come, 0 before, -1 with a failure whose text
- * stands behind the name of the other end, if it is no JSON object or over 128 MiB. */
+/* 1 and the value (new reference, clean) when the last piece has come, 0 before. -1 with a failure, whose
+ * text stands behind the name of the other end, if it is no JSON object or over 128 MiB. */
 int long_value_add(struct long_value *value, const json_t *piece, json_t **whole, struct problem *problem);
 
 #endif

@@ -47,8 +47,8 @@ enum control_type {
 int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
                    struct problem *problem);
 
-/* Makes what another end says fit for a terminal and a record: in all strings "?" stands for what is neither
- * printable ASCII nor a tab. 0, or -1 with a failure for a key that is not printable. */
+/* Makes what another end says fit for a terminal and a record: in all strings "?" stands for what is
+ * neither printable ASCII nor a tab. 0, or -1 with a failure for a key that is not printable. */
 int control_clean(json_t *value, struct problem *problem);
 
 /* A decoder of a stream of bytes that may be cut anywhere. Zero it before use. */

@@ -39,7 +39,7 @@ bool address_is_local(const struct address *address);
 int address_port(const struct address *address);
 void address_set_port(struct address *address, int port);
 
-/* The path of a Unix socket, "" for others; and setting it: 0, or -EINVAL where it is empty or too long. */
+/* The path of a Unix socket, "" for others; and setting it. 0, or -EINVAL: it is empty or too long. */
 const char *address_path(const struct address *address);
 int address_set_path(struct address *address, const char *path);
 

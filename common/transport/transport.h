@@ -38,8 +38,8 @@ struct transport {
      * channel. */
     int (*data_address)(struct address *data, const struct address *control);
 
-    /* The address to which a client connects for data, given the one by which it reached control, and the
-     * port or the path that the server named. 0, -EINVAL for a name that is none of this transport, or
+    /* The address to which a client connects for data, given the one by which it reached control, and
+     * the port or the path that the server named. 0, -EINVAL for what this transport does not have, or
      * -EPERM for a path of a server that is not local. */
     int (*data_target)(struct address *data, const struct address *control, json_int_t port,
                        const char *path);

@@ -104,12 +104,13 @@ def batch_records(
             yield last
         waiting.remove(number)
         last = number, value
+    complaint = output_complaint(heard)
     if last and (heard.torn or heard.overdue or heard.status != 0 or end != {"end": len(cells)}):
-        last = last[0], failed(output_complaint(heard))
+        last = last[0], failed(complaint)
     if last:
         yield last
     for number in waiting:
-        yield number, failed(output_complaint(heard))
+        yield number, failed(complaint)
     if beside.log:
         beside.log.parent.mkdir(exist_ok=True)
         beside.log.write_text(heard.stderr)

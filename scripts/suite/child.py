@@ -74,8 +74,8 @@ class Heard(Protocol):
 class Listener:
     """Listens to a child until both of its outputs have ended, or the time is over: then it is ended.
 
-    Meanwhile the child is given its standard input, which then stays open: a child may say more than
-    a pipe holds before it reads.
+    Meanwhile the child is given its standard input, which then stays open: it may say more than a
+    pipe holds before it reads.
 
     After `lines()`: `torn` is what stood behind the last whole line, `stderr` what the child said of itself, `status` how it
     ended, `overdue` that it had to be ended. limit_s counts from the first that it prints, which may take boot_s where

@@ -210,9 +210,10 @@ def exit_text(status: int) -> str:
 
 
 def complaint_text(stderr: str) -> str:
-    """The last line of standard error, without the name of the program before it."""
+    """The last line of standard error, without the name of the program before it, and printable."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return lines[-1].removeprefix("uncork-client: ").removeprefix("uncork: ") if lines else ""
+    last = lines[-1].removeprefix("uncork-client: ").removeprefix("uncork: ") if lines else ""
+    return "".join(letter if letter.isprintable() else "?" for letter in last)
 
 
 def client_ask(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How far a matrix is: a bar on a terminal, a line per round in a log. On standard error only.
 
-It is written between batches only, and no thread draws: a terminal must not change what is measured.
+It is written between batches, and no thread draws: a terminal must not change what is measured.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes, cut anywhere, are messages of the control channel or end it; a message has nothing in it that
+/* Any bytes, cut anywhere, are messages of the control channel or end it. A message has nothing in it that
  * controls a terminal, and encoded again it is the same message. */
 #include "base/cleanup.h"
 #include "control/codec.h"

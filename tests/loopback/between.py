@@ -104,7 +104,8 @@ class Between:
         listener = self._keep(socket.create_server(("127.0.0.1", 0), backlog=0 if self.full_for_s else 128))
         _start(self._pass_data, listener, data_address(ready, self.server), fault)
         other = "1" if ready["key"][:1] == "0" else "0"
-        return ready | {"port": listener.getsockname()[1]} | ({"key": other + ready["key"][1:]} if fault.wrong_key else {})
+        wrong = {"key": other + ready["key"][1:]} if fault.wrong_key else {}
+        return ready | {"port": listener.getsockname()[1]} | wrong
 
     def _pass_data(self, listener: socket.socket, address: str, fault: Fault) -> None:
         if self.full_for_s:

@@ -63,10 +63,12 @@ def data_address(ready: dict[str, Any], control: str) -> str:
 
 
 def plan_send(channel: Channel, version: str, *words: str, end: str = "server") -> dict[str, Any]:
-    """Sends a plan and returns the answer; to a ready message the `address` of data connections is added."""
+    """Sends a plan and returns the answer; a ready one gets the `address` of data connections."""
     channel.send("plan", version=version, end=end, host="a test", words=list(words))
     answer = channel.receive()
-    return answer | {"address": data_address(answer, channel.address)} if answer["type"] == "ready" else answer
+    if answer["type"] == "ready":
+        answer["address"] = data_address(answer, channel.address)
+    return answer
 
 
 def data_join(ready: dict[str, Any], index: int = 0, token: str | None = None) -> socket.socket:

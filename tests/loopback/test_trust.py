@@ -36,7 +36,7 @@ def pour(source: socket.socket, target: socket.socket) -> None:
 
 @contextmanager
 def control_relayed(server: str) -> Iterator[str]:
-    """A host of its own that passes the control connection of one client on to a server, and nothing else."""
+    """A host of its own that passes one control connection on to a server, and nothing else."""
     listener = socket.create_server((ELSEWHERE, 0))
 
     def relay() -> None:
@@ -51,7 +51,7 @@ def control_relayed(server: str) -> Iterator[str]:
 
 
 def test_data_connections_go_to_the_host_that_control_has_reached() -> None:
-    """The server behind the relay listens for data on another address, where control would not have led."""
+    """The server behind the relay listens for data where control did not lead."""
     with server_started(f"{HERE}:0") as server, control_relayed(server.address) as relayed:
         done = client_run("--json", f"server={relayed}", *SHORT)
         assert done.returncode == 1
@@ -59,26 +59,32 @@ def test_data_connections_go_to_the_host_that_control_has_reached() -> None:
 
 
 def test_a_proxy_is_given_the_host_of_the_server_that_the_client_has_reached() -> None:
-    with (server_started(f"{HERE}:0", "--proxy", "--allow-sink", HERE) as proxy, server_started(f"{HERE}:0") as server,
-          control_relayed(server.address) as relayed):
-        done = client_run("--json", f"server={relayed}", f"via={proxy.address}", "workload=proxy", *SHORT)
+    with (server_started(f"{HERE}:0", "--proxy", "--allow-sink", HERE) as proxy,
+          server_started(f"{HERE}:0") as server, control_relayed(server.address) as relayed):
+        places = f"server={relayed}", f"via={proxy.address}"
+        done = client_run("--json", *places, "workload=proxy", *SHORT)
         assert done.returncode == 1
         assert f"this proxy may not connect to {ELSEWHERE}:" in json.loads(done.stdout)["reason"]
 
 
-@pytest.mark.parametrize(("listen", "hosts"), [("0.0.0.0:0", [HERE, ELSEWHERE]), ("[::]:0", ["[::1]", HERE, ELSEWHERE])])
+@pytest.mark.parametrize(("listen", "hosts"), [
+    ("0.0.0.0:0", [HERE, ELSEWHERE]), ("[::]:0", ["[::1]", HERE, ELSEWHERE]),
+])
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
-def test_a_server_on_all_addresses_is_reached_by_each_of_them(listen: str, hosts: list[str], transport: str) -> None:
+def test_a_server_on_all_addresses_is_reached_by_each_of_them(
+    listen: str, hosts: list[str], transport: str,
+) -> None:
     with server_started(listen, "--insecure") as server:
         for host in hosts:
-            done = client_run(f"server={host}:{server.ready['port']}", f"transport={transport}", "connections=2", *SHORT)
+            place = f"server={host}:{server.ready['port']}"
+            done = client_run(place, f"transport={transport}", "connections=2", *SHORT)
             assert done.returncode == 0, done.stderr
 
 
 # ---- what another end says ----
 
 class Liar(Channel):
-    """A server that says what a test tells it to: one session, played on the control channel of a client."""
+    """A server that says what a test tells it to: one session, on a client's control channel."""
 
     def __init__(self, listener: socket.socket) -> None:
         self.socket = listener.accept()[0]
@@ -99,14 +105,17 @@ class Liar(Channel):
 
     def ready_send(self, **fields: object) -> None:
         """The message that says where the data connections come to."""
-        self.send("ready", **{"port": 1, "path": "", "token": "00" * 16, "key": "", "host": "a liar"} | fields)
+        usual = {"port": 1, "path": "", "token": "00" * 16, "key": "", "host": "a liar"}
+        self.send("ready", **usual | fields)
 
     def report_send(self, report: object) -> None:
         """A report in one piece."""
         self.send("report", left=0, text=json.dumps(report))
 
 
-def lied_to(lie: Callable[[Liar], object], *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def lied_to(
+    lie: Callable[[Liar], object], *words: str, **options: Any,
+) -> subprocess.CompletedProcess[str]:
     """A client whose server lies to it."""
     with socket.create_server((HERE, 0)) as listener:
         def play() -> None:
@@ -118,7 +127,8 @@ def lied_to(lie: Callable[[Liar], object], *words: str, **options: Any) -> subpr
 
         thread = threading.Thread(target=play)
         thread.start()
-        done = client_run(*words, f"server={HERE}:{listener.getsockname()[1]}", within_s=30, **options)
+        place = f"server={HERE}:{listener.getsockname()[1]}"
+        done = client_run(*words, place, within_s=30, **options)
         thread.join()
     return done
 
@@ -148,15 +158,16 @@ HARMLESS = "?]0;title?red? ??31m ??? end??"
 
 
 def test_a_server_that_does_not_lie_is_believed() -> None:
-    error, record = run_lied_to(played_first(lambda liar: liar.report_send(figures(engine="one\ttwo"))))
+    report = figures(engine="one\ttwo")
+    error, record = run_lied_to(played_first(lambda liar: liar.report_send(report)))
     assert (error, record["status"], record["server"]["engine"]) == ("", "ok", "one\ttwo")
 
 
 @pytest.mark.parametrize("kind", ["ok", "", "fine", "Failed", "failed "])
 @pytest.mark.parametrize("type_", ["refused", "failed"])
 def test_a_failure_that_says_that_all_is_well_is_no_good_record(type_: str, kind: str) -> None:
-    phase = {"phase": "run"} if type_ == "failed" else {}
-    error, record = run_lied_to(lambda liar: liar.send(type_, kind=kind, text="all is well", **phase))
+    said = {"kind": kind, "text": "all is well"} | ({"phase": "run"} if type_ == "failed" else {})
+    error, record = run_lied_to(lambda liar: liar.send(type_, **said))
     assert record["status"] == "failed" and "server" not in record
     assert f"sent a control message '{type_}' that lacks a proper 'kind'" in error
 
@@ -172,8 +183,9 @@ def test_a_report_that_does_not_belong_here_ends_no_run_well(lie: Callable[[Liar
 
 
 @pytest.mark.parametrize(("report", "says"), [
-    ([], "no JSON object"), ([figures()], "no JSON object"), ({}, "has no threads"), ({"threads": []}, "has no threads"),
-    ({"threads": "one"}, "has no threads"), ({"threads": [7]}, "sent 4 bytes and the server received 0"),
+    ([], "no JSON object"), ([figures()], "no JSON object"), ({}, "has no threads"),
+    ({"threads": []}, "has no threads"), ({"threads": "one"}, "has no threads"),
+    ({"threads": [7]}, "sent 4 bytes and the server received 0"),
     (figures(**{HARMFUL: 1}), "sent the name '?]0;title?red?"),
 ])
 def test_a_report_without_figures_is_a_failed_run(report: object, says: str) -> None:
@@ -184,7 +196,8 @@ def test_a_report_without_figures_is_a_failed_run(report: object, says: str) -> 
 @pytest.mark.parametrize("type_", ["refused", "failed"])
 def test_what_a_server_says_when_it_fails_cannot_control_a_terminal(type_: str) -> None:
     phase = {"phase": HARMFUL} if type_ == "failed" else {}
-    error, record = run_lied_to(lambda liar: liar.send(type_, kind="failed", text=f"because {HARMFUL}", **phase))
+    said = {"kind": "failed", "text": f"because {HARMFUL}"} | phase
+    error, record = run_lied_to(lambda liar: liar.send(type_, **said))
     assert error == f"uncork-client: failed: because {HARMLESS}\n"
     assert record["reason"] == f"because {HARMLESS}"
     assert record["phase"] == (HARMLESS if phase else "start")
@@ -193,20 +206,24 @@ def test_what_a_server_says_when_it_fails_cannot_control_a_terminal(type_: str) 
 def test_a_text_of_any_length_comes_through_and_is_cut() -> None:
     """Cut in the middle of a character it would be no text that a record can hold."""
     for shift in range(3):
-        _, record = run_lied_to(lambda liar, shift=shift: liar.send("refused", kind="failed", text="x" * shift + "\u2014" * 999))
+        said = {"kind": "failed", "text": "x" * shift + "\u2014" * 999}
+        _, record = run_lied_to(lambda liar, said=said: liar.send("refused", **said))
         assert record["reason"].startswith("x" * shift + "???") and len(record["reason"]) == 599
 
 
 def test_what_a_server_reports_cannot_control_a_terminal() -> None:
-    _, record = run_lied_to(played_first(lambda liar: liar.report_send(figures(engine=HARMFUL, deep=[{"text": [HARMFUL]}]))))
-    assert (record["server"]["engine"], record["server"]["deep"]) == (HARMLESS, [{"text": [HARMLESS]}])
-    done = lied_to(lambda liar: liar.send("facts", left=0, text=json.dumps({"id": HARMFUL})), "--facts")
+    report = figures(engine=HARMFUL, deep=[{"text": [HARMFUL]}])
+    _, record = run_lied_to(played_first(lambda liar: liar.report_send(report)))
+    assert record["server"]["engine"] == HARMLESS
+    assert record["server"]["deep"] == [{"text": [HARMLESS]}]
+    facts = json.dumps({"id": HARMFUL})
+    done = lied_to(lambda liar: liar.send("facts", left=0, text=facts), "--facts")
     assert json.loads(done.stdout)["server"] == {"id": HARMLESS}
 
 
 @pytest.mark.parametrize("place", [
-    {"port": 0}, {"port": -1}, {"port": 65536}, {"port": 1 << 40}, {"port": 7, "path": "/run/docker.sock"},
-    {"port": 0, "path": "/run/docker.sock"},
+    {"port": 0}, {"port": -1}, {"port": 65536}, {"port": 1 << 40},
+    {"port": 7, "path": "/run/docker.sock"}, {"port": 0, "path": "/run/docker.sock"},
 ])
 def test_a_place_that_is_no_port_is_not_connected_to(place: dict[str, object]) -> None:
     error, record = run_lied_to(lambda liar: liar.ready_send(**place))
@@ -215,7 +232,8 @@ def test_a_place_that_is_no_port_is_not_connected_to(place: dict[str, object]) -
 
 # ---- when it says so ----
 
-# The client waits 30 s for a report. This makes the end of that time fall into the turn of the loop that takes the last piece.
+# The client waits 30 s for a report. This lets the end of that time fall into the turn of the loop
+# that takes the last piece.
 MEETING = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -254,8 +272,9 @@ json_t *json_loadb(const char *text, size_t size, size_t flags, json_error_t *er
 @pytest.mark.skipif(SANITIZED, reason="a sanitizer must be the first library that is loaded")
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_the_last_report_may_come_when_the_time_for_it_is_over(tmp_path: Path) -> None:
-    (tmp_path / "meeting.c").write_text(MEETING)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "meeting.so", tmp_path / "meeting.c", "-ldl"], check=True)
+    library, source = tmp_path / "meeting.so", tmp_path / "meeting.c"
+    source.write_text(MEETING)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
 
     def lie(liar: Liar) -> None:
         liar.run_play()
@@ -264,7 +283,7 @@ def test_the_last_report_may_come_when_the_time_for_it_is_over(tmp_path: Path) -
 
     for pause_s in (0.1, 0.5, 2.0, 8.0):
         done = lied_to(lie, "--json", "workload=stream", "message=4", *SHORT,
-                       env=os.environ | {"LD_PRELOAD": str(tmp_path / "meeting.so")})
+                       env=os.environ | {"LD_PRELOAD": str(library)})
         if "they meet" in done.stderr:
             break
     assert (done.returncode, done.stderr) == (0, "they meet\n")

@@ -54,7 +54,9 @@ def run_of(number: int) -> Run:
 FAILED = {"status": "failed", "reason": "out of luck"}
 
 
-def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(terminal: Terminal) -> None:
+def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
+    terminal: Terminal,
+) -> None:
     before = threading.active_count()
     with Bar(Pace(3, 1.0), ("write",), 1, terminal.inside) as watch:
         for number in range(3):

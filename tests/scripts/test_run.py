@@ -115,6 +115,12 @@ def test_the_reason_is_the_last_line_of_standard_error(misbehave: Misbehave) -> 
     assert record["reason"] == "uncork-client ended with status 1: no server"
 
 
+def test_a_reason_cannot_control_a_terminal(misbehave: Misbehave) -> None:
+    """A record with such a reason would not be read again either."""
+    record = record_of(misbehave("printf 'a\\033[31mred\\007\\tline\\n' >&2; exit 1"))
+    assert record["reason"] == "uncork-client ended with status 1: a?[31mred??line"
+
+
 def test_a_client_that_does_not_read_is_a_failed_run(misbehave: Misbehave) -> None:
     assert record_of(misbehave("exec <&-; exit 3"))["reason"] == "uncork-client ended with status 3"
 

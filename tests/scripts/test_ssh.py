@@ -237,11 +237,14 @@ def test_words_that_contradict_the_target_are_refused(
             targets.of(cell.words).facts(cell.given)
 
 
-def test_a_unix_socket_is_unsupported_where_the_server_is_not_on_loopback(client: Client, hosts: Callable[[str], None]):
+def test_a_unix_socket_is_unsupported_where_the_server_is_not_on_loopback(
+    client: Client, hosts: Callable[[str], None],
+):
+    values = "ssh:one,ssh:one+ssh:two,ssh:one+ssh:one"
     with targets_open(client) as targets:
-        cells = cells_of(targets, "target=ssh:one,ssh:one+ssh:two,ssh:one+ssh:one", "transport=unix")
-    assert [cell.unsupported for cell in cells] == [
-        None, *["transport=unix needs all ends on one machine, which a target names once: ssh:HOST"] * 2]
+        cells = cells_of(targets, f"target={values}", "transport=unix")
+    assert [cell.unsupported for cell in cells] == [None, *[
+        "transport=unix needs all ends on one machine; a target names it once: ssh:HOST"] * 2]
     assert all(cell.words["server"] == "own" and "server" not in cell.given for cell in cells)
 
 

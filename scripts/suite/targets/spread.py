@@ -74,7 +74,7 @@ class Spread(Target):
         """A client takes the path of a Unix socket only from a server on loopback."""
         machines = {self.parts[end].host for end in ("client", *self.ends_named(words))}
         if words.get("transport") == "unix" and self.ends_named(words) and machines != {None}:
-            return "transport=unix needs all ends on one machine, which a target names once: ssh:HOST"
+            return "transport=unix needs all ends on one machine; a target names it once: ssh:HOST"
         return None
 
     def programs(self, words: Mapping[str, str]) -> Client:
