@@ -57,6 +57,15 @@ def tcp_sum(end: dict[str, Any], key: str) -> int:
     return sum(thread["tcp_info"][key]["sum"] for thread in end["threads"])
 
 
+def sent_in_all(end: dict[str, Any]) -> int:
+    """The segments with data that TCP counted, retransmissions among them: what a record leaves out of
+    `data_segs_out` is put back. A FIN by itself that was sent again is left out with them."""
+    again = sum(segments for thread in end["threads"]
+                for segments, size in zip(thread["tcp_info"]["retrans_segs"]["each"],
+                                          thread["tcp_info"]["bytes_retrans"]["each"], strict=True) if size)
+    return tcp_sum(end, "data_segs_out") + again
+
+
 def assert_agrees(text: str, record: dict[str, Any]) -> dict[str, Any]:
     """The capture counts what TCP counted: that of the client, and that of the server where it is the other end.
 
@@ -71,11 +80,14 @@ def assert_agrees(text: str, record: dict[str, Any]) -> dict[str, Any]:
     # TCP_INFO has one less where a close_notify shared a segment.
     out = sent["data_segments"] - sent.get("shared_close_notifies", 0)
     back = received["data_segments"] - received.get("shared_close_notifies", 0)
-    assert back + received["retransmitted_segments"] == tcp_sum(client, "data_segs_in"), text
-    assert both or out == tcp_sum(client, "data_segs_out"), text
+    # What is sent again after an end has read its last figures is captured and not counted.
+    out_most = out + sent["retransmitted_segments"]
+    back_most = back + received["retransmitted_segments"]
+    assert back <= tcp_sum(client, "data_segs_in") <= back_most, text
+    assert both or out <= sent_in_all(client) <= out_most, text
     if other is record["server"]:
-        assert out + sent["retransmitted_segments"] == tcp_sum(other, "data_segs_in"), text
-        assert both or back == tcp_sum(other, "data_segs_out"), text
+        assert out <= tcp_sum(other, "data_segs_in") <= out_most, text
+        assert both or back <= sent_in_all(other) <= back_most, text
     if record["words"]["security"] == "plain":
         assert sent["payload_bytes"] == record_sum(client, "bytes_sent"), text
         assert received["payload_bytes"] == record_sum(client, "bytes_received"), text
