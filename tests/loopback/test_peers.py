@@ -74,12 +74,15 @@ def test_a_unix_socket_is_a_peer(tmp_path) -> None:
 
 
 def test_a_timed_run_against_a_peer_ends_when_its_time_is_over() -> None:
-    for does, words in (("echo", ""), ("discard", "workload=stream"), ("chargen", "workload=stream direction=receive")):
+    """A thread of a busy machine may begin late and take its last bytes early: only the whole run
+    lasts as long as that at least."""
+    for does, words in (("echo", ""), ("discard", "workload=stream"),
+                        ("chargen", "workload=stream direction=receive")):
         with server_started("127.0.0.1:0", "--plain", does) as server:
-            (record,) = batch_run([f"peer={server.address} control=none peer_does={does} duration=100ms place=free {words}"])
-        (thread,) = record["client"]["threads"]
-        assert thread["elapsed_ns"] >= 90_000_000
-        assert record["wall_ns"] < 5_000_000_000
+            (record,) = batch_run([f"peer={server.address} control=none peer_does={does} {words} "
+                                   "duration=500ms warmup=0s place=free"])
+        assert record["status"] == "ok", record["reason"]
+        assert 500_000_000 <= record["wall_ns"] < 5_000_000_000
 
 
 def test_a_peer_that_sends_back_something_else_is_found_out() -> None:
