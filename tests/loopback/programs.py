@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -113,17 +114,16 @@ class Server:
     def pid(self) -> int:
         return self.process.pid
 
-
-def _terminated(process: subprocess.Popen[str]) -> int:
-    """Told to end. ThreadSanitizer keeps signals back for a safe moment, and one that comes just before epoll_wait(2)
-    waits for the next: there a second one may be needed."""
-    process.terminate()
-    if "tsan" in BIN.parts:
-        try:
-            return process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.terminate()
-    return process.wait(10)
+    def ended(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ends it by a signal and gives its status. ThreadSanitizer keeps signals back for a safe
+        moment. One that comes just before epoll_wait(2) waits for the next: a second is sent."""
+        self.process.send_signal(number)
+        if "tsan" in BIN.parts:
+            try:
+                return self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.send_signal(number)
+        return self.process.wait(10)
 
 
 @contextmanager
@@ -136,9 +136,10 @@ def server_started(listen: str = "127.0.0.1:0", *flags: str) -> Iterator[Server]
         assert process.stdout
         line = process.stdout.readline()
         assert line, process.stderr.read() if process.stderr else ""
-        yield Server(process, json.loads(line)["ready"])
+        server = Server(process, json.loads(line)["ready"])
+        yield server
         if process.poll() is None:
-            assert _terminated(process) == 0, process.stderr.read() if process.stderr else ""
+            assert server.ended() == 0, process.stderr.read() if process.stderr else ""
     finally:
         if process.poll() is None:
             process.kill()

@@ -95,8 +95,7 @@ def test_a_server_that_is_told_to_end_tells_its_client_and_ends_well(tmp_path: P
     with server_started(f"unix:{tmp_path}/control") as server:
         client = client_start("--json", f"server={server.address}", *LONG)
         busy(server.pid)
-        server.process.terminate()
-        assert server.process.wait(WITHIN_S) == 0
+        assert server.ended() == 0
         record = json.loads(client.communicate(timeout=20)[0])
         assert record["status"] == "failed"
         assert not (tmp_path / "control").exists()
@@ -108,13 +107,12 @@ def test_whenever_a_server_ends_its_client_says_so(number: signal.Signals) -> No
         with server_started() as server:
             client = client_start("--json", f"server={server.address}", "duration=60s", "warmup=20ms", "place=free")
             time.sleep(milliseconds / 1000)
-            server.process.send_signal(number)
+            server.ended(number)
             out, error = client.communicate(timeout=20)
             assert client.returncode == 1, f"after {milliseconds} ms: {client.returncode} {error}"
             record = json.loads(out)
             assert record["status"] == "failed" and record["phase"], record
             assert error.count("\n") == 1, error
-            server.process.wait(WITHIN_S)
 
 
 def test_the_own_server_is_started_again_after_it_died() -> None:
@@ -181,8 +179,7 @@ def test_insecure_is_allowed_and_warned_about() -> None:
     with server_started("0.0.0.0:0", "--insecure") as server:
         port = server.address.rsplit(":", 1)[1]
         assert client_run(f"server=127.0.0.1:{port}", *SHORT).returncode == 0
-        server.process.terminate()
-        server.process.wait(10)
+        server.ended()
         assert server.process.stderr and "warning" in server.process.stderr.read()
 
 
@@ -230,8 +227,7 @@ def test_a_server_with_several_threads_that_is_told_to_end_ends_well() -> None:
         with server_started() as server:
             client = client_start(f"server={server.address}", "connections=8", "threads=8", "engine=poll", *LONG)
             busy(server.pid)
-            server.process.terminate()
-            assert server.process.wait(WITHIN_S) == 0
+            assert server.ended() == 0
             client.communicate(timeout=20)
             assert client.returncode == 1
 
