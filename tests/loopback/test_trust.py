@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import shutil
 import socket
 import subprocess
 import threading
