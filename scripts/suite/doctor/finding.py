@@ -39,11 +39,6 @@ class Finding:
     name: str
     answer: Answer
 
-    @property
-    def disturbs(self) -> bool:
-        """Whether figures are not what they would be."""
-        return self.answer.status is Status.DISTURBS
-
 
 class Unknown(Exception):
     """A fact that a check needs is not to be had; the text is the reason, one line."""

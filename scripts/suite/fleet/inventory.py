@@ -11,7 +11,7 @@ import contextlib
 import ipaddress
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,8 +147,3 @@ def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[Pair, ...]:
         raise UsageError(f"{where}there is no host in its groups")
     once_check(pairs, where)
     return tuple(pairs)
-
-
-def pair_names(pairs: Iterable[Pair]) -> list[str]:
-    """The names of all hosts, in order."""
-    return [host.name for pair in pairs for host in pair.hosts]

@@ -19,7 +19,7 @@ from suite.stats.centre import median, median_interval, outliers_mark, sign_test
 from suite.stats.direction import Spans, direction_estimate, ratio_directed
 from suite.stats.estimate import (ALPHA, Beyond, Estimate, Interval, is_within_floor, noise_floor,
                                   relative_width)
-from suite.stats.many import benjamini_hochberg, holm
+from suite.stats.many import benjamini_hochberg
 from suite.stats.nulls import (ROUNDS_NEEDED, SIDES_NEEDED, mann_whitney_counts, mann_whitney_null,
                                sign_null, signed_rank_counts, signed_rank_null)
 from suite.stats.power import smallest_detectable, smallest_detectable_unpaired
@@ -27,7 +27,7 @@ from suite.stats.shift import geometric_mean, ratio_estimate, ratio_unpaired, sh
 
 __all__ = [
     "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval", "Spans", "benjamini_hochberg",
-    "direction_estimate", "geometric_mean", "holm",
+    "direction_estimate", "geometric_mean",
     "is_within_floor",    "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "noise_floor", "outliers_mark",
     "ratio_directed", "ratio_estimate", "ratio_unpaired", "relative_width", "shift_estimate",
     "shift_unpaired", "sign_null", "sign_test_rank", "signed_rank_counts", "signed_rank_null", "smallest_detectable",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """p of many cells at once: adjusted so that a limit on it holds for all of them together.
 
-References: Benjamini and Hochberg (1995), "Controlling the false discovery rate", of what is claimed at most a share is
-chance; Holm (1979), "A simple sequentially rejective multiple test procedure", any false claim at all is that rare.
+Reference: Benjamini and Hochberg (1995), "Controlling the false discovery rate": of what is claimed at most a share is
+chance.
 """
 
 from __future__ import annotations
@@ -19,14 +19,4 @@ def benjamini_hochberg(ps: Sequence[float]) -> list[float]:
     scaled = array[order] * len(array) / np.arange(1, len(array) + 1)
     adjusted = np.empty(len(array))
     adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
-    return adjusted.tolist()
-
-
-def holm(ps: Sequence[float]) -> list[float]:
-    """The adjusted p in the given order: the largest p_(j) (m - j + 1) of all ranks j up to its own, at most 1."""
-    array = np.asarray(ps, dtype=float)
-    order = np.argsort(array, kind="stable")
-    scaled = array[order] * np.arange(len(array), 0, -1)
-    adjusted = np.empty(len(array))
-    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1)
     return adjusted.tolist()
