@@ -14,6 +14,7 @@ from typing import Protocol
 
 GRACE_S = 6.0  # the client tells its server within 5 s; after that both are killed
 PIECE_BYTES = 1 << 16
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def group_kill(child: subprocess.Popen[bytes]) -> None:
@@ -36,15 +37,35 @@ def child_end(child: subprocess.Popen[bytes]) -> None:
         child.wait()
 
 
+def signals_release() -> None:
+    """Lets the signals of signals_held() through, in a child too, which inherits that they are held."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """Holds back what ends the runner: one that came between the start of a child and its first
+    mention here would leave the child behind."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signals_release()
+
+
 def child_ask(argv: Sequence[str], given: str, limit_s: float) -> subprocess.CompletedProcess[str]:
     """Starts a program, gives it text and waits until it has ended. TimeoutExpired, or whatever else interrupts it, after it
     has been ended with all that it started; OSError where it does not start."""
-    child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             errors="replace", process_group=0)
+    child = None
     try:
+        with signals_held():
+            child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True, errors="replace",
+                                     process_group=0, preexec_fn=signals_release)
         stdout, stderr = child.communicate(given, timeout=limit_s)
     except BaseException:
-        child_end(child)
+        if child:
+            child_end(child)
         raise
     return subprocess.CompletedProcess(argv, child.returncode, stdout, stderr)
 
