@@ -34,8 +34,18 @@ import numpy as np
 
 from suite import stats
 from suite.errors import UsageError
-from suite.expressions import (COMPARISONS, OPERATORS, Comparison, Expression, Operation, Reference, best_of,
-                               claim_parse, comparison_narrow, references_of)
+from suite.expressions import (
+    COMPARISONS,
+    OPERATORS,
+    Comparison,
+    Expression,
+    Operation,
+    Reference,
+    best_of,
+    claim_parse,
+    comparison_narrow,
+    references_of,
+)
 from suite.frame import Cell, Matrix, rounds_common, words_match, words_parse
 from suite.machines import FUNCTIONAL_ONLY
 from suite.metrics import METRICS

@@ -16,8 +16,16 @@ from suite.metrics import Metric
 from suite.optimum import better_ratio, is_speed, optimum_of
 from suite.quotes import Quote, sets_of
 from suite.summary import Figure, Summary
-from suite.units import (Scale, beyond_text, change_text, count_text, number_text, percent_text, ratio_text,
-                         scale_choose)
+from suite.units import (
+    Scale,
+    beyond_text,
+    change_text,
+    count_text,
+    number_text,
+    percent_text,
+    ratio_text,
+    scale_choose,
+)
 from suite.verdicts import Verdict
 
 ABSENT = "n/a"

@@ -11,8 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suite import stats
-from suite.frame import (Cell, Matrix, Series, ratio_of, rounds_common, runs_paired,
-                         series_between)
+from suite.frame import Cell, Matrix, Series, ratio_of, rounds_common, runs_paired, series_between
 from suite.metrics import Metric
 from suite.quotes import Quote, quotes_find
 from suite.scenario import LABEL, LABEL_AGAIN

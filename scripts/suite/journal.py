@@ -19,8 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from suite.document import (
-    Identity, Key, boot_changed, document_cells, key_of, plan_document, plan_same, session_begin,
-    session_left, session_rounds,
+    Identity,
+    Key,
+    boot_changed,
+    document_cells,
+    key_of,
+    plan_document,
+    plan_same,
+    session_begin,
+    session_left,
+    session_rounds,
 )
 from suite.errors import Failure, UsageError
 from suite.plan import Plan, plan_seeded, rounds_added, rounds_most

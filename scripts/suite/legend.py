@@ -14,7 +14,6 @@ from suite.units import value_text
 from suite.verdicts import Verdict, baseline_family
 from suite.withheld import TARGET
 
-
 DIRECTION = (">1x <1x", "larger, smaller: where some values are only bounds, no more than the direction is known")
 
 

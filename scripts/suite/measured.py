@@ -13,8 +13,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from suite.histogram import (FROM_INTENDED, HISTOGRAMS, NOTHING_COUNTED, Histogram, histogram_read,
-                             histograms_merge)
+from suite.histogram import (
+    FROM_INTENDED,
+    HISTOGRAMS,
+    NOTHING_COUNTED,
+    Histogram,
+    histogram_read,
+    histograms_merge,
+)
 
 NANOSECOND = 1e-9
 ENDS = ("client", "server", "proxy")  # that a record may have

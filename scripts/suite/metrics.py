@@ -11,12 +11,32 @@ from typing import Any
 
 from suite.errors import UsageError, nearest_hint
 from suite.formulas import (
-    Formula, SEGMENTS, bandwidth, capture_difference, captured_extreme, captured_per_message,
-    captured_per_reply, captured_uncut, copied_share, cpu_part, end_cpu_part, mapped_share,
-    maximum_of, memory_per_connection, message_side, peer_window, per_message_sent, quantile_of,
-    reply_side, softirq, syscalls, time_per_message, wall_time,
+    SEGMENTS,
+    Formula,
+    bandwidth,
+    capture_difference,
+    captured_extreme,
+    captured_per_message,
+    captured_per_reply,
+    captured_uncut,
+    copied_share,
+    cpu_part,
+    end_cpu_part,
+    mapped_share,
+    maximum_of,
+    memory_per_connection,
+    message_side,
+    peer_window,
+    per_message_sent,
+    quantile_of,
+    reply_side,
+    softirq,
+    syscalls,
+    time_per_message,
+    wall_time,
 )
 from suite.measured import ENDS, Run, quotient, threads_sum
+
 
 @dataclass(frozen=True)
 class Metric:

@@ -19,15 +19,14 @@ from suite.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncoun
 from suite.hyperfine import by_hand
 from suite.lab.network import by_hand_lines, facts_rows
 from suite.layout import Column, Group, Item, labelled_lines, table_lines
-from suite.measured import ENDS, Run, quotient, threads_sum
 from suite.machines import FUNCTIONAL_ONLY
+from suite.measured import ENDS, Run, quotient, threads_sum
 from suite.metrics import METRICS, SPLITS, Metric
 from suite.records.runs import METRIC_PLACES
 from suite.segments import capture_rows
 from suite.selection import cells_select
 from suite.summary import Figure, figure_build, metrics_default
-from suite.units import (count_text, number_text, percent_text, ratio_text, scale_choose,
-                         value_text)
+from suite.units import count_text, number_text, percent_text, ratio_text, scale_choose, value_text
 from suite.withheld import ARRIVAL_SEED, DRAWN
 
 CANDIDATES_SHOWN = 12

@@ -13,7 +13,14 @@ from itertools import product
 from typing import Any
 
 from suite import stats
-from suite.columns import Footnotes, best_mark, groups_build, names_of, published_name, scales_choose
+from suite.columns import (
+    Footnotes,
+    best_mark,
+    groups_build,
+    names_of,
+    published_name,
+    scales_choose,
+)
 from suite.errors import UsageError, nearest_hint
 from suite.frame import Cell, Matrix
 from suite.gain import Gain

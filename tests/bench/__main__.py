@@ -24,8 +24,8 @@ from bench.contests import CONTESTS, Contest, contests_named
 from bench.loopback import congestion_probe, namespace_enter
 from bench.result import rows_lines, rows_make
 from bench.rounds import Sample, Setting, entries_make, rounds_run
-from suite.client import Client, build_digest, client_facts, client_list, client_open
 from suite.__main__ import answered
+from suite.client import Client, build_digest, client_facts, client_list, client_open
 from suite.errors import UsageError, nearest_hint
 from suite.heading import host_text
 from suite.layout import labelled_lines

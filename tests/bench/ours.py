@@ -12,7 +12,13 @@ from collections.abc import Iterator
 
 from bench.contenders import floor
 from bench.contenders.contender import (
-    ADDRESS, CONGESTION, READY_SECONDS, Broken, Job, client_run, server_started,
+    ADDRESS,
+    CONGESTION,
+    READY_SECONDS,
+    Broken,
+    Job,
+    client_run,
+    server_started,
 )
 from loopback.control import Channel, data_join, plan_send, sink_accept
 from suite.client import Client, client_list

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from bench.contenders import CONTENDERS, floor, liburing
 from bench.contenders.contender import ADDRESS, Broken, Contender, Job, whole_seconds
 from bench.contests import CONTESTS, contests_named

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
+
 from bench.contests import CONTESTS, Against, Contest, Figure
 from bench.result import UNDECIDED_FEW, Row, rows_lines, rows_make, verdict_text
 from bench.rounds import FLOOR, FLOOR_AGAIN, OURS, Entry, Sample, entries_make, round_order

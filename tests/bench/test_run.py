@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from bench.contenders import CONTENDERS, floor, liburing
 from bench.contests import CONTESTS
 

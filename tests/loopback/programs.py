@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any
+from collections.abc import Callable, Iterator
 
 TOP = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("UNCORK_BIN", TOP / "build/release/bin")).absolute()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from combinations import VOCABULARY
 from programs import batch_run, client_json, client_run, record_sum, ring_trouble
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from programs import CLIENT, batch_run, client_json, client_run, record_sum
 
 QUICK = ["messages=200", "warmup=0s", "place=free"]

@@ -10,8 +10,18 @@ from __future__ import annotations
 from itertools import cycle, islice, product
 
 import pytest
+
 from combinations import (
-    COMMON, NEEDS_ROOM_TO_RECEIVE, OTHERS, ROUNDS, SLOW_IN_SMALL_BUFFERS, agreeing, cells_run, names, shapes, strategies,
+    COMMON,
+    NEEDS_ROOM_TO_RECEIVE,
+    OTHERS,
+    ROUNDS,
+    SLOW_IN_SMALL_BUFFERS,
+    agreeing,
+    cells_run,
+    names,
+    shapes,
+    strategies,
 )
 from pairwise import pairwise_rows
 from programs import SANITIZED, batch_run, record_sum

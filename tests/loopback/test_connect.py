@@ -13,13 +13,25 @@ import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Iterator
+from collections.abc import Iterator
 
 import pytest
+
 from control import Channel, connect, data_join, plan_send
 from foreign import foreign_names, foreign_started
-from programs import (CLIENT, Server, batch_run, client_json, client_start, open_files, record_sum, ring_trouble, server_started,
-                      settled, strace_trouble)
+from programs import (
+    CLIENT,
+    Server,
+    batch_run,
+    client_json,
+    client_start,
+    open_files,
+    record_sum,
+    ring_trouble,
+    server_started,
+    settled,
+    strace_trouble,
+)
 from test_limits import NAMESPACE_TROUBLE, in_namespace
 
 VERSION = client_json("--list=json")[0]["uncork"]

@@ -11,6 +11,7 @@ import struct
 import time
 
 import pytest
+
 from control import Channel, connect, data_join, long_value_receive, plan_send
 from programs import client_json, client_run, cpu_seconds, server_started
 

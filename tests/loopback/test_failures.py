@@ -13,8 +13,18 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
 from programs import (
-    SERVER, WITHIN_S, Ending, Server, busy, client_run, client_start, open_files, server_started, settled,
+    SERVER,
+    WITHIN_S,
+    Ending,
+    Server,
+    busy,
+    client_run,
+    client_start,
+    open_files,
+    server_started,
+    settled,
 )
 
 LONG = ["duration=60s", "warmup=0s", "place=free"]

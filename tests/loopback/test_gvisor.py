@@ -13,6 +13,7 @@ import subprocess
 from typing import Any
 
 import pytest
+
 from programs import CLIENT, SANITIZED
 
 SANDBOX = ["runsc", "--ignore-cgroups", "--network=none", *([] if os.geteuid() == 0 else ["--rootless"]), "do"]

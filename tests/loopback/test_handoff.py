@@ -10,9 +10,18 @@ import time
 from typing import Any
 
 import pytest
+
 from combinations import SLOW_IN_SMALL_BUFFERS, cells_run, names, strategies
 from programs import (
-    SANITIZED, WITHIN_S, batch_run, client_json, client_run, client_start, cpu_seconds, record_sum, server_started,
+    SANITIZED,
+    WITHIN_S,
+    batch_run,
+    client_json,
+    client_run,
+    client_start,
+    cpu_seconds,
+    record_sum,
+    server_started,
 )
 
 HANDED = "handoff=thread place=free"

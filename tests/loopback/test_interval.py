@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from programs import CLIENT, strace_trouble
 
 TROUBLE = strace_trouble()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import cycle, product
 
 import pytest
+
 from combinations import COMMON, cells_run, names
 from pairwise import Row, pairwise_rows
 from programs import batch_run, client_json, record_sum

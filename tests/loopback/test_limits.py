@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import pytest
+
 from programs import BIN, CLIENT, SERVER, batch_run, client_start, record_sum, server_started
 
 MANY = 10_000

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from programs import CLIENT, SERVER, TOP, client_json
 
 PAGES = TOP / "docs/man"

@@ -10,9 +10,11 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
-from typing import Any, Iterator
+from typing import Any
+from collections.abc import Iterator
 
 import pytest
+
 from programs import Server, batch_run, client_run, client_start, record_sum, server_started
 
 STOP_S = 1.0

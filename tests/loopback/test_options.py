@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from programs import batch_run, batch_run_again, client_json, client_run
 
 STREAM = "workload=stream message=64K messages=20 warmup=0s place=free"

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 
 import pytest
+
 from foreign import foreign_names, foreign_started, port_free
 from programs import batch_run, client_run, record_sum, server_started
 

@@ -18,13 +18,23 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Iterator
+from collections.abc import Iterator
 
 import pytest
+
 from control import connect
 from foreign import foreign_names, foreign_started, port_free
-from programs import (LOOP_CHANGES, SERVER, Server, client_run, cpu_seconds, open_files,
-                      server_started, settled, strace_trouble)
+from programs import (
+    LOOP_CHANGES,
+    SERVER,
+    Server,
+    client_run,
+    cpu_seconds,
+    open_files,
+    server_started,
+    settled,
+    strace_trouble,
+)
 
 SERVICES = ("echo", "discard", "chargen")
 LISTEN = ("127.0.0.1:0", "[::1]:0", "unix:{path}/plain")

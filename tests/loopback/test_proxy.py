@@ -18,10 +18,28 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from control import Channel, connect, data_join, long_value_receive, plan_send, sink_accept
-from programs import (CLIENT, LOOP_WAITS, SERVER, WITHIN_S, Ending, Server, as_recorded, batch_run,
-                      busy, client_json, client_run, client_start, open_files, record_sum,
-                      ring_trouble, server_started, settled, strace_trouble)
+
+from control import Channel, data_join, long_value_receive, plan_send, sink_accept
+from programs import (
+    CLIENT,
+    LOOP_WAITS,
+    SERVER,
+    WITHIN_S,
+    Ending,
+    Server,
+    as_recorded,
+    batch_run,
+    busy,
+    client_json,
+    client_run,
+    client_start,
+    open_files,
+    record_sum,
+    ring_trouble,
+    server_started,
+    settled,
+    strace_trouble,
+)
 
 VERSION = client_json("--list=json")[0]["uncork"]
 STRATEGIES = [variant["name"] for variant in client_json("--list=json")[0]["variants"]["strategy"]]

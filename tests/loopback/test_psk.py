@@ -13,8 +13,17 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
 from control import Channel, connect, plan_send
-from programs import SERVER, Server, client_json, client_run, client_start, open_files, server_started
+from programs import (
+    SERVER,
+    Server,
+    client_json,
+    client_run,
+    client_start,
+    open_files,
+    server_started,
+)
 
 ONE = ["message=4", "reply=2", "messages=1", "warmup=0s", "place=free"]
 LONG = ["duration=60s", "warmup=0s", "place=free"]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from programs import CLIENT, batch_run, client_json, client_run, ring_trouble
 
 MESSAGES = 200

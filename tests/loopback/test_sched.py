@@ -10,9 +10,10 @@ import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Iterator
+from collections.abc import Iterator
 
 import pytest
+
 from programs import CLIENT, batch_run, client_json, client_run, client_start, server_started
 
 SHORT = ["messages=50", "warmup=0s", "place=free"]

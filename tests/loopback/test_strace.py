@@ -11,8 +11,16 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from programs import (CLIENT, LOOP_CHANGES, LOOP_WAITS, as_recorded, client_json, server_started,
-                      strace_trouble)
+
+from programs import (
+    CLIENT,
+    LOOP_CHANGES,
+    LOOP_WAITS,
+    as_recorded,
+    client_json,
+    server_started,
+    strace_trouble,
+)
 
 CALLS = ("sendto", "sendmsg", "sendfile", "recvmsg", "setsockopt", "recvfrom", "io_uring_enter")
 PER_MESSAGE = {"nagle": 15, "nodelay": 15, "cork": 17, "more": 15, "writev": 1, "coalesce": 1, "sendfile": 17}

@@ -7,9 +7,8 @@ import json
 from itertools import cycle, product
 
 import pytest
-from combinations import (
-    COMMON, OTHERS, ROUNDS, VOCABULARY, agreeing, cells_run, shapes,
-)
+
+from combinations import COMMON, OTHERS, ROUNDS, VOCABULARY, agreeing, cells_run, shapes
 from pairwise import pairwise_rows
 from programs import BIN, batch_run, client_run, record_sum
 

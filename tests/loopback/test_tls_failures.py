@@ -16,10 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from between import Between, Fault, between
 from combinations import VOCABULARY
 from control import connect
-from programs import WITHIN_S, Server, batch_run, busy, client_json, client_run, client_start, record_sum, ring_trouble, server_started
+from programs import (
+    WITHIN_S,
+    Server,
+    batch_run,
+    busy,
+    client_json,
+    client_run,
+    client_start,
+    record_sum,
+    ring_trouble,
+    server_started,
+)
 
 LIBRARIES = [
     layer["name"] for layer in VOCABULARY["variants"]["security"]

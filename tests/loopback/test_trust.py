@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from control import Channel, connect
 from programs import SANITIZED, client_run, server_started
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from control import Channel, plan_send
 from programs import Server, client_json, server_started, strace_trouble
 

@@ -10,8 +10,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from programs import (CLIENT, LOOP_WAITS, as_recorded, batch_run, client_json, record_sum,
-                      strace_trouble)
+
+from programs import (
+    CLIENT,
+    LOOP_WAITS,
+    as_recorded,
+    batch_run,
+    client_json,
+    record_sum,
+    strace_trouble,
+)
 
 MESSAGES = 60
 ENGINES = ["block", "poll", "ring"]

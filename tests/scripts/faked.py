@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-
 ENDING_STEPS = 100  # of 0.1 s
 
 

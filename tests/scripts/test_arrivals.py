@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import Uncork, records_of
 from suite.client import Client
 from suite.plan import plan_make

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from faked import has_ended
 
+from faked import has_ended
 from suite.batch import batch_records
 from suite.child import Listener
 from suite.plan import Cell

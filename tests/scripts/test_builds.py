@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Uncork, records_of
 
+from conftest import Uncork, records_of
 from suite.builds import builds_text
 from suite.client import BINARIES, Client
 from suite.withheld import words_told

@@ -7,6 +7,7 @@ import copy
 from typing import Any
 
 import pytest
+
 from answers import runs_of
 from conftest import Uncork, records_of
 from suite.captures import capture_file, capture_rename

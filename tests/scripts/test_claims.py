@@ -8,8 +8,15 @@ import shutil
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite.claims import (best_decide, claim_decide, claims_status, counts_compare, evaluate, outcome_of,
-                          tap_text)
+from suite.claims import (
+    best_decide,
+    claim_decide,
+    claims_status,
+    counts_compare,
+    evaluate,
+    outcome_of,
+    tap_text,
+)
 from suite.errors import UsageError
 from suite.expressions import Operation, Reference, best_of, claim_parse
 from suite.scenario import Claim

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from conftest import Uncork
 from suite.client import BINARIES, Client, build_update, client_place, client_require
 from suite.errors import Failure

@@ -11,17 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sessions_make import recipe_sessions, sessions_write
 
 from answers import DATA, NODELAY, golden_check, matrix_of, uncork
-from sessions_make import recipe_sessions, sessions_write
 from suite import stats
 from suite.__main__ import main
 from suite.comparison.build import compare_baseline, compare_cells, compare_results
-from suite.comparison.formats import FORMATS, benchstat, hgrm, hyperfine, text
+from suite.comparison.formats import FORMATS, benchstat, hgrm, hyperfine, markdown, text
 from suite.comparison.formats import csv as csv_format
 from suite.comparison.formats import json as json_format
-from suite.comparison.formats import markdown
-
 from suite.comparison.texts import verdict_text
 from suite.errors import UsageError
 from suite.hgrm import hgrm_text

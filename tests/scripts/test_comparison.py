@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sessions_make import recipe_sessions, sessions_write
 
 from answers import NODELAY, matrix_of
-from sessions_make import recipe_sessions, sessions_write
 from suite import stats
 from suite.comparison.build import compare_baseline, compare_cells, compare_results
 from suite.comparison.model import Change

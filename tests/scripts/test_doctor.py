@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
+
 from answers import NODELAY, ROOT, golden_check, matrix_of
 from conftest import Uncork
-from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
 from suite.doctor.asked import Asked
 from suite.doctor.checks import CHECKS, findings_collect, findings_make
 from suite.doctor.facts import Facts, config_files, facts_collect, nftables_there

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import Uncork, records_of
 from fleets import ansible_pretend, listing_make
-
 from suite.client import Client
 from suite.errors import Failure, UsageError
 from suite.fleet import driver
 from suite.fleet.driver import Driver, Job, inventory_list, outcomes_read, programs_find
-from suite.fleet.inventory import Pair, pairs_read
+from suite.fleet.inventory import pairs_read
 from suite.fleet.jobs import client_words, down_words, note_path, server_words
 from suite.plan import Cell, Plan, plan_make
 from suite.run import runs_seconds

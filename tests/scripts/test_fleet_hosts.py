@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import Uncork, records_of
 from hosts import Hosts, hosts_open, hosts_refusal
-
 from suite.client import ROOT
 from suite.errors import Failure
 from suite.fleet.driver import programs_find

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import targets_make  # that answers has made known
+
 from answers import golden_check, matrix_of, refused, uncork
 from mails import pasted
-import targets_make  # that answers has made known
 from suite import stats
 from suite.claims import claim_decide, claims_decide
 from suite.comparison.build import compare_baseline, compare_cells

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from hosts import PORT, SSHD_PROGRAMS, Hosts, hosts_open, hosts_refusal
 from suite.client import ROOT
 

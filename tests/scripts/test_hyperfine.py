@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from conftest import Uncork, keys_of, records_of
 from suite.client import Client
 from suite.errors import Failure, UsageError

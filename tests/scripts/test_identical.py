@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulated import (BASE, METRIC, NOISES, Draw, cell_name, exponential, lognormal, matrix_identical,
-                       matrix_simulated)
+from simulated import (
+    BASE,
+    METRIC,
+    NOISES,
+    Draw,
+    cell_name,
+    exponential,
+    lognormal,
+    matrix_identical,
+    matrix_simulated,
+)
 from suite import stats
 from suite.comparison.build import compare_baseline, compare_cells
 from suite.comparison.texts import mean_text

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import Uncork, records_of
 from suite.lab.labs import labs_open
 from suite.lab.namespace import namespace_inside

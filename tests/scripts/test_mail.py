@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from sessions_make import recipe_sessions, sessions_write
 
 from answers import GOLDEN, NODELAY, ROOT, emulated, golden_check, matrix_of, result_make
 from mails import ODD, command_run, comparison_random, pasted
-from sessions_make import recipe_sessions, sessions_write
 from suite import stats
 from suite.commands import paste, verify
 from suite.commands.paste import blocks_build

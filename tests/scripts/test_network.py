@@ -4,9 +4,22 @@
 from __future__ import annotations
 
 import pytest
+
 from suite.lab.network import (
-    LAB_WORDS, Link, burst_bytes, by_hand_lines, cable_lines, device_facts, facts_rows, host_lines,
-    host_queue_lines, link_of, queue_lines, rate_bits, setting_split, words_text,
+    LAB_WORDS,
+    Link,
+    burst_bytes,
+    by_hand_lines,
+    cable_lines,
+    device_facts,
+    facts_rows,
+    host_lines,
+    host_queue_lines,
+    link_of,
+    queue_lines,
+    rate_bits,
+    setting_split,
+    words_text,
 )
 
 PLAIN = Link(rate="none", mtu="1500", delay="0s", loss="0%")

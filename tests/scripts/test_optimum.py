@@ -11,11 +11,20 @@ import pytest
 from answers import golden_check, matrix_of, refused, result_make
 from suite import stats
 from suite.commands.table import words_read
-from suite.pictures.curve import axis_make
 from suite.errors import UsageError
 from suite.metrics import METRICS
-from suite.optimum import (ALIKE, BEST, UNKNOWN, WORSE, Optimum, advice_text, answer_text,
-                           mark_choose, optima_build)
+from suite.optimum import (
+    ALIKE,
+    BEST,
+    UNKNOWN,
+    WORSE,
+    Optimum,
+    advice_text,
+    answer_text,
+    mark_choose,
+    optima_build,
+)
+from suite.pictures.curve import axis_make
 from suite.pictures.plot import drawings_make
 from suite.scenario import Table, scenario_load, scenario_text
 from suite.show import show_text

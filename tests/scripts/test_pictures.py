@@ -7,20 +7,28 @@ import re
 from dataclasses import replace
 
 import pytest
+from picture_make import LONG, recipe_same, recipe_verdicts
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from drawn import draw, made, needs_gnuplot
-from picture_make import LONG, recipe_same, recipe_verdicts
 from suite.commands.plot import pictures_read
-from suite.pictures.gnuplot import drawing_write
 from suite.comparison.build import compare_baseline
-
 from suite.errors import UsageError
 from suite.metrics import METRICS
 from suite.pictures.compared import Versus
 from suite.pictures.forest import Tree, change_tics, forest_draw, trees_group
-from suite.pictures.heatmap import (ABSENT_COLOUR, BETTER_COLOUR, MIDDLE_COLOUR, WORSE_COLOUR, Tile, colour_of,
-                                    heatmap_draw, luminance, text_colour)
+from suite.pictures.gnuplot import drawing_write
+from suite.pictures.heatmap import (
+    ABSENT_COLOUR,
+    BETTER_COLOUR,
+    MIDDLE_COLOUR,
+    WORSE_COLOUR,
+    Tile,
+    colour_of,
+    heatmap_draw,
+    luminance,
+    text_colour,
+)
 from suite.pictures.order import Run, Series, span_of
 from suite.pictures.plot import MAKERS, drawings_make
 from suite.scenario import PICTURES, Picture
@@ -190,7 +198,7 @@ def test_runs_stand_in_the_order_in_which_they_were_run(nodelay):
     at = sorted(float(line.split()[0]) for block in drawing.data.split("\n\n\n")[:-1]
                 for line in block.splitlines()[1:])
     frame = nodelay.frame
-    assert len(at) == len(frame[(frame["round"] > 0) & (frame["place"] == "together")]) and 0 < at[0] and at[-1] < 7
+    assert len(at) == len(frame[(frame["round"] > 0) & (frame["place"] == "together")]) and at[0] > 0 and at[-1] < 7
     in_first = frame.loc[frame["round"] == 1, "cell"].tolist()
     place = next(index for index, cell in enumerate(in_first) if "place=together write=cork" in cell)
     cork = next(block for block in drawing.data.split("\n\n\n") if block.startswith("# cork"))

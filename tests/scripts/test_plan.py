@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT
 from suite.client import Client
 from suite.errors import UsageError

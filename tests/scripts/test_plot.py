@@ -12,13 +12,20 @@ import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from drawn import draw, made, needs_gnuplot
+from suite.measured import Run
 from suite.pictures.bars import Panel, panels_group
 from suite.pictures.curve import height_settings, labels_thin
 from suite.pictures.distribution import unsent_text
-from suite.measured import Run
 from suite.pictures.percentiles import nines_text
-from suite.pictures.picture import (gnuplot_string, name_safe, place_name, place_text, ratio_tics, round_numbers,
-                           title_settings)
+from suite.pictures.picture import (
+    gnuplot_string,
+    name_safe,
+    place_name,
+    place_text,
+    ratio_tics,
+    round_numbers,
+    title_settings,
+)
 from suite.pictures.plot import drawings_make, pictures_default
 from suite.scenario import PICTURES
 from suite.stats import Interval

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+
 from conftest import Uncork
 from suite.plan import Cell
 from suite.progress import Bar, Log, Pace, Watch

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from conftest import Uncork, records_of
 
 KEY = bytes(range(32)).hex()

@@ -9,14 +9,13 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from answers import NODELAY, emulated, golden_check, matrix_of, refused, uncork
 from result_make import Recipe, recipe_nodelay, recipe_sizes, result_write
 from sessions_make import recipe_sessions, sessions_write
 
+from answers import NODELAY, emulated, golden_check, matrix_of, refused, uncork
 from suite.claims import claims_decide
 from suite.commands.report import changes_draw, changes_of
 from suite.comparison.build import compare_baseline

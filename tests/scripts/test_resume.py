@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import Uncork, keys_of, records_of
 from suite.client import Client
 from suite.document import session_schedule

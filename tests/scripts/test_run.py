@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import Uncork, records_of
 from suite.batch import run_limit
 from suite.client import Client

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT
 from suite.client import Client, client_list
 from suite.commands.run import answers_check

@@ -8,7 +8,12 @@ from dataclasses import replace
 
 from suite.plan import Cell
 from suite.schedule import (
-    Run, round_order, round_together, runs_per_round, schedule_make, seed_draw,
+    Run,
+    round_order,
+    round_together,
+    runs_per_round,
+    schedule_make,
+    seed_draw,
 )
 
 CELLS = [Cell(f"write={name}", {}, {}, name == "b") for name in "abcdef"]

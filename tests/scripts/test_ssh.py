@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import Uncork, records_of
 from faked import Faked, faked
-from within import uncork_call
-
 from suite.client import BINARIES, Client
 from suite.errors import Failure, Unreachable, UsageError
 from suite.hosts import cells_asked
@@ -34,6 +33,7 @@ from suite.ssh.shell import keyed_words, word_quote, words_line
 from suite.targets import Targets, targets_open
 from suite.targets.spread import Part, part_parse
 from suite.targets.ssh import Ssh
+from within import uncork_call
 
 __all__ = ["faked"]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import Uncork, records_of
 from hosts import Hosts, hosts_open, hosts_refusal
-
 from suite.client import ROOT, Client, client_check
 from suite.lab.labs import labs_open
 from suite.plan import Cell, plan_make

@@ -17,7 +17,14 @@ from suite import units
 from suite.metrics import METRICS
 from suite.scenario import Table
 from suite.summary import summary_build
-from suite.table import layout_choose, listed_text, table_csv, table_json, table_markdown, table_text
+from suite.table import (
+    layout_choose,
+    listed_text,
+    table_csv,
+    table_json,
+    table_markdown,
+    table_text,
+)
 
 PIVOT = ("write", "bandwidth")
 

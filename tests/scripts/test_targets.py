@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import Uncork, records_of
 from faked import Faked, faked
-
 from suite.client import BINARIES, Client, client_list
 from suite.errors import Failure, UsageError
 from suite.lab.labs import labs_open

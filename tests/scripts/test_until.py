@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from answers import NODELAY, matrix_of
 from conftest import Uncork, keys_of, records_of
 from suite import stats

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import Uncork, records_of
 from faked import Faked, faked, has_ended
-
 from suite.client import BINARIES, Client
 from suite.errors import Failure, UsageError
 from suite.lab.labs import labs_open

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import re
+
 import pytest
+
 from sandbox import Sandbox, sandbox
 
 __all__ = ["sandbox"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from sandbox import TOP, Sandbox, sandbox
 
 __all__ = ["sandbox"]

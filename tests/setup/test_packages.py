@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from sandbox import TOP, Sandbox, path_without, sandbox
 
 __all__ = ["sandbox"]

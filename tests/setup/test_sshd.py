@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from sandbox import Sandbox, sandbox
 
 __all__ = ["sandbox"]

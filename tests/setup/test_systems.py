@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from sandbox import TOP, Sandbox, sandbox
 
 __all__ = ["sandbox"]

@@ -11,7 +11,14 @@ from suite.comparison.build import compare_cells, compare_results
 from suite.comparison.formats import FORMATS, text
 from suite.comparison.model import Comparison
 from suite.comparison.refusals import refusals_check
-from suite.comparison.selectors import Asked, arguments_sort, metrics_choose, names_split, sides_between, sides_within
+from suite.comparison.selectors import (
+    Asked,
+    arguments_sort,
+    metrics_choose,
+    names_split,
+    sides_between,
+    sides_within,
+)
 from suite.errors import UsageError
 from suite.frame import Matrix, matrix_build
 from suite.results import result_load

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.pictures.distribution import histogram_of, runs_good
 from suite.errors import UsageError, nearest_hint
 from suite.frame import Cell, Matrix, matrix_build, words_parse
 from suite.hgrm import UNITS, hgrm_text
-from suite.machines import FUNCTIONAL_ONLY
 from suite.histogram import HISTOGRAMS, Histogram, histogram_find
+from suite.machines import FUNCTIONAL_ONLY
+from suite.pictures.distribution import histogram_of, runs_good
 from suite.pictures.picture import name_safe
 from suite.results import result_load
 from suite.selection import cells_select

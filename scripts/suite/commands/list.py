@@ -10,9 +10,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from suite.client import (
-    ROOT, Vocabulary, client_list, client_open, scenario_names,
-)
+from suite.client import ROOT, Vocabulary, client_list, client_open, scenario_names
 from suite.lab.network import RATE_UNITS
 from suite.metrics import METRICS, Metric
 from suite.scenario import Scenario, scenario_load

@@ -11,7 +11,14 @@ from suite.again import command_of
 from suite.comparison.build import compare_cells, compare_results
 from suite.comparison.model import Comparison
 from suite.comparison.refusals import forced
-from suite.comparison.selectors import Words, arguments_sort, metrics_choose, sides_between, sides_within, words_join
+from suite.comparison.selectors import (
+    Words,
+    arguments_sort,
+    metrics_choose,
+    sides_between,
+    sides_within,
+    words_join,
+)
 from suite.comparison.texts import difference_text
 from suite.errors import UsageError
 from suite.frame import Matrix, matrix_build, words_parse

@@ -15,7 +15,14 @@ from typing import Any
 
 from suite.builds import THIS, build_of, command_by_hand
 from suite.client import (
-    ROOT, Client, build_client, build_digest, builds_read, client_list, client_open, scenario_path,
+    ROOT,
+    Client,
+    build_client,
+    build_digest,
+    builds_read,
+    client_list,
+    client_open,
+    scenario_path,
 )
 from suite.commands import command_load
 from suite.document import Identity, session_schedule
@@ -24,8 +31,16 @@ from suite.expressions import Reference, claim_parse, references_of
 from suite.hosts import hosts_collect, hosts_header
 from suite.hyperfine import by_hand
 from suite.journal import (
-    PLAN, RECORDS, Journal, folder_find, folder_name, journal_close, journal_continue,
-    journal_create, left_runs, session_total,
+    PLAN,
+    RECORDS,
+    Journal,
+    folder_find,
+    folder_name,
+    journal_close,
+    journal_continue,
+    journal_create,
+    left_runs,
+    session_total,
 )
 from suite.lab.network import by_hand_lines
 from suite.metrics import metric_find
@@ -33,8 +48,8 @@ from suite.plan import Plan, plan_make, plan_seeded, selector_expand
 from suite.progress import Pace, clock_text, round_text, watch_open
 from suite.quick import quick_limits
 from suite.reach import reach_check, reach_choose
-from suite.run import matrix_batches, matrix_run, runs_seconds, signals_unify, timer_require
 from suite.records.files import plan_read
+from suite.run import matrix_batches, matrix_run, runs_seconds, signals_unify, timer_require
 from suite.scenario import Scenario, scenario_load
 from suite.schedule import WARMUP_ROUND, Run, cell_in_round, round_order, seed_draw
 from suite.targets import Targets, targets_open

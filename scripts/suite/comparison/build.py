@@ -7,10 +7,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite import stats
-from suite.comparison.differences import builds_compare, cells_compare, differences_declare, machines_compare
+from suite.comparison.differences import (
+    builds_compare,
+    cells_compare,
+    differences_declare,
+    machines_compare,
+)
 from suite.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.comparison.samples import Sample, change_make, sample_take, samples_geomean, sessions_of
-from suite.comparison.sides import Pair, Pairing, baseline_others, fixed_differences, pairing_make, words_compared
+from suite.comparison.sides import (
+    Pair,
+    Pairing,
+    baseline_others,
+    fixed_differences,
+    pairing_make,
+    words_compared,
+)
 from suite.comparison.verdicts import change_settle, family_choose
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_words, rounds_common

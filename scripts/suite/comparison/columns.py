@@ -14,8 +14,15 @@ from suite.columns import Footnotes, value_item, width_item
 from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit
 from suite.comparison.refusals import forced
 from suite.comparison.samples import row_figures, sides_known
-from suite.comparison.texts import (NOTHING, difference_text, interval_text, mean_verdict, side_text,
-                                    verdict_text, within_text)
+from suite.comparison.texts import (
+    NOTHING,
+    difference_text,
+    interval_text,
+    mean_verdict,
+    side_text,
+    verdict_text,
+    within_text,
+)
 from suite.heading import machine_pairs
 from suite.layout import Column, Group, Item
 from suite.metrics import Metric

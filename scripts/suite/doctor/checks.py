@@ -9,7 +9,16 @@ from dataclasses import dataclass
 
 from suite.doctor import kernel, limits, load, network, processor
 from suite.doctor.asked import (
-    Asked, always, apart, by_lending, by_ring, in_realtime, over_device, over_loopback, with_buffers, with_connections,
+    Asked,
+    always,
+    apart,
+    by_lending,
+    by_ring,
+    in_realtime,
+    over_device,
+    over_loopback,
+    with_buffers,
+    with_connections,
 )
 from suite.doctor.facts import Facts, facts_collect
 from suite.doctor.finding import Answer, Finding, Status, Unknown

@@ -18,9 +18,26 @@ from suite.client import BINARIES, Client, build_digest, complaint_text
 from suite.errors import Failure
 from suite.fleet.driver import Driver, Job, Outcome, inventory_list
 from suite.fleet.inventory import ADDRESS_OF, PROXY, SERVER, WORD, Pair, pairs_read
-from suite.fleet.jobs import OVERDUE_STATUS, alive_words, client_words, down_words, greet_words, note_path, server_words
+from suite.fleet.jobs import (
+    OVERDUE_STATUS,
+    alive_words,
+    client_words,
+    down_words,
+    greet_words,
+    note_path,
+    server_words,
+)
 from suite.ssh.machine import Hello, hello_parse
-from suite.ssh.programs import COPIES_S, COPY_SCRIPT, FOLDER, LOOKS_S, STATIC_HINT, checksum, missing_of, system_refusal
+from suite.ssh.programs import (
+    COPIES_S,
+    COPY_SCRIPT,
+    FOLDER,
+    LOOKS_S,
+    STATIC_HINT,
+    checksum,
+    missing_of,
+    system_refusal,
+)
 from suite.ssh.served import NAMED_BY, endpoint, key_line, prefix_of, ready_parse
 from suite.ssh.shell import KEY_FILE, script_words
 

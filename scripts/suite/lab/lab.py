@@ -14,11 +14,24 @@ from typing import Any
 
 from suite.errors import Failure
 from suite.lab.namespace import (
-    descriptor_path, lines_run, namespace_inside, namespace_make, output_read,
+    descriptor_path,
+    lines_run,
+    namespace_inside,
+    namespace_make,
+    output_read,
 )
 from suite.lab.network import (
-    CLIENT_HOST, HOSTS, ROUTER_HOST, SERVER_ADDRESS, SERVER_HOST, Link, cable_lines, device_facts,
-    host_lines, host_queue_lines, place_arguments,
+    CLIENT_HOST,
+    HOSTS,
+    ROUTER_HOST,
+    SERVER_ADDRESS,
+    SERVER_HOST,
+    Link,
+    cable_lines,
+    device_facts,
+    host_lines,
+    host_queue_lines,
+    place_arguments,
 )
 from suite.lab.settings import setting_write
 

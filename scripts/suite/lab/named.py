@@ -18,7 +18,14 @@ from suite.errors import Failure
 from suite.lab.lab import facts_read, lab_close, lab_make
 from suite.lab.namespace import lines_run, output_read
 from suite.lab.network import (
-    HOSTS, SETTING_WORD, facts_rows, host_file, host_name, link_of, setting_split, words_text,
+    HOSTS,
+    SETTING_WORD,
+    facts_rows,
+    host_file,
+    host_name,
+    link_of,
+    setting_split,
+    words_text,
 )
 from suite.lab.settings import setting_read, setting_write
 

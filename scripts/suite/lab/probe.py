@@ -16,7 +16,14 @@ from suite.errors import Failure
 from suite.lab.lab import lab_close, lab_make
 from suite.lab.namespace import Refused, lines_run, namespace_inside, namespace_scratch
 from suite.lab.network import (
-    LOSSLESS, SETTING_WORD, UNDELAYED, UNSHAPED, Link, lab_wanted, link_of, queue_lines,
+    LOSSLESS,
+    SETTING_WORD,
+    UNDELAYED,
+    UNSHAPED,
+    Link,
+    lab_wanted,
+    link_of,
+    queue_lines,
     setting_split,
 )
 from suite.lab.settings import value_read, value_write

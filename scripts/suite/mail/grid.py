@@ -14,7 +14,14 @@ from suite.columns import median_text, width_item
 from suite.comparison.columns import scale_of
 from suite.comparison.model import Comparison, Row
 from suite.comparison.samples import row_figures, sides_known
-from suite.comparison.texts import NOTHING, interval_text, mean_size, mean_verdict, verdict_text, within_text
+from suite.comparison.texts import (
+    NOTHING,
+    interval_text,
+    mean_size,
+    mean_verdict,
+    verdict_text,
+    within_text,
+)
 from suite.mail.foot import rounds_line, table_rounds_text
 from suite.metrics import Metric
 from suite.summary import Figure, Summary

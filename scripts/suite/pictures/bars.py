@@ -10,9 +10,21 @@ from itertools import groupby
 from suite import stats
 from suite.frame import Cell, Matrix, baseline_words
 from suite.metrics import Metric
-from suite.pictures.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_array, gnuplot_string,
-                           headline_text, medians_text, name_cut, name_safe, note_text, number_data,
-                           place_text)
+from suite.pictures.picture import (
+    Drawing,
+    Plan,
+    figures_of,
+    figures_scale,
+    gnuplot_array,
+    gnuplot_string,
+    headline_text,
+    medians_text,
+    name_cut,
+    name_safe,
+    note_text,
+    number_data,
+    place_text,
+)
 from suite.summary import Figure
 from suite.table import axis_values
 from suite.units import Scale, beyond_text, count_text, number_text, ratio_text

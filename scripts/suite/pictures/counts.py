@@ -12,7 +12,14 @@ from dataclasses import replace
 from suite.errors import UsageError
 from suite.frame import Matrix, baseline_words
 from suite.metrics import METRICS, Metric
-from suite.pictures.bars import Panel, bars_settings, panel_data, panel_limit, panel_reach, panels_make
+from suite.pictures.bars import (
+    Panel,
+    bars_settings,
+    panel_data,
+    panel_limit,
+    panel_reach,
+    panels_make,
+)
 from suite.pictures.picture import Drawing, Plan, figures_of, place_name
 from suite.summary import Figure, metrics_default
 from suite.units import Scale

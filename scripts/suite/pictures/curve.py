@@ -12,9 +12,24 @@ from suite import stats
 from suite.frame import Cell, Matrix, baseline_words
 from suite.metrics import Metric
 from suite.optimum import optima_build, optimum_of
-from suite.pictures.picture import (Drawing, Plan, figures_of, figures_scale, gnuplot_string, headline_text,
-                           medians_text, note_text, number_data, place_name, place_text,
-                           ratio_tics, series_settings, tics_settings, title_settings, x_value)
+from suite.pictures.picture import (
+    Drawing,
+    Plan,
+    figures_of,
+    figures_scale,
+    gnuplot_string,
+    headline_text,
+    medians_text,
+    note_text,
+    number_data,
+    place_name,
+    place_text,
+    ratio_tics,
+    series_settings,
+    tics_settings,
+    title_settings,
+    x_value,
+)
 from suite.summary import Figure
 from suite.table import axis_values
 from suite.units import Scale, size_parse

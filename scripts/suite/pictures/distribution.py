@@ -13,8 +13,19 @@ from dataclasses import dataclass
 from suite.frame import Cell, Matrix
 from suite.histogram import Histogram, histograms_merge
 from suite.measured import NANOSECOND, Run
-from suite.pictures.picture import (Drawing, absence_text, gnuplot_string, headline_text, note_text, place_name,
-                           place_text, round_numbers, rounds_text, series_settings, title_settings)
+from suite.pictures.picture import (
+    Drawing,
+    absence_text,
+    gnuplot_string,
+    headline_text,
+    note_text,
+    place_name,
+    place_text,
+    round_numbers,
+    rounds_text,
+    series_settings,
+    title_settings,
+)
 from suite.table import axis_values
 from suite.units import Scale, percent_text, scale_choose
 

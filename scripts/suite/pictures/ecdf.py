@@ -6,9 +6,9 @@ In an open loop of all that were due, so that a line ends below 1 where some wer
 
 from __future__ import annotations
 
-from suite.pictures.distribution import Distribution, distribution_draw, tics_of, time_in
 from suite.frame import Matrix
 from suite.histogram import Histogram
+from suite.pictures.distribution import Distribution, distribution_draw, tics_of, time_in
 from suite.pictures.picture import Drawing, gnuplot_string, number_data, tics_settings
 from suite.units import Scale
 

@@ -10,9 +10,23 @@ from suite import stats
 from suite.comparison.model import Comparison, Row
 from suite.comparison.texts import mean_size, mean_verdict, row_name
 from suite.metrics import Metric
-from suite.pictures.compared import (Versus, absent_text, base_name, change_of, estimate_marked, side_value,
-                                     versus_titles)
-from suite.pictures.picture import Drawing, gnuplot_string, name_cut, name_safe, number_data, ratio_tics
+from suite.pictures.compared import (
+    Versus,
+    absent_text,
+    base_name,
+    change_of,
+    estimate_marked,
+    side_value,
+    versus_titles,
+)
+from suite.pictures.picture import (
+    Drawing,
+    gnuplot_string,
+    name_cut,
+    name_safe,
+    number_data,
+    ratio_tics,
+)
 from suite.units import change_text, number_text, percent_text
 from suite.verdicts import Verdict
 

@@ -10,9 +10,25 @@ from dataclasses import dataclass
 from suite.comparison.model import Comparison, Row
 from suite.metrics import Metric
 from suite.optimum import better_ratio, is_speed
-from suite.pictures.compared import (Versus, absent_text, base_name, change_marked, change_of, side_axis,
-                                     side_value, versus_titles)
-from suite.pictures.picture import (Drawing, gnuplot_array, gnuplot_string, name_cut, name_safe, place_name, place_text)
+from suite.pictures.compared import (
+    Versus,
+    absent_text,
+    base_name,
+    change_marked,
+    change_of,
+    side_axis,
+    side_value,
+    versus_titles,
+)
+from suite.pictures.picture import (
+    Drawing,
+    gnuplot_array,
+    gnuplot_string,
+    name_cut,
+    name_safe,
+    place_name,
+    place_text,
+)
 from suite.units import number_text, size_parse
 from suite.verdicts import Verdict
 

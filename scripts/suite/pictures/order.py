@@ -14,9 +14,22 @@ import pandas as pd
 from suite import stats
 from suite.frame import Cell, Matrix
 from suite.metrics import Metric
-from suite.pictures.picture import (Drawing, Plan, absence_text, gnuplot_string, name_cut, name_safe, note_text,
-                                    number_data, place_name, place_text, ratio_tics, rounds_text, series_settings,
-                                    title_settings)
+from suite.pictures.picture import (
+    Drawing,
+    Plan,
+    absence_text,
+    gnuplot_string,
+    name_cut,
+    name_safe,
+    note_text,
+    number_data,
+    place_name,
+    place_text,
+    ratio_tics,
+    rounds_text,
+    series_settings,
+    title_settings,
+)
 from suite.table import axis_values
 from suite.units import ratio_text, value_text
 

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator
 from itertools import count
 
-from suite.pictures.distribution import Distribution, distribution_draw, tics_of, time_in
 from suite.frame import Matrix
 from suite.histogram import Histogram
+from suite.pictures.distribution import Distribution, distribution_draw, tics_of, time_in
 from suite.pictures.picture import Drawing, gnuplot_string, number_data, tics_settings
 from suite.stats import Beyond
 from suite.units import Scale

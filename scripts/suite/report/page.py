@@ -13,7 +13,14 @@ from suite.comparison.columns import sides_pairs, title_of
 from suite.comparison.model import Comparison
 from suite.report.drawings import Drawn, figure_make, series_names, switch_rules
 from suite.report.elements import element, page_text, pairs_list
-from suite.report.sections import again_make, by_hand_make, changes_make, figures_make, machine_make, verdicts_make
+from suite.report.sections import (
+    again_make,
+    by_hand_make,
+    changes_make,
+    figures_make,
+    machine_make,
+    verdicts_make,
+)
 from suite.summary import Summary
 from suite.table import Layout, answer_pairs
 

@@ -14,7 +14,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from suite.client import BINARIES, ROOT, Client, build_digest, build_update, client_require, complaint_text, exit_text
+from suite.client import (
+    BINARIES,
+    ROOT,
+    Client,
+    build_digest,
+    build_update,
+    client_require,
+    complaint_text,
+    exit_text,
+)
 from suite.errors import Failure, Unreachable
 from suite.ssh.machine import Hello, Remote
 

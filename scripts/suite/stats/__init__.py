@@ -17,13 +17,33 @@ no change.
 
 from suite.stats.centre import median, median_interval, outliers_mark, sign_test_rank
 from suite.stats.direction import Spans, direction_estimate, ratio_directed
-from suite.stats.estimate import (ALPHA, Beyond, Estimate, Interval, is_within_floor, noise_floor,
-                                  relative_width)
+from suite.stats.estimate import (
+                                  ALPHA,
+                                  Beyond,
+                                  Estimate,
+                                  Interval,
+                                  is_within_floor,
+                                  noise_floor,
+                                  relative_width,
+)
 from suite.stats.many import benjamini_hochberg
-from suite.stats.nulls import (ROUNDS_NEEDED, SIDES_NEEDED, mann_whitney_counts, mann_whitney_null,
-                               sign_null, signed_rank_counts, signed_rank_null)
+from suite.stats.nulls import (
+                                  ROUNDS_NEEDED,
+                                  SIDES_NEEDED,
+                                  mann_whitney_counts,
+                                  mann_whitney_null,
+                                  sign_null,
+                                  signed_rank_counts,
+                                  signed_rank_null,
+)
 from suite.stats.power import smallest_detectable, smallest_detectable_unpaired
-from suite.stats.shift import geometric_mean, ratio_estimate, ratio_unpaired, shift_estimate, shift_unpaired
+from suite.stats.shift import (
+                                  geometric_mean,
+                                  ratio_estimate,
+                                  ratio_unpaired,
+                                  shift_estimate,
+                                  shift_unpaired,
+)
 
 __all__ = [
     "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval", "Spans", "benjamini_hochberg",

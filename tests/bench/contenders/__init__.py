@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from bench.contenders import (
-    floor, gnutls, iperf3, liburing, neper, netperf, openssl, sockperf,
-)
+from bench.contenders import floor, gnutls, iperf3, liburing, neper, netperf, openssl, sockperf
 
 CONTENDERS = {contender.name: contender for contender in (
     floor.CONTENDER,

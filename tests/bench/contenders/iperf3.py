@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import json
 
-from bench.contenders.contender import (
-    ADDRESS, CONGESTION, Broken, Contender, Job, whole_seconds,
-)
+from bench.contenders.contender import ADDRESS, CONGESTION, Broken, Contender, Job, whole_seconds
 
 
 def server(job: Job) -> list[str]:

@@ -13,7 +13,12 @@ from dataclasses import dataclass
 
 from bench.contenders import floor
 from bench.contenders.contender import (
-    ADDRESS, READY_SECONDS, Broken, Contender, Job, server_started,
+    ADDRESS,
+    READY_SECONDS,
+    Broken,
+    Contender,
+    Job,
+    server_started,
 )
 
 NAMED_BY = "UNCORK_LIBURING_PROXY"

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import re
 
-from bench.contenders.contender import (
-    ADDRESS, CONGESTION, Broken, Contender, Job, whole_seconds,
-)
+from bench.contenders.contender import ADDRESS, CONGESTION, Broken, Contender, Job, whole_seconds
 
 THROUGHPUT = re.compile(r"^throughput=([\d.]+)$", re.MULTILINE)
 

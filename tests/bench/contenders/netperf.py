@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from bench.contenders.contender import (
-    ADDRESS, CONGESTION, Broken, Contender, Job, whole_seconds,
-)
+from bench.contenders.contender import ADDRESS, CONGESTION, Broken, Contender, Job, whole_seconds
 
 KEYS = "THROUGHPUT,THROUGHPUT_UNITS,LOCAL_CONG_CONTROL,REMOTE_CONG_CONTROL"
 

@@ -6,7 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from suite.columns import Footnotes
-from suite.comparison.columns import figures_build, foot_pairs, measured_pairs, sides_pairs, title_of
+from suite.comparison.columns import (
+    figures_build,
+    foot_pairs,
+    measured_pairs,
+    sides_pairs,
+    title_of,
+)
 from suite.comparison.model import Comparison
 from suite.comparison.texts import mean_text, metric_title, rounds_text
 from suite.layout import markdown_lines

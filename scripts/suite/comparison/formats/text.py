@@ -7,7 +7,14 @@ import textwrap
 from collections.abc import Sequence
 
 from suite.columns import Footnotes
-from suite.comparison.columns import Figures, figures_build, foot_pairs, measured_pairs, sides_pairs, title_of
+from suite.comparison.columns import (
+    Figures,
+    figures_build,
+    foot_pairs,
+    measured_pairs,
+    sides_pairs,
+    title_of,
+)
 from suite.comparison.model import Comparison
 from suite.comparison.texts import mean_text, metric_title, rounds_text
 from suite.layout import Column, Group, groups_split, labelled_lines, table_lines
