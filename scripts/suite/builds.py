@@ -6,11 +6,10 @@ The word is one of those that no client is told of (withheld.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from suite.lab.network import PROGRAM, client_command
-from suite.withheld import BUILD, LOCAL, TARGET, target_of, words_told
+from suite.withheld import BUILD
 
 THIS = "this"  # the build that is asked for the words: $UNCORK_BIN or build/release
 
@@ -44,11 +43,3 @@ def builds_text(plan: Mapping[str, Any]) -> str:
         named = [THIS, *named]
     facts = {value: build_facts(plan, value) for value in named}
     return "; ".join(f"{value}: revision {build['revision']}, {build['digest']}" for value, build in facts.items())
-
-
-def command_by_hand(given: Mapping[str, str], reach: Sequence[str], folders: Mapping[str, str]) -> str:
-    """The command that runs a cell once by hand, where its target is; folders: of the programs, by build."""
-    folder, target = folders.get(build_of(given)), target_of(given)
-    program = f"{folder}/{PROGRAM}" if folder else PROGRAM
-    there = f"  # {TARGET}={target}" if target != LOCAL else ""
-    return client_command(words_told(given), reach, program) + there

@@ -16,15 +16,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from suite import builds
 from suite.child import Listener, child_ask
 from suite.errors import Failure, UsageError, nearest_hint
-from suite.lab.labs import Held
-from suite.lab.network import CLIENT_HOST
 from suite.places import HERE, Command, Place
 from suite.reach import reach_options
 from suite.withheld import BUILD
@@ -111,6 +110,17 @@ class Checked:
     unused: tuple[str, ...]
     planned_s: float | None  # warm-up and measured time; None for fixed work
     unsupported: str | None
+
+
+class Enclosure(Protocol):
+    """What a client is started in: a lab."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The client's options for its own processes to be in it."""
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Programs that are started meanwhile are in it."""
 
 
 def client_place(environ: Mapping[str, str] = os.environ) -> Client:
@@ -325,7 +335,7 @@ def lifeline_open() -> Iterator[int]:
 
 
 def client_batch(
-    client: Client, lines: Sequence[str], limit_s: float, held: Held | None = None,
+    client: Client, lines: Sequence[str], limit_s: float, enclosure: Enclosure | None = None,
     options: Sequence[str] = (),
 ) -> Listener:
     """`--batch` with these lines and options, in a process group of its own, perhaps inside a lab.
@@ -335,10 +345,10 @@ def client_batch(
     client gives up.
     """
     reach = reach_options(client.reach, " ".join(lines).split())
-    command = client.command([*reach, *(held.arguments if held else ()), *options, "--batch", "-", "--with-parent"],
+    command = client.command([*reach, *(enclosure.arguments if enclosure else ()), *options, "--batch", "-", "--with-parent"],
                              "".join(f"{line}\n" for line in [*lines, BATCH_END]))
     try:
-        with held.lab.inside(CLIENT_HOST) if held else contextlib.nullcontext():
+        with enclosure.inside() if enclosure else contextlib.nullcontext():
             child = subprocess.Popen(command.argv, stdin=subprocess.DEVNULL if command.given is None else subprocess.PIPE,
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
     except OSError as error:

@@ -11,9 +11,9 @@ from typing import Any
 
 from suite import stats
 from suite.builds import builds_text
-from suite.doctor.report import disturbed_text
 from suite.frame import SPLIT_LEAST_S, Cell, Matrix
-from suite.lab.network import LAB_WORDS, lab_wanted, words_text
+from suite.lab_words import LAB_WORDS, lab_wanted, words_text
+from suite.looks import disturbed_text
 from suite.machines import FUNCTIONAL_ONLY, hosts_of, machines_group
 from suite.metrics import Metric
 from suite.precision import precision_measure, precision_text

@@ -12,9 +12,9 @@ from typing import Any
 from suite.client import ROOT
 from suite.doctor.asked import Asked
 from suite.doctor.checks import findings_collect
-from suite.doctor.report import disturbed_text, finding_document
+from suite.doctor.finding import finding_document
 from suite.errors import Failure
-from suite.measured import ENDS
+from suite.looks import ENDS, disturbed_text
 from suite.plan import Plan
 from suite.targets import Targets
 from suite.withheld import LOCAL, TARGET, target_of

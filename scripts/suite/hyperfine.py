@@ -17,20 +17,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from suite.by_hand import RECORD_FILE, TIMER, TIMER_OPTIONS, TIMES_FILE
 from suite.errors import Failure, UsageError
-from suite.lab.network import lab_wanted
+from suite.lab_words import lab_wanted
 from suite.withheld import LOCAL, OWN_ENDS, target_of
 
-PROGRAM = "hyperfine"
 PACKAGE_HINT = "apt-get install hyperfine, dnf install hyperfine, or scripts/demo, which sets up a machine"
 VERSION_LEAST = (1, 13)  # the first with -N
 VERSION_SECONDS = 10
-RECORD, TIMES = "record.json", "times.json"  # what a run leaves, in a folder of its own
-# What the client says must reach us: with --output FILE or null hyperfine throws standard error away.
-OPTIONS = ("-N", "-r", "1", "-w", "0", "--style", "none", "--output", "inherit",
-           "--export-json", f"./{TIMES}")
-
-
 def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
     """Refuses a cell whose time as a whole process would say nothing; fixed: its work is."""
     where = f"timer=hyperfine: {name or 'the only cell'}: "
@@ -53,10 +47,10 @@ def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
 
 def version_read() -> str:
     """The version of hyperfine; Failure names the package where it is missing or too old."""
-    if shutil.which(PROGRAM) is None:
+    if shutil.which(TIMER) is None:
         raise Failure(f"timer=hyperfine: hyperfine is missing: {PACKAGE_HINT}")
     try:
-        done = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True,
+        done = subprocess.run([TIMER, "--version"], capture_output=True, text=True,
                               errors="replace", timeout=VERSION_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"timer=hyperfine: hyperfine --version: {error}") from None
@@ -73,14 +67,8 @@ def client_timed(program: str, options: Sequence[str], line: str, lifeline: int)
     """The command that the runner starts for a line of words with options of the client, in the folder
     of the run; lifeline is a descriptor that hyperfine passes on, for it gives its commands no standard
     input."""
-    inner = [program, *options, "--json", RECORD, f"--with-parent={lifeline}", *line.split()]
-    return [PROGRAM, *OPTIONS, shlex.join(inner)]
-
-
-def by_hand(command: str) -> str:
-    """The same for a person: command is how the client is called by hand."""
-    program, *words = shlex.split(command)
-    return shlex.join([PROGRAM, *OPTIONS, shlex.join([program, "--json", RECORD, *words])])
+    inner = [program, *options, "--json", RECORD_FILE, f"--with-parent={lifeline}", *line.split()]
+    return [TIMER, *TIMER_OPTIONS, shlex.join(inner)]
 
 
 def object_read(path: Path) -> dict[str, Any] | None:
@@ -95,7 +83,7 @@ def object_read(path: Path) -> dict[str, Any] | None:
 def times_read(folder: Path, version: str) -> dict[str, Any] | None:
     """What hyperfine measured, as a record has it (docs/record.md); None where it left nothing."""
     try:
-        (result,) = (object_read(folder / TIMES) or {})["results"]
+        (result,) = (object_read(folder / TIMES_FILE) or {})["results"]
         (wall,) = result["times"]
         seconds = {"wall_ns": wall, "user_ns": result["user"], "system_ns": result["system"]}
         known = all(math.isfinite(value) and value >= 0 for value in seconds.values())
@@ -108,7 +96,7 @@ def times_read(folder: Path, version: str) -> dict[str, Any] | None:
 
 def record_read(folder: Path) -> dict[str, Any] | None:
     """The record that the client wrote, whatever its status; None where there is none."""
-    record = object_read(folder / RECORD)
+    record = object_read(folder / RECORD_FILE)
     return record if record and isinstance(record.get("status"), str) else None
 
 

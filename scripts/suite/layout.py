@@ -157,15 +157,3 @@ def markdown_lines(keys: Sequence[Column], groups: Sequence[Group]) -> list[str]
         texts = [markdown_escape(item.text + item.mark).strip() for item in items]
         lines.append("| " + " | ".join(texts) + " |")
     return lines
-
-
-def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "") -> list[str]:
-    """`label  text` lines, the text wrapped beside its label."""
-    column = max((len(label) for label, _ in pairs), default=0)
-    lines = []
-    for label, text in pairs:
-        first = f"{indent}{label.ljust(column)}{GAP}"
-        lines += textwrap.wrap(text, max(width, len(first) + 20), initial_indent=first,
-                               subsequent_indent=" " * len(first),
-                               break_on_hyphens=False, break_long_words=False) or [first.rstrip()]
-    return lines

@@ -23,7 +23,6 @@ from suite.histogram import (
 )
 
 NANOSECOND = 1e-9
-ENDS = ("client", "server", "proxy")  # that a record may have
 STREAMS = ("stream", "proxy")  # workloads that are timed where messages arrive
 
 

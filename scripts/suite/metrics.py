@@ -35,7 +35,8 @@ from suite.formulas import (
     time_per_message,
     wall_time,
 )
-from suite.measured import ENDS, Run, quotient, threads_sum
+from suite.looks import ENDS
+from suite.measured import Run, quotient, threads_sum
 
 
 @dataclass(frozen=True)

@@ -11,21 +11,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from suite import stats
-from suite.builds import command_by_hand, folders_of
+from suite.builds import folders_of
+from suite.by_hand import by_hand_lines, command_by_hand, timed_by_hand
 from suite.columns import verdict_item
 from suite.errors import UsageError
 from suite.frame import Cell, Matrix, baseline_find, baseline_words, words_parse
 from suite.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
-from suite.hyperfine import by_hand
-from suite.lab.network import by_hand_lines, facts_rows
-from suite.layout import Column, Group, Item, labelled_lines, table_lines
+from suite.lab_words import facts_rows
+from suite.layout import Column, Group, Item, table_lines
+from suite.looks import ENDS
 from suite.machines import FUNCTIONAL_ONLY
-from suite.measured import ENDS, Run, quotient, threads_sum
+from suite.measured import Run, quotient, threads_sum
 from suite.metrics import METRICS, SPLITS, Metric
 from suite.records.runs import METRIC_PLACES
 from suite.segments import capture_rows
 from suite.selection import cells_select
 from suite.summary import Figure, figure_build, metrics_default
+from suite.text import labelled_lines
 from suite.units import count_text, number_text, percent_text, ratio_text, scale_choose, value_text
 from suite.withheld import ARRIVAL_SEED, DRAWN
 
@@ -371,7 +373,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     lines += section("Effective options", options_lines(runs, width - 2))
     lines += section(f"Rounds in order, {metric}", rounds_lines(matrix, cell))
     lines += section("Notes", notes_lines(matrix, cell, width))
-    command = by_hand if matrix.result.plan.get("timer") == "hyperfine" else str
+    command = timed_by_hand if matrix.result.plan.get("timer") == "hyperfine" else str
     folders = folders_of(matrix.result.plan)
     lines += section("By hand", [command(line) for line in by_hand_lines(
         [given_by_hand(cell, records)], lambda given: command_by_hand(given, (), folders))])

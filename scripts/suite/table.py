@@ -8,11 +8,11 @@ import io
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from suite import stats
+from suite.arrangement import Layout
 from suite.columns import (
     Footnotes,
     best_mark,
@@ -21,60 +21,19 @@ from suite.columns import (
     published_name,
     scales_choose,
 )
-from suite.errors import UsageError, nearest_hint
 from suite.frame import Cell, Matrix
 from suite.gain import Gain
 from suite.heading import heading_pairs
-from suite.layout import Column, Group, Item, labelled_lines, markdown_lines, table_lines
+from suite.layout import Column, Group, Item, markdown_lines, table_lines
 from suite.legend import legend_pairs, published_sizes
-from suite.metrics import METRICS, metric_find
 from suite.optimum import WORSE, answer_text, better_ratio, place_text
 from suite.quotes import Quote
-from suite.scenario import Table
-from suite.summary import Figure, Summary, metrics_default
+from suite.summary import Figure, Summary
+from suite.text import labelled_lines
 from suite.units import percent_text
 
 BEST_PARTS = ("mark", "better", "better_low", "better_high")
 GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
-
-
-@dataclass(frozen=True)
-class Layout:
-    """rows: axes that name the rows; across: axes spread over columns; metrics: in order; best: the
-    axis of which the best value is looked for."""
-
-    rows: tuple[str, ...]
-    across: tuple[str, ...]
-    metrics: tuple[str, ...]
-    best: str | None = None
-
-
-def layout_choose(matrix: Matrix, asked: Table) -> Layout:
-    """The layout from the names asked for (empty: the default).
-
-    An axis that varies and is named nowhere becomes a row, so that no cell is hidden; a word that
-    does not vary here is left out. UsageError for a name that is neither word nor metric.
-    """
-    known = set(matrix.axes).union(*(cell.words for cell in matrix.cells.values()))
-    for name in asked.rows:
-        if name not in known:
-            raise UsageError(f'rows: no word "{name}" in this result{nearest_hint(name, known)}')
-    for name in asked.columns:
-        if name not in known and name not in METRICS:
-            hint = nearest_hint(name, [*METRICS, *matrix.axes]) or " (uncork list shows metrics)"
-            raise UsageError(f'columns: "{name}" is neither a metric nor a word here{hint}')
-    metrics = tuple(name for name in asked.columns if name in METRICS) or metrics_default(matrix)
-    if asked.gain and metric_find(asked.gain, "gain").name not in metrics:
-        metrics = (asked.gain, *metrics)
-    across = tuple(name for name in asked.columns if name in matrix.axes)
-    named = tuple(name for name in asked.rows if name in matrix.axes and name not in across)
-    rest = tuple(axis for axis in matrix.axes if axis not in across and axis not in named)
-    if asked.best and asked.best not in known:
-        raise UsageError(f'best: no word "{asked.best}" in this result'
-                         f"{nearest_hint(asked.best, matrix.axes)}")
-    best = asked.best if asked.best in matrix.axes else None
-    rows = sorted(named + rest, key=lambda axis: axis == best)  # so that a group stands together
-    return Layout(tuple(rows), across, metrics, best)
 
 
 def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -28,9 +28,9 @@ from suite.__main__ import answered
 from suite.client import Client, build_digest, client_facts, client_list, client_open
 from suite.errors import UsageError, nearest_hint
 from suite.heading import host_text
-from suite.layout import labelled_lines
 from suite.schedule import seed_draw
 from suite.stats import ROUNDS_NEEDED
+from suite.text import labelled_lines
 
 SCHEMA = 1
 WIDTH = 100

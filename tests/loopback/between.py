@@ -8,10 +8,10 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
-from collections.abc import Callable, Iterator, Sequence
 
 from control import connect, data_address
 from programs import WITHIN_S

@@ -10,12 +10,12 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from collections.abc import Callable, Iterator
 
 TOP = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("UNCORK_BIN", TOP / "build/release/bin")).absolute()

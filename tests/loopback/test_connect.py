@@ -11,9 +11,9 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from collections.abc import Iterator
 
 import pytest
 

@@ -16,9 +16,9 @@ import struct
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from collections.abc import Iterator
 
 import pytest
 

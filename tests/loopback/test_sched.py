@@ -8,9 +8,9 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from collections.abc import Iterator
 
 import pytest
 

@@ -25,12 +25,13 @@ from conftest import Uncork
 from suite.doctor.asked import Asked
 from suite.doctor.checks import CHECKS, findings_collect, findings_make
 from suite.doctor.facts import Facts, config_files, facts_collect, nftables_there
-from suite.doctor.finding import Answer, Finding, Status
+from suite.doctor.finding import Answer, Finding, Status, finding_document
 from suite.doctor.probes import Probes, Unread, rules_count
-from suite.doctor.report import disturbed_text, finding_document, findings_text, found_last
+from suite.doctor.report import findings_text
 from suite.heading import machine_pairs
 from suite.journal import hosts_merge
 from suite.lab.probe import namespaces_refusal
+from suite.looks import disturbed_text, found_last
 from suite.report.tables import machines_make
 from suite.show import cell_choose, show_text
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from answers import matrix_of, result_make
+from suite.arrangement import layout_choose
 from suite.commands.table import words_read
 from suite.errors import UsageError
 from suite.frame import baseline_find
@@ -17,7 +18,7 @@ from suite.gain import gain_build
 from suite.metrics import METRICS
 from suite.scenario import Table
 from suite.summary import summary_build
-from suite.table import layout_choose, table_csv, table_text
+from suite.table import table_csv, table_text
 
 RATE = METRICS["messages_per_second"]
 

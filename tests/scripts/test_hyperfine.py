@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Uncork, keys_of, records_of
+from suite.by_hand import TIMES_FILE
 from suite.client import Client
 from suite.errors import Failure, UsageError
-from suite.hyperfine import TIMES, complaint_text, times_read, version_read
+from suite.hyperfine import complaint_text, times_read, version_read
 from suite.metrics import metrics_compute
 from suite.plan import Plan, plan_make
 from suite.run import hyperfine_run
@@ -146,7 +147,7 @@ def test_a_program_of_that_name_that_is_another_is_refused(
     '{"results": [{"times": ["1"], "user": 1, "system": 1}]}',
 ])
 def test_times_that_are_no_times_are_none(tmp_path: Path, times: str) -> None:
-    (tmp_path / TIMES).write_text(times)
+    (tmp_path / TIMES_FILE).write_text(times)
     assert times_read(tmp_path, "1.15.0") is None
 
 

@@ -5,22 +5,17 @@ from __future__ import annotations
 
 import pytest
 
+from suite.by_hand import by_hand_lines
 from suite.lab.network import (
-    LAB_WORDS,
-    Link,
     burst_bytes,
-    by_hand_lines,
     cable_lines,
     device_facts,
-    facts_rows,
     host_lines,
     host_queue_lines,
-    link_of,
     queue_lines,
     rate_bits,
-    setting_split,
-    words_text,
 )
+from suite.lab_words import LAB_WORDS, Link, facts_rows, link_of, setting_split, words_text
 
 PLAIN = Link(rate="none", mtu="1500", delay="0s", loss="0%")
 SHAPED = Link(rate="1gbit", mtu="9000", delay="0s", loss="0%")

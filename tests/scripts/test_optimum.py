@@ -10,6 +10,7 @@ import pytest
 
 from answers import golden_check, matrix_of, refused, result_make
 from suite import stats
+from suite.arrangement import layout_choose
 from suite.commands.table import words_read
 from suite.errors import UsageError
 from suite.metrics import METRICS
@@ -29,7 +30,7 @@ from suite.pictures.plot import drawings_make
 from suite.scenario import Table, scenario_load, scenario_text
 from suite.show import show_text
 from suite.summary import summary_build
-from suite.table import layout_choose, table_csv, table_json, table_markdown, table_text
+from suite.table import table_csv, table_json, table_markdown, table_text
 from test_plot import draw, needs_gnuplot
 
 TIME, BANDWIDTH = METRICS["time"], METRICS["bandwidth"]

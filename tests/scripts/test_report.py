@@ -16,6 +16,7 @@ from result_make import Recipe, recipe_nodelay, recipe_sizes, result_write
 from sessions_make import recipe_sessions, sessions_write
 
 from answers import NODELAY, emulated, golden_check, matrix_of, refused, uncork
+from suite.arrangement import layout_choose
 from suite.claims import claims_decide
 from suite.commands.report import changes_draw, changes_of
 from suite.comparison.build import compare_baseline
@@ -26,7 +27,6 @@ from suite.report.drawings import Drawn, figure_make, series_names
 from suite.report.page import Drawings, result_page
 from suite.scenario import Table
 from suite.summary import summary_build
-from suite.table import layout_choose
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 with_chromium = pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed: no page is opened")

@@ -20,7 +20,7 @@ from suite.client import Client
 from suite.errors import Failure
 from suite.lab.lab import Lab
 from suite.lab.labs import labs_open
-from suite.lab.network import Link
+from suite.lab_words import Link
 from suite.plan import Cell, Plan, plan_make
 from suite.run import batch_run, cells_run
 from suite.scenario import Scenario

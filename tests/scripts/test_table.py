@@ -14,17 +14,11 @@ import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from suite import units
+from suite.arrangement import layout_choose
 from suite.metrics import METRICS
 from suite.scenario import Table
 from suite.summary import summary_build
-from suite.table import (
-    layout_choose,
-    listed_text,
-    table_csv,
-    table_json,
-    table_markdown,
-    table_text,
-)
+from suite.table import listed_text, table_csv, table_json, table_markdown, table_text
 
 PIVOT = ("write", "bandwidth")
 

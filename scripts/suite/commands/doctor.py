@@ -11,7 +11,8 @@ from suite.client import client_open
 from suite.commands.run import scenario_choose
 from suite.doctor.asked import Asked
 from suite.doctor.checks import findings_collect
-from suite.doctor.report import finding_document, findings_text
+from suite.doctor.finding import finding_document
+from suite.doctor.report import findings_text
 from suite.plan import plan_make
 from suite.targets import Nowhere
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from suite.client import ROOT, Vocabulary, client_list, client_open, scenario_names
-from suite.lab.network import RATE_UNITS
+from suite.lab_words import RATE_UNITS
 from suite.metrics import METRICS, Metric
 from suite.scenario import Scenario, scenario_load
 from suite.units import size_text

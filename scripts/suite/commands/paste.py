@@ -7,9 +7,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from suite.again import command_of
 from suite.comparison.build import compare_cells, compare_results
-from suite.comparison.model import Comparison
+from suite.comparison.model import Comparison, difference_text
 from suite.comparison.refusals import forced
 from suite.comparison.selectors import (
     Words,
@@ -19,10 +18,10 @@ from suite.comparison.selectors import (
     sides_within,
     words_join,
 )
-from suite.comparison.texts import difference_text
 from suite.errors import UsageError
 from suite.frame import Matrix, matrix_build, words_parse
 from suite.mail.block import Block, block_lines, comparison_block, table_block
+from suite.mail.command import command_of
 from suite.mail.styles import STYLES
 from suite.metrics import Metric
 from suite.results import result_load

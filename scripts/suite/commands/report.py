@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from suite.again import command_of
+from suite.arrangement import layout_choose
 from suite.claims import claims_decide
 from suite.comparison.build import compare_baseline, compare_results
 from suite.comparison.model import Comparison
@@ -18,6 +18,7 @@ from suite.comparison.refusals import refusals_check
 from suite.comparison.selectors import metrics_choose
 from suite.errors import UsageError
 from suite.frame import Matrix, matrix_build
+from suite.mail.command import command_of
 from suite.metrics import Metric
 from suite.pictures.compared import Versus
 from suite.pictures.forest import forest_draw
@@ -29,7 +30,6 @@ from suite.report.page import Drawings, pair_page, result_page
 from suite.results import result_load
 from suite.scenario import Table
 from suite.summary import summary_build
-from suite.table import layout_choose
 
 HELP = "a result, or two, as one page of HTML: verdicts, tables, pictures, machines, commands"
 NAME = "report.html"

@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from suite.builds import THIS, build_of, command_by_hand
+from suite.builds import THIS, build_of
+from suite.by_hand import by_hand_lines, command_by_hand, timed_by_hand
 from suite.client import (
     ROOT,
     Client,
@@ -29,7 +30,6 @@ from suite.document import Identity, session_schedule
 from suite.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.expressions import Reference, claim_parse, references_of
 from suite.hosts import hosts_collect, hosts_header
-from suite.hyperfine import by_hand
 from suite.journal import (
     PLAN,
     RECORDS,
@@ -42,7 +42,6 @@ from suite.journal import (
     left_runs,
     session_total,
 )
-from suite.lab.network import by_hand_lines
 from suite.metrics import metric_find
 from suite.plan import Plan, plan_make, plan_seeded, selector_expand
 from suite.progress import Pace, clock_text, round_text, watch_open
@@ -184,7 +183,7 @@ def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
         cells = [cell_in_round(cell, plan.seed, 1) for cell in cells]
     here = [cell for cell in cells if target_of(cell.words) == LOCAL]
     baselines = {by_client(cell.given) for cell in here if cell.baseline}
-    command = by_hand if plan.timer == "hyperfine" else str
+    command = timed_by_hand if plan.timer == "hyperfine" else str
     lines = [command(line) + ("  # baseline" if line in baselines else "")
              for line in by_hand_lines([cell.given for cell in here], by_client)]
     for cell in cells:

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 from suite import stats
 from suite.columns import Footnotes, value_item, width_item
-from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit
+from suite.comparison.model import Change, Comparison, Difference, Row, Side, Unit, difference_text
 from suite.comparison.refusals import forced
 from suite.comparison.samples import row_figures, sides_known
 from suite.comparison.texts import (
     NOTHING,
-    difference_text,
     interval_text,
     mean_verdict,
     side_text,

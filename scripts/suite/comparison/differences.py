@@ -16,8 +16,8 @@ from typing import Any
 from suite.builds import build_facts, build_of
 from suite.comparison.model import Difference
 from suite.frame import Cell, Matrix, rounds_common
+from suite.looks import ENDS
 from suite.machines import host_find, hosts_by_end, machines_group
-from suite.measured import ENDS
 from suite.withheld import BUILD, TARGET
 
 FACTS = {

@@ -147,3 +147,9 @@ class Comparison:
     def within(self) -> bool:
         """Whether both sides are of one result."""
         return self.base.matrix is self.new.matrix
+
+
+def difference_text(difference: Difference) -> str:
+    """`kernel 6.17.0 -> 6.18.0`."""
+    name = difference.of if difference.name in ("", difference.of) else f"{difference.of} {difference.name}"
+    return f"{name} {difference.base or 'none'} -> {difference.new or 'none'}"

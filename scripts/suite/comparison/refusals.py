@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from suite.comparison.model import Comparison, Difference
-from suite.comparison.texts import difference_text
+from suite.comparison.model import Comparison, Difference, difference_text
 from suite.errors import UsageError, nearest_hint
 from suite.machines import FUNCTIONAL_ONLY
 

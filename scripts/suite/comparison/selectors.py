@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+from suite.arrangement import layout_choose
 from suite.comparison.sides import baseline_others
 from suite.errors import UsageError
 from suite.frame import Matrix, baseline_words, words_parse
 from suite.metrics import METRICS, Metric, metric_find
 from suite.scenario import Table
 from suite.selection import Words, cells_select
-from suite.table import layout_choose
 from suite.withheld import TARGET
 
 Pair = tuple[Words, Words]  # base and new

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from suite import stats
-from suite.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
+from suite.comparison.model import Change, Comparison, Mean, Row, Side, Unit
 from suite.metrics import Metric
 from suite.selection import words_text
 from suite.stats import Estimate
@@ -145,9 +145,3 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     parts += [f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}"] if tested else []
     floor = comparison.floor_most(metric.name)
     return ", ".join(parts) + ("" if metric.counts and floor is None else f"; {floor_text(floor, comparison.unit)}")
-
-
-def difference_text(difference: Difference) -> str:
-    """`kernel 6.17.0 -> 6.18.0`."""
-    name = difference.of if difference.name in ("", difference.of) else f"{difference.of} {difference.name}"
-    return f"{name} {difference.base or 'none'} -> {difference.new or 'none'}"

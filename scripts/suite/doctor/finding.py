@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Status(StrEnum):
@@ -52,3 +53,8 @@ def fine(seen: str) -> Answer:
 def sysctl_set(name: str, value: str) -> str:
     """The command that sets a sysctl until the next boot."""
     return f'sysctl -w {name}="{value}"' if " " in value else f"sysctl -w {name}={value}"
+
+
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """One finding as docs/record.md, "What doctor finds", says; what does not apply is absent."""
+    return {"name": finding.name} | {key: value for key, value in asdict(finding.answer).items() if value}

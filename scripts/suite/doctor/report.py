@@ -5,39 +5,12 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
 
 from suite.doctor.finding import Finding, Status
-from suite.layout import labelled_lines
+from suite.text import labelled_lines
 
 INDENT = "  "
-
-
-def finding_document(finding: Finding) -> dict[str, Any]:
-    """One finding as docs/record.md, "What doctor finds", says; what does not apply is absent."""
-    return {"name": finding.name} | {key: value for key, value in asdict(finding.answer).items() if value}
-
-
-def disturbed_text(looks: Sequence[Mapping[str, Any]]) -> str:
-    """What disturbed at any of these looks (of hosts.json), in one line; empty where nothing did.
-
-    Of several looks each finding is as it was last seen, with how many of them saw it.
-    """
-    seen: dict[str, list[str]] = {}
-    for look in looks:
-        for finding in look["findings"]:
-            if finding["status"] == Status.DISTURBS:
-                seen.setdefault(finding["name"], []).append(finding["seen"])
-    return ", ".join(texts[-1] + (f" (at {len(texts)} of {len(looks)} starts)" if len(looks) > 1 else "")
-                     for texts in seen.values())
-
-
-def found_last(looks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What each check last saw, by name: `disturbs: load 3.1 on 2 CPUs`."""
-    return {finding["name"]: f"{finding['status']}: {finding['seen']}"
-            for look in looks for finding in look["findings"]}
 
 
 def counts_text(findings: Sequence[Finding]) -> str:

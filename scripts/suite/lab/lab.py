@@ -20,20 +20,17 @@ from suite.lab.namespace import (
     namespace_make,
     output_read,
 )
-from suite.lab.network import (
+from suite.lab.network import cable_lines, device_facts, host_lines, host_queue_lines
+from suite.lab.settings import setting_write
+from suite.lab_words import (
     CLIENT_HOST,
     HOSTS,
     ROUTER_HOST,
     SERVER_ADDRESS,
     SERVER_HOST,
     Link,
-    cable_lines,
-    device_facts,
-    host_lines,
-    host_queue_lines,
     place_arguments,
 )
-from suite.lab.settings import setting_write
 
 FORWARDING = ("net.ipv4.ip_forward", "1")
 CARRIES_S = 45.0  # a packet may take 20 s through links of the longest delay, and some are lost

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from suite.errors import Failure, Unreachable
 from suite.lab.lab import Lab, lab_close, lab_make
-from suite.lab.network import SETTING_WORD, Link, lab_wanted, link_of, setting_split
 from suite.lab.settings import setting_hold
+from suite.lab_words import CLIENT_HOST, SETTING_WORD, Link, lab_wanted, link_of, setting_split
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class Held:
     lab: Lab
     facts: dict[str, Any]
     arguments: tuple[str, ...]
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Programs that are started meanwhile are on the host of the client."""
+        return self.lab.inside(CLIENT_HOST)
 
 
 class Labs:

@@ -17,7 +17,8 @@ from pathlib import Path
 from suite.errors import Failure
 from suite.lab.lab import facts_read, lab_close, lab_make
 from suite.lab.namespace import lines_run, output_read
-from suite.lab.network import (
+from suite.lab.settings import setting_read, setting_write
+from suite.lab_words import (
     HOSTS,
     SETTING_WORD,
     facts_rows,
@@ -27,7 +28,6 @@ from suite.lab.network import (
     setting_split,
     words_text,
 )
-from suite.lab.settings import setting_read, setting_write
 
 MARK = "uncork lab"
 NONE = "no lab stands"

@@ -15,7 +15,9 @@ from collections.abc import Mapping
 from suite.errors import Failure
 from suite.lab.lab import lab_close, lab_make
 from suite.lab.namespace import Refused, lines_run, namespace_inside, namespace_scratch
-from suite.lab.network import (
+from suite.lab.network import queue_lines
+from suite.lab.settings import value_read, value_write
+from suite.lab_words import (
     LOSSLESS,
     SETTING_WORD,
     UNDELAYED,
@@ -23,10 +25,8 @@ from suite.lab.network import (
     Link,
     lab_wanted,
     link_of,
-    queue_lines,
     setting_split,
 )
-from suite.lab.settings import value_read, value_write
 
 PACKET = bytes(8000)
 PLAIN = Link(rate=UNSHAPED, mtu="1500", delay=UNDELAYED, loss=LOSSLESS)

@@ -12,8 +12,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from suite.client import scenario_names, scenario_path
+from suite.frame import Matrix
 from suite.mail.rules import COLUMNS
-from suite.scenario import Scenario
+from suite.scenario import Scenario, scenario_load
 from suite.units import size_parse, size_text
 
 PROGRAM = "scripts/uncork run"
@@ -118,3 +120,11 @@ def command_lines(words: Sequence[str], width: int = COLUMNS) -> list[str]:
             lines[-1] += "\\"
             lines.append(piece)
     return lines
+
+
+def command_of(matrix: Matrix) -> list[str]:
+    """The words that measure a result again."""
+    scenario = matrix.result.scenario
+    ships = scenario.name in scenario_names()
+    shipped = scenario_load(scenario_path(scenario.name)) if ships else None
+    return command_words(scenario, matrix.result.plan, shipped)

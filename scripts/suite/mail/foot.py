@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from suite.comparison.build import NO_TIMES
-from suite.comparison.model import Comparison, Side
-from suite.comparison.texts import difference_text, floor_text, mean_without, rounds_text, span_text
+from suite.comparison.model import Comparison, Side, difference_text
+from suite.comparison.texts import floor_text, mean_without, rounds_text, span_text
 from suite.frame import Cell, Matrix
 from suite.heading import congestion_text, known_text, machines_text
 from suite.machines import FUNCTIONAL_ONLY

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from suite.measured import ENDS
+from suite.looks import ENDS
 from suite.units import size_text
 
 Record = dict[str, Any]

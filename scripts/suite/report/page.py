@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite.arrangement import Layout
 from suite.claims import Verdict
 from suite.comparison.columns import sides_pairs, title_of
 from suite.comparison.model import Comparison
@@ -22,7 +23,7 @@ from suite.report.sections import (
     verdicts_make,
 )
 from suite.summary import Summary
-from suite.table import Layout, answer_pairs
+from suite.table import answer_pairs
 
 HERE = Path(__file__).resolve().parent
 NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"

@@ -7,7 +7,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from suite.builds import command_by_hand, folders_of
+from suite.arrangement import Layout
+from suite.builds import folders_of
+from suite.by_hand import by_hand_lines, command_by_hand, timed_by_hand
 from suite.claims import Verdict
 from suite.columns import Footnotes, scales_choose
 from suite.comparison.columns import differences_pairs, figures_build
@@ -16,14 +18,12 @@ from suite.comparison.model import Comparison
 from suite.comparison.texts import metric_title, rounds_text
 from suite.frame import Matrix
 from suite.heading import heading_pairs, host_text
-from suite.hyperfine import by_hand
-from suite.lab.network import by_hand_lines
 from suite.machines import machines_group
 from suite.mail.command import command_lines
 from suite.report.elements import element, folded, pairs_list
 from suite.report.tables import machines_make, table_make
 from suite.summary import Summary
-from suite.table import Layout, columns_build, foot_pairs
+from suite.table import columns_build, foot_pairs
 
 OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
 
@@ -92,7 +92,7 @@ def by_hand_make(matrix: Matrix) -> ET.Element:
     """Every cell by hand."""
     result = matrix.result
     folders = folders_of(result.plan)
-    timed = by_hand if result.plan.get("timer") == "hyperfine" else str
+    timed = timed_by_hand if result.plan.get("timer") == "hyperfine" else str
     cells = [cell.given or cell.words for cell in matrix.cells.values() if cell.status != "unsupported"]
     lines = [timed(line) for line in by_hand_lines(cells, lambda given: command_by_hand(given, (), folders))]
     return folded(f"every cell by hand ({len(cells)})", element("pre", "\n".join(lines)))

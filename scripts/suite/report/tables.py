@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from suite.doctor.report import found_last
 from suite.layout import Column, Group
+from suite.looks import found_last
 from suite.report.elements import element
 
 

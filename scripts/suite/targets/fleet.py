@@ -15,7 +15,7 @@ from suite.client import Client, build_digest, complaint_text, line_read
 from suite.errors import Failure
 from suite.fleet.fleet import Fleet, words_of
 from suite.fleet.inventory import WORD, Pair
-from suite.lab.network import LAB_WORDS
+from suite.lab_words import LAB_WORDS
 from suite.places import Command, Place
 from suite.ssh.machine import Hello
 from suite.ssh.programs import programs_choose

@@ -12,7 +12,7 @@ from typing import Any
 from suite.builds import build_of
 from suite.client import Client, build_client, client_facts
 from suite.errors import UsageError
-from suite.lab.network import LAB_WORDS, lab_wanted
+from suite.lab_words import LAB_WORDS, lab_wanted
 from suite.places import HERE, Place
 from suite.withheld import OWN_ENDS, TARGET, words_told
 

@@ -12,7 +12,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from suite.builds import command_by_hand, folders_of
+from suite.builds import folders_of
+from suite.by_hand import command_by_hand
 from suite.comparison.formats.hgrm import cells_of
 from suite.comparison.model import Comparison, Row, Side
 from suite.comparison.refusals import times_check

@@ -17,7 +17,8 @@ from suite.comparison.columns import (
 )
 from suite.comparison.model import Comparison
 from suite.comparison.texts import mean_text, metric_title, rounds_text
-from suite.layout import Column, Group, groups_split, labelled_lines, table_lines
+from suite.layout import Column, Group, groups_split, table_lines
+from suite.text import labelled_lines
 
 
 def rows_keep(column: Column, rows: Sequence[int]) -> Column:
