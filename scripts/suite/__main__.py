@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from suite.base.errors import Interrupted, UncorkError, UsageError, nearest_hint
 from suite.commands import COMMANDS, command_load
-from suite.errors import Interrupted, UncorkError, UsageError, nearest_hint
 
 
 class Parser(argparse.ArgumentParser):

@@ -25,12 +25,12 @@ from bench.loopback import congestion_probe, namespace_enter
 from bench.result import rows_lines, rows_make
 from bench.rounds import Sample, Setting, entries_make, rounds_run
 from suite.__main__ import answered
-from suite.client import Client, build_digest, client_facts, client_list, client_open
-from suite.errors import UsageError, nearest_hint
-from suite.heading import host_text
-from suite.schedule import seed_draw
+from suite.base.client import Client, build_digest, client_facts, client_list, client_open
+from suite.base.errors import UsageError, nearest_hint
+from suite.base.text import labelled_lines
+from suite.measure.schedule import seed_draw
+from suite.present.heading import host_text
 from suite.stats import ROUNDS_NEEDED
-from suite.text import labelled_lines
 
 SCHEMA = 1
 WIDTH = 100

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from bench.contests import Against, Contest, Figure
 from bench.rounds import FLOOR, FLOOR_AGAIN, OURS, Sample
-from suite.layout import Column, Group, Item, table_lines
-from suite.metrics import METRICS
+from suite.analyse.metrics import METRICS
+from suite.base.units import number_text, scale_choose, value_text
+from suite.present.layout import Column, Group, Item, table_lines
 from suite.stats import ROUNDS_NEEDED, Interval, median, median_interval, ratio_estimate
-from suite.units import number_text, scale_choose, value_text
 
 AGAIN = f"{FLOOR} / {FLOOR}"
 UNDECIDED_FEW = f"undecided: fewer than {ROUNDS_NEEDED} rounds"

@@ -12,7 +12,7 @@ from bench import ours
 from bench.contenders import CONTENDERS
 from bench.contenders.contender import CONGESTION, Broken, Job, ports_free
 from bench.contests import Contest
-from suite.client import Client
+from suite.base.client import Client
 
 OURS = "uncork"
 FLOOR = "floor"
@@ -69,7 +69,7 @@ def entries_make(contests: Sequence[Contest]) -> list[Entry]:
 
 
 def round_order(entries: Sequence[Entry], seed: int, number: int) -> list[Entry]:
-    """One round in random order: a draw for each entry, sorted, as in suite/schedule.py."""
+    """One round in random order: a draw for each entry, sorted, as in suite/measure/schedule.py."""
     generator = random.Random(f"{seed}:{number}")
     draws = sorted((generator.random(), index) for index in range(len(entries)))
     return [entries[index] for _, index in draws]

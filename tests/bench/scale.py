@@ -19,8 +19,8 @@ from pathlib import Path
 
 from bench.__main__ import count_parse, load_text, words_split
 from suite.__main__ import answered
-from suite.errors import Failure, UsageError
-from suite.records.cache import FILE, LEAST_BYTES
+from suite.analyse.cache import FILE, LEAST_BYTES
+from suite.base.errors import Failure, UsageError
 
 WORDS = {"records": "100000", "folder": ""}
 TIMES_KEPT = 3  # tables from kept columns

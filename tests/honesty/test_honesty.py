@@ -13,12 +13,12 @@ import pytest
 
 from conftest import TOP
 from suite import stats
-from suite.comparison.build import compare_cells
-from suite.comparison.model import Change
-from suite.frame import Matrix, matrix_build, same_ratio
-from suite.metrics import METRICS
-from suite.results import result_load
-from suite.verdicts import Verdict
+from suite.analyse.comparison.build import compare_cells
+from suite.analyse.comparison.model import Change
+from suite.analyse.frame import Matrix, matrix_build, same_ratio
+from suite.analyse.metrics import METRICS
+from suite.analyse.results import result_load
+from suite.analyse.verdicts import Verdict
 
 TIME = METRICS["time_per_message"]
 SAME_RUNS = 20

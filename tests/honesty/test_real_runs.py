@@ -17,13 +17,13 @@ import pytest
 from conftest import TOP
 from simulated import METRIC, matrix_simulated
 from suite import stats
-from suite.comparison.build import compare_baseline
-from suite.frame import Matrix, matrix_build
-from suite.metrics import METRICS
-from suite.optimum import WORSE, optima_build
-from suite.results import result_load
-from suite.summary import summary_build
-from suite.verdicts import Verdict
+from suite.analyse.comparison.build import compare_baseline
+from suite.analyse.frame import Matrix, matrix_build
+from suite.analyse.metrics import METRICS
+from suite.analyse.optimum import WORSE, optima_build
+from suite.analyse.results import result_load
+from suite.analyse.summary import summary_build
+from suite.analyse.verdicts import Verdict
 
 CELLS, ROUNDS = 9, 90        # with the second run of the baseline 10 runs in each round
 BLOCK = 10                   # rounds of one comparison

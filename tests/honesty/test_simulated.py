@@ -11,13 +11,13 @@ import pytest
 
 from simulated import BASE, METRIC, NOISES, Draw, matrix_identical
 from suite import stats
-from suite.comparison.build import compare_baseline
-from suite.comparison.model import Unit
-from suite.comparison.samples import sample_take, samples_geomean
-from suite.frame import Matrix
-from suite.metrics import METRICS
-from suite.optimum import groups_find, optima_build, pairs_compare
-from suite.summary import summary_build
+from suite.analyse.comparison.build import compare_baseline
+from suite.analyse.comparison.model import Unit
+from suite.analyse.comparison.samples import sample_take, samples_geomean
+from suite.analyse.frame import Matrix
+from suite.analyse.metrics import METRICS
+from suite.analyse.optimum import groups_find, optima_build, pairs_compare
+from suite.analyse.summary import summary_build
 
 ERRORS = 4  # standard errors by which a share may be off its exact value
 GROUPS = 2000

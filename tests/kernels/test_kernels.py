@@ -20,9 +20,9 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "scripts"))
 
-from suite.child import child_ask  # noqa: E402
-from suite.errors import Failure, UsageError  # noqa: E402
-from suite.targets.vng import Guest, guest_open  # noqa: E402
+from suite.base.child import child_ask  # noqa: E402
+from suite.base.errors import Failure, UsageError  # noqa: E402
+from suite.places.vng import Guest, guest_open  # noqa: E402
 
 OLD, NEW = "vng:6.1", "vng:newest"
 BOOTED_SECONDS = 240  # for tests in an emulated guest, whose machine is busy

@@ -30,9 +30,9 @@ for folder in (ROOT / "scripts", DATA):
 
 import result_make  # noqa: E402, F401  (for the tests, which cannot find it themselves)
 
-from suite.frame import Matrix, matrix_build  # noqa: E402
-from suite.records.runs import Builder, Runs  # noqa: E402
-from suite.results import result_load  # noqa: E402
+from suite.analyse.frame import Matrix, matrix_build  # noqa: E402
+from suite.analyse.results import result_load  # noqa: E402
+from suite.analyse.runs import Builder, Runs  # noqa: E402
 from within import uncork_call  # noqa: E402
 
 NODELAY = DATA / "nodelay"

@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from suite.client import BINARIES, Client, client_place  # noqa: E402
+from suite.base.client import BINARIES, Client, client_place  # noqa: E402
 from within import uncork_call  # noqa: E402
 
 LONG = "long: takes so long that only `scripts/test --all` runs it"

@@ -10,8 +10,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from answers import matrix_of, result_make
-from suite.pictures.gnuplot import drawing_write
-from suite.pictures.plot import drawings_make
+from suite.present.pictures.gnuplot import drawing_write
+from suite.present.pictures.plot import drawings_make
 
 needs_gnuplot = pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is missing")
 

@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suite.client import ROOT
-from suite.lab.namespace import descriptor_path, lines_run, namespace_inside, namespace_make
-from suite.lab.probe import namespaces_refusal
+from suite.base.client import ROOT
+from suite.places.lab.namespace import descriptor_path, lines_run, namespace_inside, namespace_make
+from suite.places.lab.probe import namespaces_refusal
 
 NETWORK, PREFIX_BITS = "198.19.0", 24  # of those reserved for benchmarks (RFC 2544), and no lab of the suite has it
 RUNNER_NUMBER = 254

@@ -7,14 +7,14 @@ import argparse
 import random
 
 from suite import stats
+from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
+from suite.analyse.comparison.selectors import arguments_sort
+from suite.analyse.metrics import METRICS
+from suite.analyse.selection import words_text
+from suite.analyse.summary import Figure
+from suite.analyse.verdicts import Verdict
 from suite.commands.paste import blocks_build
-from suite.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
-from suite.comparison.selectors import arguments_sort
-from suite.mail.block import block_lines
-from suite.metrics import METRICS
-from suite.selection import words_text
-from suite.summary import Figure
-from suite.verdicts import Verdict
+from suite.present.mail.block import block_lines
 
 
 def command_run(module, capsys, *arguments):

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 import answers  # noqa: F401
-from suite.frame import Matrix, matrix_build
-from suite.metrics import METRICS
-from suite.records.runs import PLACES, WORDS, Coded, Runs
-from suite.records.traits import Traits
-from suite.results import Result
-from suite.scenario import LABEL, LABEL_AGAIN, Scenario
+from suite.analyse.frame import Matrix, matrix_build
+from suite.analyse.metrics import METRICS
+from suite.analyse.results import Result
+from suite.analyse.runs import PLACES, WORDS, Coded, Runs
+from suite.analyse.traits import Traits
+from suite.scenario.scenario import LABEL, LABEL_AGAIN, Scenario
 
 METRIC = "time_per_message"
 BASE = "w0"

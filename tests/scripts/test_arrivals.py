@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from conftest import Uncork, records_of
-from suite.client import Client
-from suite.plan import plan_make
-from suite.run import cells_run, hyperfine_run
-from suite.scenario import Scenario
-from suite.schedule import round_order
-from suite.targets import Targets
+from suite.base.client import Client
+from suite.measure.plan import plan_make
+from suite.measure.runner import cells_run, hyperfine_run
+from suite.measure.schedule import round_order
+from suite.places.targets import Targets
+from suite.scenario.scenario import Scenario
 
 WORDS = ("rate=4000", "arrival=poisson", "write=nodelay,writev", "place=free", "seed=5",
          "duration=50ms", "warmup=0s")

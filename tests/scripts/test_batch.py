@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from faked import has_ended
-from suite.batch import batch_records
-from suite.child import Listener
-from suite.plan import Cell
+from suite.base.child import Listener
+from suite.measure.batch import batch_records
+from suite.measure.plan import Cell
 
 NAMES = ("cork", "more", "writev")
 CELLS = [Cell(f"write={name}", {"write": name, "target": "vng:a"}, {"write": name}) for name in NAMES]
@@ -108,7 +108,7 @@ def test_a_batch_that_hangs_is_ended_with_all_that_it_started():
 
 
 def test_a_batch_that_ignores_the_request_to_end_is_killed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("suite.child.GRACE_S", 0.2)
+    monkeypatch.setattr("suite.base.child.GRACE_S", 0.2)
     listener = heard("trap '' TERM; echo ready >&2; sleep 600; sleep 600", limit_s=0.5)
     assert all(one["status"] == "failed" for _, one in batch_records(listener, CELLS))
     assert listener.status in (-signal.SIGKILL, -signal.SIGTERM)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Uncork, records_of
-from suite.builds import builds_text
-from suite.client import BINARIES, Client
-from suite.withheld import words_told
+from suite.base.client import BINARIES, Client
+from suite.base.runner_words import words_told
+from suite.result.builds import builds_text
 
 SHORT = ("message=15x2", "reply=2", "place=free", "duration=5ms", "warmup=1ms", "rounds=1")
 

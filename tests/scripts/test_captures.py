@@ -10,14 +10,14 @@ import pytest
 
 from answers import runs_of
 from conftest import Uncork, records_of
-from suite.captures import capture_file, capture_rename
-from suite.client import Client, client_check
-from suite.lab.probe import namespaces_refusal
-from suite.metrics import metrics_compute
-from suite.plan import Cell
-from suite.remarks import remarks_of
-from suite.schedule import Run
-from suite.segments import capture_rows, sizes_text
+from suite.analyse.metrics import metrics_compute
+from suite.analyse.remarks import remarks_of
+from suite.analyse.segments import capture_rows, sizes_text
+from suite.base.client import Client, client_check
+from suite.measure.captures import capture_file, capture_rename
+from suite.measure.plan import Cell
+from suite.measure.schedule import Run
+from suite.places.lab.probe import namespaces_refusal
 
 Record = dict[str, Any]
 QUICK = ("capture=on", "messages=20", "warmup=2ms", "place=free", "rounds=1")

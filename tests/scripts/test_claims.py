@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite.claims import (
+from suite.analyse.claims import (
     best_decide,
     claim_decide,
     claims_status,
@@ -17,9 +17,9 @@ from suite.claims import (
     outcome_of,
     tap_text,
 )
-from suite.errors import UsageError
-from suite.expressions import Operation, Reference, best_of, claim_parse
-from suite.scenario import Claim
+from suite.analyse.expressions import Operation, Reference, best_of, claim_parse
+from suite.base.errors import UsageError
+from suite.scenario.scenario import Claim
 from suite.stats import Interval
 
 

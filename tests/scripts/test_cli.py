@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Uncork
-from suite.client import BINARIES, Client, build_update, client_place, client_require
-from suite.errors import Failure
+from suite.base.client import BINARIES, Client, build_update, client_place, client_require
+from suite.base.errors import Failure
 
 
 @pytest.mark.parametrize(("words", "says"), [

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from suite.records import cache, lines, load
 
 from answers import NODELAY, uncork
-from suite.errors import Failure
-from suite.records import cache, lines, load
-from suite.records.cache import FILE
-from suite.records.runs import Runs
-from suite.results import result_load
+from suite.analyse.cache import FILE
+from suite.analyse.results import result_load
+from suite.analyse.runs import Runs
+from suite.base.errors import Failure
 
 
 @pytest.fixture(autouse=True)

@@ -16,16 +16,16 @@ from sessions_make import recipe_sessions, sessions_write
 from answers import DATA, NODELAY, golden_check, matrix_of, uncork
 from suite import stats
 from suite.__main__ import main
-from suite.comparison.build import compare_baseline, compare_cells, compare_results
-from suite.comparison.formats import FORMATS, benchstat, hgrm, hyperfine, markdown, text
-from suite.comparison.formats import csv as csv_format
-from suite.comparison.formats import json as json_format
-from suite.comparison.texts import verdict_text
-from suite.errors import UsageError
-from suite.hgrm import hgrm_text
-from suite.metrics import METRICS
-from suite.pictures.distribution import histogram_of, runs_good
-from suite.verdicts import Verdict
+from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.analyse.metrics import METRICS
+from suite.analyse.verdicts import Verdict
+from suite.base.errors import UsageError
+from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine, markdown, text
+from suite.present.comparison import csv as csv_format
+from suite.present.comparison import json as json_format
+from suite.present.comparison.texts import verdict_text
+from suite.present.hgrm import hgrm_text
+from suite.present.pictures.distribution import histogram_of, runs_good
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)

@@ -11,13 +11,13 @@ from sessions_make import recipe_sessions, sessions_write
 
 from answers import NODELAY, matrix_of
 from suite import stats
-from suite.comparison.build import compare_baseline, compare_cells, compare_results
-from suite.comparison.model import Change
-from suite.comparison.verdicts import change_settle
-from suite.errors import UsageError
-from suite.metrics import METRICS
-from suite.summary import Figure
-from suite.verdicts import Family, Verdict, family_make
+from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.analyse.comparison.model import Change
+from suite.analyse.comparison.verdicts import change_settle
+from suite.analyse.metrics import METRICS
+from suite.analyse.summary import Figure
+from suite.analyse.verdicts import Family, Verdict, family_make
+from suite.base.errors import UsageError
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)

@@ -15,9 +15,9 @@ import pytest
 
 import answers  # noqa: F401
 from suite import stats
-from suite.plan import Cell, rounds_added, rounds_most
-from suite.scenario import LABEL
-from suite.schedule import round_order
+from suite.measure.plan import Cell, rounds_added, rounds_most
+from suite.measure.schedule import round_order
+from suite.scenario.scenario import LABEL
 
 SAMPLES = 4000
 ROWS_CHECKED = 20  # of every simulation, by the functions of the suite

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from answers import NODELAY, golden_check, uncork_started
-from suite.pictures import gnuplot
-from suite.results import result_load
+from suite.analyse.results import result_load
+from suite.present.pictures import gnuplot
 from within import uncork_call
 
 COMMANDS = {  # name: what it is asked

@@ -28,12 +28,12 @@ from suite.doctor.facts import Facts, config_files, facts_collect, nftables_ther
 from suite.doctor.finding import Answer, Finding, Status, finding_document
 from suite.doctor.probes import Probes, Unread, rules_count
 from suite.doctor.report import findings_text
-from suite.heading import machine_pairs
-from suite.journal import hosts_merge
-from suite.lab.probe import namespaces_refusal
-from suite.looks import disturbed_text, found_last
-from suite.report.tables import machines_make
-from suite.show import cell_choose, show_text
+from suite.measure.journal import hosts_merge
+from suite.places.lab.probe import namespaces_refusal
+from suite.present.heading import machine_pairs
+from suite.present.report.tables import machines_make
+from suite.present.show import cell_choose, show_text
+from suite.result.looks import disturbed_text, found_last
 
 DISTURBS, NOTE, UNKNOWN, FINE = Status.DISTURBS, Status.NOTE, Status.UNKNOWN, Status.FINE
 CONFIG = "boot/config-6.18.0-test"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite.hgrm import UNITS, hgrm_text
-from suite.histogram import Histogram, histograms_merge
-from suite.pictures.distribution import histogram_of, runs_good
+from suite.present.hgrm import UNITS, hgrm_text
+from suite.present.pictures.distribution import histogram_of, runs_good
+from suite.stats.histogram import Histogram, histograms_merge
 
 HEADER = "       Value     Percentile TotalCount 1/(1-Percentile)"
 ROW = re.compile(r" *(\d+\.\d{3,9}) ([01]\.\d{12}) +(\d+)(?: +(\d+\.\d\d))?")

@@ -20,17 +20,17 @@ import pytest
 
 from conftest import Uncork, records_of
 from fleets import ansible_pretend, listing_make
-from suite.client import Client
-from suite.errors import Failure, UsageError
-from suite.fleet import driver
-from suite.fleet.driver import Driver, Job, inventory_list, outcomes_read, programs_find
-from suite.fleet.inventory import pairs_read
-from suite.fleet.jobs import client_words, down_words, note_path, server_words
-from suite.plan import Cell, Plan, plan_make
-from suite.run import runs_seconds
-from suite.scenario import Scenario
-from suite.schedule import batches_together, round_together
-from suite.targets import Nowhere
+from suite.base.client import Client
+from suite.base.errors import Failure, UsageError
+from suite.measure.plan import Cell, Plan, plan_make
+from suite.measure.runner import runs_seconds
+from suite.measure.schedule import batches_together, round_together
+from suite.places.fleet import driver
+from suite.places.fleet.driver import Driver, Job, inventory_list, outcomes_read, programs_find
+from suite.places.fleet.inventory import pairs_read
+from suite.places.fleet.jobs import client_words, down_words, note_path, server_words
+from suite.places.targets import Nowhere
+from suite.scenario.scenario import Scenario
 
 PATH = "inventory.ini"
 UNREACHABLE = ("Task failed: Data could not be sent to remote host \"b\". Make sure this host can be reached over ssh: ssh: "

@@ -18,9 +18,9 @@ import pytest
 
 from conftest import Uncork, records_of
 from hosts import Hosts, hosts_open, hosts_refusal
-from suite.client import ROOT
-from suite.errors import Failure
-from suite.fleet.driver import programs_find
+from suite.base.client import ROOT
+from suite.base.errors import Failure
+from suite.places.fleet.driver import programs_find
 
 
 def refusal() -> str | None:

@@ -10,15 +10,15 @@ from dataclasses import replace
 import pytest
 
 from answers import matrix_of, result_make
-from suite.arrangement import layout_choose
+from suite.analyse.arrangement import layout_choose
+from suite.analyse.frame import baseline_find
+from suite.analyse.gain import gain_build
+from suite.analyse.metrics import METRICS
+from suite.analyse.summary import summary_build
+from suite.base.errors import UsageError
 from suite.commands.table import words_read
-from suite.errors import UsageError
-from suite.frame import baseline_find
-from suite.gain import gain_build
-from suite.metrics import METRICS
-from suite.scenario import Table
-from suite.summary import summary_build
-from suite.table import table_csv, table_text
+from suite.present.table import table_csv, table_text
+from suite.scenario.scenario import Table
 
 RATE = METRICS["messages_per_second"]
 

@@ -14,27 +14,27 @@ import targets_make  # that answers has made known
 from answers import golden_check, matrix_of, refused, uncork
 from mails import pasted
 from suite import stats
-from suite.claims import claim_decide, claims_decide
-from suite.comparison.build import compare_baseline, compare_cells
-from suite.comparison.formats import text
-from suite.comparison.model import Comparison, Unit
-from suite.comparison.refusals import refusals_check
-from suite.comparison.selectors import metrics_choose, sides_within
-from suite.errors import UsageError
-from suite.frame import Cell, Matrix, matrix_build, rounds_common
-from suite.gain import gain_build
-from suite.heading import machines_text
-from suite.machines import cells_functional, machines_group
-from suite.metrics import METRICS
-from suite.optimum import optima_build
-from suite.pictures.picture import NOTE_MAX, note_text
-from suite.pictures.plot import drawings_make
-from suite.precision import precision_measure, precision_text
-from suite.report.sections import machine_make
-from suite.results import result_load
-from suite.scenario import Claim, Picture
-from suite.summary import summary_build
-from suite.verdicts import Verdict
+from suite.analyse.claims import claim_decide, claims_decide
+from suite.analyse.comparison.build import compare_baseline, compare_cells
+from suite.analyse.comparison.model import Comparison, Unit
+from suite.analyse.comparison.refusals import refusals_check
+from suite.analyse.comparison.selectors import metrics_choose, sides_within
+from suite.analyse.frame import Cell, Matrix, matrix_build, rounds_common
+from suite.analyse.gain import gain_build
+from suite.analyse.machines import cells_functional, machines_group
+from suite.analyse.metrics import METRICS
+from suite.analyse.optimum import optima_build
+from suite.analyse.precision import precision_measure, precision_text
+from suite.analyse.results import result_load
+from suite.analyse.summary import summary_build
+from suite.analyse.verdicts import Verdict
+from suite.base.errors import UsageError
+from suite.present.comparison import text
+from suite.present.heading import machines_text
+from suite.present.pictures.picture import NOTE_MAX, note_text
+from suite.present.pictures.plot import drawings_make
+from suite.present.report.sections import machine_make
+from suite.scenario.scenario import Claim, Picture
 
 TIME, SEGMENTS, SENDS = (METRICS[name] for name in ("time_per_message", "segments_per_message", "sends_per_message"))
 OLD, NEW = {"target": "vng:6.1"}, {"target": "vng:6.18"}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hosts import PORT, SSHD_PROGRAMS, Hosts, hosts_open, hosts_refusal
-from suite.client import ROOT
+from suite.base.client import ROOT
 
 pytestmark = pytest.mark.skipif(hosts_refusal() is not None, reason=str(hosts_refusal()))
 

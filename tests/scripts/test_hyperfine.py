@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 
 from conftest import Uncork, keys_of, records_of
-from suite.by_hand import TIMES_FILE
-from suite.client import Client
-from suite.errors import Failure, UsageError
-from suite.hyperfine import complaint_text, times_read, version_read
-from suite.metrics import metrics_compute
-from suite.plan import Plan, plan_make
-from suite.run import hyperfine_run
-from suite.scenario import Scenario
-from suite.targets import Targets
+from suite.analyse.metrics import metrics_compute
+from suite.base.by_hand import TIMES_FILE
+from suite.base.client import Client
+from suite.base.errors import Failure, UsageError
+from suite.measure.hyperfine import complaint_text, times_read, version_read
+from suite.measure.plan import Plan, plan_make
+from suite.measure.runner import hyperfine_run
+from suite.places.targets import Targets
+from suite.scenario.scenario import Scenario
 
 STREAM = ("workload=stream", "transport=unix", "message=256K", "chunk=256K", "place=free")
 TIMED = (*STREAM, "warmup=0s", "timer=hyperfine")
@@ -134,7 +134,7 @@ def test_a_program_of_that_name_that_is_another_is_refused(
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setattr("suite.hyperfine.VERSION_SECONDS", 1)
+    monkeypatch.setattr("suite.measure.hyperfine.VERSION_SECONDS", 1)
     with pytest.raises(Failure, match="timer=hyperfine: hyperfine --version"):
         version_read()
 

@@ -21,13 +21,13 @@ from simulated import (
     matrix_simulated,
 )
 from suite import stats
-from suite.comparison.build import compare_baseline, compare_cells
-from suite.comparison.texts import mean_text
-from suite.frame import Matrix, noise_floor
-from suite.metrics import METRICS
-from suite.optimum import WORSE, optima_build
-from suite.summary import summary_build
-from suite.verdicts import Verdict
+from suite.analyse.comparison.build import compare_baseline, compare_cells
+from suite.analyse.frame import Matrix, noise_floor
+from suite.analyse.metrics import METRICS
+from suite.analyse.optimum import WORSE, optima_build
+from suite.analyse.summary import summary_build
+from suite.analyse.verdicts import Verdict
+from suite.present.comparison.texts import mean_text
 
 GROUPS = 1500
 ERRORS = 4  # standard errors by which a share may be off

@@ -11,21 +11,21 @@ from sessions_make import recipe_sessions, sessions_write
 from answers import GOLDEN, NODELAY, ROOT, emulated, golden_check, matrix_of, result_make
 from mails import ODD, command_run, comparison_random, pasted
 from suite import stats
+from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
+from suite.analyse.metrics import METRICS
+from suite.analyse.summary import Figure
+from suite.analyse.verdicts import Verdict
+from suite.base.errors import Failure, UsageError
 from suite.commands import paste, verify
 from suite.commands.paste import blocks_build
-from suite.comparison.model import Change, Comparison, Mean, Row, Side, Unit
-from suite.comparison.texts import mean_text
-from suite.errors import Failure, UsageError
-from suite.mail.block import block_lines, comparison_block, sides_name
-from suite.mail.foot import WIDTH, items_fit
-from suite.mail.grid import comparison_grids
-from suite.mail.parse import blocks_read, side_words
-from suite.mail.rules import COLUMNS, RULES, WHOLE, lines_require, rules_broken
-from suite.mail.styles import STYLES
-from suite.mail.verify import deviations_find
-from suite.metrics import METRICS
-from suite.summary import Figure
-from suite.verdicts import Verdict
+from suite.present.comparison.texts import mean_text
+from suite.present.mail.block import block_lines, comparison_block, sides_name
+from suite.present.mail.foot import WIDTH, items_fit
+from suite.present.mail.grid import comparison_grids
+from suite.present.mail.parse import blocks_read, side_words
+from suite.present.mail.rules import COLUMNS, RULES, WHOLE, lines_require, rules_broken
+from suite.present.mail.styles import STYLES
+from suite.present.mail.verify import deviations_find
 
 
 @pytest.fixture(scope="module")

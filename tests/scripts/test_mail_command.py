@@ -10,12 +10,12 @@ import pytest
 
 from answers import ROOT
 from suite.commands.run import scenario_choose
-from suite.document import Identity, plan_document, plan_same
-from suite.mail.command import PROGRAM, command_lines, command_words, values_text
-from suite.mail.rules import rules_broken
-from suite.plan import plan_make, plan_seeded
-from suite.scenario import scenario_load, scenario_text
-from suite.targets import Targets
+from suite.measure.document import Identity, plan_document, plan_same
+from suite.measure.plan import plan_make, plan_seeded
+from suite.places.targets import Targets
+from suite.present.mail.command import PROGRAM, command_lines, command_words, values_text
+from suite.present.mail.rules import rules_broken
+from suite.scenario.scenario import scenario_load, scenario_text
 
 
 def stored(binaries, folder, *arguments):

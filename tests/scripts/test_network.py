@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from suite.by_hand import by_hand_lines
-from suite.lab.network import (
+from suite.base.by_hand import by_hand_lines
+from suite.base.lab_words import LAB_WORDS, Link, facts_rows, link_of, setting_split, words_text
+from suite.places.lab.network import (
     burst_bytes,
     cable_lines,
     device_facts,
@@ -15,7 +16,6 @@ from suite.lab.network import (
     queue_lines,
     rate_bits,
 )
-from suite.lab_words import LAB_WORDS, Link, facts_rows, link_of, setting_split, words_text
 
 PLAIN = Link(rate="none", mtu="1500", delay="0s", loss="0%")
 SHAPED = Link(rate="1gbit", mtu="9000", delay="0s", loss="0%")

@@ -10,11 +10,9 @@ import pytest
 
 from answers import golden_check, matrix_of, refused, result_make
 from suite import stats
-from suite.arrangement import layout_choose
-from suite.commands.table import words_read
-from suite.errors import UsageError
-from suite.metrics import METRICS
-from suite.optimum import (
+from suite.analyse.arrangement import layout_choose
+from suite.analyse.metrics import METRICS
+from suite.analyse.optimum import (
     ALIKE,
     BEST,
     UNKNOWN,
@@ -25,12 +23,14 @@ from suite.optimum import (
     mark_choose,
     optima_build,
 )
-from suite.pictures.curve import axis_make
-from suite.pictures.plot import drawings_make
-from suite.scenario import Table, scenario_load, scenario_text
-from suite.show import show_text
-from suite.summary import summary_build
-from suite.table import table_csv, table_json, table_markdown, table_text
+from suite.analyse.summary import summary_build
+from suite.base.errors import UsageError
+from suite.commands.table import words_read
+from suite.present.pictures.curve import axis_make
+from suite.present.pictures.plot import drawings_make
+from suite.present.show import show_text
+from suite.present.table import table_csv, table_json, table_markdown, table_text
+from suite.scenario.scenario import Table, scenario_load, scenario_text
 from test_plot import draw, needs_gnuplot
 
 TIME, BANDWIDTH = METRICS["time"], METRICS["bandwidth"]

@@ -11,14 +11,15 @@ from picture_make import LONG, recipe_same, recipe_verdicts
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from drawn import draw, made, needs_gnuplot
+from suite.analyse.comparison.build import compare_baseline
+from suite.analyse.metrics import METRICS
+from suite.analyse.verdicts import Verdict
+from suite.base.errors import UsageError
 from suite.commands.plot import pictures_read
-from suite.comparison.build import compare_baseline
-from suite.errors import UsageError
-from suite.metrics import METRICS
-from suite.pictures.compared import Versus
-from suite.pictures.forest import Tree, change_tics, forest_draw, trees_group
-from suite.pictures.gnuplot import drawing_write
-from suite.pictures.heatmap import (
+from suite.present.pictures.compared import Versus
+from suite.present.pictures.forest import Tree, change_tics, forest_draw, trees_group
+from suite.present.pictures.gnuplot import drawing_write
+from suite.present.pictures.heatmap import (
     ABSENT_COLOUR,
     BETTER_COLOUR,
     MIDDLE_COLOUR,
@@ -29,10 +30,9 @@ from suite.pictures.heatmap import (
     luminance,
     text_colour,
 )
-from suite.pictures.order import Run, Series, span_of
-from suite.pictures.plot import MAKERS, drawings_make
-from suite.scenario import PICTURES, Picture
-from suite.verdicts import Verdict
+from suite.present.pictures.order import Run, Series, span_of
+from suite.present.pictures.plot import MAKERS, drawings_make
+from suite.scenario.scenario import PICTURES, Picture
 
 
 @pytest.fixture(scope="module")

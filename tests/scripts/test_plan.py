@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from suite.client import Client
-from suite.errors import UsageError
-from suite.plan import Plan, plan_make, plan_seeded
-from suite.scenario import Published, Scenario, scenario_load, scenario_text
-from suite.schedule import runs_per_round
-from suite.targets import Targets
+from suite.base.client import Client
+from suite.base.errors import UsageError
+from suite.measure.plan import Plan, plan_make, plan_seeded
+from suite.measure.schedule import runs_per_round
+from suite.places.targets import Targets
+from suite.scenario.scenario import Published, Scenario, scenario_load, scenario_text
 
 SCENE = Scenario(
     "scene", fixed={"workload": "request", "message": "15x2", "reply": "2"},

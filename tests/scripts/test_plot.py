@@ -12,12 +12,14 @@ import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from drawn import draw, made, needs_gnuplot
-from suite.measured import Run
-from suite.pictures.bars import Panel, panels_group
-from suite.pictures.curve import height_settings, labels_thin
-from suite.pictures.distribution import unsent_text
-from suite.pictures.percentiles import nines_text
-from suite.pictures.picture import (
+from suite.analyse.measured import Run
+from suite.analyse.summary import Figure
+from suite.base.units import scale_choose
+from suite.present.pictures.bars import Panel, panels_group
+from suite.present.pictures.curve import height_settings, labels_thin
+from suite.present.pictures.distribution import unsent_text
+from suite.present.pictures.percentiles import nines_text
+from suite.present.pictures.picture import (
     gnuplot_string,
     name_safe,
     place_name,
@@ -26,11 +28,9 @@ from suite.pictures.picture import (
     round_numbers,
     title_settings,
 )
-from suite.pictures.plot import drawings_make, pictures_default
-from suite.scenario import PICTURES
+from suite.present.pictures.plot import drawings_make, pictures_default
+from suite.scenario.scenario import PICTURES
 from suite.stats import Interval
-from suite.summary import Figure
-from suite.units import scale_choose
 
 HISTOGRAM_PICTURES = [kind for kind, key in PICTURES.items() if key == "of"]
 

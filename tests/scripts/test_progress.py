@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import pytest
 
 from conftest import Uncork
-from suite.plan import Cell
-from suite.progress import Bar, Log, Pace, Watch
-from suite.schedule import Run
+from suite.measure.plan import Cell
+from suite.measure.progress import Bar, Log, Pace, Watch
+from suite.measure.schedule import Run
 
 QUIET_S = 0.4  # a thread that draws ten times a second would have drawn
 

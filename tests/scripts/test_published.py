@@ -8,9 +8,9 @@ import csv
 import pytest
 
 from answers import ROOT
-from suite.errors import UsageError
-from suite.published import RULES, published_recompute
-from suite.scenario import scenario_load
+from suite.base.errors import UsageError
+from suite.scenario.published import RULES, published_recompute
+from suite.scenario.scenario import scenario_load
 
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
 FOLDER = ROOT / "scenarios" / "published"

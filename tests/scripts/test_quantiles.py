@@ -16,14 +16,14 @@ import pytest
 
 from answers import changed, matrix_of, result_make, uncork
 from suite import stats
-from suite.claims import claim_decide
-from suite.comparison.build import compare_cells
-from suite.frame import Matrix
-from suite.histogram import Histogram
-from suite.metrics import METRICS
-from suite.scenario import Claim
+from suite.analyse.claims import claim_decide
+from suite.analyse.comparison.build import compare_cells
+from suite.analyse.frame import Matrix
+from suite.analyse.metrics import METRICS
+from suite.analyse.verdicts import Verdict
+from suite.scenario.scenario import Claim
 from suite.stats import Beyond
-from suite.verdicts import Verdict
+from suite.stats.histogram import Histogram
 
 P50, P99 = METRICS["latency_p50"], METRICS["latency_p99"]
 ROUNDS = 10

@@ -16,17 +16,17 @@ from result_make import Recipe, recipe_nodelay, recipe_sizes, result_write
 from sessions_make import recipe_sessions, sessions_write
 
 from answers import NODELAY, emulated, golden_check, matrix_of, refused, uncork
-from suite.arrangement import layout_choose
-from suite.claims import claims_decide
+from suite.analyse.arrangement import layout_choose
+from suite.analyse.claims import claims_decide
+from suite.analyse.comparison.build import compare_baseline
+from suite.analyse.metrics import METRICS
+from suite.analyse.summary import summary_build
 from suite.commands.report import changes_draw, changes_of
-from suite.comparison.build import compare_baseline
-from suite.metrics import METRICS
-from suite.pictures.picture import Drawing
-from suite.pictures.plot import drawings_make
-from suite.report.drawings import Drawn, figure_make, series_names
-from suite.report.page import Drawings, result_page
-from suite.scenario import Table
-from suite.summary import summary_build
+from suite.present.pictures.picture import Drawing
+from suite.present.pictures.plot import drawings_make
+from suite.present.report.drawings import Drawn, figure_make, series_names
+from suite.present.report.page import Drawings, result_page
+from suite.scenario.scenario import Table
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 with_chromium = pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed: no page is opened")

@@ -9,8 +9,8 @@ import shutil
 import pytest
 
 from answers import NODELAY, refused, uncork
-from suite.frame import matrix_build
-from suite.results import result_load
+from suite.analyse.frame import matrix_build
+from suite.analyse.results import result_load
 
 
 @pytest.fixture

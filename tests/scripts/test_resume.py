@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from conftest import Uncork, keys_of, records_of
-from suite.client import Client
-from suite.document import session_schedule
+from suite.base.client import Client
+from suite.measure.document import session_schedule
 from test_run import SHORT, wait_for_records
 
 WORDS = ("run", "write=nodelay,writev,coalesce", "place=free", "rounds=6", *SHORT)

@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 
 from conftest import Uncork, records_of
-from suite.batch import run_limit
-from suite.client import Client
-from suite.errors import Failure
-from suite.lab.lab import Lab
-from suite.lab.labs import labs_open
-from suite.lab_words import Link
-from suite.plan import Cell, Plan, plan_make
-from suite.run import batch_run, cells_run
-from suite.scenario import Scenario
-from suite.targets import Targets
+from suite.base.client import Client
+from suite.base.errors import Failure
+from suite.base.lab_words import Link
+from suite.measure.batch import run_limit
+from suite.measure.plan import Cell, Plan, plan_make
+from suite.measure.runner import batch_run, cells_run
+from suite.places.lab.lab import Lab
+from suite.places.lab.labs import labs_open
+from suite.places.targets import Targets
+from suite.scenario.scenario import Scenario
 
 Misbehave = Callable[[str], Uncork]
 SHORT = ("duration=20ms", "warmup=0s")
@@ -49,7 +49,7 @@ def test_a_lab_that_cannot_be_made_is_a_failed_run(
     def refuse(link: Link) -> Lab:
         raise Failure(f"no lab with {link.rate}")
 
-    monkeypatch.setattr("suite.lab.labs.lab_make", refuse)
+    monkeypatch.setattr("suite.places.lab.labs.lab_make", refuse)
     cells = plan_short(binaries, "place=free", "lab=on", "link_rate=1gbit").cells
     with labs_open() as labs:
         assert list(batch_run(Targets(binaries), cells, labs)) == [
@@ -185,7 +185,7 @@ def test_a_run_that_hangs_is_ended(misbehave: Misbehave) -> None:
 def test_a_run_that_ignores_the_request_to_end_is_killed_with_its_server(
     misbehave: Misbehave, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("suite.child.GRACE_S", 0.5)
+    monkeypatch.setattr("suite.base.child.GRACE_S", 0.5)
     uncork = misbehave("trap '' TERM; sleep 600 & echo $! > \"$STATE/pid\"; wait; wait; sleep 600")
     assert "not finished after" in record_of(uncork, limit_s=0.5)["reason"]
     assert process_gone(uncork.bin / "pid")

@@ -8,11 +8,19 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from suite.client import Client, client_list
+from suite.base.client import Client, client_list
+from suite.base.errors import UsageError
 from suite.commands.run import answers_check
-from suite.errors import UsageError
-from suite.scenario import Claim, Picture, Published, Scenario, Table, scenario_load, scenario_text
-from suite.words import words_collect
+from suite.measure.words import words_collect
+from suite.scenario.scenario import (
+    Claim,
+    Picture,
+    Published,
+    Scenario,
+    Table,
+    scenario_load,
+    scenario_text,
+)
 
 SHIPPED = sorted((ROOT / "scenarios").glob("*.toml"))
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from suite.plan import Cell
-from suite.schedule import (
+from suite.measure.plan import Cell
+from suite.measure.schedule import (
     Run,
     round_order,
     round_together,

@@ -11,10 +11,10 @@ from dataclasses import replace
 import pytest
 
 from answers import NODELAY, changed, golden_check, matrix_of, refused, result_make, uncork
-from suite.errors import UsageError
-from suite.measured import Run
-from suite.selection import cells_select
-from suite.show import cell_choose, indices_text, placement_lines, show_text, tcp_lines
+from suite.analyse.measured import Run
+from suite.analyse.selection import cells_select
+from suite.base.errors import UsageError
+from suite.present.show import cell_choose, indices_text, placement_lines, show_text, tcp_lines
 
 
 @pytest.fixture(scope="module")

@@ -19,20 +19,20 @@ import pytest
 
 from conftest import Uncork, records_of
 from faked import Faked, faked
-from suite.client import BINARIES, Client
-from suite.errors import Failure, Unreachable, UsageError
-from suite.hosts import cells_asked
-from suite.lab.labs import labs_open
-from suite.plan import Cell, plan_make
-from suite.run import batch_run, cells_run
-from suite.scenario import Scenario
-from suite.ssh import machine, served
-from suite.ssh.machine import Hello, hello_parse
-from suite.ssh.programs import checksum
-from suite.ssh.shell import keyed_words, word_quote, words_line
-from suite.targets import Targets, targets_open
-from suite.targets.spread import Part, part_parse
-from suite.targets.ssh import Ssh
+from suite.base.client import BINARIES, Client
+from suite.base.errors import Failure, Unreachable, UsageError
+from suite.measure.host_facts import cells_asked
+from suite.measure.plan import Cell, plan_make
+from suite.measure.runner import batch_run, cells_run
+from suite.places.lab.labs import labs_open
+from suite.places.spread import Part, part_parse
+from suite.places.ssh import machine, served
+from suite.places.ssh.machine import Hello, hello_parse
+from suite.places.ssh.programs import checksum
+from suite.places.ssh.shell import keyed_words, word_quote, words_line
+from suite.places.ssh.target import Ssh
+from suite.places.targets import Targets, targets_open
+from suite.scenario.scenario import Scenario
 from within import uncork_call
 
 __all__ = ["faked"]

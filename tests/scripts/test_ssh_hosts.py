@@ -17,12 +17,12 @@ import pytest
 
 from conftest import Uncork, records_of
 from hosts import Hosts, hosts_open, hosts_refusal
-from suite.client import ROOT, Client, client_check
-from suite.lab.labs import labs_open
-from suite.plan import Cell, plan_make
-from suite.run import batch_run
-from suite.scenario import Scenario
-from suite.targets import Targets, targets_open
+from suite.base.client import ROOT, Client, client_check
+from suite.measure.plan import Cell, plan_make
+from suite.measure.runner import batch_run
+from suite.places.lab.labs import labs_open
+from suite.places.targets import Targets, targets_open
+from suite.scenario.scenario import Scenario
 
 pytestmark = pytest.mark.skipif(hosts_refusal() is not None, reason=str(hosts_refusal()))
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite import units
-from suite.arrangement import layout_choose
-from suite.metrics import METRICS
-from suite.scenario import Table
-from suite.summary import summary_build
-from suite.table import listed_text, table_csv, table_json, table_markdown, table_text
+from suite.analyse.arrangement import layout_choose
+from suite.analyse.metrics import METRICS
+from suite.analyse.summary import summary_build
+from suite.base import units
+from suite.present.table import listed_text, table_csv, table_json, table_markdown, table_text
+from suite.scenario.scenario import Table
 
 PIVOT = ("write", "bandwidth")
 

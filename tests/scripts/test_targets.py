@@ -12,14 +12,14 @@ import pytest
 
 from conftest import Uncork, records_of
 from faked import Faked, faked
-from suite.client import BINARIES, Client, client_list
-from suite.errors import Failure, UsageError
-from suite.lab.labs import labs_open
-from suite.plan import plan_make
-from suite.run import batch_run, cells_run
-from suite.scenario import Scenario
-from suite.targets import KINDS, Targets, gvisor, targets_open
-from suite.withheld import boot_of
+from suite.base.client import BINARIES, Client, client_list
+from suite.base.errors import Failure, UsageError
+from suite.base.runner_words import boot_of
+from suite.measure.plan import plan_make
+from suite.measure.runner import batch_run, cells_run
+from suite.places.lab.labs import labs_open
+from suite.places.targets import KINDS, Targets, gvisor, targets_open
+from suite.scenario.scenario import Scenario
 
 __all__ = ["faked"]
 
@@ -170,6 +170,6 @@ def test_only_a_kernel_that_is_booted_makes_a_round_one_batch():
 
 
 def test_a_target_that_this_runner_does_not_have_is_said(binaries: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("suite.targets.KINDS", {})
+    monkeypatch.setattr("suite.places.targets.KINDS", {})
     with targets_open(binaries) as targets, pytest.raises(Failure, match="does not know target=gvisor"):
         targets.of({"target": "gvisor"})

@@ -16,18 +16,18 @@ import pytest
 from answers import NODELAY, matrix_of
 from conftest import Uncork, keys_of, records_of
 from suite import stats
-from suite.client import Client
-from suite.document import Identity
-from suite.errors import UsageError
-from suite.frame import Matrix
-from suite.heading import machine_pairs
-from suite.journal import session_choose
-from suite.metrics import METRICS
-from suite.plan import plan_make, rounds_added, rounds_most
-from suite.precision import precision_measure, precision_text, width_of
-from suite.quick import QUICK, changes_find, quick_text
-from suite.scenario import Scenario, Table, scenario_load
-from suite.targets import Targets
+from suite.analyse.frame import Matrix
+from suite.analyse.metrics import METRICS
+from suite.analyse.precision import precision_measure, precision_text, width_of
+from suite.base.client import Client
+from suite.base.errors import UsageError
+from suite.measure.document import Identity
+from suite.measure.journal import session_choose
+from suite.measure.plan import plan_make, rounds_added, rounds_most
+from suite.measure.quick import QUICK, changes_find, quick_text
+from suite.places.targets import Targets
+from suite.present.heading import machine_pairs
+from suite.scenario.scenario import Scenario, Table, scenario_load
 from test_resume import assert_complete, plan_change, plan_read
 from test_run import SHORT, only_folder, wait_for_records
 

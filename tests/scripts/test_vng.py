@@ -15,13 +15,13 @@ import pytest
 
 from conftest import Uncork, records_of
 from faked import Faked, faked, has_ended
-from suite.client import BINARIES, Client
-from suite.errors import Failure, UsageError
-from suite.lab.labs import labs_open
-from suite.plan import Cell, plan_make
-from suite.run import Beside, batch_run
-from suite.scenario import Scenario
-from suite.targets import Targets, images, targets_open, vng
+from suite.base.client import BINARIES, Client
+from suite.base.errors import Failure, UsageError
+from suite.measure.plan import Cell, plan_make
+from suite.measure.runner import Beside, batch_run
+from suite.places.lab.labs import labs_open
+from suite.places.targets import Targets, images, targets_open, vng
+from suite.scenario.scenario import Scenario
 
 __all__ = ["faked"]
 
@@ -146,7 +146,7 @@ def test_a_run_may_take_its_time_once_the_guest_has_begun(
     binaries: Client, kernel: Path, monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(vng, "BOOT_S", {False: 30.0})
-    monkeypatch.setattr("suite.batch.SPARE_S", 60.0)
+    monkeypatch.setattr("suite.measure.batch.SPARE_S", 60.0)
     (record,) = batch_of(binaries, cells_of(binaries, f"target=vng:{kernel}"))
     assert record["status"] == "ok"
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from suite.claims import claims_decide, claims_status, tap_text
-from suite.frame import matrix_build
-from suite.results import result_load
+from suite.analyse.claims import claims_decide, claims_status, tap_text
+from suite.analyse.frame import matrix_build
+from suite.analyse.results import result_load
 
 HELP = "the scenario's claims as TAP: ok, not ok, or undecided (exit status 0, 1, 3)"
 

@@ -7,11 +7,10 @@ import argparse
 import shutil
 from collections.abc import Sequence
 
-from suite.comparison.build import compare_cells, compare_results
-from suite.comparison.formats import FORMATS, text
-from suite.comparison.model import Comparison
-from suite.comparison.refusals import refusals_check
-from suite.comparison.selectors import (
+from suite.analyse.comparison.build import compare_cells, compare_results
+from suite.analyse.comparison.model import Comparison
+from suite.analyse.comparison.refusals import refusals_check
+from suite.analyse.comparison.selectors import (
     Asked,
     arguments_sort,
     metrics_choose,
@@ -19,9 +18,10 @@ from suite.comparison.selectors import (
     sides_between,
     sides_within,
 )
-from suite.errors import UsageError
-from suite.frame import Matrix, matrix_build
-from suite.results import result_load
+from suite.analyse.frame import Matrix, matrix_build
+from suite.analyse.results import result_load
+from suite.base.errors import UsageError
+from suite.present.comparison import FORMATS, text
 
 HELP = "two sides cell by cell: what changed, how sure it is, and what else differs"
 OWN = ("columns", "axis")  # words that select no cells

@@ -7,14 +7,14 @@ import argparse
 import json
 import shutil
 
-from suite.client import client_open
+from suite.base.client import client_open
 from suite.commands.run import scenario_choose
 from suite.doctor.asked import Asked
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import finding_document
 from suite.doctor.report import findings_text
-from suite.plan import plan_make
-from suite.targets import Nowhere
+from suite.measure.plan import plan_make
+from suite.places.targets import Nowhere
 
 HELP = "what on this machine will disturb a result, and the command that fixes each"
 WATCH_S = 0.5  # some 50 clock ticks of each CPU: enough for a share in per cent

@@ -8,16 +8,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.errors import UsageError, nearest_hint
-from suite.frame import Cell, Matrix, matrix_build, words_parse
-from suite.hgrm import UNITS, hgrm_text
-from suite.histogram import HISTOGRAMS, Histogram, histogram_find
-from suite.machines import FUNCTIONAL_ONLY
-from suite.pictures.distribution import histogram_of, runs_good
-from suite.pictures.picture import name_safe
-from suite.results import result_load
-from suite.selection import cells_select
-from suite.show import axes_text, cell_choose, cells_text
+from suite.analyse.frame import Cell, Matrix, matrix_build, words_parse
+from suite.analyse.machines import FUNCTIONAL_ONLY
+from suite.analyse.results import result_load
+from suite.analyse.selection import cells_select
+from suite.base.errors import UsageError, nearest_hint
+from suite.present.hgrm import UNITS, hgrm_text
+from suite.present.pictures.distribution import histogram_of, runs_good
+from suite.present.pictures.picture import name_safe
+from suite.present.show import axes_text, cell_choose, cells_text
+from suite.stats.histogram import HISTOGRAMS, Histogram, histogram_find
 
 HELP = "the latencies of cells as HdrHistogram text (.hgrm), for other plotters"
 

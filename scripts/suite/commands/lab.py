@@ -7,12 +7,12 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 
-from suite.client import client_check, client_open, client_place
-from suite.errors import Failure, UsageError, nearest_hint
-from suite.lab.named import named_down, named_open, named_status, named_up
-from suite.lab.namespace import namespace_enter
-from suite.lab.probe import lab_refusal
-from suite.lab_words import CLIENT_HOST, HOSTS, LINK_WORDS, SETTING_WORD
+from suite.base.client import client_check, client_open, client_place
+from suite.base.errors import Failure, UsageError, nearest_hint
+from suite.base.lab_words import CLIENT_HOST, HOSTS, LINK_WORDS, SETTING_WORD
+from suite.places.lab.named import named_down, named_open, named_status, named_up
+from suite.places.lab.namespace import namespace_enter
+from suite.places.lab.probe import lab_refusal
 
 HELP = "three network namespaces A - B - C with links of a given rate, MTU, delay and loss"
 PARTS = """

@@ -10,11 +10,11 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from suite.client import ROOT, Vocabulary, client_list, client_open, scenario_names
-from suite.lab_words import RATE_UNITS
-from suite.metrics import METRICS, Metric
-from suite.scenario import Scenario, scenario_load
-from suite.units import size_text
+from suite.analyse.metrics import METRICS, Metric
+from suite.base.client import ROOT, Vocabulary, client_list, client_open, scenario_names
+from suite.base.lab_words import RATE_UNITS
+from suite.base.units import size_text
+from suite.scenario.scenario import Scenario, scenario_load
 
 HELP = "scenarios, words with their defaults, strategies, metrics, and what this machine supports"
 WIDTH_MAX = 100

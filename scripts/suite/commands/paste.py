@@ -7,10 +7,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from suite.comparison.build import compare_cells, compare_results
-from suite.comparison.model import Comparison, difference_text
-from suite.comparison.refusals import forced
-from suite.comparison.selectors import (
+from suite.analyse.comparison.build import compare_cells, compare_results
+from suite.analyse.comparison.model import Comparison, difference_text
+from suite.analyse.comparison.refusals import forced
+from suite.analyse.comparison.selectors import (
     Words,
     arguments_sort,
     metrics_choose,
@@ -18,14 +18,14 @@ from suite.comparison.selectors import (
     sides_within,
     words_join,
 )
-from suite.errors import UsageError
-from suite.frame import Matrix, matrix_build, words_parse
-from suite.mail.block import Block, block_lines, comparison_block, table_block
-from suite.mail.command import command_of
-from suite.mail.styles import STYLES
-from suite.metrics import Metric
-from suite.results import result_load
-from suite.summary import summary_build
+from suite.analyse.frame import Matrix, matrix_build, words_parse
+from suite.analyse.metrics import Metric
+from suite.analyse.results import result_load
+from suite.analyse.summary import summary_build
+from suite.base.errors import UsageError
+from suite.present.mail.block import Block, block_lines, comparison_block, table_block
+from suite.present.mail.command import command_of
+from suite.present.mail.styles import STYLES
 
 HELP = "a block for a mail: figures with intervals, the machine, the command"
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from suite.errors import UsageError, nearest_hint
-from suite.frame import matrix_build
-from suite.histogram import histogram_find
-from suite.pictures.gnuplot import ROOT, drawing_write
-from suite.pictures.plot import drawings_make
-from suite.results import result_load
-from suite.scenario import PICTURES, Picture
+from suite.analyse.frame import matrix_build
+from suite.analyse.results import result_load
+from suite.base.errors import UsageError, nearest_hint
+from suite.present.pictures.gnuplot import ROOT, drawing_write
+from suite.present.pictures.plot import drawings_make
+from suite.scenario.scenario import PICTURES, Picture
+from suite.stats.histogram import histogram_find
 
 HELP = "a result as pictures: png, svg and 72 columns of text, with their .dat and .gp"
 WORDS = ("kind", "metric", "of", "x")

@@ -10,26 +10,26 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from suite.arrangement import layout_choose
-from suite.claims import claims_decide
-from suite.comparison.build import compare_baseline, compare_results
-from suite.comparison.model import Comparison
-from suite.comparison.refusals import refusals_check
-from suite.comparison.selectors import metrics_choose
-from suite.errors import UsageError
-from suite.frame import Matrix, matrix_build
-from suite.mail.command import command_of
-from suite.metrics import Metric
-from suite.pictures.compared import Versus
-from suite.pictures.forest import forest_draw
-from suite.pictures.gnuplot import drawing_write
-from suite.pictures.picture import Drawing
-from suite.pictures.plot import drawings_make
-from suite.report.drawings import Drawn
-from suite.report.page import Drawings, pair_page, result_page
-from suite.results import result_load
-from suite.scenario import Table
-from suite.summary import summary_build
+from suite.analyse.arrangement import layout_choose
+from suite.analyse.claims import claims_decide
+from suite.analyse.comparison.build import compare_baseline, compare_results
+from suite.analyse.comparison.model import Comparison
+from suite.analyse.comparison.refusals import refusals_check
+from suite.analyse.comparison.selectors import metrics_choose
+from suite.analyse.frame import Matrix, matrix_build
+from suite.analyse.metrics import Metric
+from suite.analyse.results import result_load
+from suite.analyse.summary import summary_build
+from suite.base.errors import UsageError
+from suite.present.mail.command import command_of
+from suite.present.pictures.compared import Versus
+from suite.present.pictures.forest import forest_draw
+from suite.present.pictures.gnuplot import drawing_write
+from suite.present.pictures.picture import Drawing
+from suite.present.pictures.plot import drawings_make
+from suite.present.report.drawings import Drawn
+from suite.present.report.page import Drawings, pair_page, result_page
+from suite.scenario.scenario import Table
 
 HELP = "a result, or two, as one page of HTML: verdicts, tables, pictures, machines, commands"
 NAME = "report.html"

@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from suite.builds import THIS, build_of
-from suite.by_hand import by_hand_lines, command_by_hand, timed_by_hand
-from suite.client import (
+from suite.analyse.expressions import Reference, claim_parse, references_of
+from suite.analyse.metrics import metric_find
+from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
+from suite.base.client import (
     ROOT,
     Client,
     build_client,
@@ -25,12 +26,14 @@ from suite.client import (
     client_open,
     scenario_path,
 )
+from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
+from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, THIS, build_of, target_of
+from suite.base.server_options import reach_check, reach_choose
+from suite.base.units import counted_text
 from suite.commands import command_load
-from suite.document import Identity, session_schedule
-from suite.errors import Failure, Interrupted, UsageError, nearest_hint
-from suite.expressions import Reference, claim_parse, references_of
-from suite.hosts import hosts_collect, hosts_header
-from suite.journal import (
+from suite.measure.document import Identity, session_schedule
+from suite.measure.host_facts import hosts_collect, hosts_header
+from suite.measure.journal import (
     PLAN,
     RECORDS,
     Journal,
@@ -42,18 +45,20 @@ from suite.journal import (
     left_runs,
     session_total,
 )
-from suite.metrics import metric_find
-from suite.plan import Plan, plan_make, plan_seeded, selector_expand
-from suite.progress import Pace, clock_text, round_text, watch_open
-from suite.quick import quick_limits
-from suite.reach import reach_check, reach_choose
-from suite.records.files import plan_read
-from suite.run import matrix_batches, matrix_run, runs_seconds, signals_unify, timer_require
-from suite.scenario import Scenario, scenario_load
-from suite.schedule import WARMUP_ROUND, Run, cell_in_round, round_order, seed_draw
-from suite.targets import Targets, targets_open
-from suite.units import counted_text
-from suite.withheld import ARRIVAL_SEED, DRAWN, LOCAL, target_of
+from suite.measure.plan import Plan, plan_make, plan_seeded, selector_expand
+from suite.measure.progress import Pace, clock_text, round_text, watch_open
+from suite.measure.quick import quick_limits
+from suite.measure.runner import (
+    matrix_batches,
+    matrix_run,
+    runs_seconds,
+    signals_unify,
+    timer_require,
+)
+from suite.measure.schedule import WARMUP_ROUND, Run, cell_in_round, round_order, seed_draw
+from suite.places.targets import Targets, targets_open
+from suite.result.files import plan_read
+from suite.scenario.scenario import Scenario, scenario_load
 
 HELP = "measure: a scenario by name, words, or both; words override the scenario's"
 WORDS_NAME = "words"  # the name of a run without a scenario
@@ -293,9 +298,9 @@ def journal_run(targets: Targets, plan: Plan, journal: Journal) -> None:
 
 def until_say(journal: Journal) -> None:
     """Which cells missed what until= asked for, and how many rounds there are now."""
-    from suite.frame import matrix_build  # pandas is slow to import
-    from suite.precision import precision_measure, precision_text
-    from suite.results import result_load
+    from suite.analyse.frame import matrix_build  # pandas is slow to import
+    from suite.analyse.precision import precision_measure, precision_text
+    from suite.analyse.results import result_load
     rounds = journal.document["sessions"][-1]["rounds"][1]
     precision = precision_measure(matrix_build(result_load(journal.folder)))
     if precision:

@@ -7,9 +7,9 @@ import argparse
 import shutil
 from pathlib import Path
 
-from suite.frame import matrix_build
-from suite.results import result_load
-from suite.show import cell_choose, show_text
+from suite.analyse.frame import matrix_build
+from suite.analyse.results import result_load
+from suite.present.show import cell_choose, show_text
 
 HELP = "one cell explained: counts, CPU, placement, options, every round"
 

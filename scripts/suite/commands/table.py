@@ -7,13 +7,13 @@ import argparse
 import shutil
 from pathlib import Path
 
-from suite.arrangement import layout_choose
-from suite.errors import UsageError, nearest_hint
-from suite.frame import matrix_build
-from suite.results import result_load
-from suite.scenario import Table
-from suite.summary import summary_build
-from suite.table import table_csv, table_json, table_markdown, table_text
+from suite.analyse.arrangement import layout_choose
+from suite.analyse.frame import matrix_build
+from suite.analyse.results import result_load
+from suite.analyse.summary import summary_build
+from suite.base.errors import UsageError, nearest_hint
+from suite.present.table import table_csv, table_json, table_markdown, table_text
+from suite.scenario.scenario import Table
 
 HELP = "a result as a table: medians with intervals, beside what others published"
 WORDS = ("rows", "columns", "gain", "best")

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from suite.analyse.frame import Matrix, matrix_build
+from suite.analyse.metrics import METRICS
+from suite.analyse.results import result_load
+from suite.base.errors import UsageError
 from suite.commands.paste import cells_block, pair_block
-from suite.errors import UsageError
-from suite.frame import Matrix, matrix_build
-from suite.mail.block import Block, block_lines
-from suite.mail.parse import Posted, blocks_read, side_words
-from suite.mail.verify import Deviation, deviation_text, deviations_find, texts_count
-from suite.metrics import METRICS
-from suite.results import result_load
+from suite.present.mail.block import Block, block_lines
+from suite.present.mail.parse import Posted, blocks_read, side_words
+from suite.present.mail.verify import Deviation, deviation_text, deviations_find, texts_count
 
 HELP = "a block that was posted, computed again: is every figure the same?"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suite.units import size_parse
+from suite.base.units import size_parse
 
 TCP_TRANSPORTS = ("tcp", "mptcp")
 OWN_SERVER = "own"

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from suite.base.units import counted_text
 from suite.doctor.asked import Asked
 from suite.doctor.facts import TRACING, Facts, config_files
 from suite.doctor.finding import Answer, Status, Unknown, fine, sysctl_set
 from suite.doctor.probes import known
-from suite.units import counted_text
 
 # Options of Kconfig that slow every path down, some of them several times; then those that cost a little.
 HEAVY = ("KASAN", "KMSAN", "KCSAN", "LOCKDEP", "PROVE_LOCKING", "LOCK_STAT", "DEBUG_LOCK_ALLOC", "DEBUG_KMEMLEAK",

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from suite.base.units import counted_text, size_text
 from suite.doctor.asked import Asked
 from suite.doctor.facts import Facts
 from suite.doctor.finding import Answer, Status, Unknown, fine, sysctl_set
-from suite.units import counted_text, size_text
 
 RINGS = "kernel.io_uring_disabled"
 PORTS = "net.ipv4.ip_local_port_range"

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from suite.base.units import counted_text, number_text, percent_text
 from suite.doctor.asked import Asked
 from suite.doctor.facts import CGROUP, PERIOD, QUOTA, Facts
 from suite.doctor.finding import Answer, Status, Unknown, fine
-from suite.units import counted_text, number_text, percent_text
 
 LOAD_LEAST = 0.5  # runnable threads of others that a run of two threads cannot pass by on two CPUs
 LOAD_PER_CPU = 0.25  # with more CPUs the scheduler moves the others away

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from suite.base.units import counted_text, size_text
 from suite.doctor.asked import Asked
 from suite.doctor.facts import Facts
 from suite.doctor.finding import Answer, Status, Unknown, fine, sysctl_set
 from suite.doctor.probes import known
-from suite.units import counted_text, size_text
 
 PACING = ("bbr",)  # tcp_bbr.c and its successors ask the stack to space packets out
 CONGESTION = "net.ipv4.tcp_congestion_control"

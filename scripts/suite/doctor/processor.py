@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from suite.base.units import counted_text
 from suite.doctor.asked import Asked
 from suite.doctor.facts import CLOCKSOURCE, CPU, Facts
 from suite.doctor.finding import Answer, Status, Unknown, fine
-from suite.units import counted_text
 
 HIDDEN = "in a virtual machine it is the host's matter"
 STEADY_GOVERNOR = "performance"

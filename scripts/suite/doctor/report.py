@@ -7,8 +7,8 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
+from suite.base.text import labelled_lines
 from suite.doctor.finding import Finding, Status
-from suite.text import labelled_lines
 
 INDENT = "  "
 

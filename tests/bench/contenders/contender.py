@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.client import complaint_text, exit_text
-from suite.units import size_parse
+from suite.base.client import complaint_text, exit_text
+from suite.base.units import size_parse
 
 ADDRESS = "127.0.0.1"
 CONGESTION = "cubic"

@@ -13,8 +13,8 @@ import subprocess
 from pathlib import Path
 
 from bench.contenders.contender import CONGESTION, Broken, Contender, Job, client_run
-from suite.client import ROOT
-from suite.errors import Failure
+from suite.base.client import ROOT
+from suite.base.errors import Failure
 
 SOURCE = Path(__file__).resolve().parents[1] / "floor.c"
 PROGRAM = ROOT / "build" / "bench" / "floor"

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""What differs between the machines of two sides, from hosts.json, plan.json and what sockets told.
+
+Facts are flat here: of which kind, name, value. A kind is what a reader would look for (kernel, sysctl,
+offloads); FACTS is the list of those that stand by themselves in hosts.json, GROUPS of those that stand
+together. A fact that only one side knows differs, because nobody knows that it does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from suite.analyse.comparison.model import Difference
+from suite.analyse.frame import Cell, Matrix, rounds_common
+from suite.analyse.machines import host_find, hosts_by_end, machines_group
+from suite.base.runner_words import BUILD, TARGET, build_of
+from suite.result.builds import build_facts
+from suite.result.looks import ENDS
+
+FACTS = {
+    "machine": ("host_name", "product", "architecture", "memory"),
+    "cpu": ("cpu", "cpus_online", "smt", "cpus_isolated"),
+    "virtualisation": ("virtualisation",),
+    "kernel": ("system", "kernel", "kernel_version", "preemption", "transparent_hugepages"),
+    "distribution": ("distribution",),
+    "clocksource": ("clocksource",),
+    "governor": ("governor", "frequency_driver", "idle_driver", "idle_governor"),
+}
+GROUPS = {"mitigations": "mitigations", "sysctl": "sysctl"}  # in hosts.json: kind
+DEVICE = "device"
+LIBRARIES = "versions"
+BINARIES = ("uncork", "revision")  # of the versions those that say which binaries these are
+REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("congestion", "congestion")}
+SOCKETS = {"congestion": "congestion", "libraries": "security"}  # what records tell: kind, name
+EVERYTHING = (*FACTS, *GROUPS.values(), "cmdline", "offloads", "boot", "binaries", *SOCKETS)  # about a machine
+IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: EVERYTHING}  # what may differ with what is declared
+ABSENT = "unknown"
+
+Facts = dict[tuple[str, str], str]
+Hosts = Mapping[str, Mapping[str, str]]  # by end: its hosts, each with its target
+Matrices = tuple[Matrix, Matrix]  # base and new
+
+
+def cmdline_facts(text: str) -> Iterator[tuple[str, str]]:
+    """The parameters of a kernel's command line; one given several times has all of its values."""
+    found: dict[str, list[str]] = {}
+    for word in text.split():
+        name, _, value = word.partition("=")
+        found.setdefault(name, []).append(value or "given")
+    yield from ((name, ",".join(values)) for name, values in found.items())
+
+
+def device_facts(device: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name, MTU and offloads of the device by which an end reaches its peer."""
+    for key, value in device.items():
+        if key == "offloads":
+            yield from ((name, "on" if on is True else "off" if on is False else str(on))
+                        for name, on in value.items())
+        elif key != "local_address":
+            yield key, str(value)
+
+
+def host_facts(facts: Mapping[str, Any]) -> Facts:
+    """One machine of hosts.json as (kind, name): value."""
+    flat = {(kind, name): str(facts[name]) for kind, names in FACTS.items() for name in names if name in facts}
+    flat |= {("cmdline", name): value for name, value in cmdline_facts(facts.get("cmdline", ""))}
+    for key, kind in GROUPS.items():
+        flat |= {(kind, name): " ".join(str(value).split()) for name, value in facts.get(key, {}).items()}
+    flat |= {("offloads", name): value for name, value in device_facts(facts.get(DEVICE, {}))}
+    for name, value in facts.get(LIBRARIES, {}).items():
+        flat["binaries" if name in BINARIES else "libraries", name] = str(value)
+    return flat
+
+
+def plan_facts(matrix: Matrix) -> Facts:
+    """What plan.json tells of binaries and boots."""
+    plan = matrix.result.plan
+    boots = dict.fromkeys(str(entry["boot"]) for entry in plan.get("sessions", ()) if "boot" in entry)
+    return {("binaries", "build"): str(plan.get("build", ABSENT)),
+            ("boot", "boot"): ",".join(boots) or str(plan.get("boot", ABSENT))}
+
+
+def socket_facts(matrix: Matrix, cell: Cell) -> Facts:
+    """The congestion control of a cell as its sockets told it, nothing where they have none; its security library."""
+    traits = matrix.traits_of(cell.name)
+    names = {"congestion": {name for one in traits for name in one.congestion},
+             "libraries": {end.library for one in traits for end in one.ends if end.library}}
+    return {(kind, SOCKETS[kind]): ", ".join(sorted(found)) for kind, found in names.items() if found}
+
+
+def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> Facts:
+    """The facts of one end's machines; of several all values that a fact had. hosts: each with its target."""
+    values: dict[tuple[str, str], dict[str, None]] = {}
+    facts = {host: host_find(matrix.result, host, target) for host, target in hosts.items()}
+    for machine in machines_group(facts):
+        for key, value in host_facts(machine.facts).items():
+            values.setdefault(key, {})[value] = None
+    return {key: ", ".join(found) for key, found in values.items()}
+
+
+def facts_compare(base: Facts, new: Facts) -> Iterator[Difference]:
+    """What is not the same, in the order of the facts; of a kind that a side knows nothing of only how many."""
+    counts = [Counter(kind for kind, _ in facts) for facts in (base, new)]
+    counted: set[str] = set()
+    for kind, name in dict.fromkeys([*base, *new]):
+        known = [count[kind] for count in counts]
+        one, two = (facts.get((kind, name), ABSENT) for facts in (base, new))
+        if min(known) == 0 and max(known) > 1:
+            if kind not in counted:
+                yield Difference(kind, "", *(f"{count} known" if count else ABSENT for count in known),
+                                 refuses=kind in {refused for refused, _ in REFUSES})
+            counted.add(kind)
+        elif one != two:
+            yield Difference(kind, name, one, two, refuses=(kind, name) in REFUSES)
+
+
+def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
+    """Everything in which the machines of two sides differ.
+
+    What is the same difference for several ends is told once; else the end stands before the name.
+    """
+    found: dict[Difference, list[str]] = {}
+    ends = [end for end in ENDS if end in sides[0] or end in sides[1]]
+    for end in ends:
+        facts = [end_facts(matrix, hosts.get(end, {})) for matrix, hosts in zip(matrices, sides, strict=True)]
+        for difference in facts_compare(*facts):
+            found.setdefault(difference, []).append(end)
+    return tuple(difference if where == ends else
+                 replace(difference, name=".".join([*where, difference.name]).rstrip("."))
+                 for difference, where in found.items())
+
+
+def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
+    """The hosts of two cells by end, without ends that ran on the same: a run that failed makes no other machine."""
+    base, new = (hosts_by_end(matrix.result, {cell.name: cell.target})
+                 for matrix, cell in zip(matrices, cells, strict=True))
+    if matrices[0] is not matrices[1] or not rounds_common(cells):
+        return [base, new]
+    same = [end for end in base.keys() & new.keys() if base[end].keys() & new[end].keys()]
+    return [{end: hosts for end, hosts in side.items() if end not in same} for side in (base, new)]
+
+
+def cells_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tuple[Difference, ...]:
+    """Everything in which the machines, and then the sockets, of pairs of cells differ, each difference once."""
+    machines: dict[Difference, None] = {}
+    sockets: dict[Difference, None] = {}
+    known: dict[str, tuple[Difference, ...]] = {}
+    for cells in pairs:
+        hosts = pair_hosts(matrices, cells)
+        name = repr(hosts)  # nearly all pairs ran on the same machines
+        if name not in known:
+            known[name] = hosts_compare(matrices, hosts)
+        machines |= dict.fromkeys(known[name])
+        facts = [socket_facts(matrix, cell) for matrix, cell in zip(matrices, cells, strict=True)]
+        sockets |= dict.fromkeys(one for one in facts_compare(*facts) if ABSENT not in (one.base, one.new))
+    return *machines, *sockets
+
+
+def machines_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tuple[Difference, ...]:
+    """Everything in which machines and binaries of the pairs of two results differ."""
+    return *cells_compare(matrices, pairs), *facts_compare(*map(plan_facts, matrices))
+
+
+def builds_compare(sides: Iterable[tuple[Matrix, Mapping[str, str]]]) -> tuple[Difference, ...]:
+    """Revision and digest of the builds that the words of the sides name, where these are not the same."""
+    base, new = ((matrix.result.plan, words) for matrix, words in sides)
+    if BUILD not in base[1] and BUILD not in new[1]:
+        return ()
+    facts = [{("binaries", name): value for name, value in build_facts(plan, build_of(words)).items()}
+             for plan, words in (base, new)]
+    return differences_declare(facts_compare(*facts), {BUILD} if build_of(base[1]) != build_of(new[1]) else ())
+
+
+def differences_declare(differences: Iterable[Difference], declared: Collection[str]) -> tuple[Difference, ...]:
+    """The differences with those marked that the comparison is about: by kind (kernel) or name (tcp_rmem)."""
+    declared = {*declared, *(name for one in declared for name in IMPLIES.get(one, ()))}
+    return tuple(replace(one, declared=bool(declared & {one.of, one.name, one.name.rsplit(".", 1)[-1]}))
+                 for one in differences)

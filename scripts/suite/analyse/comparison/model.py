@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""What a comparison is made of. Pure data in base units: no text for readers is made here.
+
+A ratio is always new / base, and a change is that less 1, whichever way is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from suite import stats
+from suite.analyse.frame import Cell, Matrix
+from suite.analyse.metrics import Metric
+from suite.analyse.summary import Figure
+from suite.analyse.verdicts import Verdict
+
+
+class Unit(Enum):
+    """What one independent value is; the value is its name."""
+
+    ROUND = "round"      # both sides ran in it, and their values of a round are a pair
+    BOOT = "boot"        # within a result, of kernels that were booted for each round: no value has a partner
+    SESSION = "session"  # of two results: the median of its rounds
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: the cells of a result that words select.
+
+    name: how a reader calls it: `write=cork`, a kernel release, a revision, or a folder.
+    sessions: of the cells compared; a session is one boot, build and start of the runner.
+    """
+
+    name: str
+    matrix: Matrix
+    words: Mapping[str, str]
+    sessions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One metric of one pair of cells.
+
+    ratio: new / base, None where a side has no value or one that is not above 0.
+    p: of no change, by the test that the interval inverts; None where there is no interval.
+    adjusted: p after the correction for its family (suite/analyse/verdicts.py).
+    detectable: as a fraction, the smallest change that so many rounds with this noise would show; with SAME.
+    outliers: rounds of the two sides that are marked as outliers (they are counted all the same).
+    floor: the noise floor of the row as a ratio (stats.noise_floor), None where it is not known.
+    """
+
+    base: Figure
+    new: Figure
+    ratio: stats.Estimate | None
+    p: float | None
+    adjusted: float | None
+    verdict: Verdict
+    detectable: float | None = None
+    outliers: tuple[int, int] = (0, 0)
+    floor: float | None = None
+
+    @property
+    def within_floor(self) -> bool:
+        """Whether the interval excludes 1, but the ratio is within the noise floor of the row."""
+        return (self.verdict in (Verdict.CHANGED, Verdict.BRACKETED) and self.ratio is not None
+                and stats.is_within_floor(self.ratio.value, self.floor))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A pair of cells that agree in everything but what is compared.
+
+    axes: the words that name the row, in order. changes: by metric, absent where a side has no figure;
+    base or new is None where that side has no such cell.
+    """
+
+    axes: Mapping[str, str]
+    base: Cell | None
+    new: Cell | None
+    changes: Mapping[str, Change]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A fact that is not the same on both sides, or an axis that is not shown.
+
+    of: cpu, kernel, cmdline, sysctl, governor, mitigations, offloads, binaries, words, ...
+    declared: whether it is what the comparison is about. refuses: whether ratios of time say nothing
+    across it (virtualisation, number of CPUs, congestion control) unless it is declared.
+    """
+
+    of: str
+    name: str
+    base: str
+    new: str
+    declared: bool = False
+    refuses: bool = False
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The geometric mean of the ratios of several rows, within the rounds (boots, sessions) that all of them have.
+
+    rows: how many. left_out: why other rows are not among them, by their place.
+    """
+
+    ratio: stats.Estimate
+    rows: int
+    left_out: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sides, row by row.
+
+    axes: the words of the rows. unit: what is one value of them.
+    geomeans: by metric; None where there are too few rounds or rows.
+    tested: how many ratios the family of a metric has. hopeless: metrics of which no p at this number of
+    rounds could survive the correction for them.
+    """
+
+    base: Side
+    new: Side
+    axes: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    rows: tuple[Row, ...]
+    unit: Unit
+    geomeans: Mapping[str, Mean | None]
+    tested: Mapping[str, int]
+    hopeless: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...]
+
+    def floor_most(self, metric: str) -> float | None:
+        """The highest noise floor of the rows; None where none is known."""
+        floors = [row.changes[metric].floor for row in self.rows if metric in row.changes]
+        return max((floor for floor in floors if floor is not None), default=None)
+
+    @property
+    def paired(self) -> bool:
+        """Whether both sides ran in the same rounds."""
+        return self.unit is Unit.ROUND
+
+    @property
+    def within(self) -> bool:
+        """Whether both sides are of one result."""
+        return self.base.matrix is self.new.matrix
+
+
+def difference_text(difference: Difference) -> str:
+    """`kernel 6.17.0 -> 6.18.0`."""
+    name = difference.of if difference.name in ("", difference.of) else f"{difference.of} {difference.name}"
+    return f"{name} {difference.base or 'none'} -> {difference.new or 'none'}"

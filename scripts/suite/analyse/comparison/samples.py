@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""The values behind one metric of one pair of cells, and what they come to. Base units.
+
+Where both sides ran in the same rounds a round is the unit. Kernels that are booted for every round share
+none, although they stand in one result: there a boot is. Two results share none either: there a session is, and
+its value is the median of its rounds, because whatever a boot or a build brings with it is the same in all of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from suite import stats
+from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
+from suite.analyse.frame import Cell, Matrix, Series, noise_floor_widest, ratio_of, rounds_join
+from suite.analyse.metrics import Metric
+from suite.analyse.summary import Figure, figure_build, figure_make
+from suite.analyse.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One metric of one pair; values are by round, those that both sides have where they share them, or by session.
+
+    floor: the noise floor of the row, a ratio; None where it is not known.
+    """
+
+    base: Figure
+    new: Figure
+    base_values: Series
+    new_values: Series
+    unit: Unit
+    outliers: tuple[int, int]
+    floor: float | None = None
+
+    @property
+    def paired(self) -> bool:
+        """Whether the values of a round are a pair."""
+        return self.unit is Unit.ROUND
+
+    @property
+    def exact(self) -> bool:
+        """Whether both sides counted the same in every run."""
+        return self.base.exact and self.new.exact
+
+    @property
+    def size(self) -> int:
+        """How many values there are, on the smaller side."""
+        return min(len(self.base_values), len(self.new_values))
+
+    @property
+    def positive(self) -> bool:
+        """Whether there are values on both sides, and all of them above 0."""
+        return self.base_values.positive and self.new_values.positive
+
+    @property
+    def censored(self) -> bool:
+        """Whether of some value only a bound is known, so that of the ratio only a direction is."""
+        return bool(self.base_values.censored or self.new_values.censored)
+
+
+def sessions_of(matrix: Matrix) -> dict[str, range]:
+    """The counted rounds of every session, by its id."""
+    return {entry["session"]: range(entry["rounds"][0], entry["rounds"][1] + 1)
+            for entry in matrix.result.plan.get("sessions", ())}
+
+
+def session_medians(matrix: Matrix, series: Series) -> Series:
+    """The median of each session that has values by round, by session."""
+    sessions = {name: series.take(np.isin(series.rounds, rounds)) for name, rounds in sessions_of(matrix).items()}
+    known = {name: one for name, one in sessions.items() if len(one)}
+    return Series(np.array(list(known)), np.array([np.median(one.values) for one in known.values()]),
+                  np.array([np.median(one.bounds) for one in known.values()]))
+
+
+def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric, unit: Unit) -> Sample | None:
+    """The values of a pair, base first: of sides that share rounds in these rounds, medians and outliers too.
+
+    None where a side has no such value.
+    """
+    taken = list(zip(sides, cells, strict=True))
+    rounds = [matrix.series(cell.name, metric.name) for matrix, cell in taken]
+    if unit is Unit.ROUND:
+        rounds = list(rounds_join(*rounds))
+    if not all(map(len, rounds)):
+        return None
+    values = rounds
+    if unit is Unit.SESSION:
+        values = [session_medians(matrix, side) for (matrix, _), side in zip(taken, rounds, strict=True)]
+    shown = [medians if len(medians) > 1 else side for side, medians in zip(rounds, values, strict=True)]
+    base, new = (figure_make(side.values, side.bounds, matrix.is_exact(cell.name, metric.name))
+                 for (matrix, cell), side in zip(taken, shown, strict=True))
+    outliers = [sum(stats.outliers_mark(side.bounds.tolist())) for side in rounds]
+    return Sample(base, new, values[0], values[1], unit, (outliers[0], outliers[1]),
+                  noise_floor_widest(taken, metric.name))
+
+
+def sample_ratio(sample: Sample) -> stats.Estimate | None:
+    """new / base; None where there is none. Exact counts have no interval."""
+    if not sample.positive:
+        return None
+    if sample.exact:
+        return stats.Estimate(sample.new.median / sample.base.median, None, len(sample.base_values))
+    return ratio_of(sample.new_values, sample.base_values, sample.paired)
+
+
+def sample_detectable(sample: Sample) -> float | None:
+    """The smallest change, as a fraction, that so many rounds, boots or sessions with this noise would show."""
+    if sample.exact or not sample.positive or sample.censored:
+        return None
+    new, base = sample.new_values.values, sample.base_values.values
+    if not sample.paired:
+        return stats.smallest_detectable_unpaired(new, base)
+    return stats.smallest_detectable((np.log(new) - np.log(base)).tolist())
+
+
+def change_make(sample: Sample) -> Change:
+    """A change of which nothing is said yet: the verdict needs all cells of the metric."""
+    ratio = sample_ratio(sample)
+    return Change(sample.base, sample.new, ratio, ratio.p if ratio else None, None, Verdict.UNKNOWN,
+                  sample_detectable(sample), sample.outliers, sample.floor)
+
+
+def mean_without(sample: Sample | None, most: int) -> str:
+    """Why a row is not in a geometric mean; empty if it is. most: the values that other rows have, on the smaller side.
+
+    A row that failed so often that it has no interval would leave no interval to all others. Exact
+    counts are no matter of chance.
+    """
+    if sample is None or not sample.positive:
+        return "no ratio"
+    if sample.exact:
+        return "exact counts"
+    if sample.censored:
+        return "only a direction"
+    needed = stats.ROUNDS_NEEDED if sample.paired else stats.SIDES_NEEDED
+    return f"n={sample.size}" if sample.size < needed <= most else ""
+
+
+def samples_geomean(samples: Mapping[int, Sample], rows: int) -> Mean | None:
+    """The geometric mean of new / base over so many rows, those without a sample too.
+
+    None where fewer than two can be in it, or no round or session is in all of them.
+    """
+    most = max((one.size for one in samples.values() if not one.exact and not one.censored), default=0)
+    why = {place: mean_without(samples.get(place), most) for place in range(rows)}
+    usable = [samples[place] for place, text in why.items() if not text]
+    ratio = usable_geomean(usable) if len(usable) > 1 else None
+    return Mean(ratio, len(usable), {place: text for place, text in why.items() if text}) if ratio else None
+
+
+def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:
+    """The geometric mean of the ratios of samples; None where nothing is in all of them."""
+    base, new = (pd.concat([pd.Series(side.values, index=side.rounds) for side in sides], axis=1, join="inner")
+                 for sides in ([one.base_values for one in usable], [one.new_values for one in usable]))
+    if usable[0].paired:
+        both = base.index.intersection(new.index)
+        ratios = new.loc[both].to_numpy() / base.loc[both].to_numpy()
+        return stats.geometric_mean(ratios.T.tolist()) if len(both) else None
+    if not len(base) or not len(new):
+        return None
+    means = [np.exp(np.log(side.to_numpy()).mean(axis=1)).tolist() for side in (new, base)]
+    return stats.ratio_unpaired(*means)
+
+
+def side_figure(side: Side, cell: Cell | None, figure: Figure | None, metric: Metric) -> Figure | None:
+    """The figure of a change, or, where the other side has none, that of the cell alone."""
+    return figure if figure or cell is None else figure_build(side.matrix, cell, metric, None)
+
+
+def row_figures(comparison: Comparison, row: Row, metric: Metric) -> tuple[Figure | None, Figure | None]:
+    """The figures of base and new in a row."""
+    change = row.changes.get(metric.name)
+    return (side_figure(comparison.base, row.base, change.base if change else None, metric),
+            side_figure(comparison.new, row.new, change.new if change else None, metric))
+
+
+def sides_known(comparison: Comparison, metric: Metric) -> tuple[bool, bool]:
+    """Whether some row knows a metric of base, and of new."""
+    figures = [row_figures(comparison, row, metric) for row in comparison.rows]
+    return any(base is not None for base, _ in figures), any(new is not None for _, new in figures)

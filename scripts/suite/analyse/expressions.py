@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""What a claim says: metrics of named cells with + - * / and one comparison; parsed here, never eval'd.
+
+    claim   = sum ( ">=" | "<=" | ">" | "<" | "==" ) sum
+    sum     = product { ( "+" | "-" ) product }
+    product = factor { ( "*" | "/" ) factor }
+    factor  = "-" factor | number | "(" sum ")" | metric [ "(" words ")" ]
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from suite.analyse.metrics import metric_find
+from suite.base.errors import UsageError
+
+COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt,
+}
+OPERATORS: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}
+BEST = "best"
+TOKEN = re.compile(r"""\s*(?:
+    (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
+  | (?P<metric>[a-z][a-z0-9_]*)(?:\((?P<words>[^()]*)\))?
+  | (?P<sign>>=|<=|==|[-+*/()<>])
+  )""", re.VERBOSE)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A metric of the one cell that words select."""
+
+    metric: str
+    words: str
+
+    @property
+    def selector(self) -> str:
+        """The words that have a value, without those of which the best one is looked for."""
+        return " ".join(word for word in self.words.split() if not word.endswith(f"={BEST}"))
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The keys of the others."""
+        return tuple(word.partition("=")[0] for word in self.words.split()
+                     if word.endswith(f"={BEST}"))
+
+    @property
+    def text(self) -> str:
+        """As it would stand in a claim."""
+        return f"{self.metric}({self.words})" if self.words else self.metric
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Two expressions and the sign between them."""
+
+    sign: str
+    left: Expression
+    right: Expression
+
+
+Expression = float | Reference | Operation
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A whole claim."""
+
+    left: Expression
+    sign: str
+    right: Expression
+
+
+class Parser:
+    """Recursive descent over the tokens of one claim."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.token = self.next_token()
+
+    def wrong(self, what: str) -> UsageError:
+        """The error for what was found here."""
+        return UsageError(f'claim "{self.text}": {what} at character {self.at + 1}')
+
+    def next_token(self) -> re.Match[str] | None:
+        """The token after this one; None at the end."""
+        if not self.text[self.at:].strip():
+            self.at = len(self.text)
+            return None
+        match = TOKEN.match(self.text, self.at)
+        if match is None:
+            raise self.wrong("cannot read what stands")
+        return match
+
+    def advance(self) -> re.Match[str]:
+        """Consumes this token, which is not the end."""
+        token = self.token
+        if token is None:
+            raise self.wrong("it ends too early")
+        self.at = token.end()
+        self.token = self.next_token()
+        return token
+
+    def sign_is(self, *signs: str) -> bool:
+        """Whether this token is one of signs."""
+        return self.token is not None and self.token["sign"] in signs
+
+    def parse(self) -> Comparison:
+        """The whole claim."""
+        left = self.sum()
+        if not self.sign_is(*COMPARISONS):
+            raise self.wrong("one comparison (>= <= > < ==) is needed")
+        sign = self.advance()["sign"]
+        right = self.sum()
+        if self.sign_is(*COMPARISONS):
+            raise self.wrong("a second comparison")
+        if self.token is not None:
+            raise self.wrong(f'"{self.token[0].strip()}" is not expected')
+        return Comparison(left, sign, right)
+
+    def sum(self) -> Expression:
+        """Products joined by + and -."""
+        value = self.product()
+        while self.sign_is("+", "-"):
+            value = Operation(self.advance()["sign"], value, self.product())
+        return value
+
+    def product(self) -> Expression:
+        """Factors joined by * and /."""
+        value = self.factor()
+        while self.sign_is("*", "/"):
+            value = Operation(self.advance()["sign"], value, self.factor())
+        return value
+
+    def factor(self) -> Expression:
+        """A number, a metric, something in parentheses, or the negative of one."""
+        if self.sign_is("-"):
+            self.advance()
+            return Operation("-", 0.0, self.factor())
+        if self.sign_is("("):
+            self.advance()
+            value = self.sum()
+            if not self.sign_is(")"):
+                raise self.wrong('")" is missing')
+            self.advance()
+            return value
+        start, token = self.at, self.advance()
+        if token["number"]:
+            return float(token["number"])
+        if token["metric"]:
+            metric_find(token["metric"], f'claim "{self.text}"')
+            if self.sign_is("("):
+                raise self.wrong('")" is missing after the words that begin')
+            return Reference(token["metric"], " ".join((token["words"] or "").split()))
+        self.at = start
+        raise self.wrong(f'"{token["sign"]}" is not expected')
+
+
+def claim_parse(text: str) -> Comparison:
+    """The claim as a tree; UsageError says what is wrong and where."""
+    comparison = Parser(text).parse()
+    searched = [name for side in (comparison.left, comparison.right)
+                for name in references_of(side) if name.searched]
+    if searched and (searched != [best_of(comparison)] or comparison.sign == "=="):
+        raise UsageError(f'claim "{text}": the best stands alone on the right of >= <= > <, '
+                         "or a number times it")
+    return comparison
+
+
+def best_of(comparison: Comparison) -> Reference | None:
+    """The reference to the best of several cells, if the right side is one, or some of one."""
+    right = comparison.right
+    if isinstance(right, Operation) and right.sign == "*" and isinstance(right.left, float):
+        right = right.right
+    return right if isinstance(right, Reference) and right.searched else None
+
+
+def references_of(expression: Expression) -> Iterator[Reference]:
+    """Every metric that an expression names."""
+    if isinstance(expression, Reference):
+        yield expression
+    elif isinstance(expression, Operation):
+        yield from references_of(expression.left)
+        yield from references_of(expression.right)
+
+
+def expression_narrow(expression: Expression, word: str) -> Expression:
+    """The expression with one more word in every metric."""
+    if isinstance(expression, Reference):
+        return Reference(expression.metric, f"{expression.words} {word}".strip())
+    if isinstance(expression, Operation):
+        return Operation(expression.sign, expression_narrow(expression.left, word),
+                         expression_narrow(expression.right, word))
+    return expression
+
+
+def comparison_narrow(comparison: Comparison, word: str) -> Comparison:
+    """The claim with one more word in every metric."""
+    return Comparison(expression_narrow(comparison.left, word), comparison.sign,
+                      expression_narrow(comparison.right, word))

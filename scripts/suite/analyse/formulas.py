@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""What is worked out from a run: each formula takes a Run and gives a value in the base unit of its
+metric, or None where the record does not know it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from suite.analyse.measured import NANOSECOND, Run, quotient, threads_sum, total
+from suite.stats import Beyond
+
+Formula = Callable[[Run], float | None]
+SEGMENTS = ("tcp_info", "data_segs_out", "sum")
+SEGMENTS_IN = ("tcp_info", "data_segs_in", "sum")
+AGAIN = ("tcp_info", "retrans_segs", "sum")
+
+
+def time_per_message(run: Run) -> float | None:
+    """request: mean time of one request on a connection; stream: receiver's time per message."""
+    if run.streams:
+        return quotient(run.elapsed, run.messages)
+    spent = 0.0
+    for thread in (run.driver or {}).get("threads", ()):
+        if "elapsed_ns" not in thread:
+            return None
+        elapsed = max(thread["elapsed_ns"] * NANOSECOND, run.scheduled)
+        spent += elapsed * thread.get("connections", 1)
+    return quotient(spent or None, run.messages)
+
+
+def bandwidth(run: Run) -> float | None:
+    """Bits of payload of `message` that arrived, by the receiver's time or the driver's."""
+    return quotient(None if run.payload is None else 8 * run.payload, run.elapsed)
+
+
+def per_message_sent(ends: list[dict[str, Any] | None], *path: str) -> float | None:
+    """What these ends counted at path, per message that they sent."""
+    counted = total(*(threads_sum(end, *path) for end in ends))
+    return quotient(counted, total(*(threads_sum(end, "messages_sent") for end in ends)))
+
+
+def message_side(*path: str) -> Formula:
+    """The formula of what went out at path per message: of the proxy where there is one, else of
+    whoever sends messages."""
+    def sent(run: Run) -> float | None:
+        if run.proxy is None:
+            return per_message_sent(run.senders, *path)
+        return quotient(threads_sum(run.proxy, *path), run.messages)
+    return sent
+
+
+def reply_side(*path: str) -> Formula:
+    """The formula of what went out at path per reply, of the end that sends replies."""
+    return lambda run: None if run.streams else per_message_sent([run.other], *path)
+
+
+def syscalls(run: Run, end: dict[str, Any] | None) -> float | None:
+    """All calls on the data path of an end, waits included, per message of the run."""
+    paths = ["write_calls", "read_calls", "wait_calls"]
+    if run.workload == "connect":
+        paths.append("connect_calls")
+    return quotient(total(*(threads_sum(end, path) for path in paths)), run.messages)
+
+
+def copied_share(run: Run) -> float | None:
+    """Of the sends that lent their memory the share that the kernel copied all the same."""
+    lending = [end for end in run.ends if threads_sum(end, "lent") is not None]
+    lent = total(*(threads_sum(end, "lent") for end in lending))
+    return quotient(total(*(threads_sum(end, "copied") for end in lending)), lent or None)
+
+
+def mapped_share(run: Run) -> float | None:
+    """Of the bytes that were to be mapped the share that was."""
+    mapping = [end for end in run.ends if threads_sum(end, "mapped_bytes") is not None]
+    mapped = total(*(threads_sum(end, "mapped_bytes") for end in mapping))
+    copied = total(*(threads_sum(end, "copied_bytes") for end in mapping))
+    return quotient(mapped, total(mapped, copied) or None)
+
+
+def peer_window(run: Run) -> float | None:
+    """Bytes: the largest window that was advertised to whoever sends messages, or to the proxy."""
+    senders = [run.proxy] if run.proxy is not None else run.senders
+    windows = [thread.get("tcp_info", {}).get("largest_peer_window_bytes", {}).get("max")
+               for end in senders for thread in (end or {}).get("threads", ())]
+    return None if not windows or None in windows else max(windows)
+
+
+def captured_per_message(run: Run) -> float | None:
+    """Segments that passed the client's device per message of the run."""
+    segments = sum(way["data_segments"] for way in run.captured_messages)
+    return quotient(segments if run.captured else None, run.messages)
+
+
+def captured_per_reply(run: Run) -> float | None:
+    """Segments that passed the client's device per reply that it was sent."""
+    if run.streams or not run.captured:
+        return None
+    return quotient(run.captured["received"]["data_segments"],
+                    threads_sum(run.other, "messages_sent"))
+
+
+def captured_extreme(key: str, choose: Callable[[list[float]], float]) -> Formula:
+    """The formula of the smallest or largest payload of a segment on the messages' way."""
+    def extreme(run: Run) -> float | None:
+        known = [way[key] for way in run.captured_messages if key in way]
+        return choose(known) if known else None
+    return extreme
+
+
+def captured_uncut(run: Run) -> float | None:
+    """Packets of a run on the messages' way that were above the MSS when they were captured."""
+    return sum(way["super_packets"] for way in run.captured_messages) if run.captured else None
+
+
+def capture_difference(run: Run) -> float | None:
+    """By how many segments the capture and TCP_INFO differ at most, over ways and ends.
+
+    TCP_INFO has one less for a close_notify that shared a segment. The server's figures are held
+    against the client's capture where the two are connected and nothing was sent again. Where both
+    ends send, what they sent may leave after their last look: there only receivers know.
+    """
+    if not run.captured:
+        return None
+    once, arrived, pairs = {}, {}, []
+    for name in ("sent", "received"):
+        way = run.captured[name]
+        once[name] = way["data_segments"] - way.get("shared_close_notifies", 0)
+        arrived[name] = once[name] + way["retransmitted_segments"]
+    ends = [(run.client, "sent", "received")]
+    if run.proxy is None and not any(threads_sum(end, *AGAIN) for end in run.ends):
+        ends.append((run.server, "received", "sent"))
+    for end, out, back in ends:
+        pairs.append((arrived[back], threads_sum(end, *SEGMENTS_IN)))
+        if len(run.senders) == 1:
+            pairs.append((once[out], threads_sum(end, *SEGMENTS)))
+    known = [abs(seen - counted) for seen, counted in pairs if counted is not None]
+    return max(known) if known else None
+
+
+def memory_per_connection(end: dict[str, Any] | None) -> float | None:
+    """Bytes that an end's process grew by from before the connections to after the run."""
+    if end is None or "resident_bytes" not in end:
+        return None
+    grown = end["resident_bytes"] - end["resident_before_bytes"]
+    return quotient(grown, threads_sum(end, "connections"))
+
+
+def quantile_of(name: str, share: float) -> Formula:
+    """The formula of one quantile of a histogram, in seconds; it may be Beyond."""
+    def quantile(run: Run) -> float | None:
+        histogram = run.histograms[name]
+        return ranked_seconds(histogram.quantile(share) if histogram else None)
+    return quantile
+
+
+def maximum_of(name: str) -> Formula:
+    """The formula of the largest value of a histogram, exact, in seconds; it may be Beyond."""
+    def maximum(run: Run) -> float | None:
+        histogram = run.histograms[name]
+        return ranked_seconds(histogram.largest() if histogram else None)
+    return maximum
+
+
+def ranked_seconds(value_ns: float | None) -> float | None:
+    """A value of a histogram in seconds, Beyond as it is."""
+    value = seconds(value_ns)
+    return Beyond(value) if isinstance(value_ns, Beyond) else value
+
+
+def seconds(value_ns: float | None) -> float | None:
+    """Nanoseconds of a record in seconds."""
+    return None if value_ns is None else value_ns * NANOSECOND
+
+
+def cpu_part(key: str) -> Formula:
+    """CPU seconds of one kind: of the whole processes where hyperfine timed them, else of the data
+    threads of every end in the measured interval."""
+    def part(run: Run) -> float | None:
+        if run.timed is not None:
+            return seconds(run.timed.get(key))
+        return seconds(total(*(threads_sum(end, "cpu", key) for end in run.sides))
+                       if run.ends else None)
+    return part
+
+
+def end_cpu_part(name: str, key: str) -> Formula:
+    """The same of one end: what its process told, or its data threads."""
+    def part(run: Run) -> float | None:
+        end = run.record.get(name)
+        if run.timed is not None:
+            return seconds((end or {}).get("process", {}).get(key))
+        return seconds(threads_sum(end, "cpu", key))
+    return part
+
+
+def softirq(run: Run) -> float | None:
+    """Seconds in softirq during the measured interval, of every machine that an end was on, once."""
+    machines = {end.get("host"): end.get("machine", {}).get("softirq_ns")
+                for end in reversed(run.ends)}
+    return seconds(total(*machines.values())) if machines else None
+
+
+def wall_time(run: Run) -> float | None:
+    """Seconds of the whole processes where hyperfine timed them, else from the start of the run to
+    its finished record."""
+    return seconds((run.record if run.timed is None else run.timed).get("wall_ns"))

@@ -1,0 +1,476 @@
+# SPDX-License-Identifier: MIT
+"""Records -> frames: one row per record, then one value per (cell, round) and metric.
+
+Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. The value
+of a round is that of run A, as of a cell that ran once. Where A failed, A' stands in. Otherwise A' is
+only in the A/A pair: a mean of both runs would have less noise than the cell it is compared with, and
+the ratio of two identical cells would no longer be symmetric about 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from suite import stats
+from suite.analyse.load import rows_sorted
+from suite.analyse.machines import cells_functional
+from suite.analyse.metrics import METRICS, SPLITS
+from suite.analyse.remarks import remarks_of, uncounted_of
+from suite.analyse.results import Result
+from suite.analyse.runs import METRIC_PLACES, Runs
+from suite.analyse.traits import Record, Traits
+from suite.base.errors import UsageError
+from suite.base.runner_words import TARGET, boot_of, target_of
+from suite.result.shape import STATUSES
+from suite.scenario.scenario import LABEL_AGAIN
+
+SPLIT_LEAST_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the plan and how its counted runs went.
+
+    axes: the words that vary, in order; "" where the cell does not use one.
+    status: ok, unsupported, failed (no run succeeded) or missing (not run yet).
+    remarks: what its good runs did otherwise than the words say.
+    uncounted: the security layers that cannot tell their records; empty where all can.
+    unsplit: the metrics, user or system, of a CPU time that is too short to be split.
+    functional: why its times say nothing, so that there are none: it was emulated; empty where they do.
+    """
+
+    name: str
+    words: Mapping[str, str]
+    given: Mapping[str, str]
+    axes: Mapping[str, str]
+    baseline: bool
+    status: str
+    reasons: tuple[str, ...]
+    runs_ok: int
+    runs_failed: int
+    remarks: tuple[str, ...] = ()
+    uncounted: str = ""
+    unsplit: frozenset[str] = frozenset()
+    functional: str = ""
+
+    @property
+    def target(self) -> str:
+        """Where its ends ran."""
+        return target_of(self.words)
+
+    @property
+    def course(self) -> str:
+        """Whose rounds its rounds are: those of the boots of an image, or "", the runner's own.
+
+        Cells of one course share them, and no others do: of two kernels a round is a boot of each.
+        """
+        return boot_of(self.words)
+
+    @property
+    def open_loop(self) -> bool:
+        """Whether requests start when they are due, not when a reply has come."""
+        return self.words.get("rate", "closed") != "closed"
+
+
+@dataclass(frozen=True)
+class Series:
+    """A metric by round: rounds, ascending, each once, and the value of each.
+
+    A censored value is infinite; bounds has what it lies beyond, and else the value itself.
+    """
+
+    rounds: np.ndarray
+    values: np.ndarray
+    bounds: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rounds)
+
+    @property
+    def censored(self) -> int:
+        """In how many rounds only a bound is known."""
+        return int(np.isinf(self.values).sum())
+
+    @property
+    def positive(self) -> bool:
+        """Whether there is a value, and all are above 0."""
+        return len(self) > 0 and self.values.min() > 0
+
+    def take(self, places: np.ndarray) -> Series:
+        """Only these rounds, by mask or by number."""
+        return Series(self.rounds[places], self.values[places], self.bounds[places])
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A result as frames.
+
+    frame: one row per record: status, reason, cell, label, round, position, axes, metrics, as measured.
+    values: the value of each round (module docstring), indexed by (cell, round), one column per metric;
+    infinite where it is censored: then bounds, which has the columns of such metrics, has what it lies beyond.
+    known: in how many rounds each cell knows each metric.
+    """
+
+    result: Result
+    frame: pd.DataFrame
+    values: pd.DataFrame
+    bounds: pd.DataFrame
+    known: pd.DataFrame
+    cells: Mapping[str, Cell]
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The words that vary, in order: the last varies fastest."""
+        return tuple(self.result.plan["axes"])
+
+    @property
+    def rounds(self) -> int:
+        """How many counted rounds have at least one record."""
+        return int(self.frame.loc[self.frame["round"] > 0, "round"].nunique())
+
+    @cached_property
+    def courses(self) -> tuple[str, ...]:
+        """Whose rounds there are: of a result that booted no kernel one."""
+        return tuple(dict.fromkeys(cell.course for cell in self.cells.values()))
+
+    @cached_property
+    def found(self) -> dict[tuple[str, ...], Any]:
+        """Answers that are asked for again, by what was asked."""
+        return {}
+
+    @cached_property
+    def targets_telling(self) -> Mapping[str, frozenset[str]]:
+        """For each metric the targets of which some cell knows it."""
+        known = self.values.notna().groupby(level="cell").any()
+        targets = [self.cells[cell].target for cell in known.index]
+        return {name: frozenset(target for target, knows in zip(targets, known[name], strict=True) if knows)
+                for name in known}
+
+    @cached_property
+    def cells_at(self) -> Mapping[tuple[str, ...], Cell]:
+        """The cells by their values on the axes."""
+        found: dict[tuple[str, ...], Cell] = {}
+        for cell in self.cells.values():
+            found.setdefault(tuple(cell.axes.values()), cell)
+        return found
+
+    @cached_property
+    def rows_good(self) -> Mapping[str, np.ndarray]:
+        """The rows of the good counted runs of each cell, in the order in which they were run."""
+        rows = self.result.runs.rows_of_cells
+        return {cell: rows[cell][self.result.runs.good[rows[cell]]] if cell in rows else np.array([], dtype=int)
+                for cell in self.cells}
+
+    @cached_property
+    def values_at(self) -> Mapping[str, slice]:
+        """Where the rounds of each cell that has some stand in values, which is sorted."""
+        codes, names = pd.factorize(self.values.index.get_level_values("cell"))
+        counts = np.bincount(codes, minlength=len(names))
+        return {name: slice(end - count, end) for name, end, count in
+                zip(names, np.cumsum(counts), counts, strict=True)}
+
+    @cached_property
+    def value_rounds(self) -> np.ndarray:
+        """The round of each row of values."""
+        return self.values.index.get_level_values("round").to_numpy()
+
+    def series(self, cell: str, metric: str) -> Series:
+        """A metric of a cell by round; empty where it has none."""
+        place = self.values_at.get(cell, slice(0, 0))
+        values = self.values[metric].to_numpy()[place]
+        bounds = self.bounds[metric].to_numpy()[place] if metric in self.bounds else values
+        return Series(self.value_rounds[place], values, bounds).take(~np.isnan(values))
+
+    def rounds_of(self, cell: str, metric: str) -> pd.Series:
+        """The values of a metric of a cell, indexed by round, ascending; empty if there is none."""
+        series = self.series(cell, metric)
+        return pd.Series(series.values, index=series.rounds, name=metric)
+
+    def known_note(self, cell: Cell, metric: str) -> str:
+        """In how many of its rounds a cell knows a metric; empty where it is all of them, or none."""
+        if cell.name not in self.known.index:
+            return ""
+        known, rounds = int(self.known.at[cell.name, metric]), len(self.values.loc[cell.name])
+        censored = self.series(cell.name, metric).censored
+        if not known or known - censored == rounds:
+            return ""
+        why = ("elsewhere it lies among requests that were due and never sent" if known == rounds else
+               "elsewhere too few requests stand behind it" if METRICS[metric].ranked else "")
+        return "; ".join(filter(None, (f"{metric} known in {known - censored} of {rounds} rounds", why)))
+
+    @cached_property
+    def traits(self) -> tuple[Traits, ...]:
+        """The different traits of all good counted runs, in the order in which they first occur."""
+        return tuple(self.result.runs.take(self.result.runs.good).traits_counts())
+
+    def traits_of(self, cell: str) -> tuple[Traits, ...]:
+        """The different traits of all runs of a cell."""
+        runs = self.result.runs
+        return tuple(runs.take(runs.rows_of_cells[cell]).traits_counts()) if cell in runs.rows_of_cells else ()
+
+    def is_exact(self, cell: str, metric: str) -> bool:
+        """Whether these are events or bytes, as many in every good counted run, A' included, of two or more rounds."""
+        rows = self.rows_good[cell]
+        values = self.frame[metric].to_numpy()[rows]
+        rounds = self.result.runs.places["round"][rows]
+        return METRICS[metric].whole and len(set(rounds)) > 1 and bool((values == values[0]).all())
+
+    def records_good(self, cell: str) -> Iterator[Record]:
+        """The whole records behind a cell's values, one per round, by round."""
+        rows = self.rows_good[cell]
+        return self.result.records(rows_sorted(self.result.runs, rows[self.result.runs.of_rounds[rows]]))
+
+
+def silent_note(matrix: Matrix, cell: Cell, metric: str) -> str:
+    """Why good runs of a cell know no such figure if it is for the system that they ran on: no cell of the same target
+    knows it, and others do. Empty where it is not so."""
+    told = matrix.targets_telling[metric]
+    return f"no run of {TARGET}={cell.target} knows it" if told and cell.target not in told else ""
+
+
+def words_parse(text: str, where: str) -> dict[str, str]:
+    """`key=value key=value` as a dictionary; UsageError if it is something else."""
+    words: dict[str, str] = {}
+    for word in text.split():
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
+            raise UsageError(f'{where}: "{word}" is no word: key=value')
+        if key in words:
+            raise UsageError(f"{where}: {key} is given twice")
+        words[key] = value
+    return words
+
+
+def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
+    """Whether words has every one of wanted."""
+    return all(words.get(key) == value for key, value in wanted.items())
+
+
+def frame_build(result: Result) -> pd.DataFrame:
+    """One row per record, in the order in which they were run."""
+    runs = result.runs
+    frame = pd.DataFrame(runs.metrics.copy(), columns=list(METRICS))
+    for name, column in runs.words.items():
+        frame[name] = column.expanded()
+    frame["round"] = runs.places["round"]
+    position = runs.places["position"]
+    frame["position"] = np.where(position < 0, np.nan, position)
+    words = {cell["cell"]: {**cell["words"], **cell.get("given", {})} for cell in result.plan["cells"]}
+    cells = runs.words["cell"]
+    for axis in result.plan["axes"]:
+        values = np.array([words.get(cell, {}).get(axis, "") for cell in cells.values], dtype=object)
+        frame[axis] = values[cells.codes]
+    return frame
+
+
+def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
+    """By cell the parts of CPU times whose runs have less than SPLIT_LEAST_S of CPU in the median.
+
+    A kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks.
+    """
+    good = frame[["cell", *SPLITS]].take(np.flatnonzero(runs.of_rounds))
+    found: dict[str, frozenset[str]] = {}
+    for prefix in dict.fromkeys(SPLITS.values()):
+        parts = [f"{prefix}user", f"{prefix}system"]
+        spent = good[parts].sum(axis=1, skipna=False).groupby(good["cell"]).median()
+        for cell in spent.index[spent < SPLIT_LEAST_S]:
+            found[cell] = found.get(cell, frozenset()) | set(parts)
+    return found
+
+
+def splits_clear(frame: pd.DataFrame, runs: Runs, unsplit: Mapping[str, frozenset[str]]) -> None:
+    """Takes the values of these cells and metrics out of the frame."""
+    for name in sorted(frozenset().union(*unsplit.values())):
+        rows = np.concatenate([runs.rows_of_cells[cell] for cell, names in unsplit.items() if name in names])
+        frame.loc[rows, name] = float("nan")
+
+
+def times_clear(frame: pd.DataFrame, runs: Runs, functional: Mapping[str, str]) -> None:
+    """Takes the times of these cells out of the frame, so that nothing can be made of them."""
+    if functional:
+        rows = np.concatenate([runs.rows_of_cells[cell] for cell in functional])
+        frame.loc[rows, [name for name, metric in METRICS.items() if metric.timed]] = float("nan")
+
+
+def status_of(runs: Runs) -> tuple[str, tuple[str, ...], int, int]:
+    """Status, reasons, good and failed counted runs of one cell from all of its runs.
+
+    Round 0 counts here only where it is all there is.
+    """
+    status, counted = runs.words["status"], runs.places["round"] > 0
+    told = counted if counted.any() else ~status.where("ok")
+    reasons = tuple(dict.fromkeys(runs.words["reason"].expanded()[told & ~status.where("ok")]))
+    good, failed = (int((counted & status.where(name)).sum()) for name in ("ok", "failed"))
+    for name in STATUSES:
+        if (told & status.where(name)).any():
+            return name, reasons, good, failed
+    return "missing", ("not run yet",), good, failed
+
+
+def cell_build(entry: Mapping[str, Any], axes: Sequence[str], runs: Runs, unsplit: frozenset[str],
+               functional: str) -> Cell:
+    """A cell of plan.json with all of its runs."""
+    words = {**entry["words"], **entry.get("given", {})}
+    status, reasons, good, failed = status_of(runs)
+    if status == "missing" and entry.get("unsupported"):
+        status, reasons = "unsupported", (entry["unsupported"],)
+    able = runs.take(runs.good)
+    return Cell(
+        name=entry["cell"], words=words, given=entry.get("given", {}),
+        axes={axis: words.get(axis, "") for axis in axes},
+        baseline=bool(entry.get("baseline")), status=status, reasons=reasons,
+        runs_ok=good, runs_failed=failed,
+        remarks=remarks_of(words, able), uncounted=uncounted_of(able), unsplit=unsplit,
+        functional=functional)
+
+
+def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]], functional: Mapping[str, str]
+                ) -> dict[str, Cell]:
+    """The cells of the plan in order, by name."""
+    rows, none = result.runs.rows_of_cells, np.array([], dtype=int)
+    return {name: cell_build(entry, result.plan["axes"], result.runs.take(rows.get(name, none)),
+                             unsplit.get(name, frozenset()), functional.get(name, ""))
+            for entry in result.plan["cells"] for name in [entry["cell"]]}
+
+
+def values_build(frame: pd.DataFrame, runs: Runs) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """(Matrix.values, Matrix.bounds, Matrix.known); what no run knows is not worked out.
+
+    A quantile that some round of a cell does not know is none of the cell: rounds with too few requests
+    are the slow ones, and a median of the others would be one of the fast ones.
+    """
+    told = [name for name in METRICS if frame[name].notna().any()]
+    rows = np.flatnonzero(runs.of_rounds)
+    index = pd.MultiIndex.from_frame(frame[["cell", "round"]].take(rows))
+    rounds = frame[told].take(rows).set_index(index).sort_index()
+    places = [METRIC_PLACES[name] for name in told]
+    beyond = pd.DataFrame(runs.censored[np.ix_(rows, places)], index, told).sort_index() & rounds.notna()
+    cells = rounds.groupby(level="cell")
+    known, size = cells.count(), cells.size()
+    partly = [name for name in told if METRICS[name].ranked and (known[name] < size).any()]
+    for name in partly:
+        whole = (known[name] == size).reindex(rounds.index.get_level_values("cell")).to_numpy()
+        rounds[name] = rounds[name].where(whole)
+    columns = list(METRICS)
+    return (rounds.mask(beyond & rounds.notna(), np.inf).reindex(columns=columns),
+            rounds[[name for name in told if beyond[name].any()]],
+            known.reindex(columns=columns, fill_value=0))
+
+
+def matrix_build(result: Result) -> Matrix:
+    """All frames of a result."""
+    frame = frame_build(result)
+    functional = cells_functional(result)
+    unsplit = splits_unknown(frame, result.runs)
+    splits_clear(frame, result.runs, unsplit)
+    times_clear(frame, result.runs, functional)
+    return Matrix(result, frame, *values_build(frame, result.runs), cells_build(result, unsplit, functional))
+
+
+def baseline_words(matrix: Matrix) -> dict[str, str]:
+    """The axes that make a cell a baseline: the plan's word, else what all baseline cells share.
+
+    Of a list of values (`write=nodelay,cork`) the first is what others are compared with.
+    """
+    given = matrix.result.plan.get("baseline") or ""
+    words = words_parse(given, "plan.json: baseline")
+    chosen = {key: value.split(",")[0] for key, value in words.items() if key in matrix.axes}
+    if chosen:
+        return chosen
+    marked = [cell.axes for cell in matrix.cells.values() if cell.baseline]
+    return {axis: marked[0][axis] for axis in matrix.axes
+            if marked and len({axes[axis] for axes in marked}) == 1}
+
+
+def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str]) -> Cell | None:
+    """The cell that differs from this one in the baseline's words only; None if there is none."""
+    if not base:
+        return None
+    return matrix.cells_at.get(tuple({**cell.axes, **base}.values()))
+
+
+def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:
+    """Both in the rounds that both have, ascending."""
+    _, at, other_at = np.intersect1d(one.rounds, two.rounds, assume_unique=True, return_indices=True)
+    return one.take(at), two.take(other_at)
+
+
+def rounds_common(cells: Iterable[Cell]) -> bool:
+    """Whether these cells share their rounds: the one place where that is decided."""
+    return len({cell.course for cell in cells}) < 2
+
+
+def series_between(matrix: Matrix, first: Cell, second: Cell, metric: str) -> tuple[Series, Series] | None:
+    """The values of two cells, of shared rounds those in which both have one, ascending; None without any, or one
+    not > 0."""
+    sides = matrix.series(first.name, metric), matrix.series(second.name, metric)
+    if rounds_common((first, second)):
+        sides = rounds_join(*sides)
+    return sides if all(side.positive for side in sides) else None
+
+
+def ratio_of(new: Series, base: Series, shared: bool) -> stats.Estimate:
+    """new / base, all above 0: by round where the rounds are shared, else of all values of one to all of the other.
+
+    Only its direction where a value is censored.
+    """
+    if new.censored or base.censored:
+        return stats.ratio_directed((new.bounds, new.values), (base.bounds, base.values), shared)
+    return (stats.ratio_estimate if shared else stats.ratio_unpaired)(new.values, base.values)
+
+
+def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:
+    """cell / base; None as series_between()."""
+    both = series_between(matrix, cell, base, metric)
+    return ratio_of(*both, rounds_common((cell, base))) if both else None
+
+
+def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series] | None:
+    """A and A' in the rounds in which a cell ran twice, ascending; None without any, if a value is not > 0, or of a
+    quantile that some run does not know."""
+    runs, rows = matrix.result.runs, matrix.rows_good[cell]
+    measured = matrix.frame[metric].to_numpy()[rows]
+    values = np.where(runs.censored[rows, METRIC_PLACES[metric]], np.inf, measured)
+    known, twice = ~np.isnan(measured), runs.words["label"].where(LABEL_AGAIN)[rows]
+    if METRICS[metric].ranked and not known.all():
+        return None
+    every = Series(runs.places["round"][rows], values, measured)
+    sides = rounds_join(every.take(known & ~twice), every.take(known & twice))
+    return sides if all(side.positive for side in sides) else None
+
+
+def same_ratio(matrix: Matrix, cell: str, metric: str) -> stats.Estimate | None:
+    """A' / A of a cell; None as runs_paired()."""
+    pair = runs_paired(matrix, cell, metric)
+    return ratio_of(pair[1], pair[0], True) if pair else None
+
+
+def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
+    """The noise floor of a cell's row (stats.noise_floor): that of its baseline, in its place and group, or of the cell
+    itself where it has no baseline and ran twice. None below 6 complete pairs."""
+    base = baseline_find(matrix, cell, baseline_words(matrix)) or cell
+    key = ("floor", base.name, metric)
+    if key not in matrix.found:
+        same = same_ratio(matrix, base.name, metric)
+        matrix.found[key] = stats.noise_floor(same) if same else None
+    return matrix.found[key]
+
+
+def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
+    """The highest noise floor of cells that are compared with each other; None where none is known."""
+    floors = (noise_floor(matrix, cell, metric) for matrix, cell in sides)
+    return max((floor for floor in floors if floor is not None), default=None)
+
+
+def noise_floors(matrix: Matrix, metric: str) -> dict[str, float]:
+    """The noise floors that are known, by the baseline cell that they are of."""
+    runs = matrix.result.runs
+    doubled = runs.take(runs.words["label"].where(LABEL_AGAIN)).rows_of_cells
+    floors = {name: noise_floor(matrix, cell, metric) for name, cell in matrix.cells.items() if name in doubled}
+    return {cell: floor for cell, floor in floors.items() if floor is not None}

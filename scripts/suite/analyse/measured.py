@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT
+"""A run as it was measured: a record of status `ok` with the roles of its ends worked out.
+
+An input that the record does not know is None and never becomes a zero.
+
+Terms. The *driver* is the end that sends `message`, the *other* end answers or receives;
+`transport=null` has a driver only. A *proxy* stands between the two. *Messages* of a run are those
+the driver finished (`request`) or the receiver took out of its socket (`stream`, `proxy`).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from suite.stats.histogram import (
+    FROM_INTENDED,
+    HISTOGRAMS,
+    NOTHING_COUNTED,
+    Histogram,
+    histogram_read,
+    histograms_merge,
+)
+
+NANOSECOND = 1e-9
+STREAMS = ("stream", "proxy")  # workloads that are timed where messages arrive
+
+
+def threads_sum(end: dict[str, Any] | None, *path: str) -> float | None:
+    """The sum over an end's threads of the number at path; None if one of them lacks it."""
+    total = 0.0
+    threads = (end or {}).get("threads")
+    for thread in threads or ():
+        value: Any = thread
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is None:
+            return None
+        total += value
+    return total if threads else None
+
+
+def idle(thread: dict[str, Any]) -> bool:
+    """Whether there was nothing to do for a thread: more of them, or of connections, than work."""
+    return thread.get("messages_sent") == 0 and thread.get("messages_received") == 0
+
+
+def elapsed_together(end: dict[str, Any] | None) -> float | None:
+    """From the first thread's beginning to the last one's end, in seconds: when work was done."""
+    threads = [thread for thread in (end or {}).get("threads", ()) if not idle(thread)]
+    begun = [thread.get("begun_ns") for thread in threads]
+    ended = [thread.get("ended_ns") for thread in threads]
+    if not threads or None in begun or None in ended:
+        return None
+    return (max(ended) - min(begun)) * NANOSECOND
+
+
+def received_rate(end: dict[str, Any] | None) -> float | None:
+    """Bytes per second that an end received of a stream.
+
+    Its clock starts when the first bytes have arrived: they came before that time.
+    """
+    received = threads_sum(end, "bytes_received")
+    if end is None or received is None:
+        return None
+    first = sum(thread.get("first_bytes", 0) for thread in end["threads"])
+    return quotient(received - first, elapsed_together(end))
+
+
+def quotient(numerator: float | None, denominator: float | None) -> float | None:
+    """numerator / denominator; None where one of them is unknown or nothing was done."""
+    if numerator is None or not denominator:
+        return None
+    return numerator / denominator
+
+
+def product(a: float | None, b: float | None) -> float | None:
+    """a * b; None where one of them is unknown."""
+    return None if a is None or b is None else a * b
+
+
+def total(*parts: float | None) -> float | None:
+    """The sum; None if one part is unknown."""
+    return None if None in parts else sum(part for part in parts if part is not None)
+
+
+class Run:
+    """A record of status `ok` with the roles of its ends worked out; read-only."""
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        self.record = record
+        self.client: dict[str, Any] | None = record.get("client")
+        self.server: dict[str, Any] | None = record.get("server")
+        self.proxy: dict[str, Any] | None = record.get("proxy")
+        self.workload: str = record.get("words", {}).get("workload", "")
+        self.streams = self.workload in STREAMS
+
+    @cached_property
+    def timed(self) -> dict[str, Any] | None:
+        """What hyperfine measured of the whole processes; None where it did not time the run."""
+        return self.record.get("hyperfine")
+
+    @cached_property
+    def ends(self) -> list[dict[str, Any]]:
+        """The ends that the record has."""
+        return [end for end in (self.client, self.server, self.proxy) if end is not None]
+
+    @cached_property
+    def driver(self) -> dict[str, Any] | None:
+        """The end that sends `message`."""
+        return next((end for end in self.ends if end.get("drives")), None)
+
+    @cached_property
+    def other(self) -> dict[str, Any] | None:
+        """The client or server that is not the driver; None for transport=null. In direction=both it
+        drives too."""
+        return next((end for end in (self.client, self.server)
+                     if end is not None and end is not self.driver), None)
+
+    @cached_property
+    def senders(self) -> list[dict[str, Any] | None]:
+        """The ends that send `message`: one, or both of direction=both."""
+        if self.takes:
+            return [None]
+        both = self.driver is not None and self.other is not None and self.other.get("drives")
+        return [self.driver, self.other] if both else [self.driver]
+
+    @cached_property
+    def receivers(self) -> list[dict[str, Any] | None]:
+        """The ends that take `message`, each what the sender at the same place sends."""
+        return [self.driver] if self.takes else [self.other, self.driver][:len(self.senders)]
+
+    @cached_property
+    def takes(self) -> bool:
+        """Whether the driver only receives, from a foreign peer that sends without end."""
+        return self.record.get("words", {}).get("peer_does") == "chargen"
+
+    @cached_property
+    def messages(self) -> float | None:
+        """Messages of the run: finished by the driver, or received at the end of a stream."""
+        if self.streams and (self.other is not None or self.takes):
+            return total(*(threads_sum(end, "messages_received") for end in self.receivers))
+        return threads_sum(self.driver, "messages_sent")
+
+    @cached_property
+    def elapsed(self) -> float | None:
+        """Seconds that those messages took: of the driver, or of the receiver of a stream.
+
+        A stream takes as long as its payload at the rate of its receiver; of two at the same time
+        the rates add up. An open loop takes at least as long as its schedule: it also waits after
+        its last request.
+        """
+        if not self.streams or (self.other is None and not self.takes):
+            done = elapsed_together(self.driver)
+            return done if done is None else max(done, self.scheduled)
+        return quotient(self.payload, total(*(received_rate(end) for end in self.receivers)))
+
+    @cached_property
+    def payload(self) -> float | None:
+        """Bytes of `message` that were received."""
+        return total(*(threads_sum(end, "bytes_received") for end in self.receivers))
+
+    @cached_property
+    def histograms(self) -> dict[str, Histogram | None]:
+        """Each of HISTOGRAMS, the driver's threads merged.
+
+        None where a thread lacks it, unless no reply came there: then it had nothing to count. A request
+        of an open loop that was due and never sent waited longer than every one that was sent before it.
+        """
+        threads = (self.driver or {}).get("threads", ())
+        answered = [thread for thread in threads if thread.get("messages_received") != 0]
+        found: dict[str, Histogram | None] = {}
+        for name in HISTOGRAMS:
+            parts = [histogram_read(thread[name]) for thread in threads if name in thread]
+            if name in FROM_INTENDED and self.late:
+                parts.append(Histogram(**NOTHING_COUNTED, beyond=int(self.late)))
+            whole = not self.streams and all(name in thread for thread in answered)
+            found[name] = histograms_merge(parts) if whole else None
+        return found
+
+    @cached_property
+    def captured(self) -> dict[str, Any] | None:
+        """The segments that the client captured; None if it did not, or not all of them."""
+        capture = (self.client or {}).get("capture")
+        whole = capture and not capture["dropped"] and not capture["truncated"]
+        return capture if whole else None
+
+    @cached_property
+    def captured_messages(self) -> list[dict[str, Any]]:
+        """Of these the ways on which messages go: one, or both of direction=both."""
+        return [self.captured["sent" if end is self.client else "received"]
+                for end in self.senders] if self.captured else []
+
+    @cached_property
+    def due(self) -> float | None:
+        """Open loop: requests whose intended start lay in the interval."""
+        return threads_sum(self.driver, "due")
+
+    @cached_property
+    def scheduled(self) -> float:
+        """Open loop: seconds in which as many requests are due; 0 in a closed one."""
+        rate = self.record.get("words", {}).get("rate", "closed")
+        return 0.0 if rate == "closed" else (self.due or 0.0) / float(rate)
+
+    @cached_property
+    def late(self) -> float | None:
+        """Open loop: those of them that were never sent."""
+        return threads_sum(self.driver, "late")
+
+    def cpu_part(self, end: dict[str, Any] | None, part: str) -> float | None:
+        """CPU seconds of an end's data threads in one mode, `user` or `system`."""
+        return product(threads_sum(end, "cpu", f"{part}_ns"), NANOSECOND)
+
+    def cpu(self, end: dict[str, Any] | None) -> float | None:
+        """CPU seconds of an end's data threads, user and system."""
+        return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
+
+    @cached_property
+    def sides(self) -> list[dict[str, Any] | None]:
+        """Every end that took part; a foreign peer tells nothing."""
+        return [*self.ends, None] if "peer" in self.record.get("words", {}) else [*self.ends]
+
+    def cpu_all(self) -> float | None:
+        """CPU seconds of the data threads of every end that there is."""
+        return total(*(self.cpu(end) for end in self.sides)) if self.ends else None

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""What is derived from a record: the one table of metrics.
+
+A metric is a row of METRICS; adding one is adding a row, and a formula where none of formulas.py fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from suite.analyse.formulas import (
+    SEGMENTS,
+    Formula,
+    bandwidth,
+    capture_difference,
+    captured_extreme,
+    captured_per_message,
+    captured_per_reply,
+    captured_uncut,
+    copied_share,
+    cpu_part,
+    end_cpu_part,
+    mapped_share,
+    maximum_of,
+    memory_per_connection,
+    message_side,
+    peer_window,
+    per_message_sent,
+    quantile_of,
+    reply_side,
+    softirq,
+    syscalls,
+    time_per_message,
+    wall_time,
+)
+from suite.analyse.measured import Run, quotient, threads_sum
+from suite.base.errors import UsageError, nearest_hint
+from suite.result.looks import ENDS
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One row: unit is the base unit (in CSV too); better is `lower` or `higher`; ranked: a quantile, which a run may
+    have too few values to know, or of which it may know only a bound."""
+
+    name: str
+    unit: str
+    better: str
+    formula: Formula
+    means: str
+    ranked: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts events."""
+        return self.unit == "1"
+
+    @property
+    def of_records(self) -> bool:
+        """Whether only a security layer that shows its records knows it."""
+        return self.name.startswith(("records_", "tls_bytes_"))
+
+    @property
+    def split(self) -> bool:
+        """Whether it is one part, user or system, of a CPU time."""
+        return self.name in SPLITS
+
+    @property
+    def timed(self) -> bool:
+        """Whether it tells how fast something was: a time, a rate, or how much was too late."""
+        return not self.whole or self.name in LATE
+
+    @property
+    def whole(self) -> bool:
+        """Whether it comes from whole things, events or bytes, so that rounds can agree exactly."""
+        return self.unit in ("1", "B")
+
+
+LATE = ("requests_late",)  # counts of what was not done in time
+SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
+          for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
+
+
+def distribution(name: str, half: str, others: str, slowest: str) -> tuple[Metric, ...]:
+    """The rows of one histogram: what the median means, the other quantiles, the maximum."""
+    shares = (("p50", 0.50, half), ("p90", 0.90, f"9 of 10 {others}"),
+              ("p99", 0.99, f"99 of 100 {others}"), ("p999", 0.999, f"999 of 1000 {others}"))
+    return (*(Metric(f"{name}_{key}", "s", "lower", quantile_of(name, share), means, ranked=True)
+              for key, share, means in shares),
+            Metric(f"{name}_max", "s", "lower", maximum_of(name), slowest, ranked=True))
+
+
+METRICS = {metric.name: metric for metric in (
+    Metric("time_per_message", "s", "lower", time_per_message,
+           "request: mean time of a request on its connection; stream: receiver's time"),
+    Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
+           "all messages by the time from the first thread's start to the last one's end"),
+    Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
+    Metric("segments_per_message", "1", "lower", message_side(*SEGMENTS),
+           "data segments of the end that sends messages, or the proxy, each counted once"),
+    Metric("segments_per_reply", "1", "lower", reply_side(*SEGMENTS),
+           "data segments of the end that sends replies"),
+    Metric("captured_segments_per_message", "1", "lower", captured_per_message,
+           "capture=on: data segments on the messages' way, as they pass the client's device"),
+    Metric("captured_segments_per_reply", "1", "lower", captured_per_reply,
+           "capture=on: data segments on the replies' way"),
+    Metric("smallest_segment", "B", "higher", captured_extreme("smallest_bytes", min),
+           "capture=on: the smallest payload of a segment on the messages' way"),
+    Metric("largest_segment", "B", "higher", captured_extreme("largest_bytes", max),
+           "capture=on: the largest payload of a segment on the messages' way"),
+    Metric("super_packets", "1", "lower", captured_uncut,
+           "capture=on: packets above the MSS on the messages' way, counted as they would be cut"),
+    Metric("capture_difference", "1", "lower", capture_difference,
+           "capture=on: segments by which capture and TCP_INFO differ at most, 0 if they agree"),
+    Metric("records_per_message", "1", "lower", message_side("records_sent"),
+           "TLS records of the end that sends messages, or the proxy"),
+    Metric("records_per_reply", "1", "lower", reply_side("records_sent"),
+           "TLS records of the end that sends replies"),
+    Metric("tls_bytes_per_message", "B", "lower", message_side("tls_bytes_sent"),
+           "bytes of these records, headers included"),
+    Metric("tls_bytes_per_reply", "B", "lower", reply_side("tls_bytes_sent"),
+           "bytes of these records, headers included"),
+    Metric("sends_per_message", "1", "lower",
+           lambda run: per_message_sent(run.senders, "write_calls"),
+           "write-path calls of the end that sends messages, cork's setsockopt included"),
+    Metric("sends_per_reply", "1", "lower", reply_side("write_calls"),
+           "write-path calls of the end that sends replies"),
+    Metric("syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.client),
+           "all data-path calls of the client"),
+    Metric("server_syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.server),
+           "all data-path calls of the server"),
+    Metric("proxy_sends_per_message", "1", "lower",
+           lambda run: quotient(threads_sum(run.proxy, "write_calls"), run.messages),
+           "write-path calls of the proxy"),
+    Metric("proxy_syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.proxy),
+           "all data-path calls of the proxy"),
+    Metric("proxy_chunks_per_group", "1", "higher",
+           lambda run: quotient(threads_sum(run.proxy, "chunks_sent"),
+                                threads_sum(run.proxy, "groups_sent")),
+           "what the proxy received in one chunk each and sent on together"),
+    Metric("ring_requests_per_message", "1", "lower",
+           lambda run: per_message_sent(run.senders, "requests"),
+           "requests that the end that sends messages gave its io_uring"),
+    Metric("ring_completions_per_message", "1", "lower",
+           lambda run: per_message_sent(run.senders, "completions"),
+           "completions that the end that sends messages took from its io_uring"),
+    Metric("proxy_ring_requests_per_message", "1", "lower",
+           lambda run: quotient(threads_sum(run.proxy, "requests"), run.messages),
+           "requests that the proxy gave its io_uring"),
+    Metric("proxy_ring_completions_per_message", "1", "lower",
+           lambda run: quotient(threads_sum(run.proxy, "completions"), run.messages),
+           "completions that the proxy took from its io_uring"),
+    Metric("copied_share", "1", "lower", copied_share,
+           "of the sends that lent their memory those that the kernel copied all the same, 0 to 1"),
+    Metric("mapped_share", "1", "higher", mapped_share,
+           "of the bytes that read=zerocopy received those that were mapped and not copied, 0 to 1"),
+    Metric("cpu_per_message", "s", "lower", lambda run: quotient(run.cpu_all(), run.messages),
+           "CPU of the data threads of all ends"),
+    Metric("client_cpu_per_message", "s", "lower",
+           lambda run: quotient(run.cpu(run.client), run.messages), "CPU of the client's threads"),
+    Metric("server_cpu_per_message", "s", "lower",
+           lambda run: quotient(run.cpu(run.server), run.messages), "CPU of the server's threads"),
+    Metric("proxy_cpu_per_message", "s", "lower",
+           lambda run: quotient(run.cpu(run.proxy), run.messages), "CPU of the proxy's threads"),
+    Metric("cpu_per_byte", "s", "lower", lambda run: quotient(run.cpu_all(), run.payload),
+           "CPU of all ends per byte of payload at the receiver"),
+    Metric("proxy_cpu_per_byte", "s", "lower",
+           lambda run: quotient(run.cpu(run.proxy), run.payload),
+           "CPU of the proxy per byte of payload at the receiver"),
+    *distribution("latency", "half of the requests are faster; open loop: from their intended start",
+                  "requests are faster", "the slowest request"),
+    *distribution("service", "open loop: half of the requests are faster, from their actual send",
+                  "are faster", "the slowest, from its send"),
+    Metric("late_start_p50", "s", "lower", quantile_of("late_start", 0.50),
+           "open loop: half of the requests are sent sooner after their intended start", ranked=True),
+    Metric("late_start_p99", "s", "lower", quantile_of("late_start", 0.99),
+           "99 of 100 are sent sooner", ranked=True),
+    Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send", ranked=True),
+    *distribution("handover", "handoff=thread: half of the requests are with the sender thread sooner",
+                  "are sooner", "the slowest hand-over"),
+    Metric("handshakes_per_second", "1/s", "higher",
+           lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed),
+           "workload=connect: TLS handshakes that the end which begins them completed"),
+    *distribution("handshake",
+                  "half of the handshakes are faster, from the first byte of the hello to their end",
+                  "are faster", "the slowest handshake"),
+    Metric("peer_window", "B", "higher", peer_window,
+           "largest window that the receiver of messages advertised, over its connections"),
+    Metric("requests_late", "1", "lower", lambda run: run.late,
+           "open loop: requests of a run that were due and never sent"),
+    Metric("memory_per_connection", "B", "lower",
+           lambda run: memory_per_connection(run.client),
+           "resident memory of the client per connection; says little below some hundred"),
+    Metric("server_memory_per_connection", "B", "lower",
+           lambda run: memory_per_connection(run.server), "the same of the server"),
+    Metric("time", "s", "lower", wall_time,
+           "the whole run: by hyperfine from the start of the client to its end"),
+    Metric("user", "s", "lower", cpu_part("user_ns"),
+           "CPU of all ends in user mode: by hyperfine of their whole processes, else of data threads"),
+    Metric("system", "s", "lower", cpu_part("system_ns"), "the same in the kernel"),
+    *(Metric(f"{end}_{key}", "s", "lower", end_cpu_part(end, f"{key}_ns"), f"{key} of the {end} alone")
+      for end in ENDS for key in ("user", "system")),
+    Metric("softirq", "s", "lower", softirq,
+           "softirq of all CPUs of the ends' machines, whoever it was for"),
+)}
+
+
+def metric_find(name: str, where: str) -> Metric:
+    """The metric of that name; UsageError says where it stood and names the nearest."""
+    if name not in METRICS:
+        hint = nearest_hint(name, METRICS) or " (uncork list shows them)"
+        raise UsageError(f'{where}: unknown metric "{name}"{hint}')
+    return METRICS[name]
+
+
+def metrics_compute(record: dict[str, Any]) -> dict[str, float | None]:
+    """Every metric of a record by name; all None where its status is not `ok`."""
+    if record.get("status") != "ok":
+        return dict.fromkeys(METRICS)
+    run = Run(record)
+    return {name: metric.formula(run) for name, metric in METRICS.items()}

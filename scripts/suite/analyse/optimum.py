@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""Which value of a word is best, by group of cells that differ in nothing else, and what that advises.
+
+The best is the cell with the best median. Another is worse if its ratio to that one (round by round, or
+between boots that share none, of all to all) says so: its whole 95 % interval lies on the worse side of 1,
+it survives the correction, and the ratio is beyond the noise floor of both rows. Else the two cannot be
+told apart. Which cell is the best may be luck, and to be compared with the luckiest of many is no fair
+comparison. So p is corrected for all pairs of all groups, any of which might have been looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+from suite import stats
+from suite.analyse.frame import Cell, Matrix, noise_floor_widest, ratio_between
+from suite.analyse.metrics import Metric
+from suite.analyse.verdicts import Family, family_make, is_exact
+from suite.base.units import size_parse, value_text
+
+BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds to say
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """One group. place: its words; medians and marks: by value of the word, in the plan's order, of
+    the cells that have a figure."""
+
+    place: Mapping[str, str]
+    medians: Mapping[str, float]
+    marks: Mapping[str, str]
+
+    @property
+    def best(self) -> str:
+        """The value with the best median."""
+        return next(value for value, mark in self.marks.items() if mark == BEST)
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """The best and what cannot be told apart from it; empty where nothing can be said."""
+        if UNKNOWN in self.marks.values():
+            return ()
+        return tuple(value for value, mark in self.marks.items() if mark in (BEST, ALIKE))
+
+
+def reciprocal(ratio: float) -> float:
+    """1 / ratio; of 0, which stands for a direction, infinite."""
+    return 1 / ratio if ratio else math.inf
+
+
+def better_ratio(ratio: stats.Estimate, metric: Metric) -> stats.Estimate:
+    """A ratio to something as how many times better it is: above 1 is better."""
+    if metric.better == "higher":
+        return ratio
+    within = ratio.interval
+    turned = stats.Interval(reciprocal(within.high), reciprocal(within.low), within.level) if within else None
+    return replace(ratio, value=reciprocal(ratio.value), interval=turned)
+
+
+def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | None, adjusted: float) -> str:
+    """The mark of a cell by its ratio to the best one; floor: the noise floor of the two; adjusted: p, corrected."""
+    if ratio is None or ratio.interval is None:
+        return UNKNOWN
+    interval = better_ratio(ratio, metric).interval
+    worse = interval is not None and interval.high < 1 and adjusted <= stats.ALPHA
+    return WORSE if worse and not stats.is_within_floor(ratio.value, floor) else ALIKE
+
+
+def groups_find(matrix: Matrix, axis: str, metric: Metric) -> list[list[Cell]]:
+    """The cells that differ in the axis only, in the plan's order, those that have figures above 0; a cell that stands
+    alone in the plan is in no group."""
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in matrix.cells.values():
+        place = tuple(value for key, value in cell.axes.items() if key != axis)
+        groups.setdefault(place, []).append(cell)
+    return [[cell for cell in cells if matrix.series(cell.name, metric.name).positive]
+            for cells in groups.values() if len(cells) > 1]
+
+
+def pairs_compare(matrix: Matrix, metric: str, groups: Iterable[Sequence[Cell]]
+                  ) -> dict[tuple[str, str], stats.Estimate | None]:
+    """The ratio of the first to the second of every pair of each group, by their names, both ways round."""
+    return {(one.name, two.name): ratio_between(matrix, one, two, metric)
+            for cells in groups for one, two in permutations(cells, 2)}
+
+
+def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cell],
+                  ratios: Mapping[tuple[str, str], stats.Estimate | None], family: Family) -> Optimum:
+    """The optimum of one group, which is not empty."""
+    series = {cell.name: matrix.series(cell.name, metric.name) for cell in cells}
+    medians = {name: stats.median(one.values, one.bounds) for name, one in series.items()}
+    choose = min if metric.better == "lower" else max
+    best = matrix.cells[choose(medians, key=lambda name: (stats.median(series[name].values), medians[name]))]
+    marks = {cell.axes[axis]: BEST if cell is best else mark_choose(
+        ratios[cell.name, best.name], metric,
+        noise_floor_widest([(matrix, cell), (matrix, best)], metric.name),
+        family.adjusted.get(frozenset((cell.name, best.name)), 0.0)) for cell in cells}
+    return Optimum({key: value for key, value in best.axes.items() if key != axis},
+                   {cell.axes[axis]: medians[cell.name] for cell in cells}, marks)
+
+
+def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
+    """The optimum of every group that has one, in the plan's order."""
+    groups = groups_find(matrix, axis, metric)
+    ratios = pairs_compare(matrix, metric.name, groups)
+    family = family_make({frozenset(names): ratio for names, ratio in ratios.items() if not is_exact(
+        matrix, *(matrix.cells[name] for name in names), metric.name)})
+    return tuple(optimum_build(matrix, axis, metric, cells, ratios, family) for cells in groups if cells)
+
+
+def optimum_of(optima: Iterable[Optimum], cell: Cell) -> Optimum | None:
+    """The optimum of a cell's group."""
+    return next((optimum for optimum in optima if optimum.place.items() <= cell.axes.items()), None)
+
+
+def is_speed(metric: Metric) -> bool:
+    """Whether more or less of a metric is called faster and slower."""
+    return metric.unit in ("1/s", "bit/s") or metric.name.startswith(("time", "latency", "service"))
+
+
+def place_text(optimum: Optimum) -> str:
+    """The words of a group, as they would be typed."""
+    return " ".join(f"{key}={value}" for key, value in optimum.place.items() if value)
+
+
+def values_text(values: Sequence[str]) -> str:
+    """`64K`, `64K and 128K`, `64K, 128K and 256K`."""
+    return " and ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
+
+
+def advice_text(optimum: Optimum, axis: str, metric: Metric) -> str:
+    """The smallest value of those that cannot be told apart from the best, and what lies beyond it.
+
+    A value that is no number (`default`) is what a program has that sets nothing: if it is among
+    them there is nothing to gain. Empty where no value is a number, or nothing can be told apart.
+    """
+    sizes = {value: size for value in optimum.marks if (size := size_parse(value)) is not None}
+    alike = optimum.alike
+    unset = [value for value in alike if value not in sizes]
+    if not sizes or not alike:
+        return ""
+    if optimum.best in unset:
+        return f"Leave it at {optimum.best}."
+    if unset:
+        return f"Leave it at {unset[0]}: what others gain is less than can be told here."
+    least = min(alike, key=lambda value: sizes[value])
+    beyond = sorted((value for value in sizes if sizes[value] > sizes[least]),
+                    key=lambda value: sizes[value])
+    worse = [value for value in beyond if value not in alike]
+    if not beyond:
+        return f"Set {axis}={least}, the largest that was tried: more may be better still."
+    if not worse:
+        return f"Set {axis}={least} or more; nothing is gained beyond."
+    word = "slower" if is_speed(metric) else "worse"
+    return (f"Set {axis}={least}; nothing is gained beyond, and {values_text(worse)} "
+            f"{'is' if len(worse) == 1 else 'are'} {word}.")
+
+
+def answer_text(optimum: Optimum, axis: str, metric: Metric) -> str:
+    """The answer of one group in a sentence or two."""
+    found = f"{axis}={optimum.best}"
+    median = value_text(optimum.medians[optimum.best], metric.unit)
+    if len(optimum.marks) == 1:
+        return f"{found} is the only value with a good run ({median})."
+    if not optimum.alike:
+        return (f"{found} has the best median ({median}); whether others are worse needs "
+                f"{stats.ROUNDS_NEEDED} rounds.")
+    others = [value for value in optimum.alike if value != optimum.best]
+    if WORSE not in optimum.marks.values():
+        rest = "no other value can be told apart from it"
+    elif others:
+        rest = f"{values_text(others)} cannot be told apart from it"
+    else:
+        rest = f"every other value is {'slower' if is_speed(metric) else 'worse'}"
+    return f"{found} is best ({median}); {rest}. {advice_text(optimum, axis, metric)}".rstrip()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""How narrow the intervals of a result are, and whether that is what until= asked for. Pure.
+
+What is asked for is a width, never a change: rounds that are added until something is significant would find it in
+runs of the same as well (docs/methodology.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from suite import stats
+from suite.analyse.frame import Cell, Matrix
+from suite.analyse.metrics import METRICS, Metric
+from suite.analyse.summary import metrics_default
+from suite.base.units import number_text
+
+TOLD_MOST = 8  # cells that a line names
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A cell whose interval is wider than asked: its farther end as a fraction of the median, infinite without one."""
+
+    cell: Cell
+    width: float
+
+
+@dataclass(frozen=True)
+class Precision:
+    """What until= asked for and what came of it, by the metric that a table shows first.
+
+    asked: as it was typed. cells: how many are looked at. wide: those that missed it, the widest first.
+    """
+
+    metric: Metric
+    asked: str
+    cells: int
+    wide: tuple[Wide, ...]
+
+
+def metric_leading(matrix: Matrix) -> Metric:
+    """The metric that the scenario's table shows first."""
+    table = matrix.result.scenario.table
+    shown = [name for name in (table.columns if table else ()) if name in METRICS]
+    return METRICS[(shown or metrics_default(matrix))[0]]
+
+
+def width_of(values: Sequence[float], exact: bool) -> float:
+    """How far the 95 % interval of the median reaches, as a fraction of it; infinite without one."""
+    if exact:
+        return 0.0
+    interval, centre = stats.median_interval(values), stats.median(values)
+    if interval is None or interval.level is None:
+        return math.inf
+    if centre == 0:
+        return 0.0 if interval.low == interval.high else math.inf
+    return stats.relative_width(centre, interval)
+
+
+def is_looked_at(matrix: Matrix, cell: Cell, metric: Metric) -> bool:
+    """Whether more rounds can help: not a cell that fails more often than not, or knows no such value, or bounds only."""
+    series = matrix.series(cell.name, metric.name)
+    return cell.runs_ok > cell.runs_failed and len(series) > 0 and not series.censored
+
+
+def precision_measure(matrix: Matrix) -> Precision | None:
+    """How narrow the intervals of all rounds so far are; None where until= was not given."""
+    asked = matrix.result.plan.get("until")
+    if asked is None:
+        return None
+    metric = metric_leading(matrix)
+    cells = [cell for cell in matrix.cells.values() if is_looked_at(matrix, cell, metric)]
+    widths = [Wide(cell, width_of(matrix.series(cell.name, metric.name).values.tolist(),
+                                  matrix.is_exact(cell.name, metric.name))) for cell in cells]
+    limit = float(asked.removesuffix("%")) / 100
+    wide = sorted((one for one in widths if one.width > limit), key=lambda one: -one.width)
+    return Precision(metric, asked, len(cells), tuple(wide))
+
+
+def width_text(wide: Wide) -> str:
+    """A cell that missed: the words by which it differs from others, and how wide it is."""
+    words = " ".join(f"{axis}={value}" for axis, value in wide.cell.axes.items() if value) or "the only cell"
+    return f"{words} " + (f"{number_text(100 * wide.width, 2)}%" if math.isfinite(wide.width) else "(no interval)")
+
+
+def precision_text(precision: Precision) -> str:
+    """What came of it, in one line: `1% of bandwidth, missed by 1 of 6 cells: write=nagle 3.1%`."""
+    asked = f"{precision.asked} of {precision.metric.name}"
+    if not precision.cells:
+        return f"{asked}, which no cell knows: no round was added for it"
+    if not precision.wide:
+        return f"{asked}, and every interval is that narrow"
+    told = ", ".join(map(width_text, precision.wide[:TOLD_MOST]))
+    more = f" and {len(precision.wide) - TOLD_MOST} more" if len(precision.wide) > TOLD_MOST else ""
+    cells = f"{precision.cells} cell{'s' if precision.cells != 1 else ''}"
+    return f"{asked}, missed by {len(precision.wide)} of {cells}: {told}{more}"

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What the good runs of a cell did otherwise than their words say, and what they could not count.
+
+Both become footnotes of tables and notes of `show`. Pure: from columns to sentences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from suite import stats
+from suite.analyse.runs import Runs
+from suite.analyse.traits import Traits
+from suite.base.units import percent_text
+
+TLS_CHOICES = {"cipher": "cipher", "handshake": "key_exchange"}  # word: the option it ends up as
+
+
+def known_of(runs: Runs, metric: str) -> list[float]:
+    """The values of a metric in the runs that know it."""
+    values = runs.metric(metric)
+    return values[~np.isnan(values)].tolist()
+
+
+def copied_remark(runs: Runs) -> str:
+    """That a strategy which lends its memory was not taken at its word; empty if it was."""
+    known = known_of(runs, "copied_share")
+    share = stats.median(known) if known else 0.0
+    if not share:
+        return ""
+    local = ", as it does for a receiver on the same machine" if share == 1 else ""
+    return f"the kernel copied {percent_text(share)} of what was to be sent without a copy{local}"
+
+
+def mapped_remark(runs: Runs) -> str:
+    """That a reading which maps pages found none that it could; empty if it found some."""
+    known = known_of(runs, "mapped_share")
+    if not known or any(known):
+        return ""
+    return "nothing of what was received could be mapped: all of it was copied"
+
+
+def capture_remarks(runs: Runs, traits: Mapping[Traits, int]) -> list[str]:
+    """What captures missed, and where they and TCP_INFO contradict each other."""
+    def count_of(name: str) -> int:
+        return sum(count for one, count in traits.items() if getattr(one, name))
+
+    apart = [difference for difference in known_of(runs, "capture_difference") if difference]
+    of = f"of {count_of('captured')} runs"
+    return [text for count, text in (
+        (count_of("dropped"), f"the capture lost packets in {count_of('dropped')} {of}: it proves nothing there"),
+        (count_of("truncated"), f"there were more packets than a capture stores in {count_of('truncated')} {of}: "
+                                "its figures are absent there"),
+        (len(apart), f"capture and TCP_INFO differ in {len(apart)} {of}, "
+                     f"by {max(apart, default=0):.0f} segments at most"),
+    ) if count]
+
+
+def choices_missed(words: Mapping[str, str], traits: Traits) -> set[str]:
+    """What TLS used in a run where the words asked for something else."""
+    missed = set()
+    for end, option, used in traits.agreed:
+        for word in (word for word, name in TLS_CHOICES.items() if name == option):
+            asked = words.get(f"{end}.{word}", words.get(word))
+            if asked is not None and used != asked:
+                missed.add(f"{word}={asked} was asked for, {used} was used")
+    return missed
+
+
+def choice_remarks(words: Mapping[str, str], traits: Mapping[Traits, int]) -> list[str]:
+    """The same of all runs, with their number where it was not so in all of them."""
+    counts: Counter[str] = Counter()
+    for one, count in traits.items():
+        counts.update(dict.fromkeys(choices_missed(words, one), count))
+    runs = sum(traits.values())
+    return [text if count == runs else f"{text} in {count} of {runs} runs"
+            for text, count in sorted(counts.items())]
+
+
+def remarks_of(words: Mapping[str, str], runs: Runs) -> tuple[str, ...]:
+    """Everything that the words of a cell do not say about its good runs."""
+    traits = runs.traits_counts()
+    clamped = dict.fromkeys(text for one in traits for text in one.clamped)
+    return tuple(filter(None, [
+        copied_remark(runs), mapped_remark(runs), *capture_remarks(runs, traits),
+        *choice_remarks(words, traits), *clamped]))
+
+
+def uncounted_of(runs: Runs) -> str:
+    """The security layers that told no records, as `security=ktls`; empty where all did."""
+    layers = dict.fromkeys(layer for traits in runs.traits_counts() for layer in traits.uncounted)
+    return ", ".join(f"security={layer}" for layer in layers)

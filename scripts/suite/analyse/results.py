@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""A result on disk (docs/record.md, "Files of a result"): loaded and checked here only.
+
+What is damaged is left out and said, and the rest is shown; a result without its plan or its scenario is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suite.analyse.load import records_read, runs_load
+from suite.analyse.runs import PROBLEMS_TOLD, Problems, Runs, runs_first
+from suite.analyse.traits import Record
+from suite.base.errors import Failure, UsageError
+from suite.result.files import object_parse, plan_read
+from suite.result.shape import Damaged, hosts
+from suite.scenario.scenario import Scenario, scenario_load
+
+RECORDS = "records.jsonl"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One folder of results; notes are remarks for the reader, one line each."""
+
+    folder: Path
+    scenario: Scenario
+    plan: dict[str, Any]
+    hosts: dict[str, Any]
+    runs: Runs
+    notes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the run: its folder's."""
+        return self.folder.resolve().name
+
+    def records(self, rows: Iterable[int]) -> Iterator[Record]:
+        """The whole records of these rows of runs."""
+        return records_read(self.folder / RECORDS, self.runs, rows)
+
+
+def missing_error(path: Path) -> UsageError:
+    """That a file is not there without which a folder is no result."""
+    return UsageError(f"{path}: no such file, so {path.parent} is no result "
+                      "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)")
+
+
+def hosts_read(path: Path, notes: list[str]) -> dict[str, Any]:
+    """hosts.json; without it, or if it is damaged, nothing is known of any machine, which is noted."""
+    try:
+        return object_parse(path.read_bytes(), hosts)
+    except FileNotFoundError:
+        notes.append("hosts.json is missing: nothing is known of the machine")
+    except OSError as error:
+        notes.append(f"hosts.json: {error.strerror}: nothing is known of the machine")
+    except (Damaged, UsageError) as damage:
+        notes.append(f"hosts.json is damaged ({damage}): nothing is known of the machine")
+    return {}
+
+
+def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
+    """The records of the plan's cells, the first of each (cell, label, round); notes the rest."""
+    column = runs.words["cell"]
+    planned = np.array([value in cells for value in column.values], dtype=bool)[column.codes]
+    strange = int((~planned).sum())
+    runs = runs.take(planned) if strange else runs
+    first, again = runs_first(runs)
+    notes += [f"{name}, is there twice: the first was kept" for name in again[:PROBLEMS_TOLD]]
+    if len(again) > PROBLEMS_TOLD:
+        notes.append(f"{len(again) - PROBLEMS_TOLD} more records are there twice: the first was kept")
+    if strange:
+        notes.append(f"{strange} records of cells that are not in plan.json were left out")
+    return runs.take(first) if again else runs
+
+
+def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
+    """records.jsonl; UsageError or Failure where there is nothing in it to be shown."""
+    try:
+        runs, problems, torn = runs_load(path)
+    except FileNotFoundError:
+        raise missing_error(path) from None
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}") from None
+    notes += problems.notes()
+    selected = runs_select(runs, cells, notes)
+    notes += torn
+    if not len(selected):
+        raise nothing_error(path, runs, problems, torn)
+    return selected
+
+
+def nothing_error(path: Path, runs: Runs, problems: Problems, torn: list[str]) -> Failure | UsageError:
+    """Why there is no record to show."""
+    if len(runs):
+        return Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
+    if problems.count:
+        more = f", nor is any of {problems.count - 1} others" if problems.count > 1 else ""
+        return Failure(f"{path.parent / problems.told[0]}{more}")
+    why = ", its only line is torn" if torn else ""
+    return UsageError(f"{path}: no record yet, nothing was measured{why}")
+
+
+def result_load(folder: Path) -> Result:
+    """Loads a result.
+
+    UsageError: no such folder or file, nothing measured yet, a newer plan. Failure: a plan that is damaged, or
+    records of which none is whole.
+    """
+    if not folder.is_dir():
+        what = "is a file, not the folder of a result" if folder.exists() else "no such folder"
+        raise UsageError(f"{folder}: {what}")
+    notes: list[str] = []
+    document = plan_read(folder / "plan.json")
+    if document is None:
+        raise missing_error(folder / "plan.json")
+    machines = hosts_read(folder / "hosts.json", notes)
+    runs = runs_read(folder / RECORDS, {cell["cell"] for cell in document["cells"]}, notes)
+    return Result(folder, scenario_load(folder / "scenario.toml"), document, machines, runs, tuple(notes))

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Commands that a person types to do what the runner does: a run, its lab, its timing by hyperfine. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+
+from suite.base.lab_words import host_file, lab_wanted, place_arguments, words_text
+from suite.base.runner_words import LOCAL, TARGET, build_of, target_of, words_told
+from suite.base.server_options import reach_options
+
+DOWN_COMMAND = "uncork lab down"
+PROGRAM = "uncork-client"
+
+
+def up_command(given: Mapping[str, str]) -> str:
+    """The command that makes the lab of a cell by hand; given are the words of the plan."""
+    return " ".join(["uncork lab up", words_text(given)]).rstrip()
+
+
+def client_command(given: Mapping[str, str], reach: Sequence[str] = (), program: str = PROGRAM) -> str:
+    """The command that runs a cell once by hand, in a lab that stands if it needs one."""
+    words = [f"{key}={value}" for key, value in given.items()]
+    words[:0] = reach_options(reach, words)
+    program = shlex.quote(program)
+    if not lab_wanted(given):
+        return " ".join([program, shlex.join(words)]).rstrip()
+    return " ".join(["uncork lab run", program, *place_arguments(given, host_file),
+                     shlex.join(words)])
+
+
+def by_hand_lines(
+    cells: Sequence[Mapping[str, str]], command: Callable[[Mapping[str, str]], str] = client_command,
+) -> list[str]:
+    """The commands that run these cells by hand, those of one lab together."""
+    labs: dict[str, list[str]] = {}
+    for given in cells:
+        up = up_command(given) if lab_wanted(given) else ""
+        labs.setdefault(up, []).append(command(given))
+    lines = labs.pop("", [])
+    for up, commands in labs.items():
+        lines += [up, *commands, DOWN_COMMAND]
+    return lines
+
+
+def command_by_hand(given: Mapping[str, str], reach: Sequence[str], folders: Mapping[str, str]) -> str:
+    """The command that runs a cell once by hand, where its target is; folders: of the programs, by build."""
+    folder, target = folders.get(build_of(given)), target_of(given)
+    program = f"{folder}/{PROGRAM}" if folder else PROGRAM
+    there = f"  # {TARGET}={target}" if target != LOCAL else ""
+    return client_command(words_told(given), reach, program) + there
+
+
+TIMER = "hyperfine"
+RECORD_FILE, TIMES_FILE = "record.json", "times.json"  # what a run leaves, in a folder of its own
+
+# What the client says must reach us: with --output FILE or null hyperfine throws standard error away.
+TIMER_OPTIONS = ("-N", "-r", "1", "-w", "0", "--style", "none", "--output", "inherit",
+           "--export-json", f"./{TIMES_FILE}")
+
+
+def timed_by_hand(command: str) -> str:
+    """The same for a person: command is how the client is called by hand."""
+    program, *words = shlex.split(command)
+    return shlex.join([TIMER, *TIMER_OPTIONS, shlex.join([program, "--json", RECORD_FILE, *words])])

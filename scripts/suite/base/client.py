@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: MIT
+"""The one way to the binaries: finds them, brings them up to date, and asks `uncork-client`.
+
+Words and their values are known to `uncork-client` alone; what it prints for programs is documented
+in docs/record.md. Its own one-line errors pass through: exit 2 becomes UsageError, others Failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from suite.base.child import Listener, child_ask
+from suite.base.errors import Failure, UsageError, nearest_hint
+from suite.base.place import HERE, Command, Place
+from suite.base.runner_words import BUILD, THIS
+from suite.base.server_options import reach_options
+
+ROOT = Path(__file__).resolve().parents[3]
+RELEASE = ROOT / "build" / "release"
+BINARIES = ("uncork-client", "uncork-server")
+ASK_SECONDS = 120  # a question answers at once, but probes of a slow machine are given time
+BATCH_END = "end"  # the line behind the last of a batch
+BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
+
+
+@dataclass(frozen=True)
+class Client:
+    """The folder of both binaries; `built` is the build folder to keep up to date, if ours.
+
+    `reach` are its options for servers that words name, `place` is where it is started. There it may take `boot_s` to say anything,
+    and what came to no end may be tried once more in `spare`.
+    """
+
+    folder: Path
+    built: Path | None
+    reach: tuple[str, ...] = ()
+    place: Place = HERE
+    boot_s: float = 0.0
+    spare: Place | None = None
+
+    @property
+    def program(self) -> str:
+        """The path of uncork-client."""
+        return str(self.folder / "uncork-client")
+
+    @property
+    def name(self) -> str:
+        """The program as messages name it: `/path/uncork-client in gVisor`."""
+        return f"{self.program} {self.place.name}".rstrip()
+
+    def command(self, arguments: Sequence[str], given: str = "") -> Command:
+        """What starts it with these arguments; given: what it reads."""
+        return self.place.command(self.folder / "uncork-client", arguments, given)
+
+    def again(self) -> Client | None:
+        """The same for the second time; None where there is none."""
+        return None if self.spare is None else replace(self, place=self.spare, spare=None)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What `--list=json` printed; `words` by key, in the client's order."""
+
+    document: dict[str, Any]
+    words: dict[str, dict[str, Any]]
+
+    @property
+    def version(self) -> str:
+        """The version of the tool."""
+        return str(self.document.get("uncork", "unknown"))
+
+    @property
+    def revision(self) -> str:
+        """The revision of the sources that the client was built from."""
+        return str(self.document.get("revision", "unknown"))
+
+    @property
+    def run_words(self) -> tuple[str, ...]:
+        """The words of the run, as opposed to those of a cell."""
+        return tuple(key for key, word in self.words.items() if word.get("scope") == "run")
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A word with its list or range written out, in canonical spelling."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What `--check` says of a line: words with defaults, those given and used, those unused."""
+
+    words: dict[str, str]
+    given: dict[str, str]
+    unused: tuple[str, ...]
+    planned_s: float | None  # warm-up and measured time; None for fixed work
+    unsupported: str | None
+
+
+class Enclosure(Protocol):
+    """What a client is started in: a lab."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The client's options for its own processes to be in it."""
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Programs that are started meanwhile are in it."""
+
+
+def client_place(environ: Mapping[str, str] = os.environ) -> Client:
+    """Where the binaries should be: $UNCORK_BIN, else build/release/bin beside the repository."""
+    chosen = environ.get("UNCORK_BIN")
+    if chosen:
+        return Client(Path(chosen).expanduser().absolute(), None)
+    return Client(RELEASE / "bin", RELEASE)
+
+
+def client_require(client: Client) -> Client:
+    """The same client if both binaries are there; else Failure names what builds them."""
+    for name in BINARIES:
+        path = client.folder / name
+        if not os.access(path, os.X_OK) or path.is_dir():
+            chosen = "" if client.built else " (UNCORK_BIN)"
+            raise Failure(f"no {name} in {client.folder}{chosen}: {BUILD_HINT}")
+    return client
+
+
+def client_open(environ: Mapping[str, str] = os.environ) -> Client:
+    """Finds the binaries, brings our own build up to date, and checks that they are there."""
+    client = client_place(environ)
+    if client.built is not None and (client.built / "CMakeCache.txt").exists():
+        build_update(client, client.built)
+    return client_require(client)
+
+
+def stamps_read(client: Client) -> list[tuple[int, int] | None]:
+    """(size, time of change in ns) of each binary, None where it is missing."""
+    stamps: list[tuple[int, int] | None] = []
+    for name in BINARIES:
+        try:
+            status = (client.folder / name).stat()
+            stamps.append((status.st_size, status.st_mtime_ns))
+        except FileNotFoundError:
+            stamps.append(None)
+    return stamps
+
+
+def build_update(client: Client, build: Path) -> None:
+    """`cmake --build`; one line on standard error only if it changed a binary. One at a time."""
+    command = ["cmake", "--build", str(build), "--target", *BINARIES]
+    with open(build / "CMakeCache.txt", "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        before = stamps_read(client)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        except FileNotFoundError:
+            raise Failure(f"cmake is missing, {build} cannot be brought up to date: "
+                          "run scripts/demo") from None
+    if done.returncode != 0:
+        lines = (done.stdout + done.stderr).splitlines()
+        wrong = next((line for line in lines if "rror" in line), (lines or ["no output"])[-1])
+        raise Failure(f"{' '.join(command)} failed: {wrong.strip()}; "
+                      "scripts/demo sets up a machine")
+    if stamps_read(client) != before:
+        print(f"uncork: brought {build} up to date", file=sys.stderr)
+
+
+def build_digest(client: Client) -> str:
+    """What was built, as 16 hexadecimal digits: SHA-256 over both binaries."""
+    digest = hashlib.sha256()
+    for name in BINARIES:
+        digest.update(hashlib.sha256((client.folder / name).read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def build_client(client: Client, value: str) -> Client:
+    """The client of a value of the word build, in that folder or its bin/; UsageError where there is none."""
+    if value == THIS:
+        return client
+    folder = Path(value).expanduser().absolute()
+    for place in (folder, folder / "bin"):
+        if all(os.access(place / name, os.X_OK) and (place / name).is_file() for name in BINARIES):
+            return replace(client, folder=place, built=None)
+    raise UsageError(f"{BUILD}={value}: {' and '.join(BINARIES)} are neither in {folder} nor in its bin/: "
+                     "give the folder of a build")
+
+
+def builds_read(client: Client, values: Iterable[str]) -> dict[str, dict[str, str]]:
+    """What is in each of these builds: docs/record.md, "plan.json"."""
+    found = {}
+    for value in values:
+        other = build_client(client, value)
+        vocabulary = client_list(other)
+        found[value] = {"folder": str(other.folder), "digest": build_digest(other),
+                        "revision": vocabulary.revision, "uncork": vocabulary.version}
+    return found
+
+
+def exit_text(status: int) -> str:
+    """An exit status of subprocess in words."""
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"ended with status {status}"
+
+
+def complaint_text(stderr: str) -> str:
+    """The last line of standard error, without the name of the program before it, and printable."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    last = lines[-1].removeprefix("uncork-client: ").removeprefix("uncork: ") if lines else ""
+    return "".join(letter if letter.isprintable() else "?" for letter in last)
+
+
+def client_ask(
+    client: Client, arguments: Sequence[str], stdin: str = "", reach: Sequence[str] = (),
+) -> list[Any]:
+    """Runs uncork-client with a question and gives its lines of JSON; once more where that may help."""
+    if client.boot_s:
+        print(f"uncork: asking what can be done {client.place.name}; to start it may take {client.boot_s:.0f} s",
+              file=sys.stderr, flush=True)
+    again = client.again()
+    try:
+        return client_answers(client, arguments, stdin, reach)
+    except Failure:
+        if again is None:
+            raise
+    try:
+        return client_answers(again, arguments, stdin, reach)
+    except Failure as error:
+        raise Failure(f"{client.name} failed twice: {error}") from None
+
+
+def client_answers(client: Client, arguments: Sequence[str], stdin: str, reach: Sequence[str]) -> list[Any]:
+    """client_ask(), once."""
+    command = client.command([*reach, *arguments], stdin)
+    limit_s = ASK_SECONDS + client.boot_s
+    try:
+        done = child_ask(command.argv, command.given or "", limit_s)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{client.name} {arguments[0]} did not answer in {limit_s:.0f} s") from None
+    except OSError as error:
+        raise Failure(f"{client.name} does not start: {error.strerror}") from None
+    if done.returncode != 0:
+        told = complaint_text(done.stderr)
+        raised = UsageError if done.returncode == 2 and told else Failure
+        raise raised(told or f"{client.name} {arguments[0]} {exit_text(done.returncode)}")
+    answers = [line_read(line) for line in done.stdout.splitlines() if line.strip()]
+    if client.place is HERE and None in answers:
+        raise Failure(f"{client.name} {arguments[0]} printed what is not JSON: "
+                      "is it of another version?")
+    return [answer for answer in answers if answer is not None]
+
+
+def line_read(line: str | bytes) -> dict[str, Any] | None:
+    """A line of output that is a JSON object; None for any other, which on other machines comes from shells and kernels."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def client_answer(
+    client: Client, arguments: Sequence[str], key: str, reach: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The one object that a question is answered with; key must be in it."""
+    answers = client_ask(client, arguments, reach=reach)
+    if len(answers) != 1 or not isinstance(answers[0], dict) or key not in answers[0]:
+        raise Failure(f'{client.name} {arguments[0]} answered without "{key}": '
+                      "is it of another version?")
+    return answers[0]
+
+
+def client_list(client: Client) -> Vocabulary:
+    """All words and variants: `--list=json`."""
+    document = client_answer(client, ["--list=json"], "words")
+    return Vocabulary(document, {word["key"]: word for word in document["words"]})
+
+
+def client_expand(client: Client, words: Iterable[str]) -> list[Expanded]:
+    """Lists and ranges written out, one entry per word in the order given: `--expand`."""
+    asked = list(words)
+    if not asked:
+        return []
+    answer = client_answer(client, ["--expand", *asked], "words")
+    return [Expanded(word["key"], tuple(word["values"])) for word in answer["words"]]
+
+
+def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
+    """What each line of words comes to: `--check`, one call for all lines."""
+    answers = client_ask(client, ["--check", "-"], "".join(f"{line}\n" for line in lines))
+    if not answers or answers.pop() != {"end": len(lines)} or len(answers) != len(lines):
+        raise Failure(f"{client.name} --check did not answer all of {len(lines)} lines")
+    return [Checked(answer["words"], answer["given"], tuple(answer.get("unused", ())),
+                    planned_seconds(answer), answer.get("unsupported")) for answer in answers]
+
+
+def planned_seconds(answer: dict[str, Any]) -> float | None:
+    """How long a line of `--check` is to run, in seconds; None for fixed work."""
+    planned_ns = answer.get("planned_ns")
+    return None if planned_ns is None else planned_ns / 1e9
+
+
+def client_facts(client: Client, words: Iterable[str], options: Sequence[str] = ()) -> dict[str, Any]:
+    """Facts about both ends' machines: `--facts`; options of the client, for ends that words name."""
+    asked = list(words)
+    return client_answer(client, ["--facts", *asked], "client", [*reach_options(client.reach, asked), *options])
+
+
+@contextlib.contextmanager
+def lifeline_open() -> Iterator[int]:
+    """The end to read of a pipe that nobody writes to: when this process is killed the pipe closes,
+    and a client with it as standard input and --with-parent gives up."""
+    reader, writer = os.pipe()
+    try:
+        yield reader
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def client_batch(
+    client: Client, lines: Sequence[str], limit_s: float, enclosure: Enclosure | None = None,
+    options: Sequence[str] = (),
+) -> Listener:
+    """`--batch` with these lines and options, in a process group of its own, perhaps inside a lab.
+
+    The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id. Its
+    standard input stays open behind the line `end`. When this process is killed, it closes, and the
+    client gives up.
+    """
+    reach = reach_options(client.reach, " ".join(lines).split())
+    command = client.command([*reach, *(enclosure.arguments if enclosure else ()), *options, "--batch", "-", "--with-parent"],
+                             "".join(f"{line}\n" for line in [*lines, BATCH_END]))
+    try:
+        with enclosure.inside() if enclosure else contextlib.nullcontext():
+            child = subprocess.Popen(command.argv, stdin=subprocess.DEVNULL if command.given is None else subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
+    except OSError as error:
+        raise Failure(f"{client.name} does not start: {error.strerror}") from None
+    return Listener(child, limit_s, client.boot_s, (command.given or "").encode())
+
+
+def scenario_path(name: str) -> Path:
+    """The file of a scenario: a path if it looks like one, else scenarios/NAME.toml."""
+    if "/" in name or name.endswith(".toml"):
+        return Path(name)
+    path = ROOT / "scenarios" / f"{name}.toml"
+    if not path.exists():
+        hint = nearest_hint(name, scenario_names())
+        raise UsageError(f'no scenario "{name}" in {path.parent}{hint}')
+    return path
+
+
+def scenario_names() -> list[str]:
+    """The names of the scenarios that ship, in alphabetical order."""
+    return sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))

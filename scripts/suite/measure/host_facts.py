@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""What hosts.json keeps: facts of the ends' machines, and what only the runner knows."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from suite.base.client import ROOT
+from suite.base.errors import Failure
+from suite.base.runner_words import LOCAL, TARGET, target_of
+from suite.doctor.asked import Asked
+from suite.doctor.checks import findings_collect
+from suite.doctor.finding import finding_document
+from suite.measure.plan import Plan
+from suite.places.targets import Targets
+from suite.result.looks import ENDS, disturbed_text
+
+DOCTOR_WATCH_S = 0.05  # every run waits for it: enough to see who else is busy
+
+
+def command_line(command: list[str]) -> str | None:
+    """The first line that a command prints; None where it is missing or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True,
+                              errors="replace")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = (done.stdout or done.stderr).splitlines()
+    return lines[0].strip() if lines else None
+
+
+def runner_facts() -> dict[str, str]:
+    """The runner's own versions; what is not there is absent."""
+    facts = {
+        "python": platform.python_version(),
+        "gnuplot": command_line(["gnuplot", "--version"]),
+        "kernel": platform.release(),
+        "project": command_line(["git", "-C", str(ROOT), "describe", "--always", "--dirty",
+                                 "--tags"]),
+    }
+    return {key: value for key, value in facts.items() if value}
+
+
+def doctor_look(plan: Plan) -> dict[str, Any]:
+    """One look of the doctor at this machine, at what concerns the plan's cells."""
+    asked = Asked(tuple(cell.words for cell in plan.cells))
+    return {"unix_ns": time.time_ns(),
+            "findings": [finding_document(finding) for finding in findings_collect(asked, DOCTOR_WATCH_S)]}
+
+
+def hosts_of(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """Hosts by id, from what `--facts` says of the ends; what target= put them there is kept with them."""
+    hosts: dict[str, Any] = {}
+    for end in reversed(ENDS):
+        facts = answer.get(end)
+        if facts is None:
+            continue
+        if not isinstance(facts.get("id"), str):
+            raise Failure(f"--facts names no id of the {end}'s machine ({TARGET}={target})")
+        stamp = {TARGET: target} if target != LOCAL else {}
+        hosts[facts["id"]] = {key: value for key, value in facts.items() if key != "id"} | stamp
+    return hosts
+
+
+def cells_asked(plan: Plan) -> dict[str, Mapping[str, str]]:
+    """The words of the first cell of each target that can run, of those with a proxy if there is one; it names the ends."""
+    asked: dict[str, Mapping[str, str]] = {}
+    for cell in sorted(plan.runnable, key=lambda cell: "via" not in cell.words):
+        asked.setdefault(target_of(cell.words), cell.given)
+    return asked
+
+
+def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
+    """(hosts by id, id of the runner's machine)."""
+    asked = cells_asked(plan)
+    here = targets.of({}).facts(asked.get(LOCAL, {}))
+    mine = here["client"]["id"]
+    hosts = hosts_of(here, LOCAL)
+    for target, given in asked.items():
+        if target != LOCAL:
+            hosts = hosts_of(targets.of(given).facts(given), target) | hosts
+    hosts[mine]["runner"] = runner_facts()
+    hosts[mine]["doctor"] = [doctor_look(plan)]
+    return hosts, mine
+
+
+def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
+    """A line about the runner's machine, without what the client does not know, and one about what disturbs it."""
+    facts = hosts[mine]
+    cpus, kind = facts.get("cpus_online"), facts.get("virtualisation")
+    parts = [
+        facts.get("distribution"),
+        " ".join(str(facts[key]) for key in ("system", "kernel") if key in facts),
+        " x ".join(str(fact) for fact in (cpus, facts.get("cpu")) if fact),
+        kind if kind != "none" else None,
+    ]
+    disturbed = disturbed_text(hosts[mine]["doctor"])
+    return [", ".join(str(part) for part in parts if part),
+            *([f"doctor: {disturbed}: see uncork doctor"] if disturbed else [])]

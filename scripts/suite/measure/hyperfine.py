@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""hyperfine(1) around a run: wall time, user and system of whole processes that do fixed work.
+
+It is called once for every run (`-r 1 -w 0`), so that order, rounds and seeds stay the runner's. Its
+sums hold the client and what the client has started and waited for: the server and the proxy.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from suite.base.by_hand import RECORD_FILE, TIMER, TIMER_OPTIONS, TIMES_FILE
+from suite.base.errors import Failure, UsageError
+from suite.base.lab_words import lab_wanted
+from suite.base.runner_words import LOCAL, OWN_ENDS, target_of
+
+PACKAGE_HINT = "apt-get install hyperfine, dnf install hyperfine, or scripts/demo, which sets up a machine"
+VERSION_LEAST = (1, 13)  # the first with -N
+VERSION_SECONDS = 10
+def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
+    """Refuses a cell whose time as a whole process would say nothing; fixed: its work is."""
+    where = f"timer=hyperfine: {name or 'the only cell'}: "
+    if not fixed:
+        raise UsageError(f"{where}it times fixed work: add bytes=... or messages=...")
+    if words.get("warmup") != "0s":
+        raise UsageError(f"{where}a warm-up would be in the time: add warmup=0s")
+    for key, own in OWN_ENDS.items():
+        if words.get(key, own) != own:
+            raise UsageError(f"{where}it cannot see the CPU of a process that is there already: "
+                             f"leave out {key}={words[key]}")
+    if "peer" in words:
+        raise UsageError(f"{where}it cannot see the CPU of a foreign server: leave out "
+                         f"peer={words['peer']}")
+    if target_of(words) != LOCAL:
+        raise UsageError(f"{where}it cannot see the CPU of processes elsewhere: leave out target={target_of(words)}")
+    if lab_wanted(words):
+        raise UsageError(f"{where}the CPU of a lab's links is in no process: leave out lab=on")
+
+
+def version_read() -> str:
+    """The version of hyperfine; Failure names the package where it is missing or too old."""
+    if shutil.which(TIMER) is None:
+        raise Failure(f"timer=hyperfine: hyperfine is missing: {PACKAGE_HINT}")
+    try:
+        done = subprocess.run([TIMER, "--version"], capture_output=True, text=True,
+                              errors="replace", timeout=VERSION_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failure(f"timer=hyperfine: hyperfine --version: {error}") from None
+    found = re.search(r"(\d+)\.(\d+)\S*", done.stdout)
+    if done.returncode != 0 or not found:
+        raise Failure(f"timer=hyperfine: hyperfine --version says {done.stdout.strip()!r}")
+    if (int(found[1]), int(found[2])) < VERSION_LEAST:
+        raise Failure(f"timer=hyperfine: hyperfine is {found[0]}, and "
+                      f"{'.'.join(map(str, VERSION_LEAST))} or newer is needed: {PACKAGE_HINT}")
+    return found[0]
+
+
+def client_timed(program: str, options: Sequence[str], line: str, lifeline: int) -> list[str]:
+    """The command that the runner starts for a line of words with options of the client, in the folder
+    of the run; lifeline is a descriptor that hyperfine passes on, for it gives its commands no standard
+    input."""
+    inner = [program, *options, "--json", RECORD_FILE, f"--with-parent={lifeline}", *line.split()]
+    return [TIMER, *TIMER_OPTIONS, shlex.join(inner)]
+
+
+def object_read(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a file; None where there is none or it is not whole."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def times_read(folder: Path, version: str) -> dict[str, Any] | None:
+    """What hyperfine measured, as a record has it (docs/record.md); None where it left nothing."""
+    try:
+        (result,) = (object_read(folder / TIMES_FILE) or {})["results"]
+        (wall,) = result["times"]
+        seconds = {"wall_ns": wall, "user_ns": result["user"], "system_ns": result["system"]}
+        known = all(math.isfinite(value) and value >= 0 for value in seconds.values())
+    except (KeyError, TypeError, ValueError):
+        return None
+    if not known:
+        return None
+    return {"version": version} | {key: round(1e9 * value) for key, value in seconds.items()}
+
+
+def record_read(folder: Path) -> dict[str, Any] | None:
+    """The record that the client wrote, whatever its status; None where there is none."""
+    record = object_read(folder / RECORD_FILE)
+    return record if record and isinstance(record.get("status"), str) else None
+
+
+def complaint_text(lines: Sequence[str]) -> str:
+    """What the client said last; where it said nothing, what hyperfine did."""
+    said = [line.strip() for line in lines if line.strip()]
+    own = [line for line in said if line.startswith("uncork-")]
+    if own:
+        return own[-1].removeprefix("uncork-client: ")
+    return said[-1].removeprefix("Error: ").partition(". Use the '-i'")[0] if said else ""

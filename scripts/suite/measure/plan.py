@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: MIT
+"""From a scenario and words of the shell to a plan: which cells, in which order, how many rounds.
+
+What a word means is asked of `uncork-client`; here it is only decided which words go together.
+Rules: a word of the shell replaces the scenario's; a list of values makes a word an axis (where it
+stood, a new one last), a single value makes it fixed; `not="a=1 b=2"` leaves out the cells that
+match all of its words (a scenario writes `exclude = ["a=1 b=2"]`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from suite.base.client import Checked, Client, Vocabulary, client_check, client_list
+from suite.base.errors import Failure, UsageError
+from suite.base.runner_words import (
+    IDLE,
+    OWN_ENDS,
+    TARGET,
+    line_of,
+    line_told,
+    words_told,
+    words_withheld,
+)
+from suite.measure.hyperfine import work_check
+from suite.measure.quick import Change, quick_text, words_quicken
+from suite.measure.words import Word, Words, shell_split, word_split, words_collect, words_expand
+from suite.places.lab.probe import lab_refusal
+from suite.places.targets import Targets
+from suite.scenario.scenario import Published, Scenario
+
+HOSTS = "hosts"  # the word whose pairs run the cells at the same time, and are then the values of target
+CELLS_MAX = 100_000
+RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
+UNTIL_TIMES = 10  # until= adds rounds up to so many times as many in a session
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: `words` are all it uses, `given` those of the plan; both in canonical spelling."""
+
+    name: str
+    words: dict[str, str]
+    given: dict[str, str]
+    baseline: bool = False
+    unsupported: str | None = None
+    planned_s: float | None = None  # warm-up and measured time; None for fixed work
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to run. `scenario` is the plan as a scenario; seed is None until one is drawn.
+
+    until: how narrow intervals have to be, `1%`; None: there are no more than `rounds`. quick: what --quick changed.
+    hosts: the inventory whose pairs run the cells at the same time.
+    """
+
+    scenario: Scenario
+    axes: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    rounds: int
+    seed: int | None
+    baseline: str
+    timer: str
+    notes: tuple[str, ...] = ()
+    until: str | None = None
+    quick: Mapping[str, Change] | None = None
+    hosts: str | None = None
+
+    @property
+    def runnable(self) -> tuple[Cell, ...]:
+        """The cells that this machine can run."""
+        return tuple(cell for cell in self.cells if cell.unsupported is None)
+
+    @property
+    def rounds_most(self) -> int:
+        """How many rounds a session has at most."""
+        return rounds_most(self.rounds, self.until)
+
+
+def rounds_most(rounds: int, until: str | None) -> int:
+    """How many rounds a session has at most."""
+    return rounds if until is None else rounds * UNTIL_TIMES
+
+
+def rounds_added(done: int, most: int) -> int:
+    """How many rounds until= adds to so many at a time: a tenth, so that it looks a few dozen times at most."""
+    return min(max(1, done // 10), most - done)
+
+
+def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
+    """`write=zerocopy message=64,128` as key -> values; where begins the message of an error."""
+    selector: dict[str, tuple[str, ...]] = {}
+    words = [Word(*word_split(part), "shell", where) for part in text.split()]
+    if not words:
+        raise UsageError(f"{where}names no words (key=value, several in quotes)")
+    for entry in words_expand(client, words):
+        if entry.key in selector:
+            raise UsageError(f"{where}{entry.key} is given twice")
+        selector[entry.key] = entry.values
+    return selector
+
+
+def selector_matches(selector: dict[str, tuple[str, ...]], words: dict[str, str]) -> bool:
+    """Whether words have one of the values for every key of the selector."""
+    return all(words.get(key) in values for key, values in selector.items())
+
+
+def combinations_make(words: Words) -> list[dict[str, str]]:
+    """The product of all axes, the last varying fastest, as the words of each cell."""
+    count = math.prod(len(values) for values in words.sweep.values())
+    if count > CELLS_MAX:
+        raise UsageError(f"{count} cells are too many: at most {CELLS_MAX}")
+    rows = itertools.product(*words.sweep.values())
+    return [words.fixed | dict(zip(words.sweep, row, strict=True)) | words.timing for row in rows]
+
+
+def combinations_exclude(
+    client: Client, rows: list[dict[str, str]], excludes: Iterable[tuple[str, str, bool]],
+) -> list[dict[str, str]]:
+    """Without the cells that an exclusion (text, where, must match) matches."""
+    for text, where, strict in excludes:
+        selector = selector_expand(client, text, where)
+        missing = next((key for key in selector if key not in rows[0]), None)
+        if missing is not None:
+            raise UsageError(f"{where}{missing} is no word of this plan")
+        kept = [row for row in rows if not selector_matches(selector, row)]
+        if strict and len(kept) == len(rows):
+            raise UsageError(f"{where}leaves out no cell")
+        if not kept:
+            raise UsageError(f"{where}leaves no cell to run")
+        rows = kept
+    return rows
+
+
+def lines_check(client: Client, lines: Sequence[str], path: Path | None) -> list[Checked]:
+    """What the client says of every line; an error names the scenario."""
+    try:
+        return client_check(client, lines)
+    except UsageError as error:
+        text = str(error)
+        match = re.fullmatch(r"standard input:(\d+): (.*)", text)
+        if match:
+            text = match[2] + (f", as in {lines[int(match[1]) - 1]}" if len(lines) > 1 else "")
+        raise UsageError(f"{path}: {text}" if path else text) from None
+
+
+def rows_check(targets: Targets, rows: Sequence[dict[str, str]], path: Path | None) -> list[Checked]:
+    """What the builds say of the rows, each of its own and where its target is, in order."""
+    answers: dict[int, Checked] = {}
+    clients = [targets.client(row) for row in rows]
+    elsewhere = [targets.of(row).asked_words(row) for row in rows]
+    rows_of: dict[Client, list[int]] = {}
+    for number, client in enumerate(clients):
+        rows_of.setdefault(client, []).append(number)
+    for client, mine in rows_of.items():
+        lines = [line_told(rows[number], elsewhere[number]) for number in mine]
+        try:
+            found = lines_check(client, lines, path)
+        except UsageError as error:
+            named = line_of(words_withheld(rows[mine[0]]))
+            raise UsageError(f"{error} ({named})" if named else str(error)) from None
+        answers |= zip(mine, found, strict=True)
+    checked = [checked_as(answers[number], row, elsewhere[number]) for number, row in enumerate(rows)]
+    return [entry if entry.unsupported else replace(entry, unsupported=targets.of(row).refusal(entry.words))
+            for entry, row in zip(checked, rows, strict=True)]
+
+
+def checked_as(checked: Checked, row: Mapping[str, str], elsewhere: Mapping[str, str]) -> Checked:
+    """What a client said of a row, with the words that it was not told and without those that only it was told."""
+    words, own = words_withheld(row), {key: OWN_ENDS[key] for key in elsewhere}
+    hidden = elsewhere if words_told(row) else IDLE | dict(elsewhere)
+    given = {key: value for key, value in checked.given.items() if key not in hidden}
+    return replace(checked, words=checked.words | own | words, given=given | words)
+
+
+def labs_check(checked: list[Checked]) -> list[Checked]:
+    """What the client cannot know: whether this machine can make the lab that a row asks for."""
+    return [entry if entry.unsupported else replace(entry, unsupported=lab_refusal(entry.words))
+            for entry in checked]
+
+
+def unused_refuse(checked: list[Checked], words: Words) -> tuple[Words, tuple[str, ...]]:
+    """Refuses a word that no cell uses; one of the scenario that words of the shell made useless
+    is left out, with a note."""
+    idle = [key for key in words.given if all(key in entry.unused for entry in checked)]
+    notes = []
+    for key in idle:
+        word = words.given[key]
+        if word.table == "shell" or not words.overridden:
+            raise UsageError(f"{word.where}{word.argument}: no cell uses {key}")
+        notes.append(f"{word.where}no cell uses {key} with these words: left out")
+    def keep(table: dict[str, str]) -> dict[str, str]:
+        return {key: value for key, value in table.items() if key not in idle}
+    sweep = {key: values for key, values in words.sweep.items() if key not in idle}
+    kept = replace(words, fixed=keep(words.fixed), timing=keep(words.timing), sweep=sweep)
+    return kept, tuple(notes)
+
+
+def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[Cell, ...]:
+    """One cell per different set of used words, in order; the name has only the plan's words."""
+    cells: dict[str, Cell] = {}
+    for row, entry in zip(rows, checked, strict=True):
+        given = {key: entry.given[key] for key in row if key in entry.given}
+        given |= {key: value for key, value in entry.given.items() if key not in given}
+        name = " ".join(f"{key}={value}" for key, value in given.items())
+        # A word given to one end may not differ from the other end's, and is then not in words.
+        cells.setdefault(name, Cell(name, entry.words | given, given, False, entry.unsupported,
+                                    entry.planned_s))
+    return tuple(cells.values())
+
+
+def axes_find(cells: Sequence[Cell], sweep: Iterable[str]) -> tuple[str, ...]:
+    """The keys of the sweep that still differ between cells, in order."""
+    return tuple(key for key in sweep if len({cell.given.get(key) for cell in cells}) > 1)
+
+
+def baseline_default(cells: Sequence[Cell], axes: Sequence[str]) -> str:
+    """The first value, of the last axis, that this machine can run; empty where nothing varies."""
+    if not axes:
+        return ""
+    able = [cell for cell in cells if cell.unsupported is None] or list(cells)
+    value = next((cell.given[axes[-1]] for cell in able if axes[-1] in cell.given), None)
+    return "" if value is None else f"{axes[-1]}={value}"
+
+
+def baseline_choose(
+    client: Client, cells: Sequence[Cell], axes: Sequence[str], words: Words,
+) -> tuple[dict[str, tuple[str, ...]], str | None]:
+    """The baseline's words, and a note where the scenario's has no cell left in this plan."""
+    default = baseline_default(cells, axes)
+    word = words.given.get("baseline")
+    if word is None:
+        return selector_expand(client, default, "baseline: ") if default else {}, None
+    where = word.where or "baseline: "
+    selector = selector_expand(client, word.text, where)
+    if any(selector_matches(selector, cell.words) for cell in cells):
+        return selector, None
+    if word.table == "shell" or not words.overridden:
+        raise UsageError(f'{where}no cell has the words "{word.text}"')
+    note = f'{where}no cell has "{word.text}" with these words; it is "{default}" in this run'
+    return selector_expand(client, default, where) if default else {}, note
+
+
+def baseline_mark(
+    cells: tuple[Cell, ...], selector: dict[str, tuple[str, ...]],
+) -> tuple[tuple[Cell, ...], str]:
+    """The cells with the baseline marked, and the baseline's words in canonical spelling."""
+    marked = tuple(replace(cell, baseline=selector_matches(selector, cell.words))
+                   for cell in cells)
+    return marked, " ".join(f"{key}={','.join(values)}" for key, values in selector.items())
+
+
+def run_word(words: Words, vocabulary: Vocabulary, key: str) -> str:
+    """A word of the run, or its default; empty where it has none."""
+    return words.run.get(key, str(vocabulary.words.get(key, {}).get("default", "")))
+
+
+def timer_choose(words: Words, vocabulary: Vocabulary, cells: Sequence[Cell]) -> str:
+    """Who times the runs; UsageError for a cell that cannot be timed so."""
+    timer = run_word(words, vocabulary, "timer")
+    for cell in cells if timer == "hyperfine" else ():
+        work_check(cell.name, cell.words, fixed=cell.planned_s is None)
+    return timer
+
+
+def count_read(words: Words, vocabulary: Vocabulary, key: str) -> int | None:
+    """A word of the run as a number; its default, None where that is no number (`random`)."""
+    text = run_word(words, vocabulary, key)
+    return int(text) if re.fullmatch(r"\d+", text) else None
+
+
+def published_as_run(scenario: Scenario, words: Words) -> tuple[Published, ...]:
+    """The published figures, each with the fixed words that the shell has changed: of other values nothing was published."""
+    changed = [f"{key}={value}" for key, value in scenario.fixed.items()
+               if key in words.given and words.given[key].table == "shell"]
+    return tuple(replace(figure, words=" ".join([figure.words, *changed]).strip()) for figure in scenario.published)
+
+
+def scenario_as_run(
+    scenario: Scenario, words: Words, excludes: Sequence[str], run: dict[str, str],
+) -> Scenario:
+    """The plan written as a scenario again, with everything that the shell changed."""
+    spread = (TARGET,) if HOSTS in run else ()
+    fixed = {key: value for key, value in words.fixed.items() if key not in spread}
+    sweep = {key: values for key, values in words.sweep.items() if key not in spread}
+    return replace(scenario, fixed=fixed, sweep=sweep,
+                   run=words.timing | run, exclude=tuple(dict.fromkeys(excludes)),
+                   published=published_as_run(scenario, words))
+
+
+def rounds_choose(client: Client, words: Words, vocabulary: Vocabulary, cells: int) -> tuple[int, str | None]:
+    """(rounds, until) of the plan; UsageError where that may be too many runs."""
+    rounds, until = count_read(words, vocabulary, "rounds"), words.run.get("until")
+    if rounds is None:
+        raise Failure(f"{client.program} --list=json gives no default for rounds")
+    most = rounds_most(rounds, until)
+    if cells * most > RUNS_MAX:
+        raise UsageError(f"{cells} cells in {most} rounds are too many runs: at most {RUNS_MAX}")
+    return rounds, until
+
+
+def plan_make(
+    targets: Targets, scenario: Scenario, path: Path | None, arguments: Sequence[str], quick: bool = False,
+) -> Plan:
+    """The plan for a scenario (path is its file, for messages) and words of the shell; quick: for a first look.
+
+    Words mean what they do to the client of this machine; what is supported its target says of each cell.
+
+    UsageError where a word is wrong, given twice, contradicts another, or is used by no cell.
+    """
+    client = targets.local
+    vocabulary = client_list(client)
+    shell, shell_excludes = shell_split(arguments)
+    words = words_collect(client, vocabulary, scenario, path, shell, targets.hosts_open)
+    words, changes = words_quicken(words, vocabulary) if quick else (words, None)
+    excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
+    excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
+    rows = combinations_exclude(client, combinations_make(words), excludes)
+    checked = labs_check(rows_check(targets, rows, path))
+    words, notes = unused_refuse(checked, words)
+    cells = cells_merge(rows, checked)
+    axes = axes_find(cells, words.sweep)
+    selector, note = baseline_choose(client, cells, axes, words)
+    cells, baseline = baseline_mark(cells, selector)
+    notes += (note,) if note else ()
+    notes += (f"--quick: {quick_text(changes)}",) if changes is not None else ()
+    rounds, until = rounds_choose(client, words, vocabulary, len(cells))
+    seed = count_read(words, vocabulary, "seed")
+    run = {"rounds": str(rounds)} | ({} if seed is None else {"seed": str(seed)})
+    run |= {"until": until} if until else {}
+    run |= {"baseline": baseline} if baseline else {}
+    timer = timer_choose(words, vocabulary, cells)
+    run |= {key: words.run[key] for key in ("timer", HOSTS) if key in words.run}
+    as_run = scenario_as_run(scenario, words, [text for text, *_ in excludes], run)
+    return Plan(as_run, axes, cells, rounds, seed, baseline, timer, notes, until, changes, words.run.get(HOSTS))
+
+
+def plan_seeded(plan: Plan, seed: int) -> Plan:
+    """The same plan with its seed settled."""
+    run = plan.scenario.run | {"seed": str(seed)}
+    return replace(plan, seed=seed, scenario=replace(plan.scenario, run=run))

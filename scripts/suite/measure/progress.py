@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""How far a matrix is: a bar on a terminal, a line per round in a log. On standard error only.
+
+It is written between batches, and no thread draws: a terminal must not change what is measured.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from abc import abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Column
+
+from suite.analyse.measured import Run as Measured
+from suite.analyse.metrics import METRICS
+from suite.base.units import value_text
+from suite.measure.schedule import WARMUP_ROUND, Run
+
+
+def clock_text(seconds: float) -> str:
+    """0:05, 12:30, 1:02:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def figure_text(record: dict[str, Any]) -> str:
+    """What a run came to, for a person who watches: its time per message, or the whole time where
+    hyperfine took that, or why there is none."""
+    if record["status"] != "ok":
+        return record["status"]
+    if "hyperfine" in record:
+        return value_text(METRICS["time"].formula(Measured(record)) or 0.0, "s")
+    metric = METRICS["time_per_message"]
+    value = metric.formula(Measured(record))
+    return "no message" if value is None else f"{value_text(value, metric.unit)}/message"
+
+
+def cell_short(run: Run, axes: tuple[str, ...]) -> str:
+    """The words by which this cell differs from others."""
+    words = [f"{axis}={run.cell.given[axis]}" for axis in axes if axis in run.cell.given]
+    return " ".join(words) or run.cell.name
+
+
+def round_text(number: int, last: int) -> str:
+    """Which round: `warm-up`, `round 3 of 10`."""
+    return "warm-up" if number == WARMUP_ROUND else f"round {number} of {last}"
+
+
+@dataclass
+class Pace:
+    """How long the rest will take: by the mean of the runs so far, before that by the plan.
+
+    until: how narrow intervals have to be; with it there may be more runs than are known of.
+    """
+
+    total: int
+    planned_s: float
+    until: str | None = None
+    done: int = 0
+    spent_s: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        """One more run."""
+        self.done += 1
+        self.spent_s += seconds
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left."""
+        mean = self.spent_s / self.done if self.done else self.planned_s
+        return mean * (self.total - self.done)
+
+    @property
+    def total_text(self) -> str:
+        """How many runs there are."""
+        return str(self.total) if self.until is None else f"at least {self.total}"
+
+    @property
+    def left_text(self) -> str:
+        """How long it will take."""
+        return f"{'about' if self.until is None else 'at least'} {clock_text(self.left_s)} left"
+
+
+class Watch(AbstractContextManager["Watch"]):
+    """What both kinds of progress share; `begin` before every batch, `end` after every run."""
+
+    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int) -> None:
+        self.pace = pace
+        self.axes = axes
+        self.last_round = last_round
+        self.started = time.monotonic()
+        self.failures: list[str] = []  # that are not written yet
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        """Writes what is left to be said."""
+        self.failures_say()
+
+    @abstractmethod
+    def say(self, text: str) -> None:
+        """Writes one line at once, not when a buffer is full."""
+
+    def failures_say(self) -> None:
+        """Writes which runs have failed since."""
+        for text in self.failures:
+            self.say(text)
+        self.failures.clear()
+
+    def begin(self, run: Run) -> None:
+        """A batch starts with this run: what there is to see is written now."""
+        self.failures_say()
+        self.started = time.monotonic()
+
+    def end(self, run: Run, record: dict[str, Any]) -> None:
+        """A run has ended. Another of its batch may be under way, so nothing is written."""
+        now = time.monotonic()
+        self.pace.add(now - self.started)
+        self.started = now
+        if record["status"] == "failed":
+            reason = record.get("reason", "no reason given")
+            self.failures.append(f"uncork: {run.cell.name}: failed: {reason}")
+
+    def extend(self, runs: int, rounds: int) -> None:
+        """until= adds so many runs, in so many rounds."""
+        self.pace.total += runs
+        self.last_round += rounds
+
+    def round_text(self, run: Run) -> str:
+        """Which round a run is of, and that there may be more."""
+        text = round_text(run.round, self.last_round)
+        return text if self.pace.until is None else f"{text}, until={self.pace.until}"
+
+
+class Bar(Watch):
+    """A bar with the cell that runs, and the last figure of that cell."""
+
+    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, stream: TextIO) -> None:
+        super().__init__(pace, axes, last_round)
+        self.figures: dict[str, str] = {}
+        fixed = Column(no_wrap=True, min_width=9)
+        self.bar = Progress(
+            BarColumn(bar_width=10), MofNCompleteColumn(table_column=fixed),
+            TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True, min_width=10)),
+            TextColumn("{task.description}", markup=False,
+                       table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
+            console=Console(file=stream), transient=True, expand=True, auto_refresh=False)
+        self.task = self.bar.add_task("", total=pace.total, left="")
+
+    def __enter__(self) -> Bar:
+        """Shows the bar."""
+        self.bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        """Takes the bar away again."""
+        super().__exit__(kind, error, trace)
+        self.bar.stop()
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self.bar.console.print(text, markup=False, highlight=False)
+
+    def begin(self, run: Run) -> None:
+        """Draws how far it is, and names the cell with the figure that it had last time."""
+        last = self.figures.get(run.cell.name, "")
+        text = f"{self.round_text(run)}: {cell_short(run, self.axes)} {last}"
+        self.bar.update(self.task, description=text.strip(), total=self.pace.total,
+                        completed=self.pace.done, left=f"{clock_text(self.pace.left_s)} left",
+                        refresh=True)
+        super().begin(run)
+
+    def end(self, run: Run, record: dict[str, Any]) -> None:
+        """Keeps the figure."""
+        super().end(run, record)
+        self.figures[run.cell.name] = figure_text(record)
+
+
+class Log(Watch):
+    """A line at the end of every round, and one for every run that failed."""
+
+    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, stream: TextIO) -> None:
+        super().__init__(pace, axes, last_round)
+        self.stream = stream
+        self.round: int | None = None
+
+    def say(self, text: str) -> None:
+        """A line of the log."""
+        print(text, file=self.stream, flush=True)
+
+    def begin(self, run: Run) -> None:
+        """Says which round begins."""
+        super().begin(run)
+        if run.round != self.round:
+            self.round = run.round
+            self.say(f"uncork: {self.round_text(run)}: {self.pace.done} of "
+                     f"{self.pace.total_text} runs done, {self.pace.left_text}")
+
+
+def watch_open(pace: Pace, axes: tuple[str, ...], last_round: int) -> Watch:
+    """A bar where standard error is a terminal, else a log."""
+    kind = Bar if sys.stderr.isatty() else Log
+    return kind(pace, axes, last_round, sys.stderr)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Where cells run: each kind of target is one file here and one line in KINDS, under its name in the list of the client."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from suite.base.client import Client
+from suite.base.errors import Failure, UsageError
+from suite.base.runner_words import LOCAL, TARGET, target_of
+from suite.places.fleet.fleet import Fleet
+from suite.places.fleet.target import FleetPair
+from suite.places.gvisor import Gvisor
+from suite.places.local import Local
+from suite.places.spread import JOIN
+from suite.places.ssh.target import Ssh
+from suite.places.target import Target, elsewhere_refuse
+from suite.places.vng import Vng
+
+KINDS: Mapping[str, Callable[[str, Client], Target]] = {
+    LOCAL: Local,
+    "gvisor": Gvisor,
+    "ssh": Ssh,
+    "vng": Vng,
+}
+
+
+def kind_of(value: str) -> str:
+    """The kind of a target; that of several which are joined is the one that connects them."""
+    return "ssh" if JOIN in value else value.partition(":")[0]
+
+
+class Targets:
+    """The targets of one runner: each is opened when it is first asked for, and all are closed together."""
+
+    def __init__(self, client: Client) -> None:
+        self.local = client
+        self.opened: dict[str, Target] = {}
+        self.fleet: Fleet | None = None
+
+    def of(self, words: Mapping[str, str]) -> Target:
+        """The target of a cell of these words; Failure where this machine cannot have it."""
+        value = target_of(words)
+        if value not in self.opened:
+            self.opened[value] = self.open(value)
+        if value != LOCAL and (refusal := elsewhere_refuse(value, words)):
+            raise UsageError(refusal)
+        self.opened[value].refuse(words)
+        return self.opened[value]
+
+    def open(self, value: str) -> Target:
+        """A target that is not open yet."""
+        if self.fleet and value in self.fleet.pairs:
+            return FleetPair(value, self.local, self.fleet)
+        kind = KINDS.get(kind_of(value))
+        if kind is None:
+            raise Failure(f"this runner does not know {TARGET}={value}")
+        return kind(value, self.local)
+
+    def hosts_open(self, path: str) -> tuple[str, ...]:
+        """Opens an inventory; gives its pairs as values of target."""
+        self.fleet = Fleet(path)
+        return tuple(self.fleet.pairs)
+
+    def client(self, words: Mapping[str, str]) -> Client:
+        """The programs that run a cell of these words, where it runs."""
+        return self.of(words).client(words)
+
+    def found(self) -> dict[str, dict[str, Any]]:
+        """What was found out about those that were opened, but for this machine: docs/record.md, "plan.json"."""
+        return {value: target.found() for value, target in self.opened.items() if value != LOCAL}
+
+    def boots(self) -> dict[str, str]:
+        """The boots of other machines, by their names."""
+        return {name: boot for target in self.opened.values() for name, boot in target.boots().items()}
+
+    def round_begin(self) -> None:
+        """A new round has begun."""
+        for target in self.opened.values():
+            target.round_begin()
+
+    def close(self) -> None:
+        """Closes all of them; what one of them cannot take down keeps no other."""
+        with contextlib.ExitStack() as closing:
+            if self.fleet:
+                closing.callback(fleet_close, self.fleet)
+            for target in self.opened.values():
+                closing.callback(target.close)
+            self.opened.clear()
+
+
+def fleet_close(fleet: Fleet) -> None:
+    """Takes all hosts down, and says where that was not possible."""
+    for host, why in fleet.close().items():
+        print(f"uncork: what runs on {host} could not be taken down and ends by itself: {why}", file=sys.stderr)
+
+
+class Nowhere(Targets):
+    """For who asks about this machine only: every cell is taken for one of here, and nothing is opened."""
+
+    def of(self, words: Mapping[str, str]) -> Target:
+        """This machine."""
+        return Local(LOCAL, self.local)
+
+
+@contextlib.contextmanager
+def targets_open(client: Client) -> Iterator[Targets]:
+    """Targets for as long as they are needed."""
+    targets = Targets(client)
+    try:
+        yield targets
+    finally:
+        targets.close()

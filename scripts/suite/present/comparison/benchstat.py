@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Comparisons in the text format of Go's benchmarks, for `benchstat -col /side`.
+
+A line is a round (of a kernel that is booted for each, a boot), or, of two results, a session with the median of its rounds: what benchstat takes for
+an independent value must be one. It tests the sides as if they shared no round.
+(golang.org/design/14313-benchmark-format and the documentation of golang.org/x/perf/benchfmt)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from suite.analyse.comparison.model import Comparison, Row
+from suite.analyse.comparison.samples import sample_take
+from suite.analyse.metrics import Metric
+from suite.analyse.verdicts import Verdict
+
+UNITS = {"s": "sec", "bit/s": "bit/s", "1/s": "1/s", "B": "B", "1": ""}  # of metrics, as benchstat scales them
+SIDES = ("base", "new")
+
+
+def unit_text(metric: Metric) -> str:
+    """The unit of a metric, which names it too: `latency_p50-sec`, `segments_per_message`."""
+    unit = UNITS[metric.unit]
+    return f"{metric.name}-{unit}" if unit else metric.name
+
+
+def is_exact(comparisons: Sequence[Comparison], metric: Metric) -> bool:
+    """Whether a metric is the same in every round of every cell, so that any difference is one."""
+    changes = [row.changes[metric.name] for one in comparisons for row in one.rows if metric.name in row.changes]
+    return bool(changes) and all(change.verdict is Verdict.EXACT for change in changes)
+
+
+def units_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Which way is better, and what is exact."""
+    for metric in dict.fromkeys(metric for one in comparisons for metric in one.metrics):
+        exact = " assume=exact" if is_exact(comparisons, metric) else ""
+        yield f"Unit {unit_text(metric)} better={metric.better}{exact}"
+
+
+def part_text(text: str) -> str:
+    """A part of a name: no blank, and no `/`, which begins the next part."""
+    return re.sub(r"[\s/]+", "_", text) or "none"
+
+
+def name_text(comparison: Comparison, row: Row, side: str) -> str:
+    """`BenchmarkNodelay/place=apart/side=base`; the side stands last, for a number at the end would be one of CPUs."""
+    run = part_text(comparison.base.matrix.result.scenario.name or "uncork")
+    parts = [f"{axis}={part_text(value)}" for axis, value in row.axes.items()]
+    return "/".join([f"Benchmark{run[0].upper()}{run[1:]}", *parts, f"side={side}"])
+
+
+def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
+    """The values of both sides, a column for each metric that both know."""
+    sides = comparison.base.matrix, comparison.new.matrix
+    columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDES}
+    for metric in comparison.metrics:
+        sample = sample_take(sides, (row.base, row.new), metric, comparison.unit) if row.base and row.new else None
+        if sample is not None and not sample.censored:  # of which benchstat would take bounds for values
+            for side, values in zip(SIDES, (sample.base_values, sample.new_values), strict=True):
+                columns[side][unit_text(metric)] = pd.Series(values.values, index=values.rounds)
+    return {side: pd.DataFrame(found) for side, found in columns.items()}
+
+
+def row_lines(comparison: Comparison, row: Row) -> Iterator[str]:
+    """The lines of one row, the sides in turns as the rounds had them."""
+    values = side_values(comparison, row)
+    for place in range(max(map(len, values.values()))):
+        for side, frame in values.items():
+            if place < len(frame):
+                known = frame.iloc[place].dropna()
+                figures = " ".join(f"{value:.10g} {unit}" for unit, value in known.items())
+                yield f"{name_text(comparison, row, side)} 1 {figures}"
+
+
+def render(comparisons: Sequence[Comparison]) -> str:
+    """All comparisons; benchstat keeps them apart by the lines `base:` and `new:`."""
+    lines = list(units_lines(comparisons))
+    for one in comparisons:
+        lines += ["", f"base: {one.base.name}", f"new: {one.new.name}", f"each-line: {one.unit.value}", ""]
+        lines += [line for row in one.rows for line in row_lines(one, row)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: MIT
+"""What stands in the columns of a comparison, and what is said above and below them. Pure.
+
+Text and Markdown are made of these. Base units go in, short texts come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from suite import stats
+from suite.analyse.comparison.model import (
+    Change,
+    Comparison,
+    Difference,
+    Row,
+    Side,
+    Unit,
+    difference_text,
+)
+from suite.analyse.comparison.refusals import forced
+from suite.analyse.comparison.samples import row_figures, sides_known
+from suite.analyse.metrics import Metric
+from suite.analyse.summary import Figure
+from suite.analyse.verdicts import Verdict
+from suite.base.runner_words import TARGET
+from suite.base.units import Scale, counted_text, percent_text, scale_choose
+from suite.present.columns import Footnotes, value_item, width_item
+from suite.present.comparison.texts import (
+    NOTHING,
+    interval_text,
+    mean_verdict,
+    side_text,
+    verdict_text,
+    within_text,
+)
+from suite.present.heading import machine_pairs
+from suite.present.layout import Column, Group, Item
+from suite.present.table import title_text
+
+MEAN = "geomean"
+KIND_MOST = 4  # differences of a kind, between two systems, each of which has a line
+HOW = {Unit.ROUND: "round by round",
+       Unit.BOOT: "every boot of one side to every boot of the other, which share no round",
+       Unit.SESSION: "of session medians"}
+NO_AXIS, ALL = "cells", "all"  # of a comparison whose rows need no name
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One metric of a comparison as columns.
+
+    doubts: what would have been found, and outliers; no columns where there is nothing of the kind.
+    breaks: rows before which a blank line stands.
+    """
+
+    metric: Metric
+    unit: str
+    keys: tuple[Column, ...]
+    groups: tuple[Group, ...]
+    doubts: Group
+    breaks: tuple[int, ...]
+
+    @property
+    def all_groups(self) -> tuple[Group, ...]:
+        """All columns beside the keys."""
+        return (*self.groups, self.doubts) if self.doubts.columns else self.groups
+
+
+def scale_of(comparison: Comparison, metric: Metric) -> Scale:
+    """One unit for all rows of a metric."""
+    figures = [figure for row in comparison.rows for figure in row_figures(comparison, row, metric)]
+    return scale_choose((figure.median for figure in figures if figure), metric.unit)
+
+
+def silent_text(comparison: Comparison, side: Side, metric: Metric) -> str:
+    """That no run of a side knows what the other one knows; empty where it is not so."""
+    known = sides_known(comparison, metric)
+    return f"no run of {side.name} knows it" if any(known) and not known[side is comparison.new] else ""
+
+
+def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Footnotes, of: str) -> list[Column]:
+    """Median and +/- of one side, `base` or `new`."""
+    first, medians, widths = metric is comparison.metrics[0], [], []
+    side: Side = getattr(comparison, of)
+    silent = silent_text(comparison, side, metric)
+    for row in comparison.rows:
+        cell, figure = getattr(row, of), row_figures(comparison, row, metric)[of == "new"]
+        why = (side.matrix.known_note(cell, metric.name) if cell else "") or silent
+        medians.append(value_item(cell, figure, metric, scale, notes, first, why) if cell else Item(NOTHING))
+        widths.append(width_item(figure))
+    columns = [Column(of, tuple(medians))]
+    return columns + ([Column("+/-", tuple(widths))] if any(item.text for item in widths) else [])
+
+
+def floor_note(floor: float | None) -> str:
+    """What is said of a change that is within the noise floor of its row."""
+    return (f"within the noise floor of {percent_text((floor or 1.0) - 1)}: the baseline compared with "
+            "itself does not exclude it")
+
+
+def change_item(change: Change | None, notes: Footnotes) -> Item:
+    """A change with its mark, and a footnote where it is within the noise floor."""
+    if change is None:
+        return Item(NOTHING)
+    mark = notes.mark(floor_note(change.floor)) if change.within_floor else ""
+    return Item(verdict_text(change.ratio, change.verdict), mark)
+
+
+def change_columns(comparison: Comparison, metric: Metric, notes: Footnotes) -> list[Column]:
+    """Changes and their intervals."""
+    changes = [row.changes.get(metric.name) for row in comparison.rows]
+    return [Column("change", tuple(change_item(change, notes) for change in changes)),
+            Column("95% CI", tuple(Item(within_text(change) if change else NOTHING) for change in changes))]
+
+
+def outliers_text(change: Change | None) -> str:
+    """`1+0`: outliers of base and new; empty where there are none."""
+    return f"{change.outliers[0]}+{change.outliers[1]}" if change and any(change.outliers) else ""
+
+
+def detectable_text(change: Change | None) -> str:
+    """The smallest change that would show, of a `~`."""
+    return percent_text(change.detectable) if change and change.detectable is not None else ""
+
+
+def doubt_columns(comparison: Comparison, metric: Metric) -> list[Column]:
+    """What would have been found, and outliers; each only where some row has it."""
+    changes = [row.changes.get(metric.name) for row in comparison.rows]
+    columns = [Column(head, tuple(Item(text(change)) for change in changes))
+               for head, text in (("finds", detectable_text), ("outliers", outliers_text))]
+    return [column for column in columns if any(item.text for item in column.items)]
+
+
+def mean_items(comparison: Comparison, metric: Metric) -> dict[str, Item]:
+    """The geometric mean by the heads of the columns in which it stands; empty where there is none."""
+    mean = comparison.geomeans.get(metric.name)
+    if mean is None:
+        return {}
+    return {"change": Item(verdict_text(mean.ratio, mean_verdict(mean))), "95% CI": Item(interval_text(mean.ratio))}
+
+
+def column_end(column: Column, item: Item) -> Column:
+    """The column with one more row."""
+    return Column(column.head, (*column.items, item), column.left)
+
+
+def keys_build(comparison: Comparison) -> list[Column]:
+    """The columns that name the rows."""
+    if not comparison.axes:
+        return [Column(NO_AXIS, (Item(ALL),) * len(comparison.rows), left=True)]
+    return [Column(axis, tuple(Item(row.axes[axis] or "none") for row in comparison.rows), left=True)
+            for axis in comparison.axes]
+
+
+def breaks_find(rows: Sequence[Row]) -> list[int]:
+    """The rows before which another axis than the last one changes."""
+    places = [tuple(row.axes.values())[:-1] for row in rows]
+    return [index for index in range(1, len(rows)) if places[index] != places[index - 1]]
+
+
+def figures_build(comparison: Comparison, metric: Metric, notes: Footnotes) -> Figures | None:
+    """One metric as columns; None where no cell knows it, or none of a pair that could be compared."""
+    if not any(sides_known(comparison, metric)):
+        return None
+    scale, keys, breaks = scale_of(comparison, metric), keys_build(comparison), breaks_find(comparison.rows)
+    sides = [column for of in ("base", "new") for column in side_columns(comparison, metric, scale, notes, of)]
+    groups = [sides, change_columns(comparison, metric, notes), doubt_columns(comparison, metric)]
+    mean = mean_items(comparison, metric)
+    if mean:
+        keys = [column_end(column, Item("" if index else MEAN)) for index, column in enumerate(keys)]
+        groups = [[column_end(column, mean.get(column.head, Item(""))) for column in group] for group in groups]
+        breaks += [len(comparison.rows)] if breaks else []
+    *shown, doubts = (Group("", tuple(group)) for group in groups)
+    return Figures(metric, scale.unit, tuple(keys), tuple(shown), doubts, tuple(breaks))
+
+
+def side_line(comparison: Comparison, side: Side) -> str:
+    """What a side is called, the words that select its cells, and of two results which one it is."""
+    if comparison.within:
+        return side_text(side)
+    result = side.matrix.result
+    where = [str(result.folder), counted_text(len(side.sessions), "session")]
+    return "; ".join(filter(None, (side_text(side, [result.name]), *where)))
+
+
+def declared_text(comparison: Comparison) -> str:
+    """What is said above a comparison of two targets, which differ in whatever their machines do; else empty."""
+    targets = [side.words.get(TARGET) for side in (comparison.base, comparison.new)]
+    if None in targets or targets[0] == targets[1]:
+        return ""
+    return f"{TARGET}={targets[0]},{targets[1]} compares whole systems: a change comes from anything that differs here"
+
+
+def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
+    """Differences as texts; of a kind with more than most of them the first, and how many more there are."""
+    kinds: dict[str, list[Difference]] = {}
+    for one in differences:
+        kinds.setdefault(one.of, []).append(one)
+    return [text for kind, found in kinds.items() for text in (
+        map(difference_text, found) if most is None or len(found) <= most else
+        [f"{difference_text(found[0])}; and {len(found) - 1} more of {kind}"])]
+
+
+def differences_pairs(comparison: Comparison) -> list[tuple[str, str]]:
+    """Everything in which the sides differ: what no ratio survives, what is compared, and the rest."""
+    across, said = forced(comparison), declared_text(comparison)
+    declared = sorted((one for one in comparison.differences if one.declared), key=lambda one: not one.refuses)
+    kinds: dict[str, list[Difference]] = {
+        "forced": list(across), "compared": declared,
+        "differs": [one for one in comparison.differences if not one.declared and one not in across]}
+    most = KIND_MOST if said else None
+    pairs = [(label if index == 0 else "", one)
+             for label, found in kinds.items() for index, one in enumerate(kinds_texts(found, most))]
+    return [*([("declared", said)] if said else []),
+            *(pairs or [("differs", f"nothing {'but what is compared' if comparison.within else 'that is known'}")])]
+
+
+def sides_pairs(comparison: Comparison) -> list[tuple[str, str]]:
+    """Both sides, and first of all what differs between them."""
+    return [*differences_pairs(comparison), ("base", side_line(comparison, comparison.base)),
+            ("new", side_line(comparison, comparison.new))]
+
+
+def measured_pairs(comparison: Comparison) -> list[tuple[str, str]]:
+    """Where and how both were measured: once where it is the same."""
+    sides = {of: dict(machine_pairs(getattr(comparison, of).matrix)) for of in ("base", "new")}
+    pairs = []
+    for label in dict.fromkeys([*sides["base"], *sides["new"]]):
+        texts = {of: pairs_of[label] for of, pairs_of in sides.items() if label in pairs_of}
+        same = len(texts) == 2 and texts["base"] == texts["new"]
+        pairs += [(label, texts["base"])] if same else [(f"{label}, {of}", text) for of, text in texts.items()]
+    return pairs
+
+
+def title_of(comparison: Comparison) -> str:
+    """The first line: the runs, and their question where it is one."""
+    base, new = (side.matrix.result for side in (comparison.base, comparison.new))
+    if comparison.within:
+        return title_text(comparison.base.matrix)
+    asked = f": {base.scenario.question}" if base.scenario.question == new.scenario.question else ""
+    return f"{new.name} against {base.name}{asked}".rstrip(": ")
+
+
+def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[tuple[str, str]]:
+    """What the marks mean; only those that occur."""
+    verdicts = {change.verdict for change in changes}
+    if Verdict.SAME in verdicts:
+        yield "~", "no change found: the 95 % interval contains 0"
+    if any(change.detectable is not None for change in changes):
+        yield "finds", f"the smallest change that so many {unit.value}s with this noise find in 8 of 10 comparisons"
+    if any(change.ratio and change.ratio.directed for change in changes):
+        yield ">0% <0%", "larger, smaller: where some values are only bounds, no more than the direction is known"
+    if Verdict.BRACKETED in verdicts:
+        yield "()", "the interval excludes 0, but among so many rows it may be chance (Benjamini and Hochberg)"
+    if any(change.verdict is Verdict.UNKNOWN and change.ratio for change in changes):
+        yield "?", (f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval" if unit is Unit.ROUND else
+                    f"fewer than {stats.SIDES_NEEDED} {unit.value}s a side: nothing can be said")
+    if any(any(change.outliers) for change in changes):
+        yield "outliers", "rounds of base + new that lie far from the others of their cell; they are counted"
+
+
+def widths_pairs(figures: Iterable[Figure]) -> Iterator[tuple[str, str]]:
+    """What stands beside medians; only what occurs."""
+    shown = [figure.interval for figure in figures if figure.interval]
+    if any(interval.level for interval in shown):
+        yield "+/-", "farther end of the 95 % interval of the median (order statistics)"
+    if any(not interval.level for interval in shown):
+        yield "r", f"fewer than {stats.ROUNDS_NEEDED} values: not an interval, the farther of minimum and maximum"
+
+
+def hopeless_pairs(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
+    """The metrics of which no change could survive the correction."""
+    notes = (f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows cannot survive "
+             f"the correction: more {one.unit.value}s, or fewer rows, are needed"
+             for one in comparisons for name in one.hopeless)
+    yield from (("note", note) for note in dict.fromkeys(notes))
+
+
+def changes_all(comparison: Comparison) -> list[Change]:
+    """The changes of all rows and metrics."""
+    return [change for row in comparison.rows for change in row.changes.values()]
+
+
+def foot_pairs(comparisons: Sequence[Comparison], notes: Footnotes) -> list[tuple[str, str]]:
+    """Everything below: marks, footnotes, remarks."""
+    changes = [change for one in comparisons for change in changes_all(one)]
+    units = list(dict.fromkeys(one.unit for one in comparisons))
+    pairs = list(widths_pairs(figure for change in changes for figure in (change.base, change.new)))
+    if any(change.ratio for change in changes):
+        pairs += [("change", f"new / base - 1, {HOW[unit]} (Hodges-Lehmann)") for unit in units]
+    for unit in units:
+        pairs += marks_pairs([change for one in comparisons if one.unit is unit for change in changes_all(one)], unit)
+    means = [(one, metric) for one in comparisons for metric in one.metrics if one.geomeans.get(metric.name)]
+    if means:
+        pairs.append((MEAN, f"geometric mean of new / base over rows, within each {units[0].value}"))
+    pairs += notes.lines()
+    pairs += hopeless_pairs(comparisons)
+    return pairs + [("note", note) for note in dict.fromkeys(note for one in comparisons for note in one.notes)]

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Latencies of both sides as HdrHistogram text, one table after the other, two empty lines between them.
+
+These are all requests of a cell, the histograms of its counted rounds merged: where they lie, not how sure a
+median is. `uncork export` writes the same as files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from suite.analyse.comparison.model import Comparison, Row, Side
+from suite.analyse.comparison.refusals import times_check
+from suite.analyse.frame import Cell
+from suite.base.errors import UsageError
+from suite.present.hgrm import hgrm_text
+from suite.present.pictures.distribution import histogram_of, runs_good
+
+OF, UNIT = "latency", "us"
+
+
+def cells_of(comparison: Comparison) -> Iterator[tuple[Row, Side, Cell]]:
+    """Every cell of every row, the base first."""
+    for row in comparison.rows:
+        for side, cell in ((comparison.base, row.base), (comparison.new, row.new)):
+            if cell is not None:
+                yield row, side, cell
+
+
+def comparison_tables(comparison: Comparison) -> Iterator[str]:
+    """A table for each cell that has latencies, its side and row above it."""
+    times_check(comparison, "--hgrm")
+    for row, side, cell in cells_of(comparison):
+        histogram = histogram_of(runs_good(side.matrix, cell.name), OF)
+        words = [f"{axis}={value or 'none'}" for axis, value in row.axes.items()]
+        if histogram is not None:
+            yield f"# {' '.join([side.name, *words])}: {OF} in {UNIT}\n{hgrm_text(histogram, UNIT)}"
+
+
+def render(comparisons: Sequence[Comparison]) -> str:
+    """All tables, each once: a base that several comparisons share too; UsageError where no run has latencies."""
+    tables = list(dict.fromkeys(table for one in comparisons for table in comparison_tables(one)))
+    if not tables:
+        raise UsageError(f"--hgrm: no run of these cells has {OF}")
+    return "\n\n".join(tables)

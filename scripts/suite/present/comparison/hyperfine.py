@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Comparisons in the shape of hyperfine's --export-json, for its scripts: an entry for each cell.
+
+What hyperfine times is how long a fixed amount of work takes; so is `time` here. Of runs that end after a
+set duration that says nothing, so it is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from suite.analyse.comparison.model import Comparison, Row, Side
+from suite.analyse.comparison.refusals import times_check
+from suite.analyse.frame import Cell
+from suite.base.by_hand import command_by_hand
+from suite.base.errors import UsageError
+from suite.present.comparison.hgrm import cells_of
+from suite.result.builds import folders_of
+
+TIME, USER, SYSTEM = "time", "user", "system"
+WORK = ("messages", "bytes")  # words that say how much a run does
+
+
+def mean_of(side: Side, cell: Cell, metric: str) -> float | None:
+    """The mean over rounds in seconds; null where it is not known."""
+    values = side.matrix.rounds_of(cell.name, metric).tolist()
+    return statistics.fmean(values) if values else None
+
+
+def work_check(side: Side, cell: Cell) -> None:
+    """UsageError for a cell that runs for a time instead of doing an amount of work."""
+    if not any(cell.given.get(word, cell.words.get(word)) for word in WORK):
+        raise UsageError(f"--hyperfine: {cell.name or side.matrix.result.name} runs for a set time: "
+                         f"its time says nothing (a run with {'= or '.join(WORK)}= does a set work)")
+
+
+def entry_json(row: Row, side: Side, cell: Cell) -> dict[str, Any] | None:
+    """One entry, times in seconds; None where no round was good."""
+    times = side.matrix.rounds_of(cell.name, TIME).tolist()
+    if not times:
+        return None
+    deviation = statistics.stdev(times) if len(times) > 1 else None
+    return {
+        "command": command_by_hand(cell.given or cell.words, (), folders_of(side.matrix.result.plan)),
+        "mean": statistics.fmean(times), "stddev": deviation, "median": statistics.median(times),
+        "user": mean_of(side, cell, USER), "system": mean_of(side, cell, SYSTEM),
+        "min": min(times), "max": max(times), "times": times, "exit_codes": [0] * len(times),
+        "parameters": {"side": side.name, **{axis: value or "none" for axis, value in row.axes.items()}},
+    }
+
+
+def render(comparisons: Sequence[Comparison]) -> str:
+    """All cells, each once."""
+    entries: list[dict[str, Any]] = []
+    for one in comparisons:
+        times_check(one, "--hyperfine")
+        for row, side, cell in cells_of(one):
+            work_check(side, cell)
+            entry = entry_json(row, side, cell)
+            if entry and entry not in entries:
+                entries.append(entry)
+    return json.dumps({"results": entries}, indent=2) + "\n"

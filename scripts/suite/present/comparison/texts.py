@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""One change, and what is said of many, as short texts. Pure.
+
+Every text form of a comparison takes these: tables, Markdown and blocks for mails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from suite import stats
+from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
+from suite.analyse.metrics import Metric
+from suite.analyse.selection import words_text
+from suite.analyse.verdicts import Verdict
+from suite.base.units import change_text, counted_text, percent_text
+from suite.stats import Estimate
+
+NOTHING = "-"
+EXACT = "exact"
+
+
+def metric_title(metric: Metric, unit: str) -> str:
+    """`Time per message, us (lower is better)`: the name of the metric, its blanks underscores elsewhere."""
+    name = metric.name[0].upper() + metric.name[1:].replace("_", " ")
+    return f"{name}{', ' if unit else ''}{unit} ({metric.better} is better)"
+
+
+def side_text(side: Side, known: Collection[str] = ()) -> str:
+    """What a side is called, unless it is known already, and after `; ` the words that select its cells."""
+    words = words_text(side.words)
+    name = " ".join(part for part in side.name.split() if part not in words.split() and part not in known)
+    return "; ".join(filter(None, (name, words)))
+
+
+def interval_text(ratio: Estimate | None) -> str:
+    """The interval of a change, `[+1.9%, +4.3%]`; NOTHING where there is none."""
+    if ratio is None or ratio.interval is None or ratio.directed:
+        return NOTHING
+    return f"[{change_text(ratio.interval.low - 1)}, {change_text(ratio.interval.high - 1)}]"
+
+
+def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
+    """new / base - 1 with its mark: `+3.1%`, `(+3.1%)`, `+3.1%?`, `~`."""
+    if verdict is Verdict.SAME:
+        return verdict.value
+    text = NOTHING if ratio is None else change_text(ratio.value - 1)
+    if verdict is Verdict.BRACKETED:
+        return f"({text})"
+    return f"{text}{verdict.value}" if verdict is Verdict.UNKNOWN and ratio else text
+
+
+def within_text(change: Change) -> str:
+    """What stands in the column of intervals."""
+    return EXACT if change.verdict is Verdict.EXACT else interval_text(change.ratio)
+
+
+def mean_verdict(mean: Mean) -> Verdict:
+    """What may be said of a geometric mean, which is one figure and needs no correction."""
+    if mean.ratio.interval is None:
+        return Verdict.UNKNOWN
+    return Verdict.SAME if mean.ratio.interval.contains(1.0) else Verdict.CHANGED
+
+
+def row_name(row: Row) -> str:
+    """The values that name a row."""
+    return " ".join(value or "none" for value in row.axes.values())
+
+
+def mean_size(comparison: Comparison, metric: Metric, mean: Mean) -> tuple[str, str]:
+    """(`of 5 of 6 cells`, `n=9`): what a geometric mean is of; no n where every row has as many."""
+    of = f"of {mean.rows} of {len(comparison.rows)} cells" if mean.left_out else f"of {mean.rows} cells"
+    same = {change.ratio.pairs for change in changes_of(comparison.rows, metric) if change.ratio}
+    return of, "" if same == {mean.ratio.pairs} else f"n={mean.ratio.pairs}"
+
+
+def mean_without(comparison: Comparison, mean: Mean, most: int = 4) -> str:
+    """`cork (n=3), nagle (exact counts)`: the rows that a geometric mean leaves out; of many the first."""
+    texts = [f"{row_name(comparison.rows[place])} ({why})" for place, why in mean.left_out.items()]
+    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
+    return ", ".join([*texts[:most], *more])
+
+
+def mean_text(comparison: Comparison, metric: Metric) -> str:
+    """What a geometric mean is of, where that is not all rows with all of their rounds; else empty."""
+    mean = comparison.geomeans.get(metric.name)
+    if mean is None:
+        return ""
+    of, size = mean_size(comparison, metric, mean)
+    without = f"without {mean_without(comparison, mean)}" if mean.left_out else ""
+    return f"geomean: {', '.join(filter(None, (of, size, without)))}" if size or without else ""
+
+
+def floor_fraction(floor: float | None) -> float | None:
+    """A noise floor as a fraction: 0.05 for 1.05."""
+    return None if floor is None else floor - 1
+
+
+def changes_of(rows: Iterable[Row], metric: Metric) -> list[Change]:
+    """The changes of a metric that are known."""
+    return [row.changes[metric.name] for row in rows if metric.name in row.changes]
+
+
+def span_text(numbers: Sequence[int]) -> str:
+    """`7`, or `6..7` where they are not all the same."""
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low}..{high}"
+
+
+def floor_text(floor: float | None, unit: Unit = Unit.ROUND) -> str:
+    """The highest noise floor of some rows; of boots within each of them, for both runs are in one."""
+    boot = " within a boot" if unit is Unit.BOOT else ""
+    return f"A/A{boot} unknown" if floor is None else f"A/A{boot} max {percent_text(floor - 1)}"
+
+
+def pairs_text(changes: Sequence[Change]) -> str:
+    """How many values stand behind changes: pairs, or on the smaller side."""
+    return span_text([change.ratio.pairs if change.ratio else min(change.base.rounds, change.new.rounds)
+                      for change in changes])
+
+
+def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
+    """How many rounds, boots or sessions, and whether both sides took turns."""
+    if comparison.unit is Unit.SESSION:
+        sides = [len(side.sessions) for side in (comparison.base, comparison.new)]
+        several = f"{counted_text(sides[0], 'session')} a side" if sides[0] == sides[1] else (
+            f"{sides[0]} and {counted_text(sides[1], 'session')}")
+        return [f"n={several}", "in blocks"]
+    pairs = pairs_text(changes)
+    several = f"n={pairs} {comparison.unit.value}{'s' if pairs != '1' else ''}"
+    return [several, "interleaved"] if comparison.paired else [f"{several} a side", "in turns"]
+
+
+def rounds_text(comparison: Comparison, metric: Metric) -> str:
+    """Rounds, order, test, correction and the highest noise floor, in one line."""
+    changes = changes_of(comparison.rows, metric)
+    if not changes:
+        return "no row has it on both sides: nothing to compare"
+    parts = order_text(comparison, changes)
+    if all(change.verdict is Verdict.EXACT for change in changes):
+        return ", ".join([*parts, "the same count in each"])
+    known = any(change.ratio and change.ratio.interval for change in changes)
+    parts.append("exact rank CI" if known else "no CI")
+    tested = comparison.tested.get(metric.name, 0)
+    parts += [f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}"] if tested else []
+    floor = comparison.floor_most(metric.name)
+    return ", ".join(parts) + ("" if metric.counts and floor is None else f"; {floor_text(floor, comparison.unit)}")

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""What must be known before a figure is read: units, machine, placement, congestion, rounds, noise.
+
+Gives (label, text) pairs; used by tables, `show` and, shortened, by pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from suite import stats
+from suite.analyse.frame import SPLIT_LEAST_S, Cell, Matrix
+from suite.analyse.machines import FUNCTIONAL_ONLY, hosts_of, machines_group
+from suite.analyse.metrics import Metric
+from suite.analyse.precision import precision_measure, precision_text
+from suite.analyse.summary import Summary
+from suite.analyse.traits import AGREED
+from suite.base.lab_words import LAB_WORDS, lab_wanted, words_text
+from suite.base.runner_words import LOCAL
+from suite.base.units import Scale, percent_text
+from suite.measure.quick import quick_text
+from suite.result.builds import builds_text
+from suite.result.looks import disturbed_text
+
+Shorten = Callable[[str], str]
+WITHIN_BOOT = "within a boot, not between boots"  # of noise floors beside ratios of boots
+BASELINES_TOLD = 4  # of which the noise floor of each stands in a heading
+UNSPLIT_NOTE = (f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what of "
+                "it is user and what is system by ticks, too few here")
+
+
+def host_text(facts: Mapping[str, Any], shorten: Shorten = str) -> str:
+    """One machine in one line: processor, its name shortened, CPUs, system and kernel, virtualisation."""
+    cpus = facts.get("cpus_online")
+    virtual = facts.get("virtualisation", "none")
+    parts = [shorten(" ".join(str(facts.get("cpu", "")).split())),
+             f"{cpus} CPU{'s' if cpus != 1 else ''}" if cpus else "",
+             f"{facts.get('system', '')} {facts.get('kernel', '')}",
+             virtual if virtual != "none" else ""]
+    return ", ".join(" ".join(part.split()) for part in parts if part.strip()) or "unknown"
+
+
+def is_elsewhere(matrix: Matrix) -> bool:
+    """Whether a reader must be told which machine is which target: some cell ran elsewhere than where the runner is."""
+    return any(cell.target != LOCAL for cell in matrix.cells.values())
+
+
+def cells_by_target(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """The cells of each target, in order."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.target, []).append(cell)
+    return found
+
+
+def hosts_text(hosts: Mapping[str, Mapping[str, Any]], booted: Iterable[str], shorten: Shorten) -> str:
+    """These machines in a line, each once; booted: the hosts that are boots of their own, which are counted."""
+    counts: dict[str, int] = {}
+    boots = set(booted)
+    for machine in machines_group(hosts):
+        text = host_text(machine.facts, shorten)
+        counts[text] = counts.get(text, 0) + len(boots.intersection(machine.hosts))
+    return "; ".join(f"{text}, {count} boots" if count > 1 else text for text, count in counts.items()) or "unknown"
+
+
+def target_text(matrix: Matrix, cells: Sequence[Cell], shorten: Shorten) -> str:
+    """The machines of the cells of one target."""
+    names = {cell.name: cell.target for cell in cells}
+    booted = hosts_of(matrix.result, names, counted=True) if cells[0].course else ()
+    return hosts_text(hosts_of(matrix.result, names), booted, shorten)
+
+
+def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None, shorten: Shorten = str) -> str:
+    """Every machine of the records, or of these cells; of several targets each with those that are its machines.
+
+    shorten: what is done with the name of a processor.
+    """
+    targets = cells_by_target(matrix.cells.values() if cells is None else cells)
+    if not is_elsewhere(matrix):
+        return hosts_text(matrix.result.hosts, (), shorten)
+    named: dict[str, list[str]] = {}
+    for target, cells in targets.items():
+        named.setdefault(target_text(matrix, cells, shorten), []).append(target)
+    return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
+
+
+def functional_text(matrix: Matrix) -> str:
+    """Of which targets times say nothing, and why; empty where all say something."""
+    found: dict[str, list[str]] = {}
+    for target, cells in cells_by_target(matrix.cells.values()).items():
+        for reason in dict.fromkeys(cell.functional for cell in cells if cell.functional):
+            found.setdefault(reason, []).append(target)
+    return "; ".join(f"{', '.join(targets)}: {reason}" if is_elsewhere(matrix) else reason
+                     for reason, targets in found.items())
+
+
+def disturbances_text(matrix: Matrix) -> str:
+    """What the doctor found to disturb a machine of the records when the runner started; empty where nothing did."""
+    return disturbed_text([look for facts in matrix.result.hosts.values() for look in facts.get("doctor", ())])
+
+
+def congestion_text(matrix: Matrix) -> str:
+    """The congestion control that was read back from the sockets; none where they have none."""
+    names = {name for traits in matrix.traits for name in traits.congestion}
+    return ", ".join(sorted(names)) or ("none" if any(traits.threads for traits in matrix.traits) else "unknown")
+
+
+def word_text(cells: Iterable[Cell], key: str) -> str:
+    """The values of a word over these cells, in order."""
+    values = dict.fromkeys(cell.words.get(key, "") for cell in cells)
+    return ", ".join(value for value in values if value) or "unknown"
+
+
+def labs_text(matrix: Matrix) -> str:
+    """The links of the labs that cells ran in, all values of each word; empty where none did."""
+    cells = [cell for cell in matrix.cells.values() if lab_wanted(cell.words)]
+    values = {key: dict.fromkeys(cell.words[key] for cell in cells if key in cell.words)
+              for key in LAB_WORDS}
+    return words_text({key: ",".join(found) for key, found in values.items() if found})
+
+
+def security_text(matrix: Matrix) -> str:
+    """The libraries of the security layers and what TLS agreed on; empty where all was plain."""
+    layers = sorted({(end.security, end.library) for traits in matrix.traits for end in traits.protected})
+    named = [f"{layer} ({library})" if library else layer for layer, library in layers]
+    options = [option for traits in matrix.traits for option in traits.agreed]
+    agreed = [" or ".join(sorted({value for _, key, value in options if key == wanted})) for wanted in AGREED]
+    if agreed[0]:
+        agreed[0] = f"TLS {agreed[0]}"
+    return "; ".join(filter(None, [", ".join(named), ", ".join(filter(None, agreed))]))
+
+
+def timer_text(matrix: Matrix) -> str:
+    """The versions of hyperfine that timed the runs; empty where none did."""
+    versions = [version for version in matrix.frame["hyperfine"].unique() if version]
+    return f"hyperfine {', '.join(versions)}: whole processes, both ends" if versions else ""
+
+
+def rounds_text(matrix: Matrix) -> str:
+    """How many rounds, of how many, and in which order."""
+    plan, done = matrix.result.plan, matrix.rounds
+    sessions = plan.get("sessions", [])
+    planned = max((session["rounds"][1] for session in sessions), default=plan.get("rounds", 0))
+    of = f" of {planned}" if planned > done else ""
+    several = f" in {len(sessions)} sessions" if len(sessions) > 1 else ""
+    seed = plan.get("seed")
+    boots = "one boot of each kernel in each, " if any(matrix.courses) else ""
+    return (f"{done}{of}{several}, {boots}every cell once in each, in fresh random order"
+            + (f", seed {seed}" if seed is not None else "") + "; medians")
+
+
+def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
+    """`5.8%`, `0.9% (together), 12% (apart)`, or of more baselines `0.9% to 12% (9 baselines)`."""
+    texts = [percent_text(floor - 1) for floor in floors.values()]
+    if len(floors) == 1:
+        return texts[0]
+    if len(floors) > BASELINES_TOLD:
+        low, high = min(floors.values()), max(floors.values())
+        return f"{percent_text(low - 1)} to {percent_text(high - 1)} ({len(floors)} baselines)"
+    axes = [matrix.cells[cell].axes for cell in floors]
+    varying = [axis for axis in matrix.axes if len({one[axis] for one in axes}) > 1]
+    names = [" ".join(one[axis] or "none" for axis in varying) for one in axes]
+    return ", ".join(f"{text} ({name})" for text, name in zip(texts, names, strict=True))
+
+
+def floors_text(summary: Summary) -> str:
+    """The noise floors of each metric that is no count."""
+    known = {metric.name: summary.floors[metric.name] for metric in summary.metrics if not metric.counts}
+    parts = [f"{floors_list(summary.matrix, floors)} of {name}" for name, floors in known.items() if floors]
+    if parts:
+        boots = any(summary.matrix.courses)
+        return "A/A: " + "; ".join(parts) + (f"; {WITHIN_BOOT}" if boots else "")
+    if all(cell.functional for cell in summary.matrix.cells.values() if cell.runs_ok):
+        return "not known: no times are shown"
+    return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
+
+
+def known_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
+    """`latency_p99 known in 7 of 10 rounds of nodelay`, or of several cells how many; empty where all know it."""
+    partly = [cell for cell in cells if matrix.known_note(cell, metric.name)]
+    if not partly:
+        return ""
+    if len(partly) > 1:
+        return f"{metric.name} known in a part of the rounds of {len(partly)} cells"
+    known = matrix.known_note(partly[0], metric.name).partition(";")[0]
+    axes = " ".join(value for value in partly[0].axes.values() if value)
+    return f"{known} of {axes}" if axes else known
+
+
+def metric_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:
+    """Each metric with its unit and which way is better."""
+    pairs = []
+    for metric in summary.metrics:
+        unit = scales[metric.name].unit
+        pairs.append((metric.name, ", ".join(filter(None, (unit, f"{metric.better} is better")))))
+    return pairs
+
+
+def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
+    """Machine, placement, congestion control, what TLS was, labs, rounds, and how narrow intervals had to be."""
+    labs, security, timer = labs_text(matrix), security_text(matrix), timer_text(matrix)
+    builds = builds_text(matrix.result.plan)
+    disturbed, functional = disturbances_text(matrix), functional_text(matrix)
+    quick, precision = matrix.result.plan.get("quick"), precision_measure(matrix)
+    return [
+        ("machine", machines_text(matrix)),
+        *([(FUNCTIONAL_ONLY, f"{functional}; no times and no ratios of them are shown")] if functional else []),
+        *([("disturbed", disturbed)] if disturbed else []),
+        ("place", word_text(matrix.cells.values(), "place")
+         + f"; congestion {congestion_text(matrix)}"),
+        *([("security", security)] if security else []),
+        *([("lab", labs)] if labs else []),
+        *([("timer", timer)] if timer else []),
+        *([("builds", builds)] if builds else []),
+        *([("quick", quick_text(quick))] if quick is not None else []),
+        ("rounds", rounds_text(matrix)),
+        *([("until", precision_text(precision))] if precision else []),
+    ]
+
+
+def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:
+    """Everything above a table."""
+    source = summary.matrix.result.scenario.source
+    return ([("source", source)] if source else []) + metric_pairs(summary, scales) + \
+        machine_pairs(summary.matrix) + [("noise floor", floors_text(summary))]
+
+
+def uncounted_note(cell: Cell) -> str:
+    """Why a cell under TLS has no records; its layer is one of those that do not show them."""
+    return f"{cell.uncounted} shows nobody its records: they are not counted"

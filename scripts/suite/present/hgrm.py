@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""HdrHistogram's text of a percentile distribution (.hgrm), which its plotters read. Pure.
+
+The iteration is that of HdrHistogram's PercentileIterator: five steps to each half of what is left
+to 100 %. A value is the upper end of its bin, so that TotalCount values are at most as large.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from suite.stats.histogram import Histogram
+
+UNITS = {"ns": (1, 3), "us": (10**3, 3), "ms": (10**6, 6), "s": (10**9, 9)}  # in ns; decimals
+STEPS_PER_HALF = 5
+BUCKETS, SUB_BUCKETS = 31, 128  # of common/measure/histogram.h in HdrHistogram's terms: to 100 s
+
+
+def levels_iterate(histogram: Histogram) -> Iterator[tuple[float, float, int]]:
+    """(value in ns, percent, values up to it), the last one being the maximum at 100."""
+    level, seen = 0.0, 0
+    for low, width, count in histogram.bins:
+        seen += count
+        while 100.0 * seen / histogram.count >= level:
+            yield min(low + width - 1, histogram.maximum), level, seen
+            halves = int(math.log2(100.0 / (100.0 - level))) + 1
+            level += 100.0 / (STEPS_PER_HALF * 2**halves)
+            if seen == histogram.count:
+                break
+    yield histogram.maximum, 100.0, histogram.count
+
+
+def deviation_ns(histogram: Histogram) -> float:
+    """The standard deviation, each value taken as the middle of its bin."""
+    mean = histogram.sum / histogram.count
+    squares = sum(count * (low + (width - 1) / 2 - mean) ** 2
+                  for low, width, count in histogram.bins)
+    return math.sqrt(squares / histogram.count)
+
+
+def hgrm_text(histogram: Histogram, unit: str) -> str:
+    """The table with its footer; unit is one of UNITS."""
+    factor, decimals = UNITS[unit]
+
+    def number(value_ns: float) -> str:
+        return f"{value_ns / factor:12.{decimals}f}"
+
+    lines = [f"{'Value':>12} {'Percentile':>14} {'TotalCount':>10} {'1/(1-Percentile)':>14}", ""]
+    for value, level, seen in levels_iterate(histogram):
+        line = f"{number(value)} {level / 100:2.12f} {seen:10d}"
+        lines.append(line if level == 100 else f"{line} {1 / (1 - level / 100):14.2f}")
+    mean = number(histogram.sum / histogram.count)
+    lines += [
+        f"#[Mean    = {mean}, StdDeviation   = {number(deviation_ns(histogram))}]",
+        f"#[Max     = {number(histogram.maximum)}, Total count    = {histogram.count:12d}]",
+        f"#[Buckets = {BUCKETS:12d}, SubBuckets     = {SUB_BUCKETS:12d}]",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""The one command that measures the plan of a result again: words in, text out. Pure.
+
+Of a scenario that ships it is the name and the words that are not as they stand there; else it is all
+words. In the second case names of cells may order their words otherwise, and nothing else differs.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suite.analyse.frame import Matrix
+from suite.base.client import scenario_names, scenario_path
+from suite.base.units import size_parse, size_text
+from suite.present.mail.rules import COLUMNS
+from suite.scenario.scenario import Scenario, scenario_load
+
+PROGRAM = "scripts/uncork run"
+INDENT = "  "
+SEED = "seed"
+RANGE_LEAST = 4  # values that are worth a range
+FACTORS = {2: "", 4: ":4"}  # as the client reads ranges: 64..1M doubles, 64..1M:4 quadruples
+
+
+def values_text(values: Sequence[str]) -> str:
+    """The values of an axis as they are typed: a range of sizes where they are one, else a list."""
+    sizes = [size_parse(value) for value in values]
+    if len(values) >= RANGE_LEAST and all(size and size_text(size) == value
+                                          for size, value in zip(sizes, values, strict=True)):
+        for factor, suffix in FACTORS.items():
+            if all(two == one * factor for one, two in zip(sizes, sizes[1:], strict=False)):
+                return f"{values[0]}..{values[-1]}{suffix}"
+    return ",".join(values)
+
+
+def words_of(scenario: Scenario) -> dict[str, str]:
+    """All words of a scenario as they are typed, those of cells in order and then those of the run."""
+    sweep = {key: values_text(values) for key, values in scenario.sweep.items()}
+    return {**scenario.fixed, **sweep, **scenario.run}
+
+
+def is_of(shipped: Scenario, run: Scenario) -> bool:
+    """Whether words can make the one that ran from the one that ships: they add and replace, and take nothing away."""
+    axes = [key for key in run.sweep if key in shipped.sweep]
+    return (words_of(shipped).keys() <= words_of(run).keys() and set(shipped.exclude) <= set(run.exclude)
+            and axes == [key for key in shipped.sweep if key in axes])
+
+
+def baseline_usual(plan: Mapping[str, Any]) -> str:
+    """The baseline of a plan for which nobody asked: the first value of the last axis that can run; else empty."""
+    if not plan["axes"]:
+        return ""
+    axis = plan["axes"][-1]
+    values = [cell["given"].get(axis) for cell in plan["cells"] if "unsupported" not in cell and "given" in cell]
+    value = next(filter(None, values), None)
+    return f"{axis}={value}" if value else ""
+
+
+def command_words(scenario: Scenario, plan: Mapping[str, Any], shipped: Scenario | None) -> list[str]:
+    """The words after `run`: scenario is that of the result, shipped the one of its name in scenarios/, if any."""
+    if shipped is not None and not is_of(shipped, scenario):
+        shipped = None
+    wanted = words_of(scenario) | {key: str(plan[key]) for key in ("rounds", SEED) if key in plan}
+    known = words_of(shipped) if shipped else {}
+    if "baseline" not in known and wanted.get("baseline") == baseline_usual(plan):
+        del wanted["baseline"]
+    words = [f"{key}={value}" for key, value in wanted.items() if known.get(key) != value]
+    left_out = [text for text in scenario.exclude if shipped is None or text not in shipped.exclude]
+    return [*([shipped.name] if shipped else []), *words, *(f"not={text}" for text in left_out)]
+
+
+def commands_join(commands: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The commands that differ; of two results that differ in the seed only one command, without it."""
+    bare = {tuple(word for word in words if not word.startswith(f"{SEED}=")) for words in commands}
+    return list(bare) if len(bare) == 1 < len(commands) else list(dict.fromkeys(map(tuple, commands)))
+
+
+def word_quote(word: str) -> str:
+    """A word as a shell takes it; one with blanks in double quotes, which may be continued on another line."""
+    if re.search(r"\s", word) and not re.search(r'["$`\\!]', word):
+        key, _, value = word.partition("=")
+        return f'{key}="{value}"'
+    return shlex.quote(word)
+
+
+def word_pieces(word: str, width: int) -> list[str]:
+    """A word as a shell takes it, in pieces of at most width characters, each quoted by itself.
+
+    It is cut behind commas and blanks where that is possible.
+    """
+    whole, quote = word_quote(word), str
+    if whole.startswith("'"):  # a line within these quotes cannot be continued
+        whole, quote = word, shlex.quote
+    pieces = [""]
+    for part in re.findall(r"[^, ]+[, ]?|[, ]", whole):
+        if len(quote(pieces[-1] + part)) > width:
+            pieces.append("")
+        for letter in part:
+            if len(quote(pieces[-1] + letter)) > width:
+                pieces.append("")
+            pieces[-1] += letter
+    return [quote(piece) for piece in pieces if piece]
+
+
+def command_lines(words: Sequence[str], width: int = COLUMNS) -> list[str]:
+    """The command, wrapped with ` \\`; a word that is longer than a line goes on at the left of the next."""
+    lines = [PROGRAM]
+    for word in words:
+        quoted = word_quote(word)
+        if len(lines[-1]) + len(quoted) + 3 <= width:  # a blank before it, and ` \\` after it
+            lines[-1] += f" {quoted}"
+            continue
+        lines[-1] += " \\"
+        first, *rest = word_pieces(word, width - len(INDENT) - 2)
+        lines.append(INDENT + first)
+        for piece in rest:
+            lines[-1] += "\\"
+            lines.append(piece)
+    return lines
+
+
+def command_of(matrix: Matrix) -> list[str]:
+    """The words that measure a result again."""
+    scenario = matrix.result.scenario
+    ships = scenario.name in scenario_names()
+    shipped = scenario_load(scenario_path(scenario.name)) if ships else None
+    return command_words(scenario, matrix.result.plan, shipped)

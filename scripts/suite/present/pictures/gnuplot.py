@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Draws: writes NAME.dat and NAME.gp and has gnuplot make the pictures. The only part of the package with files."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from suite.base.client import ROOT
+from suite.base.errors import Failure
+from suite.present.pictures.picture import Drawing
+
+FORMATS = ("png", "svg", "txt")
+
+
+def gnuplot_run(script: Path) -> None:
+    """Runs a script in its folder; Failure with gnuplot's own complaint."""
+    try:
+        done = subprocess.run(["gnuplot", script.name], cwd=script.parent, capture_output=True,
+                              text=True, errors="replace", stdin=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise Failure("gnuplot is missing: install the package gnuplot-nox (apt) or gnuplot (dnf), "
+                      "or run scripts/demo") from None
+    if done.returncode != 0:  # a series without any value is a warning, and is no error
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip(" ^\n")]
+        raise Failure(f"{script}: gnuplot says: {lines[-1] if lines else 'nothing'}")
+
+
+def text_clean(path: Path) -> None:
+    """Takes blanks at line ends and superfluous empty lines out of an ASCII picture."""
+    lines = [line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()]
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+    path.write_text(f"{text}\n", encoding="utf-8")
+
+
+def drawing_write(drawing: Drawing, folder: Path) -> list[Path]:
+    """Writes NAME.dat and NAME.gp, draws, and gives the pictures."""
+    template = (ROOT / "plots" / f"{drawing.template}.gp").read_text(encoding="utf-8")
+    (folder / f"{drawing.name}.dat").write_text(drawing.data, encoding="utf-8")
+    script = folder / f"{drawing.name}.gp"
+    script.write_text(drawing.settings + template, encoding="utf-8")
+    gnuplot_run(script)
+    text_clean(folder / f"{drawing.name}.txt")
+    return [folder / f"{drawing.name}.{kind}" for kind in FORMATS]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""The page of a result, or of two that are compared: all of it, in order. Pure: gives a string."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.analyse.arrangement import Layout
+from suite.analyse.claims import Verdict
+from suite.analyse.comparison.model import Comparison
+from suite.analyse.summary import Summary
+from suite.present.comparison.columns import sides_pairs, title_of
+from suite.present.report.drawings import Drawn, figure_make, series_names, switch_rules
+from suite.present.report.elements import element, page_text, pairs_list
+from suite.present.report.sections import (
+    again_make,
+    by_hand_make,
+    changes_make,
+    figures_make,
+    machine_make,
+    verdicts_make,
+)
+from suite.present.table import answer_pairs
+
+HERE = Path(__file__).resolve().parent
+NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+Section = tuple[str, str, Sequence[ET.Element]]  # its name in addresses, its heading, what stands in it
+
+
+@dataclass(frozen=True)
+class Drawings:
+    """Pictures of a page, those of changes apart."""
+
+    figures: tuple[Drawn, ...]
+    changes: tuple[Drawn, ...] = ()
+
+    @property
+    def all(self) -> tuple[Drawn, ...]:
+        """In the order of the page."""
+        return self.changes + self.figures
+
+
+def head_make(title: str, drawings: Sequence[Drawn]) -> ET.Element:
+    """Title and style; the page may load nothing."""
+    series = max((len(series_names(drawn.drawing)) for drawn in drawings), default=0)
+    style = (HERE / "page.css").read_text(encoding="utf-8") + switch_rules(series)
+    return element("head", element("meta", charset="utf-8"),
+                   element("meta", http_equiv="Content-Security-Policy", content=NOTHING_LOADED),
+                   element("meta", name="viewport", content="width=device-width"),
+                   element("title", title), element("style", style))
+
+
+def pictures_make(drawings: Drawings, drawn: Sequence[Drawn]) -> list[ET.Element]:
+    """Some of the pictures, numbered through the page."""
+    return [figure_make(one, drawings.all.index(one) + 1) for one in drawn]
+
+
+def page_make(title: str, heading: str, below: str, sections: Sequence[Section], drawings: Drawings) -> str:
+    """The whole page; a section without anything to say is left out."""
+    told = [section for section in sections if section[2]]
+    body = element(
+        "body", element("h1", heading), element("p", below),
+        element("nav", *(element("a", text, href=f"#{name}") for name, text, _ in told)),
+        *(element("section", element("h2", text), *children, id=name) for name, text, children in told),
+        element("script", (HERE / "page.js").read_text(encoding="utf-8")))
+    return page_text(head_make(title, drawings.all), body)
+
+
+def result_page(summary: Summary, layout: Layout, verdicts: Sequence[Verdict], comparisons: Sequence[Comparison],
+                drawings: Drawings, command: Sequence[str], notes: Sequence[str] = ()) -> str:
+    """The page of one result; comparisons: its baseline against each other value; notes: what it has not, and why."""
+    matrix = summary.matrix
+    result, answers = matrix.result, answer_pairs(summary)
+    commands = [f"scripts/uncork {name} {result.folder}" for name in ("table", "compare", "plot", "check", "paste", "report")]
+    sections: list[Section] = [
+        ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
+        ("answer", "Answer", [pairs_list(answers)] if answers else []),
+        ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
+        ("table", "Table", figures_make(summary, layout)),
+        ("changes", "Changes", [*pictures_make(drawings, drawings.changes), *changes_make(comparisons)]),
+        ("pictures", "Pictures", pictures_make(drawings, drawings.figures)),
+        ("machine", "Machine", machine_make(result.hosts)),
+        ("commands", "Commands", [*again_make([command], commands), by_hand_make(matrix)]),
+    ]
+    below = [result.name] if result.scenario.question else []
+    below += [f"after {result.scenario.source}"] if result.scenario.source else []
+    return page_make(result.name, result.scenario.question or result.name, "; ".join(below), sections, drawings)
+
+
+def pair_page(comparison: Comparison, drawings: Drawings, commands: Sequence[Sequence[str]]) -> str:
+    """The page of two results that are compared: first of all what differs between them."""
+    base, new = comparison.base.matrix.result, comparison.new.matrix.result
+    answers = [f"scripts/uncork {name} {base.folder} {new.folder}" for name in ("compare", "paste", "report")]
+    hosts = {f"{side.folder}: {name}": facts for side in (base, new) for name, facts in side.hosts.items()}
+    sections: list[Section] = [
+        ("sides", "Sides", [pairs_list(sides_pairs(comparison))]),
+        ("changes", "Changes", [*pictures_make(drawings, drawings.changes), *changes_make([comparison])]),
+        ("machine", "Machine", machine_make(hosts)),
+        ("commands", "Commands", again_make(commands, answers)),
+    ]
+    return page_make(f"{new.name} against {base.name}", title_of(comparison), new.scenario.source, sections, drawings)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""What stands in the sections of a page. Pure."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suite.analyse.arrangement import Layout
+from suite.analyse.claims import Verdict
+from suite.analyse.comparison.model import Comparison
+from suite.analyse.frame import Matrix
+from suite.analyse.machines import machines_group
+from suite.analyse.summary import Summary
+from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
+from suite.present.columns import Footnotes, scales_choose
+from suite.present.comparison.columns import differences_pairs, figures_build
+from suite.present.comparison.columns import foot_pairs as marks_pairs
+from suite.present.comparison.texts import metric_title, rounds_text
+from suite.present.heading import heading_pairs, host_text
+from suite.present.mail.command import command_lines
+from suite.present.report.elements import element, folded, pairs_list
+from suite.present.report.tables import machines_make, table_make
+from suite.present.table import columns_build, foot_pairs
+from suite.result.builds import folders_of
+
+OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
+
+
+def verdicts_make(verdicts: Sequence[Verdict]) -> list[ET.Element]:
+    """Each claim with what came of it and what was measured."""
+    items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"), verdict.claim.says,
+                     element("div", element("code", verdict.claim.that), class_="remark"),
+                     *(element("div", remark, class_="remark") for remark in verdict.remarks),
+                     class_=verdict.outcome.replace(" ", "-"))
+             for verdict in verdicts]
+    return [element("ul", *items, class_="verdicts")]
+
+
+def figures_make(summary: Summary, layout: Layout) -> list[ET.Element]:
+    """The table as `uncork table` has it, with what belongs above and below."""
+    notes = Footnotes()
+    keys, groups, breaks = columns_build(summary, layout, notes)
+    return [pairs_list(heading_pairs(summary, scales_choose(summary))), table_make(keys, groups, breaks),
+            pairs_list(foot_pairs(summary, notes))]
+
+
+def machine_make(hosts: Mapping[str, Mapping[str, Any]]) -> list[ET.Element]:
+    """The machines in a line each, several boots of one only once, and all that is known of them; unfolded where they
+    differ."""
+    machines = machines_group(hosts)
+    texts = [("machine" if number == 1 else "", host_text(machine.facts) + boots_text(len(machine.hosts)))
+             for number, machine in enumerate(machines, 1)]
+    facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
+    known = {machine.hosts[0]: machine.facts for machine in machines}
+    return [pairs_list(texts), folded(facts, machines_make(known), open_=len(machines) > 1)]
+
+
+def boots_text(count: int) -> str:
+    """How many boots are one machine, where there are several."""
+    return f", {count} boots" if count > 1 else ""
+
+
+def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
+    """Each comparison: within a result what else differs, a table for each metric, and below all of them what the marks mean."""
+    notes = Footnotes()
+    made = []
+    for comparison in comparisons:
+        made.append(element("h3", f"{comparison.new.name} against {comparison.base.name}"))
+        if comparison.within:
+            made.append(pairs_list(differences_pairs(comparison)))
+        for metric in comparison.metrics:
+            figures = figures_build(comparison, metric, notes)
+            title = metric_title(metric, figures.unit if figures else "")
+            made.append(element("p", title if figures else f"{title}: no cell knows it"))
+            if figures:
+                means = int(comparison.geomeans.get(metric.name) is not None)
+                made += [table_make(figures.keys, figures.all_groups, figures.breaks, means),
+                         element("p", rounds_text(comparison, metric), class_="remark")]
+    return [*made, pairs_list(marks_pairs(comparisons, notes))] if made else []
+
+
+def again_make(commands: Sequence[Sequence[str]], answers: Sequence[str]) -> list[ET.Element]:
+    """The commands that measure again, and those that made the answers from the records."""
+    lines = ["\n".join(command_lines(words)) for words in commands]
+    return [element("p", "To measure it again:"), element("pre", "\n".join(lines)),
+            element("p", "From the records:"), element("pre", "\n".join(answers))]
+
+
+def by_hand_make(matrix: Matrix) -> ET.Element:
+    """Every cell by hand."""
+    result = matrix.result
+    folders = folders_of(result.plan)
+    timed = timed_by_hand if result.plan.get("timer") == "hyperfine" else str
+    cells = [cell.given or cell.words for cell in matrix.cells.values() if cell.status != "unsupported"]
+    lines = [timed(line) for line in by_hand_lines(cells, lambda given: command_by_hand(given, (), folders))]
+    return folded(f"every cell by hand ({len(cells)})", element("pre", "\n".join(lines)))

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""`uncork table`: a summary as text for a terminal, Markdown, CSV or JSON. Pure: gives strings."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any
+
+from suite import stats
+from suite.analyse.arrangement import Layout
+from suite.analyse.frame import Cell, Matrix
+from suite.analyse.gain import Gain
+from suite.analyse.optimum import WORSE, answer_text, better_ratio, place_text
+from suite.analyse.published_ratios import Quote
+from suite.analyse.summary import Figure, Summary
+from suite.base.text import labelled_lines
+from suite.base.units import percent_text
+from suite.present.columns import (
+    Footnotes,
+    best_mark,
+    groups_build,
+    names_of,
+    published_name,
+    scales_choose,
+)
+from suite.present.heading import heading_pairs
+from suite.present.layout import Column, Group, Item, markdown_lines, table_lines
+from suite.present.legend import legend_pairs, published_sizes
+
+BEST_PARTS = ("mark", "better", "better_low", "better_high")
+GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
+
+
+def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The combinations of the axes' values that occur, axis by axis in the plan's order."""
+    cells = list(cells)
+    found = {tuple(cell.axes[axis] for axis in axes) for cell in cells}
+    orders = [list(dict.fromkeys(cell.axes[axis] for cell in cells)) for axis in axes]
+    return [values for values in product(*orders) if values in found]
+
+
+def columns_build(summary: Summary, layout: Layout,
+                  notes: Footnotes) -> tuple[list[Column], list[Group], list[int]]:
+    """Key columns, groups, and the rows before which another axis than the last one changes."""
+    cells = list(summary.matrix.cells.values())
+    rows = axis_values(cells, layout.rows)
+    place = {(tuple(cell.axes[a] for a in layout.rows), tuple(cell.axes[a] for a in layout.across)):
+             cell for cell in cells}
+    named = [names_of(summary, layout.rows, row) for row in rows]
+    keys = [Column(axis, tuple(Item(names[index]) for names in named), left=True)
+            for index, axis in enumerate(layout.rows)]
+    if not layout.rows:
+        keys = [Column("", (Item(""),), left=True)]
+    groups: list[Group] = []
+    for across in axis_values(cells, layout.across):
+        for metric in summary.metrics:
+            head = " ".join(names_of(summary, layout.across, across))
+            chosen = [place.get((row, across)) for row in rows]
+            groups += groups_build(summary, chosen, metric, head, notes)
+    breaks = [index for index in range(1, len(rows)) if rows[index][:-1] != rows[index - 1][:-1]]
+    return keys, groups, breaks
+
+
+def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
+    """The answer for each group, under everything else."""
+    axis, pairs = summary.best or "", []
+    for optimum in summary.optima:
+        place = place_text(optimum)
+        text = answer_text(optimum, axis, summary.metrics[0])
+        pairs.append(("" if pairs else "answer", f"{place}: {text}" if place else text))
+    floor = summary.floor_most(summary.leading) if summary.leading else None
+    if pairs and floor:
+        told = any(WORSE in optimum.marks.values() for optimum in summary.optima)
+        many = "up to " if len(summary.floors[summary.metrics[0].name]) > 1 else ""
+        pairs.append(("", f"Noise floor (A/A): {many}{percent_text(floor - 1)}. No smaller difference is told apart"
+                          + ("." if told else "; more work in each run or a quieter machine may tell more.")))
+    return pairs
+
+
+def listed_text(texts: Sequence[str]) -> str:
+    """All of a few texts, or how many there are beside the first."""
+    return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
+
+
+def foot_pairs(summary: Summary, notes: Footnotes) -> list[tuple[str, str]]:
+    """Everything under a table: legend, footnotes, remarks on the result."""
+    pairs = legend_pairs(summary) + published_sizes(summary) + notes.lines()
+    if summary.published_unused:
+        pairs.append(("note", "published figures of cells that are not in this result: "
+                      + listed_text(summary.published_unused)))
+    if summary.gain and not summary.gains:
+        pairs.append(("note", f"no gain of {summary.gain}: no cell shares a good round with a "
+                              "baseline"))
+    return pairs + [("note", note) for note in summary.matrix.result.notes]
+
+
+def title_text(matrix: Matrix) -> str:
+    """The first line: the run and its question."""
+    question = matrix.result.scenario.question
+    return f"{matrix.result.name}: {question}" if question else matrix.result.name
+
+
+def table_text(summary: Summary, layout: Layout, width: int) -> str:
+    """The table for a terminal of that many columns."""
+    notes = Footnotes()
+    keys, groups, breaks = columns_build(summary, layout, notes)
+    lines = [*labelled_lines([(title_text(summary.matrix), "")], width), ""]
+    lines += labelled_lines(heading_pairs(summary, scales_choose(summary)), width)
+    lines += ["", *table_lines(keys, groups, width, breaks)]
+    for pairs in (foot_pairs(summary, notes), answer_pairs(summary)):
+        lines += ["", *labelled_lines(pairs, width)] if pairs else []
+    return "\n".join(lines) + "\n"
+
+
+def table_markdown(summary: Summary, layout: Layout) -> str:
+    """The table with pipes, its heading as a list above and its footnotes below."""
+    notes = Footnotes()
+    keys, groups, _ = columns_build(summary, layout, notes)
+    lines = [f"**{title_text(summary.matrix)}**", ""]
+    lines += [f"- {label}: {text}" if label else f"- {text}" for label, text in
+              heading_pairs(summary, scales_choose(summary))]
+    lines += ["", *markdown_lines(keys, groups)]
+    foot = [f"- {label}: {text}" if label else f"- {text}"
+            for label, text in foot_pairs(summary, notes) + answer_pairs(summary)]
+    return "\n".join(lines + ([""] if foot else []) + foot) + "\n"
+
+
+def csv_number(value: float | None) -> str:
+    """Ten significant digits; absent is empty, and so is what is only a direction."""
+    return "" if value is None or not math.isfinite(value) else f"{value:.10g}"
+
+
+def figure_censored(figure: Figure) -> str:
+    """What of a figure is a bound that it lies beyond: its `median`, the `high` end of its interval, or nothing."""
+    if isinstance(figure.median, stats.Beyond):
+        return "median"
+    return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""
+
+
+def gain_parts(gain: Gain | None) -> dict[str, float | None]:
+    """A gain by GAIN_PARTS, as fractions; empty where there is none."""
+    if gain is None:
+        return {}
+    within = gain.ratio.interval
+    within = None if gain.ratio.directed else within
+    return {"pre": gain.pre, "post": gain.post, "gain": None if gain.ratio.directed else gain.ratio.value - 1,
+            "gain_low": within.low - 1 if within else None,
+            "gain_high": within.high - 1 if within else None,
+            "gain_worst": gain.worst, "gain_best": gain.best}
+
+
+def better_parts(summary: Summary, cell: Cell) -> dict[str, float | None]:
+    """How many times better than its baseline a cell is, by the leading metric; empty where it has
+    none."""
+    figure = summary.figures[cell.name].get(summary.leading or "")
+    if figure is None or figure.ratio is None:
+        return {}
+    if figure.ratio.directed:
+        return {"better": None}
+    better = better_ratio(figure.ratio, summary.metrics[0])
+    within = better.interval
+    return {"better": better.value, "better_low": within.low if within else None,
+            "better_high": within.high if within else None}
+
+
+def table_csv(summary: Summary) -> str:
+    """One line per cell: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI units;
+    METRIC_censored of metrics of which some figure is a bound (docs/methodology.md, "Quantiles"); at the end
+    METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the best is."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    censored = [metric.name for metric in summary.metrics if any(
+        figure_censored(found[metric.name]) for found in summary.figures.values() if metric.name in found)]
+    names = [name for metric in summary.metrics
+             for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
+    names += [f"{name}_censored" for name in censored]
+    names += [f"{summary.gain}_{part}" for part in GAIN_PARTS] if summary.gain else []
+    names += [f"{summary.leading}_{part}" for part in BEST_PARTS] if summary.best else []
+    writer.writerow(["status", *summary.matrix.axes, *names])
+    for cell in summary.matrix.cells.values():
+        row = [cell.status, *cell.axes.values()]
+        for metric in summary.metrics:
+            figure = summary.figures[cell.name].get(metric.name)
+            interval = figure.interval if figure else None
+            row += [csv_number(figure.median if figure else None),
+                    csv_number(interval.low if interval else None),
+                    csv_number(interval.high if interval else None)]
+        found = summary.figures[cell.name]
+        row += [figure_censored(found[name]) if name in found else "" for name in censored]
+        if summary.gain:
+            parts = gain_parts(summary.gains.get(cell.name))
+            row += [csv_number(parts.get(part)) for part in GAIN_PARTS]
+        if summary.best:
+            better = better_parts(summary, cell)
+            row += [best_mark(summary, cell), *(csv_number(better.get(part)) for part in BEST_PARTS[1:])]
+        writer.writerow(row)
+    return out.getvalue()
+
+
+def interval_json(interval: stats.Interval | None) -> dict[str, float | None]:
+    """low, high and level (null: only min..max); empty without an interval."""
+    if interval is None:
+        return {}
+    return {"low": interval.low, "high": interval.high, "level": interval.level}
+
+
+def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
+    """A ratio with its interval; of one that is only a direction no value, but `direction`: above, below or none."""
+    if ratio.directed:
+        direction = "above" if ratio.value > 1 else "below" if ratio.value < 1 else "none"
+        return {"value": None, "direction": direction, "pairs": ratio.pairs}
+    return {"value": ratio.value, **interval_json(ratio.interval), "pairs": ratio.pairs}
+
+
+def figure_json(figure: Figure) -> dict[str, Any]:
+    """One figure with everything that is known about it."""
+    value: dict[str, Any] = {"median": figure.median, **interval_json(figure.interval),
+                             "rounds": figure.rounds, "exact": figure.exact}
+    if figure_censored(figure):
+        value["censored"] = figure_censored(figure)
+    if figure.ratio is not None:
+        value["ratio"] = ratio_json(figure.ratio) | {"verdict": figure.verdict.name.lower()}
+    return value | quotes_json(figure.quotes)
+
+
+def quotes_json(quotes: Iterable[Quote]) -> dict[str, Any]:
+    """Published figures by the name of their column."""
+    return {published_name(quote.figure.set): {
+        "value": quote.figure.value, "from": quote.figure.source, "ratio": quote.ratio}
+        for quote in quotes}
+
+
+def gain_json(gain: Gain | None) -> dict[str, Any]:
+    """The gain of a cell, with what was published of it."""
+    if gain is None:
+        return {}
+    return {"gain": gain_parts(gain) | {"pairs": gain.ratio.pairs} | quotes_json(gain.quotes)}
+
+
+def best_json(summary: Summary, cell: Cell) -> dict[str, Any]:
+    """What is said of a cell where the best value of an axis is looked for."""
+    if not summary.best:
+        return {}
+    return {"best": {"mark": best_mark(summary, cell)} | better_parts(summary, cell)}
+
+
+def answers_json(summary: Summary) -> dict[str, Any] | None:
+    """The answer of every group; null where no best value is looked for."""
+    if not summary.best:
+        return None
+    return {"axis": summary.best, "metric": summary.leading, "groups": [
+        {"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
+         "answer": answer_text(optimum, summary.best, summary.metrics[0])}
+        for optimum in summary.optima]}
+
+
+def floors_json(summary: Summary, metric: str) -> dict[str, float]:
+    """The noise floors of a metric as fractions, by baseline cell."""
+    return {cell: floor - 1 for cell, floor in summary.floors[metric].items()}
+
+
+def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
+    """One cell."""
+    figures, gain = summary.figures[cell.name], summary.gains.get(cell.name)
+    value: dict[str, Any] = {"cell": cell.name, "status": cell.status, "axes": dict(cell.axes),
+                             "baseline": cell.baseline, "runs_ok": cell.runs_ok,
+                             "runs_failed": cell.runs_failed}
+    if cell.reasons:
+        value["reasons"] = list(cell.reasons)
+    return value | gain_json(gain) | best_json(summary, cell) | {
+        "metrics": {name: figure_json(figure) for name, figure in figures.items()}}
+
+
+def table_json(summary: Summary) -> str:
+    """The whole summary as one JSON object, base units."""
+    matrix = summary.matrix
+    value = {
+        "schema": 1, "result": matrix.result.name, "question": matrix.result.scenario.question,
+        "source": matrix.result.scenario.source, "axes": list(matrix.axes),
+        "rounds": matrix.rounds, "baseline": dict(summary.baseline),
+        "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
+                             "noise_floors": floors_json(summary, m.name)} for m in summary.metrics},
+        "gain": summary.gain, "best": answers_json(summary),
+        "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
+        "notes": list(matrix.result.notes),
+    }
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

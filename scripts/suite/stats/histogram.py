@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Histograms of a record: read, merged, asked for a quantile. Pure; shape as in docs/record.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from suite.base.errors import UsageError, nearest_hint
+from suite.stats import Beyond
+
+HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread
+FROM_INTENDED = ("latency", "late_start")  # those that a request has from the moment when it is due
+NOTHING_COUNTED = {"count": 0, "maximum": 0, "minimum": 0, "sum": 0, "bins": ()}
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Values in ns: bins are (low, width, count), ascending; maximum, minimum and sum are exact.
+
+    beyond: how many more values there are that are not known, and lie beyond all of these.
+    """
+
+    count: int
+    maximum: float
+    minimum: float
+    sum: float
+    bins: tuple[tuple[int, int, int], ...]
+    beyond: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many values there are, known or not."""
+        return self.count + self.beyond
+
+    def quantile(self, share: float) -> float | None:
+        """The value, in ns, at rank ceil(share * total): the middle of its bin; Beyond the maximum if it is not known.
+
+        None if there are fewer than 1 / (1 - share) values: the tail was not seen.
+        """
+        if self.total * (1 - share) < 1 - 1e-9:
+            return None
+        rank, seen = math.ceil(share * self.total - 1e-9), 0
+        for low, width, count in self.bins:
+            seen += count
+            if seen >= rank:
+                return min(max(low + (width - 1) / 2, self.minimum), self.maximum)
+        return Beyond(self.maximum)
+
+    def largest(self) -> float:
+        """The largest value, in ns, exact; Beyond the maximum if it is not known."""
+        return Beyond(self.maximum) if self.beyond else self.maximum
+
+
+def histogram_read(part: dict[str, Any]) -> Histogram:
+    """The histogram of one thread, as it stands in a record."""
+    return Histogram(part["count"], part["maximum"], part["minimum"], part["sum"],
+                     tuple((low, width, count) for low, width, count in part["bins"]))
+
+
+def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
+    """One histogram of several; bins of one low have one width. None of none that has a value."""
+    parts = [part for part in parts if part.total]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    counts: dict[tuple[int, int], int] = {}
+    for part in parts:
+        for low, width, count in part.bins:
+            counts[low, width] = counts.get((low, width), 0) + count
+    bins = tuple((low, width, count) for (low, width), count in sorted(counts.items()))
+    counted = [part for part in parts if part.count] or parts
+    return Histogram(sum(part.count for part in parts), max(part.maximum for part in counted),
+                     min(part.minimum for part in counted), sum(part.sum for part in parts), bins,
+                     sum(part.beyond for part in parts))
+
+
+def histogram_find(name: str, where: str) -> str:
+    """The name if it is one of HISTOGRAMS; UsageError says where it stood and names the nearest."""
+    if name not in HISTOGRAMS:
+        raise UsageError(f'{where}: unknown histogram "{name}"{nearest_hint(name, HISTOGRAMS)}')
+    return name
