@@ -29,7 +29,8 @@ from suite.base.client import Client, build_digest, client_facts, client_list, c
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.text import labelled_lines
 from suite.measure.schedule import seed_draw
-from suite.present.heading import host_text
+from suite.present.heading import machine_text
+from suite.result.machine import Machine
 from suite.stats import ROUNDS_NEEDED
 
 SCHEMA = 1
@@ -154,7 +155,7 @@ def header_pairs(options: Options, setting: Setting, network: str) -> list[tuple
               for place, cpus in setting.cpus.items()]
     revision = client_list(client).revision
     return [
-        ("machine", host_text(client_facts(client, [])["client"])),
+        ("machine", machine_text(Machine(("here",), client_facts(client, [])["client"]))),
         ("uncork", f"{revision}, binaries {build_digest(client)}"),
         ("network", f"{network}; TCP connects with {setting.congestion}"),
         ("place", "; ".join(places)),

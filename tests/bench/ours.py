@@ -23,6 +23,7 @@ from bench.contenders.contender import (
 from loopback.control import Channel, data_join, plan_send, sink_accept
 from suite.analyse.metrics import metrics_compute
 from suite.base.client import Client, client_list
+from suite.result.record import Record
 
 TRIAL = ("message=1", "reply=1", "duration=10ms", "warmup=0s")
 PING_SECONDS = 1.0
@@ -51,7 +52,7 @@ def record_parse(output: str) -> dict[str, float]:
         raise Broken("uncork-client printed no record") from None
     if status != "ok":
         raise Broken(f"{status}: {record.get('reason', 'no reason')}")
-    return {name: value for name, value in metrics_compute(record).items() if value is not None}
+    return {name: value for name, value in metrics_compute(Record(record)).items() if value is not None}
 
 
 def run(client: Client, job: Job, place: str) -> dict[str, float]:

@@ -33,6 +33,7 @@ import result_make  # noqa: E402, F401  (for the tests, which cannot find it the
 from suite.analyse.frame import Matrix, matrix_build  # noqa: E402
 from suite.analyse.results import result_load  # noqa: E402
 from suite.analyse.runs import Builder, Runs  # noqa: E402
+from suite.result.record import Record  # noqa: E402
 from within import uncork_call  # noqa: E402
 
 NODELAY = DATA / "nodelay"
@@ -55,15 +56,16 @@ def changed(source: Path, folder: Path, change: Callable[[dict[str, Any]], None]
 
 def emulated(matrix: Matrix) -> Matrix:
     """The same result as if its machine had been emulated."""
-    hosts = {name: {**facts, "virtualisation": "tcg"} for name, facts in matrix.result.hosts.items()}
-    return matrix_build(replace(matrix.result, hosts=hosts))
+    machines = {host: replace(machine, facts={**machine.facts, "virtualisation": "tcg"})
+                for host, machine in matrix.result.machines.items()}
+    return matrix_build(replace(matrix.result, machines=machines))
 
 
 def runs_of(*records: dict[str, Any]) -> Runs:
     """The columns of good runs of one cell, of which only their ends are told."""
     builder = Builder()
     for number, record in enumerate(records, start=1):
-        builder.record({"status": "ok"} | record | {"run": {"cell": "", "label": "A", "round": number}})
+        builder.record(Record({"status": "ok"} | record | {"run": {"cell": "", "label": "A", "round": number}}))
     return builder.runs()
 
 

@@ -18,6 +18,7 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.results import Result
 from suite.analyse.runs import PLACES, WORDS, Coded, Runs
 from suite.analyse.traits import Traits
+from suite.result.plan import Boots, Plan, PlannedCell
 from suite.scenario.scenario import LABEL, LABEL_AGAIN, Scenario
 
 METRIC = "time_per_message"
@@ -91,10 +92,9 @@ def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
 def matrix_simulated(first: np.ndarray, again: np.ndarray) -> Matrix:
     """The frames of such runs, by the functions that make them of records."""
     groups, cells, rounds = first.shape
-    entries = [{"cell": cell_name(group, place), "baseline": place == 0,
-                "words": {"group": f"{group:05}", "write": f"w{place}"}}
-               for group in range(groups) for place in range(cells)]
-    plan = {"axes": ["group", "write"], "cells": entries, "rounds": rounds, "baseline": f"write={BASE}"}
+    planned = tuple(PlannedCell(cell_name(group, place), {"group": f"{group:05}", "write": f"w{place}"}, {}, place == 0)
+                    for group in range(groups) for place in range(cells))
+    plan = Plan("simulated", ("group", "write"), planned, rounds, 1, f"write={BASE}", "client").begun(Boots("simulated"))
     result = Result(Path("simulated"), Scenario("simulated"), plan, {}, runs_simulated(first, again), ())
     return matrix_build(result)
 

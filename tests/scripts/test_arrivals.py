@@ -81,7 +81,7 @@ def test_n_says_that_the_seed_of_the_rounds_is_not_drawn_yet(uncork: Uncork) -> 
 @pytest.mark.parametrize("timed", [(), ("timer=hyperfine", "messages=50")])
 def test_a_record_of_any_timer_is_that_of_its_run(binaries: Client, timed: tuple[str, ...]) -> None:
     words = [word for word in WORDS if not (timed and word.startswith("duration="))]
-    plan = plan_make(Targets(binaries), Scenario("words"), None, [*words, *timed])
+    plan = plan_make(Targets(binaries), Scenario("words"), None, [*words, *timed]).plan
     run = hyperfine_run if timed else cells_run
     for planned in round_order(plan.cells, 5, 1):
         ((_, record),) = run(binaries, [planned.cell], 60)

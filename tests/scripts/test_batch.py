@@ -13,11 +13,11 @@ import pytest
 
 from faked import has_ended
 from suite.base.child import Listener
-from suite.measure.batch import batch_records
-from suite.measure.plan import Cell
+from suite.places.batch import batch_records
+from suite.result.plan import PlannedCell
 
 NAMES = ("cork", "more", "writev")
-CELLS = [Cell(f"write={name}", {"write": name, "target": "vng:a"}, {"write": name}) for name in NAMES]
+CELLS = [PlannedCell(f"write={name}", {"write": name, "target": "vng:a"}, {"write": name}) for name in NAMES]
 END = '{"end": 3}'
 
 
@@ -33,7 +33,7 @@ def heard(script: str, limit_s: float = 20) -> Listener:
     return Listener(child, limit_s)
 
 
-def outcome(script: str, cells: Sequence[Cell] = CELLS, limit_s: float = 20) -> dict[str, str]:
+def outcome(script: str, cells: Sequence[PlannedCell] = CELLS, limit_s: float = 20) -> dict[str, str]:
     """The status, or the reason of a failure, by the strategy of the cell; each has one."""
     found = list(batch_records(heard(script, limit_s), cells))
     assert sorted(number for number, _ in found) == list(range(len(cells)))

@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from conftest import Uncork, records_of
 from suite.base.client import BINARIES, Client
 from suite.base.runner_words import words_told
-from suite.result.builds import builds_text
+from suite.result.plan import Build, Plan, PlannedCell, Programs, builds_text
 
 SHORT = ("message=15x2", "reply=2", "place=free", "duration=5ms", "warmup=1ms", "rounds=1")
 
@@ -107,11 +108,12 @@ def test_a_client_is_told_neither_that_it_is_a_build_nor_where_it_is() -> None:
 
 
 def test_a_heading_tells_this_build_only_where_a_cell_had_it() -> None:
-    cells = [{"cell": "build=old", "words": {"build": "old"}}, {"cell": "build=this", "words": {"build": "this"}}]
-    plan = {"revision": "r1", "build": "d1", "cells": cells, "builds": {"old": {"revision": "r0", "digest": "d0"}}}
+    cells = tuple(PlannedCell(f"build={build}", {"build": build}, {}) for build in ("old", "this"))
+    programs = Programs("0.1.0", "r1", "d1", {"old": Build("old", "r0", "d0")})
+    plan = Plan("words", ("build",), cells, 1, 1, "", "client", programs=programs)
     assert builds_text(plan) == "this: revision r1, d1; old: revision r0, d0"
-    assert builds_text(plan | {"cells": cells[:1]}) == "old: revision r0, d0"
-    assert builds_text({"revision": "r1", "build": "d1", "cells": cells[1:]}) == ""
+    assert builds_text(replace(plan, cells=cells[:1])) == "old: revision r0, d0"
+    assert builds_text(replace(plan, cells=cells[1:], programs=Programs("0.1.0", "r1", "d1"))) == ""
 
 
 def test_the_client_by_itself_says_who_starts_another_build(binaries: Client) -> None:

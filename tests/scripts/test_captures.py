@@ -15,11 +15,12 @@ from suite.analyse.remarks import remarks_of
 from suite.analyse.segments import capture_rows, sizes_text
 from suite.base.client import Client, client_check
 from suite.measure.captures import capture_file, capture_rename
-from suite.measure.plan import Cell
 from suite.measure.schedule import Run
 from suite.places.lab.probe import namespaces_refusal
+from suite.result.plan import PlannedCell
+from suite.result.record import Record
 
-Record = dict[str, Any]
+Document = dict[str, Any]
 QUICK = ("capture=on", "messages=20", "warmup=2ms", "place=free", "rounds=1")
 
 
@@ -31,7 +32,7 @@ def can_capture(binaries: Client) -> None:
         pytest.skip(refused)
 
 
-def way(sizes: list[list[int]], **more: Any) -> Record:
+def way(sizes: list[list[int]], **more: Any) -> Document:
     """One way of a capture; every packet is a segment."""
     segments = sum(count for _, count in sizes)
     known = {"smallest_bytes": sizes[0][0], "largest_bytes": sizes[-1][0], "sizes": sizes,
@@ -41,7 +42,7 @@ def way(sizes: list[list[int]], **more: Any) -> Record:
             "retransmitted_bytes": 0} | known | more
 
 
-def end(drives: bool, sent: int, segments_out: int, segments_in: int, again: int = 0) -> Record:
+def end(drives: bool, sent: int, segments_out: int, segments_in: int, again: int = 0) -> Document:
     """One end with one thread."""
     tcp = {"data_segs_out": {"sum": segments_out}, "data_segs_in": {"sum": segments_in},
            "retrans_segs": {"sum": again}}
@@ -50,7 +51,7 @@ def end(drives: bool, sent: int, segments_out: int, segments_in: int, again: int
 
 
 @pytest.fixture
-def record() -> Record:
+def record() -> Document:
     """Ten requests of 32/100/100 in three segments each, with replies of 7 bytes."""
     capture = {"device": "lo", "snap_bytes": 96, "stored_packets": 99, "dropped": 0,
                "truncated": False, "sent": way([[32, 10], [100, 20]]), "received": way([[7, 10]])}
@@ -59,8 +60,8 @@ def record() -> Record:
             "server": end(False, 10, 10, 30)}
 
 
-def test_segments_as_captured_are_told_by_message_and_by_size(record: Record) -> None:
-    values = metrics_compute(record)
+def test_segments_as_captured_are_told_by_message_and_by_size(record: Document) -> None:
+    values = metrics_compute(Record(record))
     told = {"captured_segments_per_message": 3, "captured_segments_per_reply": 1,
             "smallest_segment": 32, "largest_segment": 100, "super_packets": 0,
             "capture_difference": 0}
@@ -68,10 +69,10 @@ def test_segments_as_captured_are_told_by_message_and_by_size(record: Record) ->
     assert remarks_of({}, runs_of(record)) == ()
 
 
-def test_the_messages_of_a_server_are_what_the_client_receives(record: Record) -> None:
+def test_the_messages_of_a_server_are_what_the_client_receives(record: Document) -> None:
     record["words"] = {"workload": "stream", "direction": "receive"}
     record["client"]["drives"], record["server"]["drives"] = False, True
-    values = metrics_compute(record)
+    values = metrics_compute(Record(record))
     assert values["captured_segments_per_message"] == 1
     assert (values["smallest_segment"], values["largest_segment"]) == (7, 7)
     assert values["captured_segments_per_reply"] is None
@@ -83,11 +84,11 @@ def test_the_messages_of_a_server_are_what_the_client_receives(record: Record) -
                           "its figures are absent there"),
 ])
 def test_a_capture_that_is_not_whole_has_no_figures(
-    record: Record, change: Record, said: str,
+    record: Document, change: Document, said: str,
 ) -> None:
     part = copy.deepcopy(record)
     part["client"]["capture"] |= change
-    values = metrics_compute(part)
+    values = metrics_compute(Record(part))
     assert values["captured_segments_per_message"] is None and values["super_packets"] is None
     assert values["largest_segment"] is None and values["capture_difference"] is None
     assert remarks_of({}, runs_of(record, part)) == (said,)
@@ -98,27 +99,27 @@ def test_a_capture_that_is_not_whole_has_no_figures(
     ("server", "data_segs_in"),
 ])
 def test_whatever_counter_contradicts_the_capture_is_a_remark(
-    record: Record, name: str, key: str,
+    record: Document, name: str, key: str,
 ) -> None:
     record[name]["threads"][0]["tcp_info"][key]["sum"] += 2
-    assert metrics_compute(record)["capture_difference"] == 2
+    assert metrics_compute(Record(record))["capture_difference"] == 2
     assert remarks_of({}, runs_of(record, record)) == (
         "capture and TCP_INFO differ in 2 of 2 runs, by 2 segments at most",)
 
 
-def test_where_both_ends_send_only_receivers_contradict_the_capture(record: Record) -> None:
+def test_where_both_ends_send_only_receivers_contradict_the_capture(record: Document) -> None:
     """What an end has sent may leave after its last look at TCP_INFO."""
     record["words"] = {"workload": "stream", "direction": "both"}
     record["server"]["drives"] = True
     for name in ("client", "server"):
         record[name]["threads"][0]["tcp_info"]["data_segs_out"]["sum"] -= 5
-    assert metrics_compute(record)["capture_difference"] == 0
+    assert metrics_compute(Record(record))["capture_difference"] == 0
     record["server"]["threads"][0]["tcp_info"]["data_segs_in"]["sum"] -= 1
-    assert metrics_compute(record)["capture_difference"] == 1
+    assert metrics_compute(Record(record))["capture_difference"] == 1
 
 
 def test_what_was_sent_again_or_shared_with_a_close_notify_is_no_difference(
-    record: Record,
+    record: Document,
 ) -> None:
     capture = record["client"]["capture"]
     capture["received"] |= {"retransmitted_segments": 1}
@@ -126,7 +127,7 @@ def test_what_was_sent_again_or_shared_with_a_close_notify_is_no_difference(
     record["server"] = end(False, 10, 10, 28, again=1)  # two of the client's never came
     capture["sent"] |= {"shared_close_notifies": 1}
     record["client"]["threads"][0]["tcp_info"]["data_segs_out"]["sum"] -= 1
-    assert metrics_compute(record)["capture_difference"] == 0
+    assert metrics_compute(Record(record))["capture_difference"] == 0
 
 
 def test_sizes_stand_in_one_line_with_the_order_of_the_first_packets() -> None:
@@ -140,15 +141,15 @@ def test_sizes_stand_in_one_line_with_the_order_of_the_first_packets() -> None:
         "3 packets not cut up yet; 2 sent again; in order 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, ...")
 
 
-def test_of_a_cell_the_run_is_shown_whose_packets_were_kept(record: Record) -> None:
+def test_of_a_cell_the_run_is_shown_whose_packets_were_kept(record: Document) -> None:
     kept = copy.deepcopy(record)
     kept["client"]["capture"] |= {"file": "captures/cell-001.pcap"}
     kept["run"]["round"] = 1
-    rows = dict(capture_rows([kept, record]))
+    rows = dict(capture_rows([Record(kept), Record(record)]))
     assert rows["captured on"] == "lo, 99 packets of round 1"
     assert rows["packets"] == "captures/cell-001.pcap"
-    assert dict(capture_rows([record]))["captured on"] == "lo, 99 packets of round 3"
-    assert capture_rows([{"client": {}}]) == []
+    assert dict(capture_rows([Record(record)]))["captured on"] == "lo, 99 packets of round 3"
+    assert capture_rows([Record({"client": {}})]) == []
 
 
 @pytest.mark.parametrize("round_, label, words, file", [
@@ -162,11 +163,11 @@ def test_of_a_cell_the_run_is_shown_whose_packets_were_kept(record: Record) -> N
 def test_packets_are_kept_of_the_first_counted_round(
     round_: int, label: str, words: dict[str, str], file: str | None,
 ) -> None:
-    run = Run(Cell("b", words, {}, False, None, None), label, round_, 0)
+    run = Run(PlannedCell("b", words, {}, False, None, None), label, round_, 0)
     assert capture_file(run, ["a", "b"]) == file
 
 
-def test_a_record_names_the_file_as_it_is_called_within_the_result(record: Record) -> None:
+def test_a_record_names_the_file_as_it_is_called_within_the_result(record: Document) -> None:
     without = copy.deepcopy(record)
     capture_rename(without, None)
     assert without == record
@@ -215,8 +216,8 @@ def test_in_a_lab_the_payloads_of_segments_are_what_the_strategy_makes_of_a_mess
         assert len(first) >= 31 and first == (wanted * 20)[:len(first)], words
         assert sizes == {size: 20 * wanted.count(size) for size in set(wanted)}, words
         assert capture["sent"]["payload_bytes"] == 20 * one["client"]["message_bytes"]
-        assert metrics_compute(one)["capture_difference"] == 0, words
-        assert metrics_compute(one)["super_packets"] == 0, words
+        assert metrics_compute(Record(one))["capture_difference"] == 0, words
+        assert metrics_compute(Record(one))["super_packets"] == 0, words
     files = sorted(path.name for path in (folder / "captures").iterdir())
     assert files == [f"cell-{number:03}.pcap" for number in range(1, 5)]
     kept = [one for one in records if "file" in one["client"]["capture"]]
@@ -237,6 +238,6 @@ def test_packets_that_nobody_has_cut_up_count_as_tcp_counts_them(
                       *QUICK, "-o", str(folder))
     assert done.returncode == 0, done.stderr
     for one in records_of(folder):
-        values = metrics_compute(one)
+        values = metrics_compute(Record(one))
         assert values["capture_difference"] == 0 and values["super_packets"] > 0
         assert values["largest_segment"] == 1448

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""Columns that were kept are the columns of what is there now, and of this program, and of this user; or they are
-made again."""
+"""Columns that were kept are the columns of what is there now, and of this program; or they are made again."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from suite.records import cache, lines, load
 
 from answers import NODELAY, uncork
-from suite.analyse.cache import FILE
+from suite.analyse import cache, load
 from suite.analyse.results import result_load
 from suite.analyse.runs import Runs
 from suite.base.errors import Failure
+from suite.result import files
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    """A place for the key of a user."""
+    """The folder for caches of a user."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
@@ -31,7 +31,7 @@ def home(tmp_path, monkeypatch):
 def path(tmp_path) -> Path:
     """The records of a stored result, whose columns are kept."""
     path = shutil.copytree(NODELAY, tmp_path / "result") / "records.jsonl"
-    assert columns(path) and (path.parent / FILE).exists()
+    assert columns(path) and cache.kept_file(path).exists()
     return path
 
 
@@ -48,11 +48,10 @@ def text_of(runs: Runs) -> str:
 
 
 def fresh(path: Path) -> tuple[str, list[str]]:
-    """The columns of the same bytes in a folder where nothing was kept."""
-    other = path.parent.parent / "fresh"
-    shutil.rmtree(other, ignore_errors=True)
-    other.mkdir()
-    return columns(Path(shutil.copy(path, other)))
+    """The columns of the same bytes where nothing was kept."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as empty:
+        patch.setenv("XDG_CACHE_HOME", empty)
+        return columns(path)
 
 
 def parsed(monkeypatch) -> list[int]:
@@ -74,10 +73,18 @@ def test_kept_columns_are_what_they_were(path, monkeypatch):
     assert kept == fresh(path) and len(numbers) == 112
 
 
-def test_small_results_keep_nothing_and_need_no_key(tmp_path, home):
+def test_small_results_keep_nothing(tmp_path):
     folder = shutil.copytree(NODELAY, tmp_path / "small")
     result_load(folder)
-    assert not (folder / FILE).exists() and not home.exists()
+    assert not cache.kept_file(folder / "records.jsonl").exists()
+
+
+def test_columns_stay_with_a_result_that_is_moved_and_nothing_is_written_into_it(path, tmp_path, monkeypatch):
+    assert {file.name for file in path.parent.iterdir()} == {file.name for file in NODELAY.iterdir()}
+    moved = path.parent.rename(tmp_path / "moved") / "records.jsonl"
+    numbers = parsed(monkeypatch)
+    columns(moved)
+    assert numbers == []
 
 
 def line_edit(path):
@@ -157,13 +164,14 @@ def test_the_source_of_every_module_is_in_the_digest_of_the_program(tmp_path, mo
     monkeypatch.setattr(cache, "SUITE", copied)
     digest = cache.program_digest.__wrapped__
     before = digest()
-    (copied / "formulas.py").write_bytes((copied / "formulas.py").read_bytes() + b"\n")
+    formulas = copied / "analyse" / "formulas.py"
+    formulas.write_bytes(formulas.read_bytes() + b"\n")
     assert digest() != before
 
 
 @pytest.mark.parametrize("size", [0, 10, 32, 1000, -1])
 def test_a_torn_cache_is_made_again(path, size, monkeypatch):
-    kept = path.parent / FILE
+    kept = cache.kept_file(path)
     whole = kept.read_bytes()
     kept.write_bytes(whole[:size])
     numbers = parsed(monkeypatch)
@@ -173,71 +181,41 @@ def test_a_torn_cache_is_made_again(path, size, monkeypatch):
     assert numbers == []
 
 
-def test_a_cache_that_another_user_made_is_not_believed(path, home, monkeypatch):
-    (home / "uncork" / "key").write_bytes(bytes(32))
-    numbers = parsed(monkeypatch)
-    columns(path)
-    assert len(numbers) == 112
-
-
-def pipe_make(path):
-    """A pipe that nobody writes."""
-    os.mkfifo(path)
-
-
-def link_make(path):
-    """A link to what has no end."""
-    path.symlink_to("/dev/zero")
-
-
-def hole_make(path):
-    """A file of zeros, larger than memory."""
-    path.touch()
-    os.truncate(path, 1 << 40)
-
-
-@pytest.mark.parametrize("make", [pipe_make, link_make, hole_make])
-def test_what_is_no_file_of_columns_is_not_read(path, make, monkeypatch):
-    (path.parent / FILE).unlink()
-    make(path.parent / FILE)
-    numbers = parsed(monkeypatch)
-    columns(path)
-    assert len(numbers) == 112
-
-
-@pytest.mark.parametrize("place", [0, 31, 32, 200, -1])
-def test_a_cache_with_one_byte_changed_is_not_believed(path, place, monkeypatch):
-    kept = path.parent / FILE
+@pytest.mark.parametrize("place", [0, 200, 5000, -1])
+def test_a_spoilt_byte_changes_no_figure(path, place):
+    kept = cache.kept_file(path)
     data = bytearray(kept.read_bytes())
     data[place] ^= 1
     kept.write_bytes(data)
+    assert columns(path) == fresh(path)
+
+
+def test_a_folder_that_others_can_write_is_not_used(path, monkeypatch):
+    cache.kept_file(path).parent.chmod(0o770)
     numbers = parsed(monkeypatch)
     columns(path)
-    assert len(numbers) == 112
+    assert cache.kept_file(path) is None and len(numbers) == 112
 
 
-def test_a_key_that_others_could_know_is_none(path, home):
-    (home / "uncork" / "key").chmod(0o640)
-    (path.parent / FILE).unlink()
-    assert columns(path) == fresh(path)
-    assert cache.key_read() is None and not (path.parent / FILE).exists()
+def test_what_was_used_longest_ago_goes_first(path, tmp_path, monkeypatch):
+    kept = cache.kept_file(path)
+    monkeypatch.setattr(cache, "KEPT_BYTES_MOST", kept.stat().st_size * 3 // 2)
+    os.utime(kept, (1, 1))
+    other = shutil.copytree(NODELAY, tmp_path / "other") / "records.jsonl"
+    line_remove(other)
+    columns(other)
+    assert cache.kept_file(other).exists() and not kept.exists()
 
 
-def test_nobody_else_can_read_the_key(path, home):
-    assert (home / "uncork" / "key").stat().st_mode & 0o777 == 0o600
-    assert [file.name for file in (home / "uncork").iterdir()] == ["key"]
-
-
-@pytest.mark.parametrize("where", ["no folder for a key", "no place for the cache"])
+@pytest.mark.parametrize("where", ["no folder", "no place for the file"])
 def test_where_nothing_can_be_kept_everything_is_made(path, where, tmp_path, monkeypatch):
-    (path.parent / FILE).unlink()
-    if where == "no folder for a key":
+    cache.kept_file(path).unlink()
+    if where == "no folder":
         (tmp_path / "file").write_text("")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     else:
-        (path.parent / FILE).mkdir()
+        cache.kept_file(path).mkdir()
     assert columns(path) == fresh(path)
-    assert {file.name for file in path.parent.iterdir()} - {FILE} == {file.name for file in NODELAY.iterdir()}
 
 
 def test_records_that_were_changed_after_their_columns_were_made_are_a_failure(path):
@@ -249,16 +227,16 @@ def test_records_that_were_changed_after_their_columns_were_made_are_a_failure(p
 
 def test_a_large_result_is_kept_and_tells_the_same_from_its_cache(path, tmp_path):
     """Blanks between records' parts make it large."""
-    (path.parent / FILE).unlink()
+    cache.kept_file(path).unlink()
     blank = b" " * (cache.LEAST_BYTES // 112)
     path.write_bytes(b"".join(blank + line for line in path.read_bytes().splitlines(keepends=True)))
     first = uncork("table", path.parent)
-    assert (path.parent / FILE).exists() and first.returncode == 0
+    assert cache.kept_file(path).exists() and first.returncode == 0
     assert uncork("table", path.parent).stdout == first.stdout
 
 
 def test_a_line_without_end_is_no_record_and_is_not_held_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "LINE_BYTES_MOST", 10000)
+    monkeypatch.setattr(files, "LINE_BYTES_MOST", 10000)
     path = shutil.copytree(NODELAY, tmp_path / "long") / "records.jsonl"
     whole = path.read_bytes()
     path.write_bytes(b"[" * 123456 + b"\n" + whole + b"[" * 54321)

@@ -15,8 +15,9 @@ import pytest
 
 import answers  # noqa: F401
 from suite import stats
-from suite.measure.plan import Cell, rounds_added, rounds_most
+from suite.measure.resume import rounds_added
 from suite.measure.schedule import round_order
+from suite.result.plan import UNTIL_TIMES, PlannedCell
 from suite.scenario.scenario import LABEL
 
 SAMPLES = 4000
@@ -178,7 +179,7 @@ def test_a_geometric_mean_of_cells_covers_at_its_exact_level_also_under_drift(no
 
 def runs_placed(runs: int, rounds: int) -> np.ndarray:
     """When each first run of the baseline is made, of two in every round: by the schedule, one matrix a row."""
-    cell = Cell("a", {}, {}, baseline=True)
+    cell = PlannedCell("a", {}, {}, baseline=True)
     return np.array([[next(run.position for run in round_order([cell], seed, number) if run.label == LABEL)
                       for number in range(1, rounds + 1)] for seed in range(runs)])
 
@@ -235,7 +236,7 @@ def found_paired(noise: Noise, rounds: int) -> float:
 def stopped(values: np.ndarray, width: float, rounds: int) -> np.ndarray:
     """In which round until=WIDTH ends the run of each row: (ends of its median's interval, rounds)."""
     ends, last = np.zeros((2, len(values))), np.zeros(len(values), dtype=int)
-    done, most = rounds, rounds_most(rounds, "1%")
+    done, most = rounds, rounds * UNTIL_TIMES
     while True:
         low, high = medians(values[:, :done])
         centre = np.median(values[:, :done], axis=1)

@@ -28,12 +28,12 @@ from suite.doctor.facts import Facts, config_files, facts_collect, nftables_ther
 from suite.doctor.finding import Answer, Finding, Status, finding_document
 from suite.doctor.probes import Probes, Unread, rules_count
 from suite.doctor.report import findings_text
-from suite.measure.journal import hosts_merge
 from suite.places.lab.probe import namespaces_refusal
 from suite.present.heading import machine_pairs
 from suite.present.report.tables import machines_make
 from suite.present.show import cell_choose, show_text
-from suite.result.looks import disturbed_text, found_last
+from suite.result.files import machines_merge
+from suite.result.machine import Machine, disturbed_text, found_last
 
 DISTURBS, NOTE, UNKNOWN, FINE = Status.DISTURBS, Status.NOTE, Status.UNKNOWN, Status.FINE
 CONFIG = "boot/config-6.18.0-test"
@@ -323,7 +323,7 @@ def test_several_starts_say_how_many_of_them_were_disturbed() -> None:
     assert disturbed_text([look("load 2"), look(), look("load 3")]) == "load 3 (at 2 of 3 starts)"
     assert disturbed_text([look()]) == "" == disturbed_text([])
     assert found_last([look("load 2"), look(), look("load 3")]) == {"load": "disturbs: load 3"}
-    page = ET.tostring(machines_make({"host": {"cpu": "X", "doctor": [look("load 2")]}}), "unicode")
+    page = ET.tostring(machines_make([Machine(("host",), {"cpu": "X", "doctor": [look("load 2")]})]), "unicode")
     assert "doctor.load" in page and ">disturbs: load 2<" in page and "{" not in page
 
 
@@ -356,14 +356,14 @@ def test_a_run_says_what_disturbs_it_and_keeps_all_that_was_found(uncork: Uncork
 def test_every_start_of_the_runner_adds_what_was_found(tmp_path: Path) -> None:
     one, two, three = ({"findings": [], "unix_ns": number} for number in (1, 2, 3))
     (tmp_path / "hosts.json").write_text(json.dumps({"mine": {"cpu": "old", "doctor": [one]}, "plain": {"cpu": "old"}}))
-    hosts_merge(tmp_path, {"mine": {"cpu": "new", "doctor": [two]}, "plain": {"cpu": "new"}, "new": {"doctor": [three]}})
+    machines_merge(tmp_path, {"mine": {"cpu": "new", "doctor": [two]}, "plain": {"cpu": "new"}, "new": {"doctor": [three]}})
     assert json.loads((tmp_path / "hosts.json").read_text()) == {
         "mine": {"cpu": "old", "doctor": [one, two]}, "plain": {"cpu": "old"}, "new": {"doctor": [three]}}
 
 
 def test_machines_that_cannot_be_read_are_put_aside_and_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "hosts.json").write_text('{"mine": {"doctor": [1]}}')
-    hosts_merge(tmp_path, {"new": {"cpu": "new"}})
+    machines_merge(tmp_path, {"new": {"cpu": "new"}})
     assert json.loads((tmp_path / "hosts.json").read_text()) == {"new": {"cpu": "new"}}
     assert (tmp_path / "hosts.json.damaged").read_text() == '{"mine": {"doctor": [1]}}'
 

@@ -22,7 +22,7 @@ from conftest import Uncork, records_of
 from fleets import ansible_pretend, listing_make
 from suite.base.client import Client
 from suite.base.errors import Failure, UsageError
-from suite.measure.plan import Cell, Plan, plan_make
+from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import runs_seconds
 from suite.measure.schedule import batches_together, round_together
 from suite.places.fleet import driver
@@ -30,6 +30,7 @@ from suite.places.fleet.driver import Driver, Job, inventory_list, outcomes_read
 from suite.places.fleet.inventory import pairs_read
 from suite.places.fleet.jobs import client_words, down_words, note_path, server_words
 from suite.places.targets import Nowhere
+from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 
 PATH = "inventory.ini"
@@ -125,14 +126,15 @@ class Pretended(Nowhere):
 
 def planned(binaries: Client, *words: str) -> Plan:
     """A plan of these words."""
-    return plan_make(Pretended(binaries), Scenario("words"), None, words)
+    return plan_make(Pretended(binaries), Scenario("words"), None, words).plan
 
 
 def test_the_pairs_are_the_first_axis_and_the_result_keeps_the_word_that_was_typed(binaries: Client) -> None:
-    plan = planned(binaries, "hosts=inventory.ini", "write=nodelay,writev")
+    made = plan_make(Pretended(binaries), Scenario("words"), None, ["hosts=inventory.ini", "write=nodelay,writev"])
+    plan, scenario = made.plan, made.scenario
     assert plan.axes == ("target", "write") and plan.baseline == "write=nodelay"
-    assert plan.hosts == "inventory.ini" and plan.scenario.run["hosts"] == "inventory.ini"
-    assert "target" not in plan.scenario.sweep | plan.scenario.fixed
+    assert plan.hosts == "inventory.ini" and scenario.run["hosts"] == "inventory.ini"
+    assert "target" not in scenario.sweep | scenario.fixed
 
 
 def test_a_fleet_and_a_target_contradict_each_other(binaries: Client) -> None:
@@ -151,7 +153,7 @@ def test_all_pairs_have_the_same_order_and_a_round_is_one_batch(binaries: Client
 
 
 def test_cells_of_other_programs_and_without_another_end_are_batches_of_their_own() -> None:
-    cells = [Cell(f"{number}", {"target": "ssh:a", "transport": transport, "build": build}, {})
+    cells = [PlannedCell(f"{number}", {"target": "ssh:a", "transport": transport, "build": build}, {})
              for number, (transport, build) in enumerate([("tcp", "x"), ("tcp", "y"), ("null", "x")])]
     batches = batches_together(round_together(cells, 1, 1))
     assert [len(batch) for batch in batches] == [1, 1, 1]

@@ -21,7 +21,7 @@ from suite.analyse.comparison.refusals import refusals_check
 from suite.analyse.comparison.selectors import metrics_choose, sides_within
 from suite.analyse.frame import Cell, Matrix, matrix_build, rounds_common
 from suite.analyse.gain import gain_build
-from suite.analyse.machines import cells_functional, machines_group
+from suite.analyse.machines import cells_emulated, machines_group
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import optima_build
 from suite.analyse.precision import precision_measure, precision_text
@@ -242,8 +242,8 @@ def test_times_across_emulation_are_refused_and_counts_are_not(folders, made):
 
 def test_a_booted_kernel_of_which_nothing_is_known_is_taken_for_emulated(folders):
     for name, hidden in (("kernels", {"perhaps emulated"}), ("systems", set())):
-        result = replace(result_load(folders[name]), hosts={})
-        assert set(cells_functional(result).values()) == hidden
+        result = replace(result_load(folders[name]), machines={})
+        assert set(cells_emulated(result).values()) == hidden
         assert bool(matrix_build(result).values[TIME.name].notna().any()) is not bool(hidden)
 
 
@@ -259,7 +259,7 @@ def test_a_metric_knows_whether_it_tells_how_fast_something_was(name, timed):
 def test_until_of_times_that_nobody_shows_is_not_called_reached(made):
     cells = {name: cell for name, cell in made["emulated"].cells.items() if cell.target != "local"}
     result = made["emulated"].result
-    emulated = replace(made["emulated"], cells=cells, result=replace(result, plan=result.plan | {"until": "1%"}))
+    emulated = replace(made["emulated"], cells=cells, result=replace(result, plan=replace(result.plan, until="1%")))
     assert precision_text(precision_measure(emulated)) == (
         "1% of time_per_message, which no cell knows: no round was added for it")
 
@@ -294,17 +294,16 @@ def test_systems_side_by_side_are_compared_where_nobody_says_otherwise(made):
     matrix = made["systems"]
     assert sides_within(matrix, [], "compare") == [({"target": "local"}, {"target": "gvisor"})]
     assert sides_within(matrix, ["write=cork"], "compare") == [({"write": "nodelay"}, {"write": "cork"})]
-    pairs = replace(matrix, result=replace(matrix.result, plan=matrix.result.plan | {"hosts": "inventory.ini"}))
+    pairs = replace(matrix, result=replace(matrix.result, plan=replace(matrix.result.plan, hosts="inventory.ini")))
     assert [base for base, _ in sides_within(pairs, [], "compare")] == [{"write": "nodelay"}] * 3
 
 
 def test_boots_are_one_machine_where_all_their_facts_agree(made):
-    hosts = made["kernels"].result.hosts
-    assert [len(machine.hosts) for machine in machines_group(hosts)] == [9, 9]  # with the boot that warms up
-    one = next(iter(hosts))
-    other = {**hosts, one: hosts[one] | {"sysctl": {"net.ipv4.tcp_sack": "0"}}}
-    assert [len(machine.hosts) for machine in machines_group(other)] == [1, 8, 9]
-    page = "".join("".join(part.itertext()) for part in machine_make(hosts))
+    first, *others = boots = list(made["kernels"].result.machines.values())
+    assert [len(machine.hosts) for machine in machines_group(boots)] == [9, 9]  # with the boot that warms up
+    changed = replace(first, facts={**first.facts, "sysctl": {"net.ipv4.tcp_sack": "0"}})
+    assert [len(machine.hosts) for machine in machines_group([changed, *others])] == [1, 8, 9]
+    page = "".join("".join(part.itertext()) for part in machine_make(boots))
     assert "6.18.5-test, kvm, 9 boots" in page and "machine 2" in page and "machine 3" not in page
 
 
@@ -318,8 +317,9 @@ def test_only_what_differs_between_the_machines_of_the_cells_is_told(made):
 def test_a_kind_of_fact_of_which_one_side_knows_nothing_is_one_difference(folders):
     result = result_load(folders["systems"])
     sysctls = {"sysctl": {f"net.ipv4.tcp_{number}": "1" for number in range(20)}}
-    hosts = {host: facts | ({} if "target" in facts else sysctls) for host, facts in result.hosts.items()}
-    matrix = matrix_build(replace(result, hosts=hosts))
+    machines = {host: replace(machine, facts={**machine.facts, **({} if machine.target else sysctls)})
+                for host, machine in result.machines.items()}
+    matrix = matrix_build(replace(result, machines=machines))
     comparison = compare_cells(matrix, {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert [(one.name, one.base, one.new) for one in comparison.differences if one.of == "sysctl"] == [
         ("", "20 known", "unknown")]
@@ -327,9 +327,10 @@ def test_a_kind_of_fact_of_which_one_side_knows_nothing_is_one_difference(folder
 
 def test_of_two_systems_a_kind_with_many_differences_has_one_line(folders):
     result = result_load(folders["systems"])
-    hosts = {host: facts | {"sysctl": {f"net.ipv4.tcp_{number}": str("target" in facts) for number in range(20)}}
-             for host, facts in result.hosts.items()}
-    matrix = matrix_build(replace(result, hosts=hosts))
+    machines = {host: replace(machine, facts={**machine.facts, "sysctl": {
+        f"net.ipv4.tcp_{number}": str(machine.target is not None) for number in range(20)}})
+        for host, machine in result.machines.items()}
+    matrix = matrix_build(replace(result, machines=machines))
     comparison = compare_cells(matrix, {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert sum(one.of == "sysctl" for one in comparison.differences) == 20
     lines = text.render([comparison], 100)
@@ -340,7 +341,7 @@ def lonely(matrix: Matrix, pairs: set[tuple[str, str]]) -> Matrix:
     """The result with these cells (strategy, target) only."""
     names = [name for name, cell in matrix.cells.items() if (cell.words["write"], cell.target) in pairs]
     result = matrix.result
-    plan = result.plan | {"cells": [cell for cell in result.plan["cells"] if cell["cell"] in names]}
+    plan = replace(result.plan, cells=tuple(cell for cell in result.plan.cells if cell.name in names))
     rows = [row for name in names for row in result.runs.rows_of_cells[name]]
     return matrix_build(replace(result, plan=plan, runs=result.runs.take(sorted(rows))))
 

@@ -24,6 +24,7 @@ from suite.measure.hyperfine import complaint_text, times_read, version_read
 from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import hyperfine_run
 from suite.places.targets import Targets
+from suite.result.record import Record
 from suite.scenario.scenario import Scenario
 
 STREAM = ("workload=stream", "transport=unix", "message=256K", "chunk=256K", "place=free")
@@ -34,7 +35,7 @@ Fake = Callable[[str], Client]
 
 def plan_timed(client: Client, *words: str) -> Plan:
     """A plan of runs that hyperfine times."""
-    return plan_make(Targets(client), Scenario("words"), None, [*TIMED, *words])
+    return plan_make(Targets(client), Scenario("words"), None, [*TIMED, *words]).plan
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_hyperfine_and_the_ends_agree_on_time_and_cpu(binaries: Client) -> None:
     assert 0 <= timed["user_ns"] + timed["system_ns"] - sum(spent) < 5e8
     assert min(spent) > 0 and timed["user_ns"] + timed["system_ns"] > max(spent)
     assert timed["version"] == version_read()
-    values = metrics_compute(record)
+    values = metrics_compute(Record(record))
     assert values["time"] == pytest.approx(timed["wall_ns"] * 1e-9)
     assert values["server_system"] == pytest.approx(ends[1]["process"]["system_ns"] * 1e-9)
 

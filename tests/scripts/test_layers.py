@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The folder tree is the architecture: imports of scripts/suite point the way that docs/architecture.md draws."""
+"""The folder tree is the architecture: rooms of scripts/suite import what docs/architecture.md draws."""
 
 from __future__ import annotations
 
 import ast
 import graphlib
+import importlib
 import re
 from pathlib import Path
 
@@ -13,8 +14,8 @@ import pytest
 from conftest import ROOT
 
 SUITE = ROOT / "scripts" / "suite"
-APART = ("comparison.formats",)  # folders within a folder that are a layer of their own
-NO_LAYER = ("suite", "__main__")
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+LAUNCHER = "__main__"  # the file that picks a command
 
 
 def module_name(path: Path) -> str:
@@ -26,22 +27,22 @@ def imports_of(path: Path, known: set[str]) -> set[str]:
     """The modules of the suite that a file imports, those for type checkers only included."""
     nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
     names = [(node.module or "", f"{node.module}.{alias.name}") for node in nodes for alias in node.names]
-    return {whole if whole in known else module for module, whole in names if module.partition(".")[0] == "suite"}
+    return {whole if whole in known else module
+            for module, whole in names if module.partition(".")[0] == "suite"}
 
 
-def layer_of(module: str) -> str:
-    """What a module is called in the drawing."""
-    inside = module.removeprefix("suite.")
-    return next((name for name in APART if inside.startswith(name)), inside.partition(".")[0])
+def room_of(module: str) -> str:
+    """The room that a module is in."""
+    return module.removeprefix("suite.").partition(".")[0]
 
 
-def chains_read() -> list[list[list[str]]]:
-    """The chains of the drawing: steps from left to right, each with its layers."""
-    text = (ROOT / "docs" / "architecture.md").read_text()
-    found = re.search(r"`scripts/suite` is layered.*?```\n(.*?)```", text, re.DOTALL)
-    assert found, "docs/architecture.md has no drawing of the layers"
-    lines = re.sub(r"\n\s+", " ", re.sub(r" \([^)]*\)", "", found[1])).splitlines()
-    return [[step.split(", ") for step in map(str.strip, line.split("◀─"))] for line in lines]
+def rooms_drawn() -> dict[str, set[str]]:
+    """The drawing: each room with those that it imports."""
+    found = re.search(r"`scripts/suite` has ten rooms.*?```\n(.*?)```", PAGE, re.DOTALL)
+    assert found, "docs/architecture.md has no drawing of the rooms"
+    lines = [line.partition("─▶") for line in found[1].splitlines()]
+    return {room.strip(): set(filter(None, map(str.strip, others.split(","))))
+            for room, _, others in lines}
 
 
 @pytest.fixture(scope="module")
@@ -55,15 +56,46 @@ def test_no_two_modules_import_each_other(modules):
     assert list(graphlib.TopologicalSorter(modules).static_order())
 
 
-def test_every_part_of_the_suite_is_in_the_drawing(modules):
-    drawn = {name for chain in chains_read() for step in chain for name in step}
-    assert drawn == {layer_of(name) for name in modules} - set(NO_LAYER)
+def test_rooms_import_exactly_what_is_drawn(modules):
+    found: dict[str, set[str]] = {}
+    for name, others in modules.items():
+        room = room_of(name)
+        if room not in (LAUNCHER, "suite"):
+            found.setdefault(room, set()).update(map(room_of, others))
+    assert {room: others - {room} for room, others in found.items()} == rooms_drawn()
 
 
-def test_imports_point_the_way_that_is_drawn(modules):
-    for chain in chains_read():
-        place = {name: number for number, step in enumerate(chain) for name in step}
-        wrong = [f"{name} imports {other}" for name, others in modules.items() for other in others
-                 if {layer_of(name), layer_of(other)} <= place.keys() and layer_of(name) != layer_of(other)
-                 and place[layer_of(other)] >= place[layer_of(name)]]
-        assert not wrong
+def test_arrows_between_rooms_go_one_way():
+    assert list(graphlib.TopologicalSorter(rooms_drawn()).static_order())
+
+
+def test_nobody_imports_a_command_and_commands_do_not_import_each_other(modules):
+    wrong = [f"{name} imports {other}" for name, others in modules.items() for other in others
+             if other.startswith("suite.commands.")]
+    assert not wrong
+
+
+def test_nothing_outside_imports_the_fleet(modules):
+    wrong = [f"{name} imports {other}" for name, others in modules.items() for other in others
+             if other.startswith("suite.places.fleet") and not name.startswith("suite.places.fleet")]
+    assert not wrong
+
+
+def test_every_room_says_what_is_in_it_and_what_it_never_does():
+    for room in rooms_drawn():
+        text = ast.get_docstring(ast.parse((SUITE / room / "__init__.py").read_text())) or ""
+        assert "import" in text and "never" in text.lower() or room == "commands", room
+
+
+def test_the_path_of_a_figure_names_functions_that_exist_each_in_the_room_that_is_next():
+    found = re.search(r"### The path of a figure\n.*?\n\n(\|.*?)\n\n", PAGE, re.DOTALL)
+    assert found, "docs/architecture.md does not follow a figure"
+    steps = re.findall(r"^\| `([\w.]+)\.(\w+)(?:\.(\w+))?`", found[1], re.MULTILINE)
+    assert len(steps) >= 8
+    for module, name, member in steps:
+        thing = getattr(importlib.import_module(f"suite.{module}"), name)
+        assert not member or hasattr(thing, member)
+    order = list(dict.fromkeys(room_of(f"suite.{module}") for module, _, _ in steps))
+    assert order == ["result", "analyse", "present", "commands"]
+    places = [order.index(room_of(f"suite.{module}")) for module, _, _ in steps]
+    assert places == sorted(places)

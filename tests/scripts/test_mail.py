@@ -17,15 +17,16 @@ from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import Failure, UsageError
 from suite.commands import paste, verify
-from suite.commands.paste import blocks_build
 from suite.present.comparison.texts import mean_text
 from suite.present.mail.block import block_lines, comparison_block, sides_name
+from suite.present.mail.blocks import blocks_build
 from suite.present.mail.foot import WIDTH, items_fit
 from suite.present.mail.grid import comparison_grids
 from suite.present.mail.parse import blocks_read, side_words
 from suite.present.mail.rules import COLUMNS, RULES, WHOLE, lines_require, rules_broken
 from suite.present.mail.styles import STYLES
 from suite.present.mail.verify import deviations_find
+from suite.result.plan import Build
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,8 @@ def test_the_block_in_the_readme_is_this_one():
 
 
 def test_two_builds_are_called_by_their_revisions(nodelay):
-    plan = nodelay.result.plan | {"builds": {"../old": {"folder": "../old", "digest": "d", "revision": "v1.0-3"}}}
+    known = nodelay.result.plan
+    plan = replace(known, programs=replace(known.programs, builds={"../old": Build("../old", "v1.0-3", "d")}))
     matrix = replace(nodelay, result=replace(nodelay.result, plan=plan))
     sides = [Side(f"build={build}", matrix, {"build": build}, ("s1",)) for build in ("this", "../old")]
     assert sides_name(*sides) == ("0123abcd; build=this", "v1.0-3; build=../old")

@@ -9,21 +9,21 @@ from dataclasses import replace
 import pytest
 
 from answers import ROOT
-from suite.commands.run import scenario_choose
-from suite.measure.document import Identity, plan_document, plan_same
-from suite.measure.plan import plan_make, plan_seeded
+from suite.measure.plan import plan_make, scenario_seeded
+from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
 from suite.present.mail.command import PROGRAM, command_lines, command_words, values_text
 from suite.present.mail.rules import rules_broken
+from suite.result.plan import Plan
 from suite.scenario.scenario import scenario_load, scenario_text
 
 
 def stored(binaries, folder, *arguments):
-    """(scenario, plan.json) as `uncork run ARGUMENTS` would store them."""
+    """(scenario, plan) as `uncork run ARGUMENTS` would store them."""
     scenario, path, words = scenario_choose(arguments)
-    plan = plan_seeded(plan_make(Targets(binaries), scenario, path, words), 7)
-    (folder / "scenario.toml").write_text(scenario_text(plan.scenario))
-    return scenario_load(folder / "scenario.toml"), plan_document(plan, Identity("0", "0", "0", "0"))
+    planned = plan_make(Targets(binaries), scenario, path, words)
+    (folder / "scenario.toml").write_text(scenario_text(scenario_seeded(planned.scenario, 7)))
+    return scenario_load(folder / "scenario.toml"), replace(planned.plan, seed=7)
 
 
 def words_typed(lines):
@@ -46,12 +46,12 @@ def shipped_of(name):
     (["connections", "place=apart"], "scripts/uncork run connections place=apart seed=7"),
 ])
 def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(binaries, tmp_path, arguments, short):
-    scenario, document = stored(binaries, tmp_path, *arguments)
-    lines = command_lines(command_words(scenario, document, shipped_of(arguments[0])))
+    scenario, plan = stored(binaries, tmp_path, *arguments)
+    lines = command_lines(command_words(scenario, plan, shipped_of(arguments[0])))
     assert rules_broken(lines) == [] and lines[0].startswith(f"scripts/uncork run {arguments[0]}")
     assert short is None or "\n".join(lines) == short
     again, path, words = scenario_choose(words_typed(lines))
-    assert plan_same(document, plan_make(Targets(binaries), again, path, words))
+    assert plan.is_same(plan_make(Targets(binaries), again, path, words).plan)
 
 
 @pytest.mark.parametrize("arguments", [
@@ -63,14 +63,14 @@ def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(b
     ["latency", "rate=closed", "write=cork", "place=together,apart", "reply=4,2"],
 ])
 def test_a_command_of_all_words_makes_the_same_cells_in_the_same_order(binaries, tmp_path, arguments):
-    scenario, document = stored(binaries, tmp_path, *arguments)
-    lines = command_lines(command_words(scenario, document, None))
+    scenario, known = stored(binaries, tmp_path, *arguments)
+    lines = command_lines(command_words(scenario, known, None))
     assert rules_broken(lines) == []
     again, path, words = scenario_choose(words_typed(lines))
-    plan = plan_make(Targets(binaries), again, path, words)
-    cells = [(cell.words, cell.given, cell.baseline) for cell in plan.cells]
-    assert cells == [(cell["words"], cell["given"], cell["baseline"]) for cell in document["cells"]]
-    assert [plan.seed, plan.rounds, list(plan.axes)] == [document[key] for key in ("seed", "rounds", "axes")]
+    plan = plan_make(Targets(binaries), again, path, words).plan
+    cells = [[(cell.words, cell.given, cell.baseline) for cell in one.cells] for one in (plan, known)]
+    assert cells[0] == cells[1]
+    assert (plan.seed, plan.rounds, plan.axes) == (known.seed, known.rounds, known.axes)
 
 
 @pytest.mark.parametrize("word", [
@@ -85,7 +85,7 @@ def test_a_word_of_any_length_reaches_the_shell_whole(word):
 
 def test_a_scenario_that_ships_otherwise_now_is_written_out():
     scenario = shipped_of("nodelay")
-    plan = {"rounds": 10, "seed": 7, "axes": ["place", "write"], "cells": []}
+    plan = Plan("nodelay", ("place", "write"), (), 10, 7, "", "client")
     assert command_words(scenario, plan, scenario) == ["nodelay", "seed=7"]
     older = replace(scenario, sweep={"write": scenario.sweep["write"]})
     assert command_words(older, plan, scenario)[0] == "workload=request"

@@ -11,6 +11,7 @@ import pytest
 import answers
 from suite.analyse.metrics import METRICS, metric_find, metrics_compute
 from suite.base.errors import UsageError
+from suite.result.record import Record
 from suite.stats import Beyond
 from suite.stats.histogram import HISTOGRAMS, Histogram, histogram_find
 
@@ -96,7 +97,7 @@ def test_every_metric_has_a_known_unit_and_direction():
 
 
 def test_metrics_of_a_request_run(request_record):
-    values = metrics_compute(request_record)
+    values = metrics_compute(Record(request_record))
     expected = {
         "time_per_message": 3e-3 / 400, "messages_per_second": 400 / 2e-3,
         "bandwidth": 8 * 30 * 400 / 2e-3, "segments_per_message": 6000 / 400,
@@ -117,7 +118,7 @@ def test_metrics_of_a_request_run(request_record):
 
 
 def test_an_open_loop_adds_service_time_late_starts_and_what_was_never_sent(open_record):
-    values = metrics_compute(open_record)
+    values = metrics_compute(Record(open_record))
     expected = {
         "latency_p50": 450e-9, "latency_p90": 450e-9, "latency_p99": 9050e-9, "latency_p999": None,
         "latency_max": 9050e-9, "service_p50": 400e-9, "service_p90": 400e-9,
@@ -132,22 +133,22 @@ def test_an_open_loop_adds_service_time_late_starts_and_what_was_never_sent(open
 
 def test_an_open_loop_takes_as_long_as_its_schedule(open_record):
     open_record["words"]["rate"] = "10000"
-    values = metrics_compute(open_record)
+    values = metrics_compute(Record(open_record))
     assert values["messages_per_second"] == pytest.approx(400 / (410 / 10000))
     assert values["time_per_message"] == pytest.approx(2 * (410 / 10000) / 400)
 
 
 def test_a_thread_without_work_hides_no_rate(request_record):
-    rate = metrics_compute(request_record)["messages_per_second"]
+    rate = metrics_compute(Record(request_record))["messages_per_second"]
     idle = request_record["client"]["threads"][-1] | {"messages_sent": 0, "messages_received": 0}
     for key in ("begun_ns", "ended_ns", "elapsed_ns", "latency"):
         del idle[key]
     request_record["client"]["threads"].append(idle)
-    assert metrics_compute(request_record)["messages_per_second"] == rate
+    assert metrics_compute(Record(request_record))["messages_per_second"] == rate
 
 
 def test_requests_that_were_never_sent_are_no_messages(open_record):
-    values = metrics_compute(open_record)
+    values = metrics_compute(Record(open_record))
     assert values["messages_per_second"] == 400 / 2e-3
     assert values["sends_per_message"] == 6800 / 400
 
@@ -155,11 +156,11 @@ def test_requests_that_were_never_sent_are_no_messages(open_record):
 def test_a_thread_without_any_reply_has_nothing_to_add_to_a_histogram(open_record):
     idle = thread(0, 0, 1_000_000, 30, 2, 0, 0, 0, due=2, late=2)
     open_record["client"]["threads"].append(idle)
-    values = metrics_compute(open_record)
+    values = metrics_compute(Record(open_record))
     assert [values["latency_p50"], values["service_max"]] == pytest.approx([450e-9, 9000e-9])
     assert values["requests_late"] == 12.0
     open_record["client"]["threads"] = [idle]
-    latency = metrics_compute(open_record)["latency_p50"]
+    latency = metrics_compute(Record(open_record))["latency_p50"]
     assert isinstance(latency, Beyond) and latency == 0
 
 
@@ -170,7 +171,7 @@ def test_an_unknown_histogram_names_the_nearest():
 
 
 def test_metrics_of_a_stream_are_the_receivers(stream_record):
-    values = metrics_compute(stream_record)
+    values = metrics_compute(Record(stream_record))
     assert values["time_per_message"] == pytest.approx(2e-6)
     assert values["messages_per_second"] == pytest.approx(5e5)
     assert values["bandwidth"] == pytest.approx(8 * 64000 / 2e-3)
@@ -188,18 +189,18 @@ def test_tls_records_are_counted_at_the_side_that_sends_them(request_record):
                                       *request_record["server"]["threads"]],
                                      [(100, 52), (600, 104), (200, 46), (800, 46)], strict=True):
         each |= {"records_sent": records, "tls_bytes_sent": each["messages_sent"] * size}
-    values = metrics_compute(request_record)
+    values = metrics_compute(Record(request_record))
     assert values["records_per_message"] == 700 / 400 and values["records_per_reply"] == 1000 / 400
     assert values["tls_bytes_per_message"] == (100 * 52 + 300 * 104) / 400
     assert values["tls_bytes_per_reply"] == 46
     del request_record["server"]["threads"][1]["records_sent"]
-    assert metrics_compute(request_record)["records_per_reply"] is None
+    assert metrics_compute(Record(request_record))["records_per_reply"] is None
 
 
 def test_a_stream_has_records_of_messages_and_none_of_replies(stream_record):
     for end in ("client", "server"):
         stream_record[end]["threads"][0] |= {"records_sent": 2000, "tls_bytes_sent": 108000}
-    values = metrics_compute(stream_record)
+    values = metrics_compute(Record(stream_record))
     assert values["records_per_message"] == 2 and values["tls_bytes_per_message"] == 108
     assert values["records_per_reply"] is None and values["tls_bytes_per_reply"] is None
 
@@ -209,18 +210,18 @@ def test_handshakes_are_the_drivers(request_record):
         each |= {"handshakes": each["messages_sent"],
                  "handshake": latency(*[700] * (each["messages_sent"] - 1), 9000)}
     request_record["server"]["threads"][0]["handshakes"] = 7
-    values = metrics_compute(request_record)
+    values = metrics_compute(Record(request_record))
     assert values["handshakes_per_second"] == pytest.approx(400 / 2e-3)
     assert values["handshake_p50"] == values["handshake_p99"] == pytest.approx(700e-9)
     assert values["handshake_max"] == pytest.approx(9000e-9) and values["handshake_p999"] is None
 
 
 def test_metrics_of_a_proxy_are_its_own_beside_those_of_the_stream(stream_record):
-    stream = metrics_compute(stream_record)
+    stream = metrics_compute(Record(stream_record))
     proxy = thread(0, 1000, 0, 0, 64, 250, 500, 125) | {"chunks_sent": 2000, "groups_sent": 250}
     del proxy["messages_sent"], proxy["messages_received"]
-    values = metrics_compute(stream_record | {
-        "words": {"workload": "proxy"}, "proxy": {"drives": False, "threads": [proxy]}})
+    values = metrics_compute(Record(stream_record | {
+        "words": {"workload": "proxy"}, "proxy": {"drives": False, "threads": [proxy]}}))
     assert values["segments_per_message"] == 0.125 and values["records_per_message"] is None
     assert values["proxy_sends_per_message"] == 0.25
     assert values["proxy_syscalls_per_message"] == 0.75
@@ -236,21 +237,21 @@ def test_threads_that_began_at_different_times_are_timed_together(stream_record)
     first = thread(0, 1000, 2_000_000, 0, 64, 0, 20, 0)
     second = first | {"begun_ns": 1_000_000, "ended_ns": 3_000_000}
     stream_record["server"]["threads"] = [first, second]
-    assert metrics_compute(stream_record)["bandwidth"] == pytest.approx(8 * 128000 / 3e-3)
+    assert metrics_compute(Record(stream_record))["bandwidth"] == pytest.approx(8 * 128000 / 3e-3)
 
 
 def test_what_had_arrived_when_the_clock_started_is_not_timed(stream_record):
     stream_record["server"]["threads"][0]["first_bytes"] = 32000
-    values = metrics_compute(stream_record)
+    values = metrics_compute(Record(stream_record))
     assert values["bandwidth"] == pytest.approx(8 * 32000 / 2e-3)
     assert values["time_per_message"] == pytest.approx(4e-6)
     stream_record["server"]["threads"][0]["first_bytes"] = 64000
-    assert metrics_compute(stream_record)["bandwidth"] is None
+    assert metrics_compute(Record(stream_record))["bandwidth"] is None
 
 
 def test_when_the_server_sends_the_stream_the_roles_turn_round_but_not_the_names(stream_record):
     turned = stream_record | {"client": stream_record["server"], "server": stream_record["client"]}
-    before, after = metrics_compute(stream_record), metrics_compute(turned)
+    before, after = metrics_compute(Record(stream_record)), metrics_compute(Record(turned))
     for name in ("time_per_message", "bandwidth", "segments_per_message", "sends_per_message"):
         assert before[name] == after[name]
     assert after["syscalls_per_message"] == before["server_syscalls_per_message"]
@@ -258,7 +259,7 @@ def test_when_the_server_sends_the_stream_the_roles_turn_round_but_not_the_names
 
 def test_a_run_without_another_end_has_times_but_no_bandwidth(request_record, stream_record):
     for record in (request_record, stream_record):
-        values = metrics_compute({k: v for k, v in record.items() if k != "server"})
+        values = metrics_compute(Record({k: v for k, v in record.items() if k != "server"}))
         assert values["time_per_message"] > 0 and values["cpu_per_message"] > 0
         assert values["bandwidth"] is None and values["server_syscalls_per_message"] is None
         assert values["server_cpu_per_message"] is None and values["cpu_per_byte"] is None
@@ -280,11 +281,11 @@ def test_a_run_without_another_end_has_times_but_no_bandwidth(request_record, st
     ("late", ["requests_late"]),
 ])
 def test_an_absent_input_is_absent_and_never_zero(open_record, key, gone):
-    assert None not in [metrics_compute(open_record)[name] for name in gone]
+    assert None not in [metrics_compute(Record(open_record))[name] for name in gone]
     for end in ("client", "server"):
         del_from = open_record[end]["threads"][-1]
         del_from.pop(key, None)
-    values = metrics_compute(open_record)
+    values = metrics_compute(Record(open_record))
     assert {values[name] for name in gone} == {None}
     assert values["time"] is not None
 
@@ -293,19 +294,19 @@ def test_delays_of_a_hand_over_are_those_of_all_sender_threads(request_record):
     delays = [40] * 99 + [80], [60] * 300
     for each, values in zip(request_record["client"]["threads"], delays, strict=True):
         each["handover"] = latency(*values)
-    values = metrics_compute(request_record)
+    values = metrics_compute(Record(request_record))
     assert {name: values[name] for name in OF_HANDOVER} == pytest.approx({
         "handover_p50": 60e-9, "handover_p90": 60e-9, "handover_p99": 60e-9, "handover_p999": None,
         "handover_max": 80e-9})
     del request_record["client"]["threads"][0]["handover"]
-    assert {metrics_compute(request_record)[name] for name in OF_HANDOVER} == {None}
+    assert {metrics_compute(Record(request_record))[name] for name in OF_HANDOVER} == {None}
 
 
 def test_waits_are_calls_of_a_message(request_record):
-    before = metrics_compute(request_record)
+    before = metrics_compute(Record(request_record))
     for each in request_record["client"]["threads"]:
         each["wait_calls"] = each["messages_sent"] // 4
-    after = metrics_compute(request_record)
+    after = metrics_compute(Record(request_record))
     assert after["syscalls_per_message"] == pytest.approx(before["syscalls_per_message"] + 0.25)
     assert after["sends_per_message"] == before["sends_per_message"]
 
@@ -318,7 +319,7 @@ def test_two_directions_at_once_add_up_their_rates():
         "server": {"drives": True, "threads": [  # receives 100 in 2 ms
             thread(200, 100, 2_000_000, 10, 10, 600, 3, 100)]},
     }
-    values = metrics_compute(record)
+    values = metrics_compute(Record(record))
     assert values["messages_per_second"] == pytest.approx(200 / 1e-3 + 100 / 2e-3)
     assert values["bandwidth"] == pytest.approx(80 * (200 / 1e-3 + 100 / 2e-3))
     assert values["time_per_message"] == pytest.approx(1 / 250_000)
@@ -328,10 +329,10 @@ def test_two_directions_at_once_add_up_their_rates():
 
 def test_the_cpu_of_both_ends_is_not_known_of_a_foreign_peer(request_record):
     del request_record["server"]
-    alone = metrics_compute(request_record)
+    alone = metrics_compute(Record(request_record))
     assert alone["cpu_per_message"] == pytest.approx(100e-9)
     request_record["words"]["peer"] = "127.0.0.1:7"
-    foreign = metrics_compute(request_record)
+    foreign = metrics_compute(Record(request_record))
     assert foreign["client_cpu_per_message"] == pytest.approx(100e-9)
     assert {foreign[name] for name in ("cpu_per_message", "user", "system")} == {None}
 
@@ -340,20 +341,20 @@ def test_what_a_foreign_peer_sends_without_end_is_timed_where_it_arrives():
     record = {"status": "ok", "wall_ns": 1, "words": {"workload": "stream", "peer_does": "chargen"},
               "client": {"drives": True, "threads": [
                   thread(0, 101, 1_000_000, 0, 10, 0, 5, 0, first_bytes=10)]}}
-    values = metrics_compute(record)
+    values = metrics_compute(Record(record))
     assert values["messages_per_second"] == pytest.approx(100 / 1e-3)
     assert values["bandwidth"] == pytest.approx(8000 / 1e-3)
     assert values["sends_per_message"] is None and values["segments_per_message"] is None
 
 
 def test_memory_per_connection_is_what_the_process_grew_by(request_record):
-    assert metrics_compute(request_record)["memory_per_connection"] is None
+    assert metrics_compute(Record(request_record))["memory_per_connection"] is None
     request_record["client"] |= {"resident_before_bytes": 1000, "resident_bytes": 1500}
-    assert metrics_compute(request_record)["memory_per_connection"] == 250
+    assert metrics_compute(Record(request_record))["memory_per_connection"] == 250
 
 
 def test_a_run_that_is_not_ok_has_no_metric():
-    values = metrics_compute({"status": "failed", "reason": "x", "client": {"threads": []}})
+    values = metrics_compute(Record({"status": "failed", "reason": "x", "client": {"threads": []}}))
     assert set(values.values()) == {None} and list(values) == NAMES
 
 
@@ -361,12 +362,12 @@ def test_nothing_done_is_absent_not_a_division_by_zero(request_record):
     for end in ("client", "server"):
         for each in request_record[end]["threads"]:
             each |= {"messages_sent": 0, "messages_received": 0}
-    assert metrics_compute(request_record)["time_per_message"] is None
+    assert metrics_compute(Record(request_record))["time_per_message"] is None
 
 
 def test_several_connections_of_a_thread_each_waited_for_their_own_requests(request_record):
     request_record["client"]["threads"][1]["connections"] = 3
-    assert metrics_compute(request_record)["time_per_message"] == pytest.approx(7e-3 / 400)
+    assert metrics_compute(Record(request_record))["time_per_message"] == pytest.approx(7e-3 / 400)
 
 
 def test_quantiles_take_the_middle_of_a_bin_within_minimum_and_maximum():
@@ -389,7 +390,7 @@ def test_quantiles_of_merged_threads_are_those_of_all_values(request_record, sha
     values = sorted([*range(1, 101), *[500] * 900])
     name = {0.5: "p50", 0.9: "p90", 0.99: "p99", 0.999: "p999"}[share]
     rank = -(-round(share * 1e6) * len(values) // 10**6)
-    assert metrics_compute(request_record)[f"latency_{name}"] == pytest.approx(
+    assert metrics_compute(Record(request_record))[f"latency_{name}"] == pytest.approx(
         values[rank - 1] * 1e-9)
 
 
@@ -402,36 +403,36 @@ def test_computing_leaves_the_record_as_it_was():
     with (answers.NODELAY / "records.jsonl").open() as file:
         record = json.loads(file.readline())
     before = copy.deepcopy(record)
-    metrics_compute(record)
+    metrics_compute(Record(record))
     assert record == before
 
 
 def test_a_ring_is_counted_by_its_requests_and_completions(request_record):
     for number, worker in enumerate(request_record["client"]["threads"]):
         worker |= {"enters": 100, "requests": 200 + number * 200, "completions": 50}
-    values = metrics_compute(request_record)
+    values = metrics_compute(Record(request_record))
     assert values["ring_requests_per_message"] == 600 / 400
     assert values["ring_completions_per_message"] == 100 / 400
     assert values["proxy_ring_requests_per_message"] is None
 
 
 def test_what_the_kernel_copied_is_a_share_of_what_was_lent_by_every_end_that_lent(request_record):
-    assert metrics_compute(request_record)["copied_share"] is None
+    assert metrics_compute(Record(request_record))["copied_share"] is None
     for worker in request_record["client"]["threads"]:
         worker |= {"lent": 10, "copied": 10}
-    assert metrics_compute(request_record)["copied_share"] == 1
+    assert metrics_compute(Record(request_record))["copied_share"] == 1
     for worker in request_record["server"]["threads"]:
         worker |= {"lent": 30, "copied": 0}
-    assert metrics_compute(request_record)["copied_share"] == 0.25
+    assert metrics_compute(Record(request_record))["copied_share"] == 0.25
 
 
 def test_what_was_mapped_is_a_share_of_what_every_end_received_that_maps(request_record):
-    assert metrics_compute(request_record)["mapped_share"] is None
+    assert metrics_compute(Record(request_record))["mapped_share"] is None
     for worker in request_record["server"]["threads"]:
         worker |= {"mapped_bytes": 0, "copied_bytes": 100}
-    assert metrics_compute(request_record)["mapped_share"] == 0
+    assert metrics_compute(Record(request_record))["mapped_share"] == 0
     for worker in request_record["client"]["threads"]:
         worker |= {"mapped_bytes": 300, "copied_bytes": 0}
     of_server = 100 * len(request_record["server"]["threads"])
     of_client = 300 * len(request_record["client"]["threads"])
-    assert metrics_compute(request_record)["mapped_share"] == of_client / (of_client + of_server)
+    assert metrics_compute(Record(request_record))["mapped_share"] == of_client / (of_client + of_server)

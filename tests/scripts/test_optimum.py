@@ -201,7 +201,7 @@ def test_parts_of_a_cpu_time_that_is_too_short_to_be_split_are_not_shown(buffers
 
 
 def test_a_cell_that_hyperfine_timed_is_shown_with_the_command_that_does_it_again(buffers):
-    timed = replace(buffers, result=replace(buffers.result, plan=buffers.result.plan | {"timer": "hyperfine"}))
+    timed = replace(buffers, result=replace(buffers.result, plan=replace(buffers.result.plan, timer="hyperfine")))
     cell = next(cell for cell in timed.cells.values() if "send" in cell.axes.values())
     *_, command = show_text(timed, cell, 100).splitlines()
     assert command.startswith("  hyperfine -N") and f"'uncork-client --json record.json {cell.name}'" in command

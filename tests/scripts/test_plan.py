@@ -11,9 +11,10 @@ import pytest
 from conftest import ROOT
 from suite.base.client import Client
 from suite.base.errors import UsageError
-from suite.measure.plan import Plan, plan_make, plan_seeded
+from suite.measure.plan import Planned, plan_make, scenario_seeded
 from suite.measure.schedule import runs_per_round
 from suite.places.targets import Targets
+from suite.result.plan import Plan
 from suite.scenario.scenario import Published, Scenario, scenario_load, scenario_text
 
 SCENE = Scenario(
@@ -24,6 +25,11 @@ SCENE = Scenario(
 
 def plan_of(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> Plan:
     """The plan of a scenario and words."""
+    return planned_of(binaries, *words, scenario=scenario).plan
+
+
+def planned_of(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> Planned:
+    """The same, as a scenario and with what a user is told."""
     return plan_make(Targets(binaries), scenario, Path("scene.toml") if scenario is SCENE else None, words)
 
 
@@ -59,7 +65,7 @@ def test_published_figures_are_of_the_fixed_words_that_the_shell_has_changed(bin
     scene = replace(SCENE, published=(Published("write=cork", "time_per_message", 1e-6, "a.csv:b"),))
     for words, published in ((["write=cork,nodelay", "rounds=6", "place=free"], "write=cork"),
                              (["message=64,15x2"], "write=cork message=15x2")):
-        (figure,) = plan_of(binaries, *words, scenario=scene).scenario.published
+        (figure,) = planned_of(binaries, *words, scenario=scene).scenario.published
         assert figure.words == published
 
 
@@ -77,9 +83,10 @@ def test_a_word_of_the_shell_replaces_that_of_the_scenario(binaries: Client) -> 
 
 
 def test_an_axis_with_one_value_becomes_fixed(binaries: Client) -> None:
-    plan = plan_of(binaries, "place=free", scenario=SCENE)
+    planned = planned_of(binaries, "place=free", scenario=SCENE)
+    plan = planned.plan
     assert plan.axes == ("write",)
-    assert plan.scenario.fixed["place"] == "free" and "place" not in plan.scenario.sweep
+    assert planned.scenario.fixed["place"] == "free" and "place" not in planned.scenario.sweep
 
 
 def test_a_fixed_word_with_several_values_becomes_the_last_axis(binaries: Client) -> None:
@@ -90,8 +97,9 @@ def test_a_fixed_word_with_several_values_becomes_the_last_axis(binaries: Client
 
 
 def test_the_measured_time_can_be_an_axis(binaries: Client) -> None:
-    plan = plan_of(binaries, "duration=10ms,20ms", scenario=SCENE)
-    assert plan.axes[-1] == "duration" and "duration" not in plan.scenario.run
+    planned = planned_of(binaries, "duration=10ms,20ms", scenario=SCENE)
+    plan = planned.plan
+    assert plan.axes[-1] == "duration" and "duration" not in planned.scenario.run
 
 
 def test_the_baseline_is_the_first_value_of_the_last_axis(binaries: Client) -> None:
@@ -113,9 +121,10 @@ def test_a_baseline_that_no_cell_has_is_refused(binaries: Client) -> None:
 
 def test_a_scenario_whose_baseline_the_shell_removed_takes_the_default(binaries: Client) -> None:
     scenario = scenario_load(ROOT / "scenarios" / "nodelay.toml")
-    plan = plan_of(binaries, "rounds=20", "write=cork,more", scenario=scenario)
+    planned = planned_of(binaries, "rounds=20", "write=cork,more", scenario=scenario)
+    plan = planned.plan
     assert plan.baseline == "write=cork"
-    assert any("write=nodelay" in note for note in plan.notes)
+    assert any("write=nodelay" in note for note in planned.notes)
 
 
 def test_a_single_cell_is_its_own_baseline(binaries: Client) -> None:
@@ -147,7 +156,7 @@ def test_a_scenario_excludes_too(binaries: Client, tmp_path: Path) -> None:
     path = tmp_path / "scene.toml"
     path.write_text('exclude = ["write=cork place=free"]\n[sweep]\n'
                     'place = ["together", "free"]\nwrite = ["nodelay", "cork"]\n')
-    plan = plan_make(Targets(binaries), scenario_load(path), path, [])
+    plan = plan_make(Targets(binaries), scenario_load(path), path, []).plan
     assert len(plan.cells) == 3
 
 
@@ -164,9 +173,10 @@ def test_a_word_that_no_cell_uses_is_refused(binaries: Client) -> None:
 
 
 def test_a_word_of_a_scenario_that_the_shell_made_useless_is_left_out(binaries: Client) -> None:
-    plan = plan_of(binaries, "workload=stream", scenario=SCENE)
-    assert set(values_of(plan, "reply")) == {None} and "reply" not in plan.scenario.fixed
-    assert any("reply" in note for note in plan.notes)
+    planned = planned_of(binaries, "workload=stream", scenario=SCENE)
+    plan = planned.plan
+    assert set(values_of(plan, "reply")) == {None} and "reply" not in planned.scenario.fixed
+    assert any("reply" in note for note in planned.notes)
 
 
 def test_a_cell_that_this_machine_cannot_run_keeps_its_reason(binaries: Client) -> None:
@@ -209,14 +219,15 @@ def test_a_wrong_word_of_a_scenario_is_named_with_file_and_key(binaries: Client)
 
 
 def test_a_plan_written_as_a_scenario_is_the_same_plan(binaries: Client, tmp_path: Path) -> None:
-    plan = plan_seeded(plan_of(binaries, "reply=1,2", "not=reply=2 write=cork", "place=free",
-                               scenario=SCENE), 5)
+    planned = planned_of(binaries, "reply=1,2", "not=reply=2 write=cork", "place=free", scenario=SCENE)
+    plan, as_run = planned.plan, scenario_seeded(planned.scenario, 5)
     path = tmp_path / "scene.toml"
-    path.write_text(scenario_text(plan.scenario))
-    again = plan_make(Targets(binaries), scenario_load(path), path, [])
+    path.write_text(scenario_text(as_run))
+    again_planned = plan_make(Targets(binaries), scenario_load(path), path, [])
+    again = again_planned.plan
     assert (again.cells, again.axes, again.rounds, again.seed, again.baseline) == (
         plan.cells, plan.axes, plan.rounds, 5, plan.baseline)
-    assert again.scenario == plan.scenario
+    assert again_planned.scenario == as_run
 
 
 def test_fixed_work_has_no_planned_time(binaries: Client) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from drawn import draw, made, needs_gnuplot
-from suite.analyse.measured import Run
+from suite.analyse.measured import MeasuredRun
 from suite.analyse.summary import Figure
 from suite.base.units import scale_choose
 from suite.present.pictures.bars import Panel, panels_group
@@ -29,6 +29,7 @@ from suite.present.pictures.picture import (
     title_settings,
 )
 from suite.present.pictures.plot import drawings_make, pictures_default
+from suite.result.record import Record
 from suite.scenario.scenario import PICTURES
 from suite.stats import Interval
 
@@ -71,7 +72,7 @@ def test_percentiles_are_the_quantiles_of_all_rounds_as_far_as_the_tail_was_seen
     matrix = made(tmp_path, result_make.recipe_open(("20000",)),
                   '\n[[picture]]\nkind = "percentiles"\nof = "service"\n')
     (drawing,) = drawings_make(matrix)
-    threads = [record["client"]["threads"][0] for cell in matrix.cells if "write=writev" in cell
+    threads = [record.end("client")["threads"][0] for cell in matrix.cells if "write=writev" in cell
                for record in matrix.records_good(cell)]
     values = sorted(low + (width - 1) / 2 for thread in threads
                     for low, width, count in thread["service"]["bins"] for _ in range(count))
@@ -124,7 +125,7 @@ def test_a_picture_of_what_good_cells_do_not_have_is_left_out(tmp_path):
 def test_nearly_nothing_and_nearly_all_are_not_rounded_to_nothing_and_all(late, said):
     thread = {"messages_sent": 10000 - late, "due": 10000, "late": late}
     record = {"words": {"rate": "5"}, "client": {"drives": True, "threads": [thread]}}
-    assert unsent_text([Run(record)]) == said
+    assert unsent_text([MeasuredRun(Record(record))]) == said
 
 
 def test_the_axis_of_a_distribution_names_its_lines_and_the_others_its_pictures(tmp_path):

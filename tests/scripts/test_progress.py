@@ -9,15 +9,16 @@ import select
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from conftest import Uncork
-from suite.measure.plan import Cell
 from suite.measure.progress import Bar, Log, Pace, Watch
 from suite.measure.schedule import Run
+from suite.result.plan import PlannedCell
 
 QUIET_S = 0.4  # a thread that draws ten times a second would have drawn
 
@@ -49,7 +50,12 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
 
 def run_of(number: int) -> Run:
     """One run of the first round."""
-    return Run(Cell(f"write=w{number}", {}, {"write": f"w{number}"}), "A", round=1, position=number)
+    return Run(PlannedCell(f"write=w{number}", {}, {"write": f"w{number}"}), "A", round=1, position=number)
+
+
+def status_of(record: Mapping[str, Any]) -> str:
+    """What a record came to."""
+    return str(record["status"])
 
 
 FAILED = {"status": "failed", "reason": "out of luck"}
@@ -59,7 +65,7 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
     terminal: Terminal,
 ) -> None:
     before = threading.active_count()
-    with Bar(Pace(3, 1.0), ("write",), 1, terminal.inside) as watch:
+    with Bar(Pace(3, 1.0), ("write",), 1, status_of, terminal.inside) as watch:
         for number in range(3):
             terminal.read()
             watch.begin(run_of(number))
@@ -72,7 +78,7 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
 
 def watches(terminal: Terminal) -> list[Watch]:
     """A bar and a log on the same terminal."""
-    return [kind(Pace(2, 1.0), ("write",), 1, terminal.inside) for kind in (Bar, Log)]
+    return [Bar(Pace(2, 1.0), ("write",), 1, status_of, terminal.inside), Log(Pace(2, 1.0), ("write",), 1, terminal.inside)]
 
 
 def test_a_failure_within_a_batch_is_written_when_the_batch_is_over(terminal: Terminal) -> None:

@@ -39,7 +39,7 @@ def test_a_whole_result_loads_without_notes(folder):
     result = result_load(folder)
     assert len(result.runs) == 14 * 8
     assert result.notes == () and result.name == "result"
-    assert result.scenario.claims and result.plan["baseline"] == "write=nodelay"
+    assert result.scenario.claims and result.plan.baseline == "write=nodelay"
 
 
 def test_a_torn_last_line_is_left_out_with_a_note(folder):
@@ -93,7 +93,7 @@ def test_a_run_that_is_there_twice_is_noted_and_the_first_kept(folder):
     assert len(result.runs) == len(lines)
     assert "is there twice: the first was kept" in result.notes[0]
     (last,) = result.records([len(lines) - 1])
-    assert last["wall_ns"] != 1
+    assert last.document["wall_ns"] != 1
 
 
 def test_every_session_may_have_a_warm_up_round(folder):
@@ -136,7 +136,7 @@ def test_a_newer_plan_names_the_schema_that_is_understood(folder):
         "table", folder)
 
 
-@pytest.mark.parametrize("text, said", [("{", "not JSON"), ("[]", "not a JSON object"),
+@pytest.mark.parametrize("text, said", [("{", "not JSON"), ("[]", "is a list, not an object"),
                                         ('{"schema": 1}', "has no seed")])
 def test_a_damaged_plan_is_a_failure(folder, text, said):
     (folder / "plan.json").write_text(text)

@@ -14,7 +14,8 @@ import pytest
 
 from conftest import Uncork, keys_of, records_of
 from suite.base.client import Client
-from suite.measure.document import session_schedule
+from suite.measure.schedule import session_schedule
+from suite.result import files
 from test_run import SHORT, wait_for_records
 
 WORDS = ("run", "write=nodelay,writev,coalesce", "place=free", "rounds=6", *SHORT)
@@ -35,10 +36,10 @@ def plan_change(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 def assert_complete(folder: Path) -> None:
     """The records are those of the schedule: all, none twice, in the seed's order."""
-    document = plan_read(folder)
-    expected = [(session["session"], run.round, run.cell.name, run.label)
-                for session in document["sessions"]
-                for run in session_schedule(document, session)]
+    plan = files.plan_read(folder)
+    expected = [(session.name, run.round, run.cell.name, run.label)
+                for session in plan.sessions
+                for run in session_schedule(plan, session)]
     assert keys_of(folder) == expected
 
 
@@ -248,7 +249,7 @@ def test_a_folder_with_a_damaged_plan_is_passed_over_in_one_line(
 
 
 @pytest.mark.parametrize(("line", "says"), [
-    (b"broken", "not JSON: "), (b"[]", "not a JSON object: "),
+    (b"broken", "not JSON: "), (b"[]", "is a list, not an object: "),
     (b'{"run": 7}', "run is 7, not an object: "), (b'{"run": "cell round label"}', "run is "),
     (b'{"run": {"cell": "a", "label": "A"}}', "run has no round: "),
     (b'{"run": {"cell": [], "label": "A", "round": 1}}', "run.cell is a list"),

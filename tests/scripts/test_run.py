@@ -18,12 +18,13 @@ from conftest import Uncork, records_of
 from suite.base.client import Client
 from suite.base.errors import Failure
 from suite.base.lab_words import Link
-from suite.measure.batch import run_limit
-from suite.measure.plan import Cell, Plan, plan_make
+from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import batch_run, cells_run
+from suite.places.batch import run_limit
 from suite.places.lab.lab import Lab
 from suite.places.lab.labs import labs_open
 from suite.places.targets import Targets
+from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 
 Misbehave = Callable[[str], Uncork]
@@ -32,7 +33,7 @@ SHORT = ("duration=20ms", "warmup=0s")
 
 def plan_short(client: Client, *words: str) -> Plan:
     """A plan of short runs."""
-    return plan_make(Targets(client), Scenario("words"), None, [*words, *SHORT])
+    return plan_make(Targets(client), Scenario("words"), None, [*words, *SHORT]).plan
 
 
 def record_of(uncork: Uncork, limit_s: float = 30) -> dict[str, Any]:
@@ -144,10 +145,10 @@ def interrupted_after(seconds: int) -> Iterator[None]:
 BEFORE_IT_READS = """head -c 300000 /dev/zero | tr '\\0' '\\n'; head -c 300000 /dev/zero >&2"""
 
 
-def many_cells(count: int = 3000) -> list[Cell]:
+def many_cells(count: int = 3000) -> list[PlannedCell]:
     """Cells whose lines are more than a pipe holds."""
     words = {"write": "nodelay", "message": "x".join(["32/2K"] * 9)}
-    return [Cell(f"cell {number}", words, words) for number in range(count)]
+    return [PlannedCell(f"cell {number}", words, words) for number in range(count)]
 
 
 def test_a_batch_may_say_more_than_a_pipe_holds_before_it_reads(misbehave: Misbehave) -> None:
@@ -192,9 +193,9 @@ def test_a_run_that_ignores_the_request_to_end_is_killed_with_its_server(
 
 
 def test_the_time_limit_is_generous_and_finite() -> None:
-    timed = Cell("x", {"duration": "2s", "warmup": "200ms"}, {}, planned_s=2.2)
+    timed = PlannedCell("x", {"duration": "2s", "warmup": "200ms"}, {}, planned_s=2.2)
     assert 20 < run_limit(timed) < 120
-    assert run_limit(Cell("x", {"messages": "10"}, {})) >= 600
+    assert run_limit(PlannedCell("x", {"messages": "10"}, {})) >= 600
 
 
 def test_a_matrix_stores_every_run_and_prints_its_table(uncork: Uncork) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from suite.measure.plan import Cell
 from suite.measure.schedule import (
     Run,
     round_order,
@@ -15,13 +14,14 @@ from suite.measure.schedule import (
     schedule_make,
     seed_draw,
 )
+from suite.result.plan import PlannedCell
 
-CELLS = [Cell(f"write={name}", {}, {}, name == "b") for name in "abcdef"]
+CELLS = [PlannedCell(f"write={name}", {}, {}, name == "b") for name in "abcdef"]
 POISSON = [replace(cell, words={"arrival_seed": "default"}) for cell in CELLS]
 
 
 def names_of(runs: list[Run]) -> list[tuple[str, str]]:
-    """Cell and label of each run."""
+    """PlannedCell and label of each run."""
     return [(run.cell.name, run.label) for run in runs]
 
 

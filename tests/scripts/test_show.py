@@ -11,10 +11,11 @@ from dataclasses import replace
 import pytest
 
 from answers import NODELAY, changed, golden_check, matrix_of, refused, result_make, uncork
-from suite.analyse.measured import Run
+from suite.analyse.measured import MeasuredRun
 from suite.analyse.selection import cells_select
 from suite.base.errors import UsageError
 from suite.present.show import cell_choose, indices_text, placement_lines, show_text, tcp_lines
+from suite.result.record import Record
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def test_an_end_that_told_nothing_has_no_column(tmp_path):
 def test_threads_that_ran_at_the_same_place_share_a_line():
     def end(*cpus):
         return {"threads": [{"cpus": {"asked": [cpu], "start": cpu, "end": cpu}} for cpu in cpus]}
-    run = Run({"status": "ok", "client": end(*[0] * 500), "server": end(1, 2, 1, 1)})
+    run = MeasuredRun(Record({"status": "ok", "client": end(*[0] * 500), "server": end(1, 2, 1, 1)}))
     assert [" ".join(line.split()) for line in placement_lines([run], 80)] == [
         "client threads 0 to 499 asked 0; ran on 0", "server threads 0, 2 to 3 asked 1; ran on 1",
         "server thread 1 asked 2; ran on 2"]
@@ -94,7 +95,7 @@ def test_threads_that_ran_at_the_same_place_share_a_line():
 def test_what_tcp_counted_in_a_run_is_the_sum_of_all_threads():
     def thread(segments, rtt):
         return {"tcp_info": {"data_segs_out": {"sum": segments}, "rtt_ns": {"median": rtt}}}
-    run = Run({"status": "ok", "client": {"threads": [thread(100, 7000), thread(250, 9000)]}})
+    run = MeasuredRun(Record({"status": "ok", "client": {"threads": [thread(100, 7000), thread(250, 9000)]}}))
     assert [line.split() for line in tcp_lines([run], True, 80)[2:]] == [
         ["data_segs_out", "350"], ["rtt", "8.00", "us"]]
 

@@ -22,7 +22,7 @@ from faked import Faked, faked
 from suite.base.client import BINARIES, Client
 from suite.base.errors import Failure, Unreachable, UsageError
 from suite.measure.host_facts import cells_asked
-from suite.measure.plan import Cell, plan_make
+from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run, cells_run
 from suite.places.lab.labs import labs_open
 from suite.places.spread import Part, part_parse
@@ -32,6 +32,7 @@ from suite.places.ssh.programs import checksum
 from suite.places.ssh.shell import keyed_words, word_quote, words_line
 from suite.places.ssh.target import Ssh
 from suite.places.targets import Targets, targets_open
+from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 from within import uncork_call
 
@@ -70,9 +71,9 @@ def hosts(faked: Faked, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None
     return make
 
 
-def cells_of(targets: Targets, *words: str) -> tuple[Cell, ...]:
+def cells_of(targets: Targets, *words: str) -> tuple[PlannedCell, ...]:
     """The cells of a plan."""
-    return plan_make(targets, Scenario("words"), None, [*words, *SHORT]).cells
+    return plan_make(targets, Scenario("words"), None, [*words, *SHORT]).plan.cells
 
 
 def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
@@ -250,7 +251,7 @@ def test_a_unix_socket_is_unsupported_where_the_server_is_not_on_loopback(
 
 def test_facts_are_asked_of_all_ends_that_a_target_has(client: Client, hosts: Callable[[str], None]):
     with targets_open(client) as targets:
-        plan = plan_make(targets, Scenario("words"), None, [THREE, "workload=request,proxy", *SHORT])
+        plan = plan_make(targets, Scenario("words"), None, [THREE, "workload=request,proxy", *SHORT]).plan
         (given,) = cells_asked(plan).values()
         assert set(targets.of(given).facts(given)) == {"client", "server", "proxy"}
 

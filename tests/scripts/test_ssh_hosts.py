@@ -18,10 +18,11 @@ import pytest
 from conftest import Uncork, records_of
 from hosts import Hosts, hosts_open, hosts_refusal
 from suite.base.client import ROOT, Client, client_check
-from suite.measure.plan import Cell, plan_make
+from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run
 from suite.places.lab.labs import labs_open
 from suite.places.targets import Targets, targets_open
+from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 
 pytestmark = pytest.mark.skipif(hosts_refusal() is not None, reason=str(hosts_refusal()))
@@ -48,12 +49,12 @@ def targets(binaries: Client, hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> 
         yield opened
 
 
-def cells_of(targets: Targets, *words: str) -> tuple[Cell, ...]:
+def cells_of(targets: Targets, *words: str) -> tuple[PlannedCell, ...]:
     """The cells of a plan."""
-    return plan_make(targets, Scenario("words"), None, words).cells
+    return plan_make(targets, Scenario("words"), None, words).plan.cells
 
 
-def round_run(targets: Targets, cells: Sequence[Cell]) -> dict[str, list[dict[str, Any]]]:
+def round_run(targets: Targets, cells: Sequence[PlannedCell]) -> dict[str, list[dict[str, Any]]]:
     """The records of a round, by target."""
     found: dict[str, list[dict[str, Any]]] = {}
     targets.round_begin()

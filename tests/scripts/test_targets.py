@@ -17,8 +17,9 @@ from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import boot_of
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run, cells_run
+from suite.places import gvisor
 from suite.places.lab.labs import labs_open
-from suite.places.targets import KINDS, Targets, gvisor, targets_open
+from suite.places.targets import KINDS, Targets, targets_open
 from suite.scenario.scenario import Scenario
 
 __all__ = ["faked"]
@@ -33,13 +34,13 @@ HERE = RUNSC + 'exec "$@"'
 
 def cells_of(client: Client, *words: str) -> Any:
     """The cells of a plan whose words are checked here."""
-    return plan_make(Targets(client), Scenario("words"), None, [*words, *SHORT]).cells
+    return plan_make(Targets(client), Scenario("words"), None, [*words, *SHORT]).plan.cells
 
 
 def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
     """The records of the cells of these words, each run once."""
     with targets_open(client) as targets, labs_open() as labs:
-        cells = plan_make(targets, Scenario("words"), None, [*words, *SHORT]).cells
+        cells = plan_make(targets, Scenario("words"), None, [*words, *SHORT]).plan.cells
         return [record for cell in cells for _, record in batch_run(targets, [cell], labs)]
 
 

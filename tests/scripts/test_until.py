@@ -21,12 +21,13 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.precision import precision_measure, precision_text, width_of
 from suite.base.client import Client
 from suite.base.errors import UsageError
-from suite.measure.document import Identity
-from suite.measure.journal import session_choose
-from suite.measure.plan import plan_make, rounds_added, rounds_most
-from suite.measure.quick import QUICK, changes_find, quick_text
+from suite.measure.plan import plan_make
+from suite.measure.quick import QUICK, changes_find
+from suite.measure.resume import Start, rounds_added, session_choose
 from suite.places.targets import Targets
 from suite.present.heading import machine_pairs
+from suite.result import files
+from suite.result.plan import Plan, quick_text
 from suite.scenario.scenario import Scenario, Table, scenario_load
 from test_resume import assert_complete, plan_change, plan_read
 from test_run import SHORT, only_folder, wait_for_records
@@ -40,7 +41,7 @@ def asked(until: str, columns: tuple[str, ...] = ()) -> Matrix:
     """The stored result as if it had been measured with until=, and had this table."""
     matrix = matrix_of(NODELAY)
     scenario = replace(matrix.result.scenario, table=Table(columns=columns))
-    result = replace(matrix.result, scenario=scenario, plan=matrix.result.plan | {"until": until})
+    result = replace(matrix.result, scenario=scenario, plan=replace(matrix.result.plan, until=until))
     return replace(matrix, result=result)
 
 
@@ -89,7 +90,8 @@ def test_many_cells_that_missed_are_counted_and_only_the_widest_named() -> None:
 
 
 def test_rounds_are_added_by_tenths_up_to_ten_times_as_many() -> None:
-    assert rounds_most(10, "1%") == 100 and rounds_most(10, None) == 10
+    plan = Plan("x", (), (), 10, 1, "", "client", until="1%")
+    assert plan.rounds_most == 100 and replace(plan, until=None).rounds_most == 10
     done, looks = 10, 0
     while done < 100:
         done, looks = done + rounds_added(done, 100), looks + 1
@@ -119,9 +121,10 @@ def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_man
     assert killed_at(uncork, 12) == folder and 12 <= len(records_of(folder)) < RUNS
     cut(folder, 4)
     before = records_of(folder)
-    boot = plan_read(folder)["sessions"][0]["boot"]
+    plan = files.plan_read(folder)
+    start = Start(plan, plan.session.boots, lambda _: True)
     with pytest.raises(UsageError, match="rounds left that until=0.01% adds: finish it without --more first"):
-        session_choose(folder, plan_read(folder), set(keys_of(folder)), Identity("", "", "", boot), more=True)
+        session_choose(start, folder, plan, set(keys_of(folder)), more=True)
     done = uncork.run(*NARROW)
     assert done.returncode == 0 and only_folder(uncork) == folder
     assert plan_read(folder)["sessions"][0]["rounds"] == [1, 10] and len(keys_of(folder)) == RUNS
@@ -178,17 +181,18 @@ def quick_of(binaries: Client, scenario: Scenario, *words: str) -> Any:
 
 def test_a_quick_plan_says_what_it_changed_and_is_a_plan_of_its_own(binaries: Client) -> None:
     scene = Scenario("scene", fixed={"place": "free", "duration": "1s"}, run={"rounds": "20", "until": "1%"})
-    plan = quick_of(binaries, scene, "write=nodelay,cork")
+    planned = quick_of(binaries, scene, "write=nodelay,cork")
+    plan = planned.plan
     assert (plan.rounds, plan.until) == (6, None)
     assert plan.cells[0].name == "place=free duration=200ms write=nodelay warmup=50ms"
-    assert plan.scenario.run == {"warmup": "50ms", "rounds": "6", "baseline": "write=nodelay"}
-    assert plan.notes == ("--quick: a first look: rounds=6 in place of 20, duration=200ms in place of 1s, "
+    assert planned.scenario.run == {"warmup": "50ms", "rounds": "6", "baseline": "write=nodelay"}
+    assert planned.notes == ("--quick: a first look: rounds=6 in place of 20, duration=200ms in place of 1s, "
                           "warmup=50ms in place of 200ms, without until=1%",)
     with pytest.raises(UsageError, match="several values"):
         quick_of(binaries, scene, "duration=1s,2s")
     with pytest.raises(UsageError, match="--quick and until=2% contradict"):
         quick_of(binaries, scene, "until=2%")
-    assert quick_of(binaries, Scenario("words"), "messages=10", "rounds=2").cells[0].name == "messages=10 warmup=50ms"
+    assert quick_of(binaries, Scenario("words"), "messages=10", "rounds=2").plan.cells[0].name == "messages=10 warmup=50ms"
 
 
 def test_a_quick_run_says_so_in_its_heading_and_in_its_plan(uncork: Uncork) -> None:

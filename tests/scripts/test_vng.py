@@ -17,10 +17,12 @@ from conftest import Uncork, records_of
 from faked import Faked, faked, has_ended
 from suite.base.client import BINARIES, Client
 from suite.base.errors import Failure, UsageError
-from suite.measure.plan import Cell, plan_make
+from suite.measure.plan import plan_make
 from suite.measure.runner import Beside, batch_run
+from suite.places import images, vng
 from suite.places.lab.labs import labs_open
-from suite.places.targets import Targets, images, targets_open, vng
+from suite.places.targets import Targets, targets_open
+from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 
 __all__ = ["faked"]
@@ -55,13 +57,13 @@ def image_make(path: Path, release: str = "6.99.1-test") -> Path:
     return path
 
 
-def cells_of(client: Client, *words: str) -> tuple[Cell, ...]:
+def cells_of(client: Client, *words: str) -> tuple[PlannedCell, ...]:
     """The cells of a plan that is checked in guests."""
     with targets_open(client) as targets:
-        return plan_make(targets, Scenario("words"), None, [*words, *SHORT]).cells
+        return plan_make(targets, Scenario("words"), None, [*words, *SHORT]).plan.cells
 
 
-def batch_of(client: Client, cells: tuple[Cell, ...], beside: Beside = Beside()) -> list[dict[str, Any]]:
+def batch_of(client: Client, cells: tuple[PlannedCell, ...], beside: Beside = Beside()) -> list[dict[str, Any]]:
     """The records of cells, run as one batch, in the order of the cells."""
     with targets_open(client) as targets, labs_open() as labs:
         found = dict(batch_run(targets, cells, labs, beside=beside))
@@ -146,7 +148,7 @@ def test_a_run_may_take_its_time_once_the_guest_has_begun(
     binaries: Client, kernel: Path, monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(vng, "BOOT_S", {False: 30.0})
-    monkeypatch.setattr("suite.measure.batch.SPARE_S", 60.0)
+    monkeypatch.setattr("suite.places.batch.SPARE_S", 60.0)
     (record,) = batch_of(binaries, cells_of(binaries, f"target=vng:{kernel}"))
     assert record["status"] == "ok"
 

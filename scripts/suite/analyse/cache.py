@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""The columns of a large records.jsonl, kept beside it in `.columns` so that they are made once.
+"""The columns of a large records.jsonl, kept in the user's cache folder so that they are made once.
 
-Nothing stale is ever believed: the columns are those of the first bytes of records.jsonl, whose digest is taken anew
-each time, by the very source of this program, which knows the formulas. Nor is anything foreign: a result may come
-from a stranger, and whoever can write its folder could put other figures there than its records give. So the file
-begins with a keyed digest of the rest, by a key that only this user has; without it nothing is looked at. What is
-not believed is made again.
+Nothing stale is used: the columns are those of the first bytes of records.jsonl, whose digest is taken
+anew each time, made by the source of this program, which has the formulas. Nor is anything foreign: the
+folder is this user's and nobody else can write there. A file is found by the digest of how its records
+begin, so that a result may be moved, and of one that grew only new lines are parsed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import hmac
 import io
 import json
 import os
-import secrets
 import stat
 import tempfile
+import zipfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,10 +27,9 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.runs import PLACES, WORDS, Coded, Problems, Runs
 from suite.analyse.traits import traits_read, traits_write
 
-FILE = ".columns"
 LEAST_BYTES = 8 << 20  # of new records, from which on columns are kept: it takes about half a second to make them
-KEPT_BYTES_MOST = 1 << 30  # columns of some millions of records
-KEY_BYTES = SEAL_BYTES = 32
+KEPT_BYTES_MOST = 1 << 30  # in the folder: columns of some millions of records; the oldest files go first
+NAMED_BY_BYTES = 1 << 16  # of records.jsonl, whose digest names the file
 SUITE = Path(__file__).resolve().parents[1]
 
 
@@ -57,50 +54,38 @@ def program_digest() -> str:
     return digest.hexdigest()
 
 
-def key_folder() -> Path:
-    """Where this user's caches are."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uncork"
-
-
-def key_read() -> bytes | None:
-    """This user's key, made when it is first needed; None where there can be none, or others could know it."""
+def cache_folder() -> Path | None:
+    """The folder of columns, made when it is first needed; None where there can be none, or others can write it."""
     with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: a user without a home
-        path = key_folder() / "key"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            file_replace(path, secrets.token_bytes(KEY_BYTES), only_new=True)
-        with open(path, "rb") as file:
-            found = os.fstat(file.fileno())
-            private = found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
-            key = file.read(KEY_BYTES + 1)
-        return key if private and len(key) == KEY_BYTES else None
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uncork" / "columns"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = folder.stat()
+        if found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return folder
     return None
 
 
-def file_replace(path: Path, data: bytes, only_new: bool = False) -> None:
-    """Puts a file there whole or not at all, for its owner only; FileExistsError where only_new and there is one."""
-    descriptor, fresh = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        if only_new:
-            os.link(fresh, path)
-        else:
-            os.replace(fresh, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(fresh)
+def kept_file(records: Path) -> Path | None:
+    """Where the columns of a records.jsonl are kept; None where they cannot be."""
+    folder = cache_folder()
+    with open(records, "rb") as file:
+        return folder and folder / f"{hashlib.blake2b(file.read(NAMED_BY_BYTES), digest_size=16).hexdigest()}.npz"
 
 
-def seal(key: bytes, data: bytes | memoryview) -> bytes:
-    """The keyed digest of a cache."""
-    return hashlib.blake2b(data, key=key, digest_size=SEAL_BYTES).digest()
+def folder_trim(folder: Path) -> None:
+    """Removes the files that were used longest ago, until no more than KEPT_BYTES_MOST are left."""
+    found = sorted(((path.stat().st_mtime_ns, path.stat().st_size, path) for path in folder.glob("*.npz")), reverse=True)
+    total = 0
+    for _, size_bytes, path in found:
+        total += size_bytes
+        if total > KEPT_BYTES_MOST:
+            path.unlink(missing_ok=True)
 
 
-def kept_write(folder: Path, kept: Kept) -> None:
-    """Keeps the columns; does nothing where the folder cannot be written, which costs time and nothing else."""
-    key = key_read()
-    if key is None:
+def kept_write(records: Path, kept: Kept) -> None:
+    """Keeps the columns; does nothing where there is no place for them, which costs time and nothing else."""
+    path = kept_file(records)
+    if path is None:
         return
     runs = kept.runs
     head = {"program": program_digest(), "covers_bytes": kept.covers_bytes, "digest": kept.digest,
@@ -108,44 +93,34 @@ def kept_write(folder: Path, kept: Kept) -> None:
             "words": {name: column.values for name, column in runs.words.items()},
             "traits": [traits_write(traits) for traits in runs.traits.values]}
     known = [place for place in range(len(METRICS)) if not np.isnan(runs.metrics[:, place]).all()]
-    out = io.BytesIO()
-    np.savez(out, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
-             metrics=runs.metrics[:, known], known=np.array(known, dtype=np.int64),
-             censored=np.packbits(runs.censored[:, known]), traits=runs.traits.codes,
-             **{f"word_{name}": column.codes for name, column in runs.words.items()},
-             **{f"place_{name}": column for name, column in runs.places.items()})
-    data = out.getvalue()
-    with contextlib.suppress(OSError):
-        file_replace(folder / FILE, seal(key, data) + data)
+    with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent) as fresh:
+        with open(f"{fresh}/columns", "wb") as file:
+            np.savez(file, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
+                     metrics=runs.metrics[:, known], known=np.array(known, dtype=np.int64),
+                     censored=np.packbits(runs.censored[:, known]), traits=runs.traits.codes,
+                     **{f"word_{name}": column.codes for name, column in runs.words.items()},
+                     **{f"place_{name}": column for name, column in runs.places.items()})
+        os.replace(file.name, path)
+        folder_trim(path.parent)
 
 
-def file_read(path: Path) -> bytes:
-    """The bytes of a file; none of what else a stranger may have put there: a pipe, a link, an endless file."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= KEPT_BYTES_MOST else b""
-
-
-def kept_read(folder: Path) -> Kept | None:
-    """What was kept by this user and this program; None where there is nothing of the kind."""
+def kept_read(records: Path) -> Kept | None:
+    """What was kept by this program; None where there is nothing, or what a disk has spoilt."""
+    path = kept_file(records)
+    if path is None:
+        return None
     try:
-        data = file_read(folder / FILE)
-    except OSError:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            head = json.loads(arrays["head"].tobytes())
+            kept = kept_unpack(head, arrays) if head["program"] == program_digest() else None
+        os.utime(path)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         return None
-    key = key_read()
-    sealed = memoryview(data)[SEAL_BYTES:]
-    if key is None or not hmac.compare_digest(seal(key, sealed), data[:SEAL_BYTES]):
-        return None
-    with np.load(io.BytesIO(sealed), allow_pickle=False) as arrays:
-        head = json.loads(arrays["head"].tobytes())
-        if head["program"] != program_digest():
-            return None
-        return kept_unpack(head, arrays)
+    return kept
 
 
 def kept_unpack(head: dict, arrays: np.lib.npyio.NpzFile) -> Kept:
-    """The parts of a cache that has been found to be ours."""
+    """The parts of a file of columns."""
     metrics = np.full((len(arrays["traits"]), len(METRICS)), np.nan)
     metrics[:, arrays["known"]] = arrays["metrics"]
     censored = np.zeros(metrics.shape, dtype=bool)

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""What is worked out from a run: each formula takes a Run and gives a value in the base unit of its
+"""What is worked out from a run: each formula takes a MeasuredRun and gives a value in the base unit of its
 metric, or None where the record does not know it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from suite.analyse.measured import NANOSECOND, Run, quotient, threads_sum, total
+from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum, total
 from suite.stats import Beyond
 
-Formula = Callable[[Run], float | None]
+Formula = Callable[[MeasuredRun], float | None]
 SEGMENTS = ("tcp_info", "data_segs_out", "sum")
 SEGMENTS_IN = ("tcp_info", "data_segs_in", "sum")
 AGAIN = ("tcp_info", "retrans_segs", "sum")
 
 
-def time_per_message(run: Run) -> float | None:
+def time_per_message(run: MeasuredRun) -> float | None:
     """request: mean time of one request on a connection; stream: receiver's time per message."""
     if run.streams:
         return quotient(run.elapsed, run.messages)
@@ -29,7 +29,7 @@ def time_per_message(run: Run) -> float | None:
     return quotient(spent or None, run.messages)
 
 
-def bandwidth(run: Run) -> float | None:
+def bandwidth(run: MeasuredRun) -> float | None:
     """Bits of payload of `message` that arrived, by the receiver's time or the driver's."""
     return quotient(None if run.payload is None else 8 * run.payload, run.elapsed)
 
@@ -43,7 +43,7 @@ def per_message_sent(ends: list[dict[str, Any] | None], *path: str) -> float | N
 def message_side(*path: str) -> Formula:
     """The formula of what went out at path per message: of the proxy where there is one, else of
     whoever sends messages."""
-    def sent(run: Run) -> float | None:
+    def sent(run: MeasuredRun) -> float | None:
         if run.proxy is None:
             return per_message_sent(run.senders, *path)
         return quotient(threads_sum(run.proxy, *path), run.messages)
@@ -55,7 +55,7 @@ def reply_side(*path: str) -> Formula:
     return lambda run: None if run.streams else per_message_sent([run.other], *path)
 
 
-def syscalls(run: Run, end: dict[str, Any] | None) -> float | None:
+def syscalls(run: MeasuredRun, end: Mapping[str, Any] | None) -> float | None:
     """All calls on the data path of an end, waits included, per message of the run."""
     paths = ["write_calls", "read_calls", "wait_calls"]
     if run.workload == "connect":
@@ -63,14 +63,14 @@ def syscalls(run: Run, end: dict[str, Any] | None) -> float | None:
     return quotient(total(*(threads_sum(end, path) for path in paths)), run.messages)
 
 
-def copied_share(run: Run) -> float | None:
+def copied_share(run: MeasuredRun) -> float | None:
     """Of the sends that lent their memory the share that the kernel copied all the same."""
     lending = [end for end in run.ends if threads_sum(end, "lent") is not None]
     lent = total(*(threads_sum(end, "lent") for end in lending))
     return quotient(total(*(threads_sum(end, "copied") for end in lending)), lent or None)
 
 
-def mapped_share(run: Run) -> float | None:
+def mapped_share(run: MeasuredRun) -> float | None:
     """Of the bytes that were to be mapped the share that was."""
     mapping = [end for end in run.ends if threads_sum(end, "mapped_bytes") is not None]
     mapped = total(*(threads_sum(end, "mapped_bytes") for end in mapping))
@@ -78,7 +78,7 @@ def mapped_share(run: Run) -> float | None:
     return quotient(mapped, total(mapped, copied) or None)
 
 
-def peer_window(run: Run) -> float | None:
+def peer_window(run: MeasuredRun) -> float | None:
     """Bytes: the largest window that was advertised to whoever sends messages, or to the proxy."""
     senders = [run.proxy] if run.proxy is not None else run.senders
     windows = [thread.get("tcp_info", {}).get("largest_peer_window_bytes", {}).get("max")
@@ -86,13 +86,13 @@ def peer_window(run: Run) -> float | None:
     return None if not windows or None in windows else max(windows)
 
 
-def captured_per_message(run: Run) -> float | None:
+def captured_per_message(run: MeasuredRun) -> float | None:
     """Segments that passed the client's device per message of the run."""
     segments = sum(way["data_segments"] for way in run.captured_messages)
     return quotient(segments if run.captured else None, run.messages)
 
 
-def captured_per_reply(run: Run) -> float | None:
+def captured_per_reply(run: MeasuredRun) -> float | None:
     """Segments that passed the client's device per reply that it was sent."""
     if run.streams or not run.captured:
         return None
@@ -102,18 +102,18 @@ def captured_per_reply(run: Run) -> float | None:
 
 def captured_extreme(key: str, choose: Callable[[list[float]], float]) -> Formula:
     """The formula of the smallest or largest payload of a segment on the messages' way."""
-    def extreme(run: Run) -> float | None:
+    def extreme(run: MeasuredRun) -> float | None:
         known = [way[key] for way in run.captured_messages if key in way]
         return choose(known) if known else None
     return extreme
 
 
-def captured_uncut(run: Run) -> float | None:
+def captured_uncut(run: MeasuredRun) -> float | None:
     """Packets of a run on the messages' way that were above the MSS when they were captured."""
     return sum(way["super_packets"] for way in run.captured_messages) if run.captured else None
 
 
-def capture_difference(run: Run) -> float | None:
+def capture_difference(run: MeasuredRun) -> float | None:
     """By how many segments the capture and TCP_INFO differ at most, over ways and ends.
 
     TCP_INFO has one less for a close_notify that shared a segment. The server's figures are held
@@ -138,7 +138,7 @@ def capture_difference(run: Run) -> float | None:
     return max(known) if known else None
 
 
-def memory_per_connection(end: dict[str, Any] | None) -> float | None:
+def memory_per_connection(end: Mapping[str, Any] | None) -> float | None:
     """Bytes that an end's process grew by from before the connections to after the run."""
     if end is None or "resident_bytes" not in end:
         return None
@@ -148,7 +148,7 @@ def memory_per_connection(end: dict[str, Any] | None) -> float | None:
 
 def quantile_of(name: str, share: float) -> Formula:
     """The formula of one quantile of a histogram, in seconds; it may be Beyond."""
-    def quantile(run: Run) -> float | None:
+    def quantile(run: MeasuredRun) -> float | None:
         histogram = run.histograms[name]
         return ranked_seconds(histogram.quantile(share) if histogram else None)
     return quantile
@@ -156,7 +156,7 @@ def quantile_of(name: str, share: float) -> Formula:
 
 def maximum_of(name: str) -> Formula:
     """The formula of the largest value of a histogram, exact, in seconds; it may be Beyond."""
-    def maximum(run: Run) -> float | None:
+    def maximum(run: MeasuredRun) -> float | None:
         histogram = run.histograms[name]
         return ranked_seconds(histogram.largest() if histogram else None)
     return maximum
@@ -176,7 +176,7 @@ def seconds(value_ns: float | None) -> float | None:
 def cpu_part(key: str) -> Formula:
     """CPU seconds of one kind: of the whole processes where hyperfine timed them, else of the data
     threads of every end in the measured interval."""
-    def part(run: Run) -> float | None:
+    def part(run: MeasuredRun) -> float | None:
         if run.timed is not None:
             return seconds(run.timed.get(key))
         return seconds(total(*(threads_sum(end, "cpu", key) for end in run.sides))
@@ -186,22 +186,22 @@ def cpu_part(key: str) -> Formula:
 
 def end_cpu_part(name: str, key: str) -> Formula:
     """The same of one end: what its process told, or its data threads."""
-    def part(run: Run) -> float | None:
-        end = run.record.get(name)
+    def part(run: MeasuredRun) -> float | None:
+        end = run.record.end(name)
         if run.timed is not None:
             return seconds((end or {}).get("process", {}).get(key))
         return seconds(threads_sum(end, "cpu", key))
     return part
 
 
-def softirq(run: Run) -> float | None:
+def softirq(run: MeasuredRun) -> float | None:
     """Seconds in softirq during the measured interval, of every machine that an end was on, once."""
     machines = {end.get("host"): end.get("machine", {}).get("softirq_ns")
                 for end in reversed(run.ends)}
     return seconds(total(*machines.values())) if machines else None
 
 
-def wall_time(run: Run) -> float | None:
+def wall_time(run: MeasuredRun) -> float | None:
     """Seconds of the whole processes where hyperfine timed them, else from the start of the run to
     its finished record."""
-    return seconds((run.record if run.timed is None else run.timed).get("wall_ns"))
+    return seconds((run.record.document if run.timed is None else run.timed).get("wall_ns"))

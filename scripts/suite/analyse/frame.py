@@ -19,15 +19,16 @@ import pandas as pd
 
 from suite import stats
 from suite.analyse.load import rows_sorted
-from suite.analyse.machines import cells_functional
+from suite.analyse.machines import cells_emulated
 from suite.analyse.metrics import METRICS, SPLITS
 from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result
 from suite.analyse.runs import METRIC_PLACES, Runs
-from suite.analyse.traits import Record, Traits
+from suite.analyse.traits import Traits
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET, boot_of, target_of
-from suite.result.shape import STATUSES
+from suite.result.plan import PlannedCell
+from suite.result.record import STATUSES, Record
 from suite.scenario.scenario import LABEL_AGAIN
 
 SPLIT_LEAST_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
@@ -127,7 +128,7 @@ class Matrix:
     @property
     def axes(self) -> tuple[str, ...]:
         """The words that vary, in order: the last varies fastest."""
-        return tuple(self.result.plan["axes"])
+        return self.result.plan.axes
 
     @property
     def rounds(self) -> int:
@@ -261,9 +262,9 @@ def frame_build(result: Result) -> pd.DataFrame:
     frame["round"] = runs.places["round"]
     position = runs.places["position"]
     frame["position"] = np.where(position < 0, np.nan, position)
-    words = {cell["cell"]: {**cell["words"], **cell.get("given", {})} for cell in result.plan["cells"]}
+    words = {cell.name: cell.all_words for cell in result.plan.cells}
     cells = runs.words["cell"]
-    for axis in result.plan["axes"]:
+    for axis in result.plan.axes:
         values = np.array([words.get(cell, {}).get(axis, "") for cell in cells.values], dtype=object)
         frame[axis] = values[cells.codes]
     return frame
@@ -313,18 +314,18 @@ def status_of(runs: Runs) -> tuple[str, tuple[str, ...], int, int]:
     return "missing", ("not run yet",), good, failed
 
 
-def cell_build(entry: Mapping[str, Any], axes: Sequence[str], runs: Runs, unsplit: frozenset[str],
+def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: frozenset[str],
                functional: str) -> Cell:
-    """A cell of plan.json with all of its runs."""
-    words = {**entry["words"], **entry.get("given", {})}
+    """A cell of the plan with all of its runs."""
+    words = planned.all_words
     status, reasons, good, failed = status_of(runs)
-    if status == "missing" and entry.get("unsupported"):
-        status, reasons = "unsupported", (entry["unsupported"],)
+    if status == "missing" and planned.unsupported:
+        status, reasons = "unsupported", (planned.unsupported,)
     able = runs.take(runs.good)
     return Cell(
-        name=entry["cell"], words=words, given=entry.get("given", {}),
+        name=planned.name, words=words, given=planned.given,
         axes={axis: words.get(axis, "") for axis in axes},
-        baseline=bool(entry.get("baseline")), status=status, reasons=reasons,
+        baseline=planned.baseline, status=status, reasons=reasons,
         runs_ok=good, runs_failed=failed,
         remarks=remarks_of(words, able), uncounted=uncounted_of(able), unsplit=unsplit,
         functional=functional)
@@ -334,9 +335,9 @@ def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]], functiona
                 ) -> dict[str, Cell]:
     """The cells of the plan in order, by name."""
     rows, none = result.runs.rows_of_cells, np.array([], dtype=int)
-    return {name: cell_build(entry, result.plan["axes"], result.runs.take(rows.get(name, none)),
-                             unsplit.get(name, frozenset()), functional.get(name, ""))
-            for entry in result.plan["cells"] for name in [entry["cell"]]}
+    return {cell.name: cell_build(cell, result.plan.axes, result.runs.take(rows.get(cell.name, none)),
+                                  unsplit.get(cell.name, frozenset()), functional.get(cell.name, ""))
+            for cell in result.plan.cells}
 
 
 def values_build(frame: pd.DataFrame, runs: Runs) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -366,7 +367,7 @@ def values_build(frame: pd.DataFrame, runs: Runs) -> tuple[pd.DataFrame, pd.Data
 def matrix_build(result: Result) -> Matrix:
     """All frames of a result."""
     frame = frame_build(result)
-    functional = cells_functional(result)
+    functional = cells_emulated(result)
     unsplit = splits_unknown(frame, result.runs)
     splits_clear(frame, result.runs, unsplit)
     times_clear(frame, result.runs, functional)
@@ -378,8 +379,7 @@ def baseline_words(matrix: Matrix) -> dict[str, str]:
 
     Of a list of values (`write=nodelay,cork`) the first is what others are compared with.
     """
-    given = matrix.result.plan.get("baseline") or ""
-    words = words_parse(given, "plan.json: baseline")
+    words = words_parse(matrix.result.plan.baseline, "plan.json: baseline")
     chosen = {key: value.split(",")[0] for key, value in words.items() if key in matrix.axes}
     if chosen:
         return chosen

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from io import BufferedReader
 from pathlib import Path
@@ -10,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from suite.analyse.cache import LEAST_BYTES, Kept, kept_read, kept_write
-from suite.analyse.lines import CHUNK_BYTES, Lines, digest_new, digest_read
 from suite.analyse.runs import Builder, Problems, Runs, record_parse
-from suite.analyse.traits import Record
 from suite.base.errors import Failure
-from suite.result.shape import Damaged
+from suite.result.checks import Damaged
+from suite.result.files import CHUNK_BYTES, Lines, digest_new, digest_read
+from suite.result.record import Record
 
 TORN = "records.jsonl: the last line is torn and was left out (the runner was stopped while it wrote)"
 
@@ -37,13 +38,13 @@ def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problem
     """
     builder, parsed_from = Builder(), 0
     with open(path, "rb", buffering=CHUNK_BYTES) as file:
-        lines = begin(file, kept_read(path.parent), builder)
+        lines = begin(file, kept_read(path), builder)
         parsed_from = lines.done_bytes
         for line in lines:
             builder.line(line)
     runs = builder.runs()
     if lines.done_bytes - parsed_from >= least_bytes:
-        kept_write(path.parent, Kept(runs, lines.done_bytes, lines.digest.hexdigest(), builder.lines, builder.problems))
+        kept_write(path, Kept(runs, lines.done_bytes, lines.digest.hexdigest(), builder.lines, builder.problems))
     return runs, builder.problems, [TORN] if lines.torn else []
 
 
@@ -53,15 +54,13 @@ def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record
     with open(path, "rb") as file:
         for row in rows:
             file.seek(int(runs.places["offset"][row]))
-            try:
+            expected = cells.values[cells.codes[row]], labels.values[labels.codes[row]], int(runs.places["round"][row])
+            with contextlib.suppress(Damaged):
                 record = record_parse(file.read(int(runs.places["size_bytes"][row])))
-            except Damaged:
-                record = {}
-            expected = {"cell": cells.values[cells.codes[row]], "label": labels.values[labels.codes[row]],
-                        "round": int(runs.places["round"][row])}
-            if not expected.items() <= record.get("run", {}).items():
-                raise Failure(f"{path}: was changed while it was read: ask again")
-            yield record
+                if (record.cell, record.label, record.round) == expected:
+                    yield record
+                    continue
+            raise Failure(f"{path}: was changed while it was read: ask again")
 
 
 def rows_sorted(runs: Runs, rows: np.ndarray) -> np.ndarray:

@@ -6,14 +6,14 @@ A host id of hosts.json is one boot. Boots whose facts agree are one machine, bo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from suite.analyse.results import Result
 from suite.base.runner_words import TARGET, boot_of, target_of
+from suite.result.machine import Facts, Machine
 
 EMULATION = "tcg"
 FUNCTIONAL_ONLY = "functional only"
@@ -23,22 +23,13 @@ SYSCTLS_OF_A_BOOT = ("net.ipv4.tcp_mem",)
 OF_THE_RUNNER = ("runner", "doctor", TARGET)  # what hosts.json has beside the facts of a machine
 
 NO_ROWS = np.array([], dtype=int)
-Facts = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Machine:
-    """Boots of which all facts agree: their host ids, and the facts of the first."""
-
-    hosts: tuple[str, ...]
-    facts: Facts
-
-
-def host_find(result: Result, host: str, target: str) -> Facts:
+def machine_find(result: Result, host: str, target: str) -> Machine:
     """What is known of a host: by its id, else of another of its target, for each batch of which a system starts anew;
-    empty where nothing is."""
-    alike = (facts for facts in result.hosts.values() if facts.get(TARGET) == target)
-    return result.hosts.get(host) or next(alike, {})
+    no facts where nothing is."""
+    alike = (machine for machine in result.machines.values() if machine.target == target)
+    return Machine((host,), (result.machines.get(host) or next(alike, Machine((host,), {}))).facts)
 
 
 def hosts_by_end(result: Result, cells: Mapping[str, str], counted: bool = False) -> dict[str, dict[str, str]]:
@@ -57,10 +48,11 @@ def hosts_by_end(result: Result, cells: Mapping[str, str], counted: bool = False
     return found
 
 
-def hosts_of(result: Result, cells: Mapping[str, str], counted: bool = False) -> dict[str, Facts]:
-    """The facts of every host on which these cells ran, by its id; as hosts_by_end()."""
+def machines_of(result: Result, cells: Mapping[str, str], counted: bool = False) -> tuple[Machine, ...]:
+    """Every host on which these cells ran, each once; as hosts_by_end()."""
     ends = hosts_by_end(result, cells, counted).values()
-    return {host: host_find(result, host, target) for end in ends for host, target in end.items()}
+    found = {host: machine_find(result, host, target) for end in ends for host, target in end.items()}
+    return tuple(found.values())
 
 
 def facts_alike(facts: Facts) -> dict[str, Any]:
@@ -70,34 +62,35 @@ def facts_alike(facts: Facts) -> dict[str, Any]:
     return kept | {"sysctl": {name: value for name, value in sysctls.items() if name not in SYSCTLS_OF_A_BOOT}}
 
 
-def machines_group(hosts: Mapping[str, Facts]) -> tuple[Machine, ...]:
-    """The machines of these hosts, in order."""
-    groups: list[tuple[dict[str, Any], list[str]]] = []
-    for host, facts in hosts.items():
-        alike = facts_alike(facts)
-        same = next((group for group in groups if group[0] == alike), None)
-        if same is None:
-            groups.append((alike, [host]))
+def machines_group(boots: Iterable[Machine]) -> tuple[Machine, ...]:
+    """The machines of these boots, in order, each with the facts of its first boot."""
+    groups: list[tuple[dict[str, Any], Machine]] = []
+    for boot in boots:
+        alike = facts_alike(boot.facts)
+        place = next((place for place, (known, _) in enumerate(groups) if known == alike), None)
+        if place is None:
+            groups.append((alike, boot))
         else:
-            same[1].append(host)
-    return tuple(Machine(tuple(ids), hosts[ids[0]]) for _, ids in groups)
+            first = groups[place][1]
+            groups[place] = alike, Machine((*first.hosts, *boot.hosts), first.facts)
+    return tuple(machine for _, machine in groups)
 
 
-def functional_of(facts: Facts, booted: bool) -> str:
+def emulation_of(machine: Machine, booted: bool) -> str:
     """Why times of a machine say nothing; empty where they do. A kernel that was booted is known not to be emulated, or
     taken for it."""
-    if facts.get("virtualisation") == EMULATION or EMULATION.upper() in str(facts.get("cpu", "")).split():
+    if machine.fact("virtualisation") == EMULATION or EMULATION.upper() in machine.cpu.split():
         return EMULATED
-    return UNCERTAIN if booted and "virtualisation" not in facts else ""
+    return UNCERTAIN if booted and "virtualisation" not in machine.facts else ""
 
 
-def cells_functional(result: Result) -> dict[str, str]:
+def cells_emulated(result: Result) -> dict[str, str]:
     """The cells of which some good run was on a machine whose times say nothing, and why."""
     found = {}
-    for cell in result.plan["cells"]:
-        name, words = cell["cell"], {**cell["words"], **cell.get("given", {})}
-        if result.runs.good[result.runs.rows_of_cells.get(name, NO_ROWS)].any():
-            hosts = hosts_of(result, {name: target_of(words)}, counted=True) or result.hosts
-            reasons = (functional_of(facts, bool(boot_of(words))) for facts in hosts.values())
-            found[name] = next(filter(None, reasons), "")
+    for cell in result.plan.cells:
+        if result.runs.good[result.runs.rows_of_cells.get(cell.name, NO_ROWS)].any():
+            words = cell.all_words
+            ran = machines_of(result, {cell.name: target_of(words)}, counted=True) or result.machines.values()
+            reasons = (emulation_of(machine, bool(boot_of(words))) for machine in ran)
+            found[cell.name] = next(filter(None, reasons), "")
     return {name: reason for name, reason in found.items() if reason}

@@ -10,9 +10,11 @@ the driver finished (`request`) or the receiver took out of its socket (`stream`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from suite.result.record import ENDS, Record
 from suite.stats.histogram import (
     FROM_INTENDED,
     HISTOGRAMS,
@@ -26,7 +28,7 @@ NANOSECOND = 1e-9
 STREAMS = ("stream", "proxy")  # workloads that are timed where messages arrive
 
 
-def threads_sum(end: dict[str, Any] | None, *path: str) -> float | None:
+def threads_sum(end: Mapping[str, Any] | None, *path: str) -> float | None:
     """The sum over an end's threads of the number at path; None if one of them lacks it."""
     total = 0.0
     threads = (end or {}).get("threads")
@@ -40,12 +42,12 @@ def threads_sum(end: dict[str, Any] | None, *path: str) -> float | None:
     return total if threads else None
 
 
-def idle(thread: dict[str, Any]) -> bool:
+def idle(thread: Mapping[str, Any]) -> bool:
     """Whether there was nothing to do for a thread: more of them, or of connections, than work."""
     return thread.get("messages_sent") == 0 and thread.get("messages_received") == 0
 
 
-def elapsed_together(end: dict[str, Any] | None) -> float | None:
+def elapsed_together(end: Mapping[str, Any] | None) -> float | None:
     """From the first thread's beginning to the last one's end, in seconds: when work was done."""
     threads = [thread for thread in (end or {}).get("threads", ()) if not idle(thread)]
     begun = [thread.get("begun_ns") for thread in threads]
@@ -55,7 +57,7 @@ def elapsed_together(end: dict[str, Any] | None) -> float | None:
     return (max(ended) - min(begun)) * NANOSECOND
 
 
-def received_rate(end: dict[str, Any] | None) -> float | None:
+def received_rate(end: Mapping[str, Any] | None) -> float | None:
     """Bytes per second that an end received of a stream.
 
     Its clock starts when the first bytes have arrived: they came before that time.
@@ -84,41 +86,39 @@ def total(*parts: float | None) -> float | None:
     return None if None in parts else sum(part for part in parts if part is not None)
 
 
-class Run:
+class MeasuredRun:
     """A record of status `ok` with the roles of its ends worked out; read-only."""
 
-    def __init__(self, record: dict[str, Any]) -> None:
+    def __init__(self, record: Record) -> None:
         self.record = record
-        self.client: dict[str, Any] | None = record.get("client")
-        self.server: dict[str, Any] | None = record.get("server")
-        self.proxy: dict[str, Any] | None = record.get("proxy")
-        self.workload: str = record.get("words", {}).get("workload", "")
+        self.client, self.server, self.proxy = map(record.end, ENDS)
+        self.workload = record.words.get("workload", "")
         self.streams = self.workload in STREAMS
 
     @cached_property
-    def timed(self) -> dict[str, Any] | None:
+    def timed(self) -> Mapping[str, Any] | None:
         """What hyperfine measured of the whole processes; None where it did not time the run."""
-        return self.record.get("hyperfine")
+        return self.record.hyperfine
 
     @cached_property
-    def ends(self) -> list[dict[str, Any]]:
+    def ends(self) -> list[Mapping[str, Any]]:
         """The ends that the record has."""
         return [end for end in (self.client, self.server, self.proxy) if end is not None]
 
     @cached_property
-    def driver(self) -> dict[str, Any] | None:
+    def driver(self) -> Mapping[str, Any] | None:
         """The end that sends `message`."""
         return next((end for end in self.ends if end.get("drives")), None)
 
     @cached_property
-    def other(self) -> dict[str, Any] | None:
+    def other(self) -> Mapping[str, Any] | None:
         """The client or server that is not the driver; None for transport=null. In direction=both it
         drives too."""
         return next((end for end in (self.client, self.server)
                      if end is not None and end is not self.driver), None)
 
     @cached_property
-    def senders(self) -> list[dict[str, Any] | None]:
+    def senders(self) -> list[Mapping[str, Any] | None]:
         """The ends that send `message`: one, or both of direction=both."""
         if self.takes:
             return [None]
@@ -126,14 +126,14 @@ class Run:
         return [self.driver, self.other] if both else [self.driver]
 
     @cached_property
-    def receivers(self) -> list[dict[str, Any] | None]:
+    def receivers(self) -> list[Mapping[str, Any] | None]:
         """The ends that take `message`, each what the sender at the same place sends."""
         return [self.driver] if self.takes else [self.other, self.driver][:len(self.senders)]
 
     @cached_property
     def takes(self) -> bool:
         """Whether the driver only receives, from a foreign peer that sends without end."""
-        return self.record.get("words", {}).get("peer_does") == "chargen"
+        return self.record.words.get("peer_does") == "chargen"
 
     @cached_property
     def messages(self) -> float | None:
@@ -179,14 +179,14 @@ class Run:
         return found
 
     @cached_property
-    def captured(self) -> dict[str, Any] | None:
+    def captured(self) -> Mapping[str, Any] | None:
         """The segments that the client captured; None if it did not, or not all of them."""
         capture = (self.client or {}).get("capture")
         whole = capture and not capture["dropped"] and not capture["truncated"]
         return capture if whole else None
 
     @cached_property
-    def captured_messages(self) -> list[dict[str, Any]]:
+    def captured_messages(self) -> list[Mapping[str, Any]]:
         """Of these the ways on which messages go: one, or both of direction=both."""
         return [self.captured["sent" if end is self.client else "received"]
                 for end in self.senders] if self.captured else []
@@ -199,7 +199,7 @@ class Run:
     @cached_property
     def scheduled(self) -> float:
         """Open loop: seconds in which as many requests are due; 0 in a closed one."""
-        rate = self.record.get("words", {}).get("rate", "closed")
+        rate = self.record.words.get("rate", "closed")
         return 0.0 if rate == "closed" else (self.due or 0.0) / float(rate)
 
     @cached_property
@@ -207,18 +207,18 @@ class Run:
         """Open loop: those of them that were never sent."""
         return threads_sum(self.driver, "late")
 
-    def cpu_part(self, end: dict[str, Any] | None, part: str) -> float | None:
+    def cpu_part(self, end: Mapping[str, Any] | None, part: str) -> float | None:
         """CPU seconds of an end's data threads in one mode, `user` or `system`."""
         return product(threads_sum(end, "cpu", f"{part}_ns"), NANOSECOND)
 
-    def cpu(self, end: dict[str, Any] | None) -> float | None:
+    def cpu(self, end: Mapping[str, Any] | None) -> float | None:
         """CPU seconds of an end's data threads, user and system."""
         return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
 
     @cached_property
-    def sides(self) -> list[dict[str, Any] | None]:
+    def sides(self) -> list[Mapping[str, Any] | None]:
         """Every end that took part; a foreign peer tells nothing."""
-        return [*self.ends, None] if "peer" in self.record.get("words", {}) else [*self.ends]
+        return [*self.ends, None] if "peer" in self.record.words else [*self.ends]
 
     def cpu_all(self) -> float | None:
         """CPU seconds of the data threads of every end that there is."""

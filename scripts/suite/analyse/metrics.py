@@ -7,7 +7,6 @@ A metric is a row of METRICS; adding one is adding a row, and a formula where no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from suite.analyse.formulas import (
     SEGMENTS,
@@ -34,9 +33,9 @@ from suite.analyse.formulas import (
     time_per_message,
     wall_time,
 )
-from suite.analyse.measured import Run, quotient, threads_sum
+from suite.analyse.measured import MeasuredRun, quotient, threads_sum
 from suite.base.errors import UsageError, nearest_hint
-from suite.result.looks import ENDS
+from suite.result.record import ENDS, Record
 
 
 @dataclass(frozen=True)
@@ -214,9 +213,9 @@ def metric_find(name: str, where: str) -> Metric:
     return METRICS[name]
 
 
-def metrics_compute(record: dict[str, Any]) -> dict[str, float | None]:
+def metrics_compute(record: Record) -> dict[str, float | None]:
     """Every metric of a record by name; all None where its status is not `ok`."""
-    if record.get("status") != "ok":
+    if record.status != "ok":
         return dict.fromkeys(METRICS)
-    run = Run(record)
+    run = MeasuredRun(record)
     return {name: metric.formula(run) for name, metric in METRICS.items()}

@@ -68,7 +68,7 @@ def is_looked_at(matrix: Matrix, cell: Cell, metric: Metric) -> bool:
 
 def precision_measure(matrix: Matrix) -> Precision | None:
     """How narrow the intervals of all rounds so far are; None where until= was not given."""
-    asked = matrix.result.plan.get("until")
+    asked = matrix.result.plan.until
     if asked is None:
         return None
     metric = metric_leading(matrix)

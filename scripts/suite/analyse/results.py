@@ -6,22 +6,21 @@ What is damaged is left out and said, and the rest is shown; a result without it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from suite.analyse.load import records_read, runs_load
 from suite.analyse.runs import PROBLEMS_TOLD, Problems, Runs, runs_first
-from suite.analyse.traits import Record
 from suite.base.errors import Failure, UsageError
-from suite.result.files import object_parse, plan_read
-from suite.result.shape import Damaged, hosts
+from suite.result.checks import Damaged
+from suite.result.files import PLAN, RECORDS, SCENARIO, machines_read, plan_read
+from suite.result.machine import Machine, machines_from
+from suite.result.plan import Plan
+from suite.result.record import Record
 from suite.scenario.scenario import Scenario, scenario_load
-
-RECORDS = "records.jsonl"
 
 
 @dataclass(frozen=True)
@@ -30,8 +29,8 @@ class Result:
 
     folder: Path
     scenario: Scenario
-    plan: dict[str, Any]
-    hosts: dict[str, Any]
+    plan: Plan
+    machines: Mapping[str, Machine]
     runs: Runs
     notes: tuple[str, ...]
 
@@ -51,15 +50,15 @@ def missing_error(path: Path) -> UsageError:
                       "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)")
 
 
-def hosts_read(path: Path, notes: list[str]) -> dict[str, Any]:
-    """hosts.json; without it, or if it is damaged, nothing is known of any machine, which is noted."""
+def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
+    """The machines by host id; without hosts.json, or if it is damaged, nothing is known of any, which is noted."""
     try:
-        return object_parse(path.read_bytes(), hosts)
+        return machines_from(machines_read(folder))
     except FileNotFoundError:
         notes.append("hosts.json is missing: nothing is known of the machine")
     except OSError as error:
         notes.append(f"hosts.json: {error.strerror}: nothing is known of the machine")
-    except (Damaged, UsageError) as damage:
+    except Damaged as damage:
         notes.append(f"hosts.json is damaged ({damage}): nothing is known of the machine")
     return {}
 
@@ -116,9 +115,9 @@ def result_load(folder: Path) -> Result:
         what = "is a file, not the folder of a result" if folder.exists() else "no such folder"
         raise UsageError(f"{folder}: {what}")
     notes: list[str] = []
-    document = plan_read(folder / "plan.json")
-    if document is None:
-        raise missing_error(folder / "plan.json")
-    machines = hosts_read(folder / "hosts.json", notes)
-    runs = runs_read(folder / RECORDS, {cell["cell"] for cell in document["cells"]}, notes)
-    return Result(folder, scenario_load(folder / "scenario.toml"), document, machines, runs, tuple(notes))
+    plan = plan_read(folder)
+    if plan is None:
+        raise missing_error(folder / PLAN)
+    machines = machines_known(folder, notes)
+    runs = runs_read(folder / RECORDS, {cell.name for cell in plan.cells}, notes)
+    return Result(folder, scenario_load(folder / SCENARIO), plan, machines, runs, tuple(notes))

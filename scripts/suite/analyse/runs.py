@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from suite.analyse.lines import LINE_BYTES_MOST, Line
 from suite.analyse.metrics import METRICS, metrics_compute
-from suite.analyse.traits import Record, Traits, traits_of
-from suite.result.shape import RECORD, SCHEMA, Damaged, constant_refuse, misshapen, shown
+from suite.analyse.traits import Traits, traits_of
+from suite.result.checks import Damaged, Misshapen
+from suite.result.files import Line, object_parse
+from suite.result.record import RECORD, Record
 from suite.scenario.scenario import LABEL_AGAIN
 from suite.stats import Beyond
 
@@ -162,7 +162,6 @@ class Builder:
 
     def record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
         """Adds a record that record_parse() has given; Damaged if no formula can make sense of it."""
-        run = record["run"]
         try:
             values, traits = metrics_compute(record).values(), traits_of(record)
             row = array("d", (np.nan if value is None else value for value in values))
@@ -172,11 +171,12 @@ class Builder:
         self.metrics.extend(row)
         self.censored.extend(censored)
         self.traits.add(traits)
-        for name, word in (("status", record["status"]), ("reason", record.get("reason", "")), ("cell", run["cell"]),
-                           ("label", run["label"]), ("session", run.get("session", "")),
-                           ("hyperfine", record.get("hyperfine", {}).get("version", ""))):
+        for name, word in (("status", record.status), ("reason", record.reason), ("cell", record.cell),
+                           ("label", record.label), ("session", record.session),
+                           ("hyperfine", (record.hyperfine or {}).get("version", ""))):
             self.words[name].add(word)
-        for name, place in (("round", run["round"]), ("position", run.get("position", -1)),
+        position = -1 if record.position is None else record.position
+        for name, place in (("round", record.round), ("position", position),
                             ("offset", offset), ("size_bytes", size_bytes)):
             self.places[name].append(place)
 
@@ -201,26 +201,10 @@ class Builder:
 
 def record_parse(data: bytes | None) -> Record:
     """The record in a line; Damaged says what is wrong with it."""
-    if data is None:
-        raise Damaged(f"longer than {LINE_BYTES_MOST >> 20} MiB: no record is")
     try:
-        record = json.loads(data.decode().rstrip("\n"), parse_constant=constant_refuse)
-    except UnicodeDecodeError as error:
-        raise Damaged(f"not UTF-8 at its byte {error.start + 1}") from None
-    except json.JSONDecodeError as error:
-        raise Damaged(f"not JSON: {error.msg} (its character {error.pos + 1})") from None
-    except ValueError:
-        raise Damaged("not JSON: a number of thousands of digits") from None
-    except RecursionError:
-        raise Damaged("not JSON: nested too deeply") from None
-    schema = record.get("schema", SCHEMA) if isinstance(record, dict) else SCHEMA
-    if type(schema) is not int or schema != SCHEMA:
-        whose = "of a newer uncork" if type(schema) is int and schema > SCHEMA else "none that there ever was"
-        raise Damaged(f"schema {shown(schema)} is {whose}; this one understands schema {SCHEMA}")
-    wrong = misshapen(RECORD, record)
-    if wrong:
-        raise Damaged(f"no record: {wrong}" if wrong.startswith(("has", "is")) else wrong)
-    return record
+        return Record(object_parse(data, RECORD))
+    except Misshapen as wrong:
+        raise Damaged(f"no record: {wrong}" if str(wrong).startswith(("has", "is")) else str(wrong)) from None
 
 
 def runs_first(runs: Runs) -> tuple[np.ndarray, Sequence[str]]:

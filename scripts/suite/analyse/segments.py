@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from suite.result.record import Record
+
 WAYS = ("sent", "received")  # by the client; docs/record.md, "Captured segments"
 FIRST_SHOWN = 12
 SIZES_SHOWN = 8
@@ -26,14 +28,14 @@ def sizes_text(way: Mapping[str, Any]) -> str:
     return f"{sizes} bytes{others}{above}{again}; in order {first}{more}"
 
 
-def capture_rows(records: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+def capture_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
     """What one run of a cell had, that whose packets were kept or else the last; none without."""
-    known = [record for record in records if "capture" in record.get("client", {})]
+    known = [(client["capture"], record.round) for record in records
+             if "capture" in (client := record.end("client") or {})]
     if not known:
         return []
-    record = next((one for one in known if "file" in one["client"]["capture"]), known[-1])
-    capture, run = record["client"]["capture"], record.get("run", {})
+    capture, number = next((one for one in known if "file" in one[0]), known[-1])
     rows = [(f"client {name}", sizes_text(capture[name])) for name in WAYS]
-    where = f"{capture['device']}, {capture['stored_packets']} packets of round {run.get('round')}"
+    where = f"{capture['device']}, {capture['stored_packets']} packets of round {number}"
     return [("captured on", where), *rows,
             *([("packets", capture["file"])] if "file" in capture else [])]

@@ -4,14 +4,13 @@ keep each different one once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any
 
 from suite.base.units import size_text
-from suite.result.looks import ENDS
+from suite.result.record import ENDS, Record
 
-Record = dict[str, Any]
 AGREED = ("tls_version", "cipher", "key_exchange")  # options that a handshake ends with
 
 
@@ -49,14 +48,7 @@ class Traits:
         return tuple(end for end in self.ends if end.security != "plain")
 
 
-def threads_of(record: Record) -> Iterator[tuple[str, Record, Record]]:
-    """(name of an end, the end, one of its threads)."""
-    for name in ENDS:
-        end = record.get(name, {})
-        yield from ((name, end, thread) for thread in end.get("threads", ()))
-
-
-def clamp_text(name: str, word: str, clamp: Record) -> str:
+def clamp_text(name: str, word: str, clamp: Mapping[str, Any]) -> str:
     """One buffer of one end that is not what was asked for."""
     asked, given = size_text(clamp["asked_bytes"]), size_text(clamp["given_bytes"])
     why = (f"the most that sysctl {clamp['sysctl']} allows" if "sysctl" in clamp
@@ -64,7 +56,7 @@ def clamp_text(name: str, word: str, clamp: Record) -> str:
     return f"{word}={asked}: the {name} was given {given}, {why}"
 
 
-def end_of(name: str, end: Record) -> End:
+def end_of(name: str, end: Mapping[str, Any]) -> End:
     """What stands about one end."""
     return End(name, end.get("host", ""), end.get("engine", ""), end.get("security", "plain"), end.get("library", ""),
                end.get("message_bytes") if end.get("drives") else None)
@@ -77,12 +69,12 @@ def once(values: Iterable[Any]) -> tuple[Any, ...]:
 
 def traits_of(record: Record) -> Traits:
     """The traits of a record that has the right shape."""
-    threads = list(threads_of(record))
+    threads = list(record.threads())
     options = [(name, thread.get("options", {})) for name, _, thread in threads]
     protected = [(name, end, thread) for name, end, thread in threads if end.get("security", "plain") != "plain"]
-    capture = record.get("client", {}).get("capture")
+    capture = (record.end("client") or {}).get("capture")
     return Traits(
-        ends=tuple(end_of(name, record[name]) for name in ENDS if name in record),
+        ends=tuple(end_of(name, end) for name in ENDS if (end := record.end(name)) is not None),
         congestion=once(option["congestion"] for _, option in options if option.get("congestion")),
         threads=bool(threads),
         agreed=once((name, key, thread["options"][key]) for name, _, thread in protected

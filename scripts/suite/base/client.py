@@ -200,17 +200,6 @@ def build_client(client: Client, value: str) -> Client:
                      "give the folder of a build")
 
 
-def builds_read(client: Client, values: Iterable[str]) -> dict[str, dict[str, str]]:
-    """What is in each of these builds: docs/record.md, "plan.json"."""
-    found = {}
-    for value in values:
-        other = build_client(client, value)
-        vocabulary = client_list(other)
-        found[value] = {"folder": str(other.folder), "digest": build_digest(other),
-                        "revision": vocabulary.revision, "uncork": vocabulary.version}
-    return found
-
-
 def exit_text(status: int) -> str:
     """An exit status of subprocess in words."""
     if status < 0:

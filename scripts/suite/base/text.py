@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Sequence
 
-from suite.present.layout import GAP
+GAP = "  "
 
 
 def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "") -> list[str]:
@@ -19,3 +20,8 @@ def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "
                                subsequent_indent=" " * len(first),
                                break_on_hyphens=False, break_long_words=False) or [first.rstrip()]
     return lines
+
+
+def terminal_width(most: int = 1000) -> int:
+    """Columns of the terminal, 100 where there is none, from 40 to most."""
+    return max(min(shutil.get_terminal_size((100, 24)).columns, most), 40)

@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from suite.stats import Beyond
-
 UNIT_PREFIXES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
@@ -21,6 +19,10 @@ UNIT_PREFIXES = {
     "1": ((1.0, ""),),
 }
 SIZE_FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+class Beyond(float):
+    """A figure of which only a bound is known (it is censored): it lies beyond this value."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The subcommands of `uncork`: one module each, one line each.
 
+They import every room, and nothing imports them, not even one another.
+
 A module has `HELP: str`, `arguments(parser)`, `main(options) -> int`, and `parse(parser, rest)`
 where flags may not stand in any order. It is imported only when
 it is asked for, so that `uncork run` does not wait for pandas.

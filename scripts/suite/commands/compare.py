@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections.abc import Sequence
 
 from suite.analyse.comparison.build import compare_cells, compare_results
@@ -21,6 +20,7 @@ from suite.analyse.comparison.selectors import (
 from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.results import result_load
 from suite.base.errors import UsageError
+from suite.base.text import terminal_width
 from suite.present.comparison import FORMATS, text
 
 HELP = "two sides cell by cell: what changed, how sure it is, and what else differs"
@@ -68,6 +68,6 @@ def main(options: argparse.Namespace) -> int:
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
     comparisons = [refusals_check(one, axis, options.strict, options.force)
                    for one in comparisons_build(matrices, asked, axis)]
-    width = max(shutil.get_terminal_size((100, 24)).columns, 40)
+    width = terminal_width()
     print(FORMATS[options.format].render(comparisons) if options.format else text.render(comparisons, width), end="")
     return 0

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 
 from suite.base.client import client_open
-from suite.commands.run import scenario_choose
+from suite.base.text import terminal_width
 from suite.doctor.asked import Asked
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import finding_document
 from suite.doctor.report import findings_text
 from suite.measure.plan import plan_make
+from suite.measure.words import scenario_choose
 from suite.places.targets import Nowhere
 
 HELP = "what on this machine will disturb a result, and the command that fixes each"
@@ -34,7 +34,7 @@ def asked_of(words: list[str]) -> Asked:
     if not words:
         return Asked()
     scenario, path, rest = scenario_choose(words)
-    return Asked(tuple(cell.words for cell in plan_make(Nowhere(client_open()), scenario, path, rest).cells))
+    return Asked(tuple(cell.words for cell in plan_make(Nowhere(client_open()), scenario, path, rest).plan.cells))
 
 
 def main(options: argparse.Namespace) -> int:
@@ -43,6 +43,5 @@ def main(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"findings": [finding_document(finding) for finding in findings]}, indent=1))
     else:
-        width = max(min(shutil.get_terminal_size((100, 24)).columns, 100), 40)
-        print(findings_text(findings, options.all, width), end="")
+        print(findings_text(findings, options.all, terminal_width(100)), end="")
     return 0

@@ -8,46 +8,25 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from suite.analyse.expressions import Reference, claim_parse, references_of
-from suite.analyse.metrics import metric_find
-from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
-from suite.base.client import (
-    ROOT,
-    Client,
-    build_client,
-    build_digest,
-    builds_read,
-    client_list,
-    client_open,
-    scenario_path,
-)
+from suite.analyse.answers import axes_of, selectors_of
+from suite.analyse.measured import MeasuredRun
+from suite.analyse.metrics import METRICS, metric_find
+from suite.base.client import ROOT, Client, build_digest, client_list, client_open
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
-from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, THIS, build_of, target_of
 from suite.base.server_options import reach_check, reach_choose
-from suite.base.units import counted_text
-from suite.commands import command_load
-from suite.measure.document import Identity, session_schedule
-from suite.measure.host_facts import hosts_collect, hosts_header
-from suite.measure.journal import (
-    PLAN,
-    RECORDS,
-    Journal,
-    folder_find,
-    folder_name,
-    journal_close,
-    journal_continue,
-    journal_create,
-    left_runs,
-    session_total,
-)
-from suite.measure.plan import Plan, plan_make, plan_seeded, selector_expand
-from suite.measure.progress import Pace, clock_text, round_text, watch_open
+from suite.base.text import terminal_width
+from suite.base.units import counted_text, value_text
+from suite.measure.dry_run import builds_named, estimate_text, plan_text
+from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
+from suite.measure.plan import Planned, plan_make, scenario_seeded, selector_expand
+from suite.measure.progress import Pace, round_text, watch_open
 from suite.measure.quick import quick_limits
+from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import (
     matrix_batches,
     matrix_run,
@@ -55,13 +34,19 @@ from suite.measure.runner import (
     signals_unify,
     timer_require,
 )
-from suite.measure.schedule import WARMUP_ROUND, Run, cell_in_round, round_order, seed_draw
+from suite.measure.schedule import session_schedule
+from suite.measure.words import scenario_choose
 from suite.places.targets import Targets, targets_open
-from suite.result.files import plan_read
-from suite.scenario.scenario import Scenario, scenario_load
+from suite.result.files import RECORDS
+from suite.result.journal import Journal
+from suite.result.plan import Boots, Programs
+from suite.result.record import WARMUP_ROUND, Document, Record
+from suite.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from suite.analyse.precision import Precision
 
 HELP = "measure: a scenario by name, words, or both; words override the scenario's"
-WORDS_NAME = "words"  # the name of a run without a scenario
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,54 +70,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="add a session to a finished result: as many rounds again")
 
 
-def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, list[str]]:
-    """(scenario, its file, words) from what stood in the shell."""
-    names = [argument for argument in arguments if "=" not in argument]
-    words = [argument for argument in arguments if "=" in argument]
-    if len(names) > 1:
-        raise UsageError(f'one scenario at a time, not "{names[0]}" and "{names[1]}"')
-    if names:
-        path = scenario_path(names[0])
-        return scenario_load(path), path, words
-    if not words:
-        raise UsageError("nothing to run: give a scenario or words (uncork list shows both)")
-    return Scenario(WORDS_NAME), None, words
-
-
 def results_place() -> Path:
     """Where folders of results go without -o."""
     chosen = os.environ.get("UNCORK_RESULTS")
     return Path(chosen) if chosen else ROOT / "results"
-
-
-def claims_references(scenario: Scenario) -> Iterator[Reference]:
-    """Every metric that a claim names, with its words."""
-    for claim in scenario.claims:
-        comparison = claim_parse(claim.that)
-        for side in (comparison.left, comparison.right):
-            yield from references_of(side)
-
-
-def selectors_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """(words, where they stand) of claims and published figures."""
-    for figure in scenario.published:
-        yield figure.words, f'[published] words "{figure.words}": '
-    for reference in claims_references(scenario):
-        yield reference.selector, f'[claim] that "{reference.text}": '
-
-
-def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """(axis, where it stands) of the table, pictures and claims."""
-    for row in scenario.table.rows if scenario.table else ():
-        yield row, "[table] rows"
-    if scenario.table and scenario.table.best:
-        yield scenario.table.best, "[table] best"
-    for picture in scenario.pictures:
-        if picture.x:
-            yield picture.x, "[picture] x"
-    for reference in claims_references(scenario):
-        for key in reference.searched:
-            yield key, f'[claim] that "{reference.text}"'
 
 
 def answers_check(client: Client, scenario: Scenario, path: Path) -> None:
@@ -160,114 +101,29 @@ def answers_check(client: Client, scenario: Scenario, path: Path) -> None:
             selector_expand(client, text, f"{path}: {where}")
 
 
-def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
-    """How long the runs take so many times over: `about 0:38`, `at least 0:05` for fixed work or with until=."""
-    seconds, unknown = runs_seconds(runs, plan.hosts is not None)
-    return f"{'at least' if unknown or plan.until else 'about'} {clock_text(seconds * times)}"
-
-
-def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
-    """How many runs and rounds, and how long they take; runs: those of one round."""
-    rounds, least = plan.rounds + 1, "at least " if plan.until else ""
-    more = f" (until={plan.until}: at most {plan.rounds_most})" if plan.until else ""
-    return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round (baseline cells twice), "
-            f"{least}{counted_text(plan.rounds, 'round')}{more} and a warm-up: "
-            f"{least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
-
-
-def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
-    """Every cell that can run as a command, those of one lab together, those elsewhere last."""
-    client = targets.local
-    folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
-
-    def by_client(given: Mapping[str, str]) -> str:
-        return command_by_hand(given, client.reach, folders)
-
-    cells = list(plan.runnable)
-    if plan.seed is not None:
-        cells = [cell_in_round(cell, plan.seed, 1) for cell in cells]
-    here = [cell for cell in cells if target_of(cell.words) == LOCAL]
-    baselines = {by_client(cell.given) for cell in here if cell.baseline}
-    command = timed_by_hand if plan.timer == "hyperfine" else str
-    lines = [command(line) + ("  # baseline" if line in baselines else "")
-             for line in by_hand_lines([cell.given for cell in here], by_client)]
-    for cell in cells:
-        if cell not in here:
-            *before, last = targets.of(cell.given).by_hand(cell.given)
-            lines += [*before, last + ("  # baseline" if cell.baseline else "")]
-    return lines
-
-
-def plan_text(plan: Plan, targets: Targets) -> str:
-    """What `-n` prints: how much, how long, then every cell as a command."""
-    cells = plan.runnable
-    runs = round_order(cells, 0, 1)
-    lines = [f"# {plan.scenario.name}: {plan.scenario.question}".rstrip(": ")]
-    lines.append(f"# {rounds_line(plan, runs)}")
-    lines.append(f"# varies: {', '.join(plan.axes) or 'nothing'}; "
-                 f"baseline: {plan.baseline or 'the only cell'}; "
-                 f"seed: {'random' if plan.seed is None else plan.seed}")
-    lines += [f"# {note}" for note in plan.notes]
-    if any(cell.words.get(ARRIVAL_SEED) == DRAWN for cell in cells):
-        shown = "the default" if plan.seed is None else "that of round 1"
-        lines.append(f"# each round draws an {ARRIVAL_SEED} of its own; the commands have {shown}")
-    lines += commands_by_hand(plan, targets)
-    lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
-              for cell in plan.cells if cell.unsupported is not None]
-    return "\n".join(lines)
-
-
-def builds_named(plan: Plan) -> list[str]:
-    """The values of the word build, but for the client's own."""
-    return [value for value in dict.fromkeys(build_of(cell.words) for cell in plan.cells) if value != THIS]
-
-
 def say(text: str) -> None:
     """One line for the person who waits."""
     print(f"uncork: {text}", file=sys.stderr, flush=True)
 
 
-def journal_open(
-    options: argparse.Namespace, plan: Plan, identity: Identity, hosts: dict[str, Any],
-) -> Journal:
-    """The folder to write: resumed, added to, or new (design, "The shell")."""
-    results = results_place()
-    folder = options.output
-    if folder is None:
-        folder = folder_find(results, plan, identity, options.more, say)
-        if folder is None and options.more:
-            raise UsageError(f"no finished result of this plan and build in {results} "
-                             "to add a session to")
-    if folder is not None:
-        if folder.exists() and not folder.is_dir():
-            raise UsageError(f"{folder} is a file: -o takes a folder")
-        if plan_read(folder / PLAN) is not None:
-            return journal_continue(folder, plan, identity, hosts, options.more)
-        if options.more:
-            raise UsageError(f"{folder} has no result to add a session to")
-    seeded = plan if plan.seed is not None else plan_seeded(plan, seed_draw())
-    return journal_create(folder or folder_name(results, plan.scenario.name), seeded, identity,
-                          hosts)
-
-
-def header_say(plan: Plan, journal: Journal, machine: Sequence[str]) -> None:
+def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> None:
     """The machine and what disturbs it, then the folder and what is to do in it."""
-    runs = left_runs(journal)
-    for line in (*machine, *plan.notes):
+    plan = journal.plan
+    runs = session_left(plan, journal.done)
+    for line in (*machine, *planned.notes):
         say(line)
-    total, folder = session_total(journal), path_text(journal.folder)
+    total, folder = session_total(plan), path_text(journal.folder)
     least = "at least " if plan.until else ""
     if journal.resumed and not runs:
         say(f"resuming {folder}: all {total} runs are done, and until={plan.until} asks for more")
     elif journal.resumed:
         first, done = runs[0], total - len(runs)
-        last = journal.document["sessions"][-1]["rounds"][1]
-        say(f"resuming {folder} at {round_text(first.round, last)}, {first.cell.name} "
+        say(f"resuming {folder} at {round_text(first.round, plan.session.last)}, {first.cell.name} "
             f"({done} of {least}{total} runs done), {estimate_text(plan, runs)}")
     else:
         out = len(plan.cells) - len(plan.runnable)
         cells = counted_text(len(plan.runnable), "cell") + (f" and {out} unsupported" if out else "")
-        say(f"{plan.scenario.name}: {cells}, {least}{total} runs, {estimate_text(plan, runs)}, "
+        say(f"{plan.name}: {cells}, {least}{total} runs, {estimate_text(plan, runs)}, "
             f"into {folder}")
 
 
@@ -278,33 +134,59 @@ def path_text(path: Path) -> str:
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
 
 
-def journal_run(targets: Targets, plan: Plan, journal: Journal) -> None:
+def record_figure(document: Document) -> str:
+    """What a run came to, for a person who watches: its time per message, or the whole time where
+    hyperfine took that, or why there is none."""
+    record = Record(document)
+    if record.status != "ok":
+        return record.status
+    if record.hyperfine:
+        return value_text(METRICS["time"].formula(MeasuredRun(record)) or 0.0, "s")
+    metric = METRICS["time_per_message"]
+    value = metric.formula(MeasuredRun(record))
+    return "no message" if value is None else f"{value_text(value, metric.unit)}/message"
+
+
+def journal_run(targets: Targets, journal: Journal) -> None:
     """Runs what is left; Interrupted says how to go on."""
-    runs = left_runs(journal)
-    planned = list(session_schedule(journal.document, journal.document["sessions"][-1]))
+    plan = journal.plan
+    runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
     pace = Pace(len(runs), runs_seconds(planned, plan.hosts is not None)[0] / max(len(planned), 1), plan.until)
-    last = journal.document["sessions"][-1]["rounds"][1]
     try:
-        with watch_open(pace, plan.axes, last) as watch:
-            matrix_run(targets, journal, matrix_batches(journal, watch), watch)
+        with watch_open(pace, plan.axes, plan.session.last, record_figure) as watch:
+            matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
     except KeyboardInterrupt as signalled:
-        total, left = session_total(journal), len(left_runs(journal))
+        total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
         raise Interrupted(
             signalled, f": {total - left} of {total} runs are kept in "
             f"{path_text(journal.folder)}; to go on: uncork {shlex.join(sys.argv[1:])}") from None
-    if plan.until:
-        until_say(journal)
 
 
-def until_say(journal: Journal) -> None:
-    """Which cells missed what until= asked for, and how many rounds there are now."""
+def precision_read(folder: Path) -> Precision | None:
+    """How narrow the intervals of a stored result are; None where until= was not given."""
     from suite.analyse.frame import matrix_build  # pandas is slow to import
+    from suite.analyse.precision import precision_measure
+    from suite.analyse.results import result_load
+    return precision_measure(matrix_build(result_load(folder)))
+
+
+def intervals_are_wide(folder: Path) -> bool:
+    """Whether until= asks for more rounds."""
+    precision = precision_read(folder)
+    return precision is not None and bool(precision.wide)
+
+
+def answer_print(journal: Journal) -> None:
+    """What until= came to, then the folder, and its table as `uncork table` prints it."""
+    from suite.analyse.frame import matrix_build
     from suite.analyse.precision import precision_measure, precision_text
     from suite.analyse.results import result_load
-    rounds = journal.document["sessions"][-1]["rounds"][1]
-    precision = precision_measure(matrix_build(result_load(journal.folder)))
-    if precision:
-        say(f"round {rounds} was the last: until={precision_text(precision)}")
+    from suite.present.table import table_usual
+    matrix = matrix_build(result_load(journal.folder))
+    if precision := precision_measure(matrix):
+        say(f"round {journal.plan.session.last} was the last: until={precision_text(precision)}")
+    print(path_text(journal.folder), flush=True)
+    print(table_usual(matrix, terminal_width()), end="", flush=True)
 
 
 def outcome_check(journal: Journal) -> None:
@@ -313,14 +195,14 @@ def outcome_check(journal: Journal) -> None:
     counted: dict[str, list[str | None]] = {}  # why the runs of a cell failed, None for one that did not
     runs = 0
     with open(journal.folder / RECORDS, "rb") as file:
-        for record in map(json.loads, file):
-            if record["run"].get("session") != journal.session:
+        for record in map(Record, map(json.loads, file)):
+            if record.session != journal.plan.session.name:
                 continue
-            reason = str(record.get("reason", "no reason given")) if record["status"] == "failed" else None
+            reason = (record.reason or "no reason given") if record.status == "failed" else None
             runs += 1
             failures += [reason] if reason else []
-            if record["run"]["round"] != WARMUP_ROUND:
-                counted.setdefault(record["run"]["cell"], []).append(reason)
+            if record.round != WARMUP_ROUND:
+                counted.setdefault(record.cell, []).append(reason)
     if failures:
         say(f"{len(failures)} of {runs} runs failed: {failures[-1]}")
     lost = {cell: reasons[-1] for cell, reasons in counted.items() if None not in reasons}
@@ -330,15 +212,6 @@ def outcome_check(journal: Journal) -> None:
         raise Failure(f"every run of {cell}{more} failed: {reason}")
 
 
-def table_print(folder: Path) -> None:
-    """The folder, and its table as `uncork table` prints it."""
-    print(path_text(folder), flush=True)
-    table = command_load("table")
-    parser = argparse.ArgumentParser()
-    table.arguments(parser)
-    table.main(parser.parse_args([str(folder)]))
-
-
 def main(options: argparse.Namespace) -> int:
     """Plans, runs or says what would run, and prints the table."""
     scenario, path, words = scenario_choose(options.words)
@@ -346,31 +219,37 @@ def main(options: argparse.Namespace) -> int:
     client = replace(client_open(), reach=reach)
     signals_unify()
     with targets_open(client) as targets:
-        plan = plan_make(targets, scenario, path, words, options.quick)
-        reach_check(reach, (cell.name.split() for cell in plan.cells))
+        planned = plan_make(targets, scenario, path, words, options.quick)
+        reach_check(reach, (cell.name.split() for cell in planned.plan.cells))
         if path is not None:
             answers_check(client, scenario, path)
         if options.dry_run:
-            print(plan_text(plan, targets))
+            print(plan_text(planned, targets))
             return 0
-        timer_require(plan.timer)
-        journal = journal_begin(options, plan, targets)
+        timer_require(planned.plan.timer)
+        journal = journal_begin(options, planned, targets)
         try:
-            journal_run(targets, plan, journal)
-            table_print(journal.folder)
+            journal_run(targets, journal)
+            answer_print(journal)
             outcome_check(journal)
         finally:
-            journal_close(journal)
+            journal.close()
     return 0
 
 
-def journal_begin(options: argparse.Namespace, plan: Plan, targets: Targets) -> Journal:
+def journal_begin(options: argparse.Namespace, planned: Planned, targets: Targets) -> Journal:
     """The folder to write, with what machines and programs there are, which it says on standard error."""
     client = targets.local
-    hosts, mine = hosts_collect(targets, plan)
+    hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = client_list(client)
-    identity = Identity(vocabulary.version, vocabulary.revision, build_digest(client), mine,
-                        builds_read(client, builds_named(plan)), targets.found(), targets.boots())
-    journal = journal_open(options, plan, identity, hosts)
-    header_say(plan, journal, hosts_header(hosts, mine))
+    programs = Programs(vocabulary.version, vocabulary.revision, build_digest(client),
+                        builds_read(client, builds_named(planned.plan)), targets.found())
+    start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boots()), intervals_are_wide)
+    journal = journal_open(start, options.output, results_place(), options.more, say)
+    try:
+        journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)
+        header_say(planned, journal, hosts_header(hosts, mine))
+    except BaseException:
+        journal.close()
+        raise
     return journal

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from pathlib import Path
 
 from suite.analyse.frame import matrix_build
 from suite.analyse.results import result_load
+from suite.base.text import terminal_width
 from suite.present.show import cell_choose, show_text
 
 HELP = "one cell explained: counts, CPU, placement, options, every round"
@@ -24,6 +24,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Prints the explanation."""
     matrix = matrix_build(result_load(options.results))
-    width = max(shutil.get_terminal_size((100, 24)).columns, 40)
+    width = terminal_width()
     print(show_text(matrix, cell_choose(matrix, options.cell), width), end="")
     return 0

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from pathlib import Path
 
 from suite.analyse.arrangement import layout_choose
@@ -12,6 +11,7 @@ from suite.analyse.frame import matrix_build
 from suite.analyse.results import result_load
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError, nearest_hint
+from suite.base.text import terminal_width
 from suite.present.table import table_csv, table_json, table_markdown, table_text
 from suite.scenario.scenario import Table
 
@@ -71,6 +71,6 @@ def main(options: argparse.Namespace) -> int:
     elif options.md:
         text = table_markdown(summary, layout)
     else:
-        text = table_text(summary, layout, max(shutil.get_terminal_size((100, 24)).columns, 40))
+        text = table_text(summary, layout, terminal_width())
     print(text, end="")
     return 0

@@ -12,8 +12,8 @@ from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.metrics import METRICS
 from suite.analyse.results import result_load
 from suite.base.errors import UsageError
-from suite.commands.paste import cells_block, pair_block
 from suite.present.mail.block import Block, block_lines
+from suite.present.mail.blocks import cells_block, pair_block
 from suite.present.mail.parse import Posted, blocks_read, side_words
 from suite.present.mail.verify import Deviation, deviation_text, deviations_find, texts_count
 

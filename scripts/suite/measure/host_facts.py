@@ -6,18 +6,19 @@ from __future__ import annotations
 import platform
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from suite.base.client import ROOT
+from suite.base.client import ROOT, Client, build_client, build_digest, client_list
 from suite.base.errors import Failure
 from suite.base.runner_words import LOCAL, TARGET, target_of
 from suite.doctor.asked import Asked
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import finding_document
-from suite.measure.plan import Plan
 from suite.places.targets import Targets
-from suite.result.looks import ENDS, disturbed_text
+from suite.result.machine import disturbed_text
+from suite.result.plan import Build, Plan
+from suite.result.record import ENDS
 
 DOCTOR_WATCH_S = 0.05  # every run waits for it: enough to see who else is busy
 
@@ -101,3 +102,13 @@ def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
     disturbed = disturbed_text(hosts[mine]["doctor"])
     return [", ".join(str(part) for part in parts if part),
             *([f"doctor: {disturbed}: see uncork doctor"] if disturbed else [])]
+
+
+def builds_read(client: Client, values: Iterable[str]) -> dict[str, Build]:
+    """What is in each of these builds: docs/record.md, "plan.json"."""
+    found = {}
+    for value in values:
+        other = build_client(client, value)
+        vocabulary = client_list(other)
+        found[value] = Build(str(other.folder), vocabulary.revision, build_digest(other), vocabulary.version)
+    return found

@@ -28,69 +28,25 @@ from suite.base.runner_words import (
     words_withheld,
 )
 from suite.measure.hyperfine import work_check
-from suite.measure.quick import Change, quick_text, words_quicken
+from suite.measure.quick import words_quicken
 from suite.measure.words import Word, Words, shell_split, word_split, words_collect, words_expand
 from suite.places.lab.probe import lab_refusal
 from suite.places.targets import Targets
+from suite.result.plan import Plan, PlannedCell, quick_text
 from suite.scenario.scenario import Published, Scenario
 
 HOSTS = "hosts"  # the word whose pairs run the cells at the same time, and are then the values of target
 CELLS_MAX = 100_000
 RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
-UNTIL_TIMES = 10  # until= adds rounds up to so many times as many in a session
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One cell: `words` are all it uses, `given` those of the plan; both in canonical spelling."""
+class Planned:
+    """A plan, the same as a scenario, and what a user is told about it."""
 
-    name: str
-    words: dict[str, str]
-    given: dict[str, str]
-    baseline: bool = False
-    unsupported: str | None = None
-    planned_s: float | None = None  # warm-up and measured time; None for fixed work
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is to run. `scenario` is the plan as a scenario; seed is None until one is drawn.
-
-    until: how narrow intervals have to be, `1%`; None: there are no more than `rounds`. quick: what --quick changed.
-    hosts: the inventory whose pairs run the cells at the same time.
-    """
-
+    plan: Plan
     scenario: Scenario
-    axes: tuple[str, ...]
-    cells: tuple[Cell, ...]
-    rounds: int
-    seed: int | None
-    baseline: str
-    timer: str
-    notes: tuple[str, ...] = ()
-    until: str | None = None
-    quick: Mapping[str, Change] | None = None
-    hosts: str | None = None
-
-    @property
-    def runnable(self) -> tuple[Cell, ...]:
-        """The cells that this machine can run."""
-        return tuple(cell for cell in self.cells if cell.unsupported is None)
-
-    @property
-    def rounds_most(self) -> int:
-        """How many rounds a session has at most."""
-        return rounds_most(self.rounds, self.until)
-
-
-def rounds_most(rounds: int, until: str | None) -> int:
-    """How many rounds a session has at most."""
-    return rounds if until is None else rounds * UNTIL_TIMES
-
-
-def rounds_added(done: int, most: int) -> int:
-    """How many rounds until= adds to so many at a time: a tenth, so that it looks a few dozen times at most."""
-    return min(max(1, done // 10), most - done)
+    notes: tuple[str, ...]
 
 
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
@@ -202,25 +158,25 @@ def unused_refuse(checked: list[Checked], words: Words) -> tuple[Words, tuple[st
     return kept, tuple(notes)
 
 
-def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[Cell, ...]:
+def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[PlannedCell, ...]:
     """One cell per different set of used words, in order; the name has only the plan's words."""
-    cells: dict[str, Cell] = {}
+    cells: dict[str, PlannedCell] = {}
     for row, entry in zip(rows, checked, strict=True):
         given = {key: entry.given[key] for key in row if key in entry.given}
         given |= {key: value for key, value in entry.given.items() if key not in given}
         name = " ".join(f"{key}={value}" for key, value in given.items())
         # A word given to one end may not differ from the other end's, and is then not in words.
-        cells.setdefault(name, Cell(name, entry.words | given, given, False, entry.unsupported,
+        cells.setdefault(name, PlannedCell(name, entry.words | given, given, False, entry.unsupported,
                                     entry.planned_s))
     return tuple(cells.values())
 
 
-def axes_find(cells: Sequence[Cell], sweep: Iterable[str]) -> tuple[str, ...]:
+def axes_find(cells: Sequence[PlannedCell], sweep: Iterable[str]) -> tuple[str, ...]:
     """The keys of the sweep that still differ between cells, in order."""
     return tuple(key for key in sweep if len({cell.given.get(key) for cell in cells}) > 1)
 
 
-def baseline_default(cells: Sequence[Cell], axes: Sequence[str]) -> str:
+def baseline_default(cells: Sequence[PlannedCell], axes: Sequence[str]) -> str:
     """The first value, of the last axis, that this machine can run; empty where nothing varies."""
     if not axes:
         return ""
@@ -230,7 +186,7 @@ def baseline_default(cells: Sequence[Cell], axes: Sequence[str]) -> str:
 
 
 def baseline_choose(
-    client: Client, cells: Sequence[Cell], axes: Sequence[str], words: Words,
+    client: Client, cells: Sequence[PlannedCell], axes: Sequence[str], words: Words,
 ) -> tuple[dict[str, tuple[str, ...]], str | None]:
     """The baseline's words, and a note where the scenario's has no cell left in this plan."""
     default = baseline_default(cells, axes)
@@ -248,8 +204,8 @@ def baseline_choose(
 
 
 def baseline_mark(
-    cells: tuple[Cell, ...], selector: dict[str, tuple[str, ...]],
-) -> tuple[tuple[Cell, ...], str]:
+    cells: tuple[PlannedCell, ...], selector: dict[str, tuple[str, ...]],
+) -> tuple[tuple[PlannedCell, ...], str]:
     """The cells with the baseline marked, and the baseline's words in canonical spelling."""
     marked = tuple(replace(cell, baseline=selector_matches(selector, cell.words))
                    for cell in cells)
@@ -261,7 +217,7 @@ def run_word(words: Words, vocabulary: Vocabulary, key: str) -> str:
     return words.run.get(key, str(vocabulary.words.get(key, {}).get("default", "")))
 
 
-def timer_choose(words: Words, vocabulary: Vocabulary, cells: Sequence[Cell]) -> str:
+def timer_choose(words: Words, vocabulary: Vocabulary, cells: Sequence[PlannedCell]) -> str:
     """Who times the runs; UsageError for a cell that cannot be timed so."""
     timer = run_word(words, vocabulary, "timer")
     for cell in cells if timer == "hyperfine" else ():
@@ -294,20 +250,17 @@ def scenario_as_run(
                    published=published_as_run(scenario, words))
 
 
-def rounds_choose(client: Client, words: Words, vocabulary: Vocabulary, cells: int) -> tuple[int, str | None]:
-    """(rounds, until) of the plan; UsageError where that may be too many runs."""
-    rounds, until = count_read(words, vocabulary, "rounds"), words.run.get("until")
+def rounds_choose(client: Client, words: Words, vocabulary: Vocabulary) -> int:
+    """How many rounds the plan has."""
+    rounds = count_read(words, vocabulary, "rounds")
     if rounds is None:
         raise Failure(f"{client.program} --list=json gives no default for rounds")
-    most = rounds_most(rounds, until)
-    if cells * most > RUNS_MAX:
-        raise UsageError(f"{cells} cells in {most} rounds are too many runs: at most {RUNS_MAX}")
-    return rounds, until
+    return rounds
 
 
 def plan_make(
     targets: Targets, scenario: Scenario, path: Path | None, arguments: Sequence[str], quick: bool = False,
-) -> Plan:
+) -> Planned:
     """The plan for a scenario (path is its file, for messages) and words of the shell; quick: for a first look.
 
     Words mean what they do to the client of this machine; what is supported its target says of each cell.
@@ -330,7 +283,7 @@ def plan_make(
     cells, baseline = baseline_mark(cells, selector)
     notes += (note,) if note else ()
     notes += (f"--quick: {quick_text(changes)}",) if changes is not None else ()
-    rounds, until = rounds_choose(client, words, vocabulary, len(cells))
+    rounds, until = rounds_choose(client, words, vocabulary), words.run.get("until")
     seed = count_read(words, vocabulary, "seed")
     run = {"rounds": str(rounds)} | ({} if seed is None else {"seed": str(seed)})
     run |= {"until": until} if until else {}
@@ -338,10 +291,12 @@ def plan_make(
     timer = timer_choose(words, vocabulary, cells)
     run |= {key: words.run[key] for key in ("timer", HOSTS) if key in words.run}
     as_run = scenario_as_run(scenario, words, [text for text, *_ in excludes], run)
-    return Plan(as_run, axes, cells, rounds, seed, baseline, timer, notes, until, changes, words.run.get(HOSTS))
+    plan = Plan(scenario.name, axes, cells, rounds, seed, baseline, timer, until, changes, words.run.get(HOSTS))
+    if len(cells) * plan.rounds_most > RUNS_MAX:
+        raise UsageError(f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: at most {RUNS_MAX}")
+    return Planned(plan, as_run, notes)
 
 
-def plan_seeded(plan: Plan, seed: int) -> Plan:
-    """The same plan with its seed settled."""
-    run = plan.scenario.run | {"seed": str(seed)}
-    return replace(plan, seed=seed, scenario=replace(plan.scenario, run=run))
+def scenario_seeded(scenario: Scenario, seed: int | None) -> Scenario:
+    """The plan as a scenario, with the seed that was drawn."""
+    return replace(scenario, run=scenario.run | {"seed": str(seed)})

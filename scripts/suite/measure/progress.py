@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
@@ -18,10 +19,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
-from suite.analyse.measured import Run as Measured
-from suite.analyse.metrics import METRICS
-from suite.base.units import value_text
-from suite.measure.schedule import WARMUP_ROUND, Run
+from suite.measure.schedule import Run
+from suite.result.record import WARMUP_ROUND
+
+FigureText = Callable[[Mapping[str, Any]], str]
 
 
 def clock_text(seconds: float) -> str:
@@ -29,18 +30,6 @@ def clock_text(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def figure_text(record: dict[str, Any]) -> str:
-    """What a run came to, for a person who watches: its time per message, or the whole time where
-    hyperfine took that, or why there is none."""
-    if record["status"] != "ok":
-        return record["status"]
-    if "hyperfine" in record:
-        return value_text(METRICS["time"].formula(Measured(record)) or 0.0, "s")
-    metric = METRICS["time_per_message"]
-    value = metric.formula(Measured(record))
-    return "no message" if value is None else f"{value_text(value, metric.unit)}/message"
 
 
 def cell_short(run: Run, axes: tuple[str, ...]) -> str:
@@ -142,8 +131,9 @@ class Watch(AbstractContextManager["Watch"]):
 class Bar(Watch):
     """A bar with the cell that runs, and the last figure of that cell."""
 
-    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, stream: TextIO) -> None:
+    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText, stream: TextIO) -> None:
         super().__init__(pace, axes, last_round)
+        self.figure = figure
         self.figures: dict[str, str] = {}
         fixed = Column(no_wrap=True, min_width=9)
         self.bar = Progress(
@@ -181,7 +171,7 @@ class Bar(Watch):
     def end(self, run: Run, record: dict[str, Any]) -> None:
         """Keeps the figure."""
         super().end(run, record)
-        self.figures[run.cell.name] = figure_text(record)
+        self.figures[run.cell.name] = self.figure(record)
 
 
 class Log(Watch):
@@ -205,7 +195,8 @@ class Log(Watch):
                      f"{self.pace.total_text} runs done, {self.pace.left_text}")
 
 
-def watch_open(pace: Pace, axes: tuple[str, ...], last_round: int) -> Watch:
-    """A bar where standard error is a terminal, else a log."""
-    kind = Bar if sys.stderr.isatty() else Log
-    return kind(pace, axes, last_round, sys.stderr)
+def watch_open(pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText) -> Watch:
+    """A bar where standard error is a terminal, else a log. figure: what a record came to, for the bar."""
+    if sys.stderr.isatty():
+        return Bar(pace, axes, last_round, figure, sys.stderr)
+    return Log(pace, axes, last_round, sys.stderr)

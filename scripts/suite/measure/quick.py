@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from suite.base.errors import UsageError
+from suite.result.plan import Change
 
 if TYPE_CHECKING:
     from suite.base.client import Vocabulary
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 QUICK = {"rounds": "6", "duration": "200ms", "warmup": "50ms"}
 FIXED_WORK = ("messages", "bytes")  # in place of duration: how long it takes is not known, and not changed
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "": 1.0}
-Change = Mapping[str, str | None]  # {"was", "is"}; is: None, left out
 
 
 def quick_limits() -> str:
@@ -70,10 +70,3 @@ def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str
     run |= {key: now.pop(key) for key in ("rounds",) if key in now}
     fixed = {key: now.pop(key, value) for key, value in words.fixed.items()}
     return replace(words, fixed=fixed, timing=words.timing | now, run=run), changes
-
-
-def quick_text(changes: Mapping[str, Change]) -> str:
-    """What it was, in one line: `a first look: rounds=6 in place of 10, without until=1%`."""
-    told = [f"{key}={change['is']} in place of {change['was']}" if change["is"] else f"without {key}={change['was']}"
-            for key, change in changes.items()]
-    return f"a first look: {', '.join(told) or 'the plan is that short by itself'}"

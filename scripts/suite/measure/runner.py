@@ -23,25 +23,26 @@ from suite.base.client import Client, client_batch, lifeline_open
 from suite.base.errors import Failure, Signalled, Unreachable
 from suite.base.runner_words import boot_of, line_told, record_restore, target_of
 from suite.measure import hyperfine
-from suite.measure.batch import (
+from suite.measure.captures import capture_file, capture_options, capture_rename
+from suite.measure.host_facts import hosts_of
+from suite.measure.progress import Watch
+from suite.measure.resume import rounds_wanted, session_left
+from suite.measure.schedule import Run, batches_make, batches_together
+from suite.places.batch import (
     Beside,
     Record,
     batch_records,
+    cells_by_target,
     failed,
     is_lost,
     overdue_text,
     runs_limit,
 )
-from suite.measure.captures import capture_file, capture_options, capture_rename
-from suite.measure.document import document_cells
-from suite.measure.host_facts import hosts_of
-from suite.measure.journal import Journal, hosts_merge, journal_extend, left_runs, record_append
-from suite.measure.plan import Cell
-from suite.measure.progress import Watch
-from suite.measure.schedule import Run, batches_make, batches_together
-from suite.places.fleet.together import cells_by_target, together_run
 from suite.places.lab.labs import Held, Labs, labs_open
 from suite.places.targets import Targets
+from suite.result.files import machines_merge
+from suite.result.journal import Journal
+from suite.result.plan import PlannedCell
 
 OVERHEAD_S = 0.05  # connect, drain and report of a run: design's budget for the matrix
 LOGS = "boots"  # the folder of a result for what machines said that were started twice
@@ -55,7 +56,7 @@ def run_stamp(run: Run, session: str) -> dict[str, Any]:
 
 
 def cells_run(
-    client: Client, cells: Sequence[Cell], limit_s: float, held: Held | None = None, options: Sequence[str] = (),
+    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: Held | None = None, options: Sequence[str] = (),
     more: Mapping[str, str] | None = None, beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
     """Runs cells once by one client and gives (number, record) of each, without the runner's own part; more: words that say
@@ -75,7 +76,7 @@ def timed_read(heard: Listener, folder: Path, version: str) -> Record:
 
 
 def hyperfine_run(
-    client: Client, cells: Sequence[Cell], limit_s: float, held: Held | None = None, options: Sequence[str] = (),
+    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: Held | None = None, options: Sequence[str] = (),
     more: Mapping[str, str] | None = None, beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
     """As cells_run of one cell, timed by hyperfine as a whole; it is here, and in no lab, where that is allowed."""
@@ -107,7 +108,7 @@ def timer_require(name: str) -> None:
 
 
 def cells_retry(
-    timer: str, client: Client, cells: Sequence[Cell], starting_s: float, *how: Any, beside: Beside,
+    timer: str, client: Client, cells: Sequence[PlannedCell], starting_s: float, *how: Any, beside: Beside,
 ) -> Iterator[tuple[int, Record]]:
     """Runs cells by a timer; those that left no record once more, where the client has another place for it. What was said there
     the second time is kept."""
@@ -126,7 +127,7 @@ def cells_retry(
 
 
 def batch_run(
-    targets: Targets, cells: Sequence[Cell], labs: Labs, timer: str = "client", options: Sequence[str] = (),
+    targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client", options: Sequence[str] = (),
     beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
     """(number, record) of each cell: in the lab that it asks for, of which its record tells, where its target is.
@@ -151,12 +152,13 @@ def batch_run(
             yield number, failed(str(error))
 
 
-def matrix_batches(journal: Journal, watch: Watch) -> Iterator[list[Run]]:
+def matrix_batches(journal: Journal, watch: Watch, is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
     """What the session has left, and what until= adds when all of that is done and stored; runs of one batch together."""
-    make = batches_together if "hosts" in journal.document else batches_make
-    yield from make(left_runs(journal))
-    while wanted := journal_extend(journal):
-        runs = left_runs(journal)
+    make = batches_make if journal.plan.hosts is None else batches_together
+    yield from make(session_left(journal.plan, journal.done))
+    while wanted := rounds_wanted(journal.folder, journal.plan, is_wide):
+        journal.extend(wanted)
+        runs = session_left(journal.plan, journal.done)
         watch.extend(len(runs), wanted)
         yield from make(runs)
 
@@ -165,13 +167,13 @@ def batch_beside(journal: Journal, batch: Sequence[Run]) -> Beside:
     """What a batch leaves in the folder of a result beside records: machines in hosts.json, and what was said there in a file."""
     first = batch[0]
     target = target_of(first.cell.words)
-    return Beside(lambda facts: hosts_merge(journal.folder, hosts_of(facts, target)),
+    return Beside(lambda facts: machines_merge(journal.folder, hosts_of(facts, target)),
                   journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
 
 
 def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]], watch: Watch) -> None:
     """Does the batches in order; each record is stored before the next is waited for."""
-    names, number_of_round = [cell.name for cell in document_cells(journal.document)], None
+    names, number_of_round = [cell.name for cell in journal.plan.cells], None
     with labs_open() as labs:
         for batch in batches:
             if batch[0].round != number_of_round:
@@ -181,13 +183,13 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             file = capture_file(batch[0], names)
             options = capture_options(journal.folder, file)
             cells = [run.cell for run in batch]
-            records = together_run(targets, cells) if targets.fleet else \
-                batch_run(targets, cells, labs, journal.document["timer"], options, batch_beside(journal, batch))
+            records = targets.group.run(targets.of, cells) if targets.group else \
+                batch_run(targets, cells, labs, journal.plan.timer, options, batch_beside(journal, batch))
             for number, record in records:
                 run = batch[number]
                 capture_rename(record, file)
-                record["run"] = run_stamp(run, journal.session)
-                record_append(journal, record)
+                record["run"] = run_stamp(run, journal.plan.session.name)
+                journal.append(record)
                 watch.end(run, record)
 
 

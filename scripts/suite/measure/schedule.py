@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from suite.base.runner_words import ARRIVAL_SEED, BUILD, DRAWN, boot_of, target_of
-from suite.measure.plan import Cell
 from suite.places.ssh.served import ends_of
+from suite.result.plan import Plan, PlannedCell, Session
+from suite.result.record import WARMUP_ROUND
 from suite.scenario.scenario import LABEL, LABEL_AGAIN
 
-WARMUP_ROUND = 0  # runs and is recorded, but is not counted
 SEEDS = 2**32
 
 
@@ -26,13 +26,13 @@ SEEDS = 2**32
 class Run:
     """One run: a cell at its place in the random order of a round; position counts from 0."""
 
-    cell: Cell
+    cell: PlannedCell
     label: str
     round: int
     position: int
 
 
-def cell_in_round(cell: Cell, seed: int, number: int) -> Cell:
+def cell_in_round(cell: PlannedCell, seed: int, number: int) -> PlannedCell:
     """The cell with the arrivals of this round, which depend on the seed of the result only.
 
     All cells of a round share them, so that a ratio within the round is not one of two sequences.
@@ -45,7 +45,7 @@ def cell_in_round(cell: Cell, seed: int, number: int) -> Cell:
     return replace(cell, words=cell.words | drawn, given=cell.given | drawn)
 
 
-def round_order(cells: Sequence[Cell], seed: int, number: int) -> list[Run]:
+def round_order(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
     """One round in random order.
 
     Each run draws one `random.Random(f"{seed}:{number}").random()`, in the order of the plan with
@@ -62,7 +62,7 @@ def round_order(cells: Sequence[Cell], seed: int, number: int) -> list[Run]:
             for position, (*_, index) in enumerate(sorted(draws))]
 
 
-def boot_turns(cells: Sequence[Cell], number: int) -> dict[str, int]:
+def boot_turns(cells: Sequence[PlannedCell], number: int) -> dict[str, int]:
     """Which boot of a round comes when: first the cells that need none, then the images, A B and in the next round B A."""
     boots = [boot for boot in dict.fromkeys(boot_of(cell.words) for cell in cells) if boot]
     if number % 2 == 0:
@@ -83,10 +83,10 @@ def batches_make(runs: Sequence[Run]) -> list[list[Run]]:
     return batches
 
 
-def round_together(cells: Sequence[Cell], seed: int, number: int) -> list[Run]:
+def round_together(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
     """One round of targets that run at the same time, position by position: each has the order that it would have alone,
     so that those which can run the same cells have the same one."""
-    by_target: dict[str, list[Cell]] = {}
+    by_target: dict[str, list[PlannedCell]] = {}
     for cell in cells:
         by_target.setdefault(target_of(cell.words), []).append(cell)
     rounds = [round_order(mine, seed, number) for mine in by_target.values()]
@@ -100,14 +100,20 @@ def batches_together(runs: Sequence[Run]) -> list[list[Run]]:
     return [list(batch) for _, batch in itertools.groupby(runs, kind)]
 
 
-def schedule_make(cells: Sequence[Cell], rounds: Sequence[int], seed: int, together: bool = False) -> Iterator[Run]:
+def schedule_make(cells: Sequence[PlannedCell], rounds: Sequence[int], seed: int, together: bool = False) -> Iterator[Run]:
     """The warm-up round and then the numbered rounds; cells are those that can run. together: all targets at a time."""
     order = round_together if together else round_order
     for number in (WARMUP_ROUND, *rounds):
         yield from order(cells, seed, number)
 
 
-def runs_per_round(cells: Sequence[Cell]) -> int:
+def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
+    """All runs of a session in order."""
+    assert plan.seed is not None
+    return schedule_make(plan.runnable, session.rounds, plan.seed, together=plan.hosts is not None)
+
+
+def runs_per_round(cells: Sequence[PlannedCell]) -> int:
     """How many runs a round has."""
     return len(cells) + sum(cell.baseline for cell in cells)
 

@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from suite.base.client import Client, Expanded, Vocabulary, client_expand
+from suite.base.client import Client, Expanded, Vocabulary, client_expand, scenario_path
 from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import TARGET
-from suite.scenario.scenario import Scenario
+from suite.scenario.scenario import Scenario, scenario_load
 
 RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer", "hosts")  # what this runner acts on; the client lists them too
-
-
 Spread = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
 
 
@@ -168,3 +166,20 @@ def words_collect(
         if word.key == "baseline":
             run["baseline"] = word.text
     return replace(words, run=run)
+
+
+WORDS_NAME = "words"  # the name of a run without a scenario
+
+
+def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, list[str]]:
+    """(scenario, its file, words) from what stood in the shell."""
+    names = [argument for argument in arguments if "=" not in argument]
+    words = [argument for argument in arguments if "=" in argument]
+    if len(names) > 1:
+        raise UsageError(f'one scenario at a time, not "{names[0]}" and "{names[1]}"')
+    if names:
+        path = scenario_path(names[0])
+        return scenario_load(path), path, words
+    if not words:
+        raise UsageError("nothing to run: give a scenario or words (uncork list shows both)")
+    return Scenario(WORDS_NAME), None, words

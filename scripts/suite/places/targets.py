@@ -1,31 +1,52 @@
 # SPDX-License-Identifier: MIT
-"""Where cells run: each kind of target is one file here and one line in KINDS, under its name in the list of the client."""
+"""Where cells run: each kind of target is one file and one line in KINDS, under its name in the list of the client."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from suite.base.client import Client
 from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import LOCAL, TARGET, target_of
-from suite.places.fleet.fleet import Fleet
-from suite.places.fleet.target import FleetPair
-from suite.places.gvisor import Gvisor
 from suite.places.local import Local
 from suite.places.spread import JOIN
-from suite.places.ssh.target import Ssh
 from suite.places.target import Target, elsewhere_refuse
-from suite.places.vng import Vng
+from suite.result.plan import PlannedCell
 
-KINDS: Mapping[str, Callable[[str, Client], Target]] = {
-    LOCAL: Local,
-    "gvisor": Gvisor,
-    "ssh": Ssh,
-    "vng": Vng,
+KINDS = {
+    LOCAL: "suite.places.local:Local",
+    "gvisor": "suite.places.gvisor:Gvisor",
+    "ssh": "suite.places.ssh.target:Ssh",
+    "vng": "suite.places.vng:Vng",
 }
+GROUP = "suite.places.fleet.together:FleetGroup"  # what hosts=INVENTORY opens
+
+
+class Group(Protocol):
+    """Targets that are opened together and whose cells run at the same time."""
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Their values of target."""
+
+    def target(self, value: str, client: Client) -> Target:
+        """One of them."""
+
+    def run(self, opened: Callable[[Mapping[str, str]], Target], cells: Sequence[PlannedCell]
+            ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """(number, record) of each cell; opened: gives the open target of the words of a cell."""
+
+    def close(self) -> None:
+        """Takes all of them down."""
+
+
+def class_load(name: str) -> Any:
+    """The class of a kind, whose module is imported when it is first needed."""
+    module, _, found = name.partition(":")
+    return getattr(importlib.import_module(module), found)
 
 
 def kind_of(value: str) -> str:
@@ -39,7 +60,7 @@ class Targets:
     def __init__(self, client: Client) -> None:
         self.local = client
         self.opened: dict[str, Target] = {}
-        self.fleet: Fleet | None = None
+        self.group: Group | None = None
 
     def of(self, words: Mapping[str, str]) -> Target:
         """The target of a cell of these words; Failure where this machine cannot have it."""
@@ -53,17 +74,17 @@ class Targets:
 
     def open(self, value: str) -> Target:
         """A target that is not open yet."""
-        if self.fleet and value in self.fleet.pairs:
-            return FleetPair(value, self.local, self.fleet)
+        if self.group and value in self.group.values:
+            return self.group.target(value, self.local)
         kind = KINDS.get(kind_of(value))
         if kind is None:
             raise Failure(f"this runner does not know {TARGET}={value}")
-        return kind(value, self.local)
+        return class_load(kind)(value, self.local)
 
     def hosts_open(self, path: str) -> tuple[str, ...]:
         """Opens an inventory; gives its pairs as values of target."""
-        self.fleet = Fleet(path)
-        return tuple(self.fleet.pairs)
+        self.group = class_load(GROUP)(path)
+        return self.group.values
 
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs that run a cell of these words, where it runs."""
@@ -85,17 +106,11 @@ class Targets:
     def close(self) -> None:
         """Closes all of them; what one of them cannot take down keeps no other."""
         with contextlib.ExitStack() as closing:
-            if self.fleet:
-                closing.callback(fleet_close, self.fleet)
+            if self.group:
+                closing.callback(self.group.close)
             for target in self.opened.values():
                 closing.callback(target.close)
             self.opened.clear()
-
-
-def fleet_close(fleet: Fleet) -> None:
-    """Takes all hosts down, and says where that was not possible."""
-    for host, why in fleet.close().items():
-        print(f"uncork: what runs on {host} could not be taken down and ends by itself: {why}", file=sys.stderr)
 
 
 class Nowhere(Targets):

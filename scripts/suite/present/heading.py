@@ -7,21 +7,19 @@ Gives (label, text) pairs; used by tables, `show` and, shortened, by pictures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from suite import stats
 from suite.analyse.frame import SPLIT_LEAST_S, Cell, Matrix
-from suite.analyse.machines import FUNCTIONAL_ONLY, hosts_of, machines_group
+from suite.analyse.machines import FUNCTIONAL_ONLY, machines_group, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.precision import precision_measure, precision_text
 from suite.analyse.summary import Summary
 from suite.analyse.traits import AGREED
 from suite.base.lab_words import LAB_WORDS, lab_wanted, words_text
 from suite.base.runner_words import LOCAL
-from suite.base.units import Scale, percent_text
-from suite.measure.quick import quick_text
-from suite.result.builds import builds_text
-from suite.result.looks import disturbed_text
+from suite.base.units import Scale, counted_text, percent_text
+from suite.result.machine import Machine, disturbed_text
+from suite.result.plan import builds_text, quick_text
 
 Shorten = Callable[[str], str]
 WITHIN_BOOT = "within a boot, not between boots"  # of noise floors beside ratios of boots
@@ -30,14 +28,11 @@ UNSPLIT_NOTE = (f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel kn
                 "it is user and what is system by ticks, too few here")
 
 
-def host_text(facts: Mapping[str, Any], shorten: Shorten = str) -> str:
+def machine_text(machine: Machine, shorten: Shorten = str) -> str:
     """One machine in one line: processor, its name shortened, CPUs, system and kernel, virtualisation."""
-    cpus = facts.get("cpus_online")
-    virtual = facts.get("virtualisation", "none")
-    parts = [shorten(" ".join(str(facts.get("cpu", "")).split())),
-             f"{cpus} CPU{'s' if cpus != 1 else ''}" if cpus else "",
-             f"{facts.get('system', '')} {facts.get('kernel', '')}",
-             virtual if virtual != "none" else ""]
+    cpus, virtual = machine.facts.get("cpus_online"), machine.fact("virtualisation")
+    parts = [shorten(machine.cpu), counted_text(cpus, "CPU") if cpus else "",
+             f"{machine.fact('system')} {machine.fact('kernel')}", virtual if virtual != "none" else ""]
     return ", ".join(" ".join(part.split()) for part in parts if part.strip()) or "unknown"
 
 
@@ -54,12 +49,12 @@ def cells_by_target(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     return found
 
 
-def hosts_text(hosts: Mapping[str, Mapping[str, Any]], booted: Iterable[str], shorten: Shorten) -> str:
-    """These machines in a line, each once; booted: the hosts that are boots of their own, which are counted."""
+def boots_text(machines: Iterable[Machine], booted: Iterable[Machine], shorten: Shorten) -> str:
+    """These machines in a line, each once; booted: those that are boots of their own, which are counted."""
     counts: dict[str, int] = {}
-    boots = set(booted)
-    for machine in machines_group(hosts):
-        text = host_text(machine.facts, shorten)
+    boots = {host for machine in booted for host in machine.hosts}
+    for machine in machines_group(machines):
+        text = machine_text(machine, shorten)
         counts[text] = counts.get(text, 0) + len(boots.intersection(machine.hosts))
     return "; ".join(f"{text}, {count} boots" if count > 1 else text for text, count in counts.items()) or "unknown"
 
@@ -67,8 +62,8 @@ def hosts_text(hosts: Mapping[str, Mapping[str, Any]], booted: Iterable[str], sh
 def target_text(matrix: Matrix, cells: Sequence[Cell], shorten: Shorten) -> str:
     """The machines of the cells of one target."""
     names = {cell.name: cell.target for cell in cells}
-    booted = hosts_of(matrix.result, names, counted=True) if cells[0].course else ()
-    return hosts_text(hosts_of(matrix.result, names), booted, shorten)
+    booted = machines_of(matrix.result, names, counted=True) if cells[0].course else ()
+    return boots_text(machines_of(matrix.result, names), booted, shorten)
 
 
 def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None, shorten: Shorten = str) -> str:
@@ -78,7 +73,7 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None, shorten: 
     """
     targets = cells_by_target(matrix.cells.values() if cells is None else cells)
     if not is_elsewhere(matrix):
-        return hosts_text(matrix.result.hosts, (), shorten)
+        return boots_text(matrix.result.machines.values(), (), shorten)
     named: dict[str, list[str]] = {}
     for target, cells in targets.items():
         named.setdefault(target_text(matrix, cells, shorten), []).append(target)
@@ -97,7 +92,7 @@ def functional_text(matrix: Matrix) -> str:
 
 def disturbances_text(matrix: Matrix) -> str:
     """What the doctor found to disturb a machine of the records when the runner started; empty where nothing did."""
-    return disturbed_text([look for facts in matrix.result.hosts.values() for look in facts.get("doctor", ())])
+    return disturbed_text(look for machine in matrix.result.machines.values() for look in machine.looks)
 
 
 def congestion_text(matrix: Matrix) -> str:
@@ -140,14 +135,13 @@ def timer_text(matrix: Matrix) -> str:
 def rounds_text(matrix: Matrix) -> str:
     """How many rounds, of how many, and in which order."""
     plan, done = matrix.result.plan, matrix.rounds
-    sessions = plan.get("sessions", [])
-    planned = max((session["rounds"][1] for session in sessions), default=plan.get("rounds", 0))
+    sessions = plan.sessions
+    planned = max(session.last for session in sessions)
     of = f" of {planned}" if planned > done else ""
     several = f" in {len(sessions)} sessions" if len(sessions) > 1 else ""
-    seed = plan.get("seed")
     boots = "one boot of each kernel in each, " if any(matrix.courses) else ""
     return (f"{done}{of}{several}, {boots}every cell once in each, in fresh random order"
-            + (f", seed {seed}" if seed is not None else "") + "; medians")
+            + (f", seed {plan.seed}" if plan.seed is not None else "") + "; medians")
 
 
 def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
@@ -202,7 +196,7 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     labs, security, timer = labs_text(matrix), security_text(matrix), timer_text(matrix)
     builds = builds_text(matrix.result.plan)
     disturbed, functional = disturbances_text(matrix), functional_text(matrix)
-    quick, precision = matrix.result.plan.get("quick"), precision_measure(matrix)
+    quick, precision = matrix.result.plan.quick, precision_measure(matrix)
     return [
         ("machine", machines_text(matrix)),
         *([(FUNCTIONAL_ONLY, f"{functional}; no times and no ratios of them are shown")] if functional else []),

@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-GAP = "  "
+from suite.base.text import GAP
+
 TITLE_WIDTH = 12
 
 

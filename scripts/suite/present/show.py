@@ -13,7 +13,7 @@ from typing import Any
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words, words_parse
 from suite.analyse.machines import FUNCTIONAL_ONLY
-from suite.analyse.measured import Run, quotient, threads_sum
+from suite.analyse.measured import MeasuredRun, quotient, threads_sum
 from suite.analyse.metrics import METRICS, SPLITS, Metric
 from suite.analyse.runs import METRIC_PLACES
 from suite.analyse.segments import capture_rows
@@ -35,8 +35,8 @@ from suite.base.units import (
 from suite.present.columns import verdict_item
 from suite.present.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
 from suite.present.layout import Column, Group, Item, table_lines
-from suite.result.builds import folders_of
-from suite.result.looks import ENDS
+from suite.result.plan import folders_of
+from suite.result.record import ENDS, Record
 
 CANDIDATES_SHOWN = 12
 Lines = list[str]
@@ -103,24 +103,24 @@ def metrics_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     return labelled_lines(pairs, width - 2)
 
 
-def end_of(run: Run, name: str) -> dict[str, Any] | None:
+def end_of(run: MeasuredRun, name: str) -> Mapping[str, Any] | None:
     """One end's part of a record."""
-    return run.record.get(name)
+    return run.record.end(name)
 
 
-def per_message(runs: Sequence[Run], name: str, *path: str) -> float | None:
+def per_message(runs: Sequence[MeasuredRun], name: str, *path: str) -> float | None:
     """The median over runs of an end's sum at path per message of the run."""
     return median_of(quotient(threads_sum(end_of(run, name), *path), run.messages)
                      for run in runs)
 
 
-def call_kinds(runs: Sequence[Run]) -> list[str]:
+def call_kinds(runs: Sequence[MeasuredRun]) -> list[str]:
     """The kinds of call that any end made, in alphabetical order."""
     return sorted({kind for run in runs for end in run.ends
                    for thread in end.get("threads", ()) for kind in thread.get("calls", {})})
 
 
-def calls_per_message(runs: Sequence[Run], name: str, kind: str) -> float | None:
+def calls_per_message(runs: Sequence[MeasuredRun], name: str, kind: str) -> float | None:
     """As per_message, of one kind of call; a kind that a thread did not use counts 0."""
     values = []
     for run in runs:
@@ -142,7 +142,7 @@ def ends_table(rows: Sequence[tuple[str, Sequence[str]]], width: int) -> Lines:
     return [titles, rule, *lines]
 
 
-def counts_lines(runs: Sequence[Run], width: int) -> Lines:
+def counts_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
     """Calls by kind and other counts, per message of the run, by end."""
     def row(label: str, of: Callable[[str], float | None]) -> tuple[str, list[str]]:
         values = [of(end) for end in ENDS]
@@ -165,7 +165,7 @@ def counts_lines(runs: Sequence[Run], width: int) -> Lines:
     return ends_table(rows, width)
 
 
-def cpu_lines(cell: Cell, runs: Sequence[Run], width: int) -> Lines:
+def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> Lines:
     """CPU time per message by end, in one unit; its parts only of ends that have enough of it to be split. None where
     times say nothing."""
     if cell.functional:
@@ -183,13 +183,13 @@ def cpu_lines(cell: Cell, runs: Sequence[Run], width: int) -> Lines:
     return ends_table(rows, width)
 
 
-def machine_lines(cell: Cell, runs: Sequence[Run], width: int) -> Lines:
+def machine_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> Lines:
     """What all CPUs of each end's machine did during the runs, in percent of their time, where times say something."""
     if cell.functional:
         return []
     kinds = ("user", "system", "softirq", "irq", "steal", "idle")
 
-    def share(run: Run, end: str, kind: str) -> float | None:
+    def share(run: MeasuredRun, end: str, kind: str) -> float | None:
         machine = (end_of(run, end) or {}).get("machine", {})
         whole = sum(machine.get(f"{each}_ns", 0) for each in kinds)
         return quotient(machine.get(f"{kind}_ns"), whole)
@@ -211,7 +211,7 @@ def variants_text(values: Iterable[Any]) -> str:
                      if isinstance(value, bool) else str(value) for value in different)
 
 
-def threads_of(runs: Sequence[Run], name: str) -> list[tuple[int, Mapping[str, Any]]]:
+def threads_of(runs: Sequence[MeasuredRun], name: str) -> list[tuple[int, Mapping[str, Any]]]:
     """(index, thread) of one end over all runs."""
     return [(index, thread) for run in runs
             for index, thread in enumerate((end_of(run, name) or {}).get("threads", ()))]
@@ -228,7 +228,7 @@ def indices_text(indices: Sequence[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def placement_lines(runs: Sequence[Run], width: int) -> Lines:
+def placement_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
     """Which CPUs were asked for and where the threads ran; threads that share both, together."""
     pairs = []
     for name in ENDS:
@@ -249,7 +249,7 @@ def placement_lines(runs: Sequence[Run], width: int) -> Lines:
     return labelled_lines(pairs, width - 2)
 
 
-def tcp_lines(runs: Sequence[Run], timed: bool, width: int) -> Lines:
+def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> Lines:
     """TCP_INFO: medians over runs of the sums over all connections (differences), or of medians of
     connections (states); timed: also those that are times."""
     keys = dict.fromkeys(key for name in ENDS for _, thread in threads_of(runs, name)
@@ -270,7 +270,7 @@ def tcp_lines(runs: Sequence[Run], timed: bool, width: int) -> Lines:
     return ends_table(rows, width)
 
 
-def options_lines(runs: Sequence[Run], width: int) -> Lines:
+def options_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
     """Engine, strategy, reading and security, and the effective options at the end of the runs."""
     rows = []
     for key in ("engine", "write", "read", "security", "library"):
@@ -341,15 +341,15 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     return labelled_lines([("-", note) for note in notes], width - 2)
 
 
-def lab_lines(records: Sequence[Mapping[str, Any]], width: int) -> Lines:
+def lab_lines(records: Sequence[Record], width: int) -> Lines:
     """The links of the lab as they were read back; those of the last run that had one."""
-    facts = next((record["lab"] for record in reversed(records) if "lab" in record), {})
+    facts = next((record.document["lab"] for record in reversed(records) if "lab" in record.document), {})
     return labelled_lines(facts_rows(facts), width - 2)
 
 
-def given_by_hand(cell: Cell, records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def given_by_hand(cell: Cell, records: Sequence[Record]) -> dict[str, str]:
     """The words that run a cell by hand; where rounds draw arrivals, with those of its first run."""
-    words = next((record["words"] for record in records), {})
+    words = next((record.words for record in records), {})
     drawn = {ARRIVAL_SEED: words[ARRIVAL_SEED]} if ARRIVAL_SEED in words else {}
     return {**(cell.given or cell.words), **drawn}
 
@@ -357,7 +357,7 @@ def given_by_hand(cell: Cell, records: Sequence[Mapping[str, Any]]) -> dict[str,
 def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     """Everything about one cell."""
     records = list(matrix.records_good(cell.name))
-    runs = [Run(record) for record in records]
+    runs = [MeasuredRun(record) for record in records]
     failed = f", {cell.runs_failed} failed" if cell.runs_failed else ""
     head = [("status", f"{cell.status}, {cell.runs_ok} good runs{failed}"),
             ("words", " ".join(f"{key}={value}" for key, value in cell.words.items())),
@@ -380,7 +380,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     lines += section("Effective options", options_lines(runs, width - 2))
     lines += section(f"Rounds in order, {metric}", rounds_lines(matrix, cell))
     lines += section("Notes", notes_lines(matrix, cell, width))
-    command = timed_by_hand if matrix.result.plan.get("timer") == "hyperfine" else str
+    command = timed_by_hand if matrix.result.plan.timer == "hyperfine" else str
     folders = folders_of(matrix.result.plan)
     lines += section("By hand", [command(line) for line in by_hand_lines(
         [given_by_hand(cell, records)], lambda given: command_by_hand(given, (), folders))])

@@ -12,12 +12,12 @@ from itertools import product
 from typing import Any
 
 from suite import stats
-from suite.analyse.arrangement import Layout
+from suite.analyse.arrangement import Layout, layout_choose
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.gain import Gain
 from suite.analyse.optimum import WORSE, answer_text, better_ratio, place_text
 from suite.analyse.published_ratios import Quote
-from suite.analyse.summary import Figure, Summary
+from suite.analyse.summary import Figure, Summary, summary_build
 from suite.base.text import labelled_lines
 from suite.base.units import percent_text
 from suite.present.columns import (
@@ -31,6 +31,7 @@ from suite.present.columns import (
 from suite.present.heading import heading_pairs
 from suite.present.layout import Column, Group, Item, markdown_lines, table_lines
 from suite.present.legend import legend_pairs, published_sizes
+from suite.scenario.scenario import Table
 
 BEST_PARTS = ("mark", "better", "better_low", "better_high")
 GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
@@ -290,3 +291,10 @@ def table_json(summary: Summary) -> str:
         "notes": list(matrix.result.notes),
     }
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def table_usual(matrix: Matrix, width: int) -> str:
+    """The table that the scenario of a result asks for, as text."""
+    asked = matrix.result.scenario.table or Table()
+    layout = layout_choose(matrix, asked)
+    return table_text(summary_build(matrix, layout.metrics, asked.gain, layout.best), layout, width)

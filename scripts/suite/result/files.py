@@ -1,48 +1,165 @@
 # SPDX-License-Identifier: MIT
-"""The JSON objects beside records.jsonl, checked: hosts.json, and plan.json, read here only."""
+"""The files of a result (docs/record.md, "Files of a result"): read and written here only.
+
+plan.json makes a folder a result. What cannot be parsed or has another shape is Damaged; the message
+says where. A file is replaced as a whole; records are appended by journal.py.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 from suite.base.errors import Failure, UsageError
-from suite.result.shape import SCHEMA, Check, Damaged, constant_refuse, misshapen, plan, shown
+from suite.result.checks import SCHEMA, Check, Damaged, Newer, constant_refuse, shown
+from suite.result.machine import MACHINES, Facts
+from suite.result.plan import Plan, plan_check, plan_document, plan_from
+
+RECORDS, PLAN, HOSTS, SCENARIO = "records.jsonl", "plan.json", "hosts.json", "scenario.toml"
+CHUNK_BYTES = 1 << 20
+LINE_BYTES_MOST = 64 << 20  # a record with hundreds of threads has some MiB
 
 
-def object_parse(data: bytes, shape: Check) -> dict[str, Any]:
-    """The JSON object in a file; Damaged if it is none or has another shape."""
+def json_parse(data: bytes) -> Any:
+    """The JSON value in a line or a file; Damaged says where it is none."""
     try:
-        value = json.loads(data.decode(), parse_constant=constant_refuse)
-    except (ValueError, RecursionError) as error:
-        raise Damaged(f"not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise Damaged("not a JSON object")
-    schema = value.get("schema", SCHEMA)
-    if type(schema) is int and schema > SCHEMA:
-        raise UsageError(f"schema {shown(schema)} is of a newer uncork; "
-                         f"this one understands schema {SCHEMA}")
-    wrong = misshapen(shape, value)
-    if wrong:
-        raise Damaged(wrong)
+        return json.loads(data.decode().rstrip("\n"), parse_constant=constant_refuse)
+    except UnicodeDecodeError as error:
+        raise Damaged(f"not UTF-8 at its byte {error.start + 1}") from None
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, character {error.colno}" if error.lineno > 1 else f"its character {error.pos + 1}"
+        raise Damaged(f"not JSON: {error.msg} ({line})") from None
+    except ValueError:
+        raise Damaged("not JSON: a number of thousands of digits") from None
+    except RecursionError:
+        raise Damaged("not JSON: nested too deeply") from None
+
+
+def object_parse(data: bytes | None, check: Check) -> dict[str, Any]:
+    """The JSON object of this shape in a line or a file; Newer if its schema is; Damaged if it is none. data: None for
+    a line that is too long to be read."""
+    if data is None:
+        raise Damaged(f"longer than {LINE_BYTES_MOST >> 20} MiB: no record is")
+    value = json_parse(data)
+    schema = value.get("schema", SCHEMA) if isinstance(value, dict) else SCHEMA
+    if type(schema) is not int or schema != SCHEMA:
+        newer = type(schema) is int and schema > SCHEMA
+        whose = "of a newer uncork" if newer else "none that there ever was"
+        raise (Newer if newer else Damaged)(
+            f"schema {shown(schema)} is {whose}; this one understands schema {SCHEMA}")
+    check(value)
     return value
 
 
-def plan_read(path: Path) -> dict[str, Any] | None:
-    """plan.json, None where there is none; UsageError for a newer schema, Failure for damage."""
+def plan_read(folder: Path) -> Plan | None:
+    """The plan of a result, None where there is none; UsageError for a newer schema, Failure for damage."""
+    path = folder / PLAN
     try:
-        document = object_parse(path.read_bytes(), plan)
+        return plan_from(object_parse(path.read_bytes(), plan_check))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from None
+    except Newer as error:
+        raise UsageError(f"{path}: {error}") from None
     except Damaged as damage:
         raise Failure(f"{path}: damaged: {damage}") from None
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
-    names = [cell["cell"] for cell in document["cells"]]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Failure(f"{path}: damaged: the cell {twice} is there twice")
-    return document
+
+
+def plan_write(folder: Path, plan: Plan) -> None:
+    """Replaces plan.json."""
+    file_write(folder / PLAN, json_text(plan_document(plan)))
+
+
+def machines_read(folder: Path) -> dict[str, Facts]:
+    """hosts.json; Damaged, or OSError as open(2)."""
+    return object_parse((folder / HOSTS).read_bytes(), MACHINES)
+
+
+def machines_merge(folder: Path, machines: Mapping[str, Facts]) -> None:
+    """Adds machines to hosts.json; those that are there stay as they were found first, but for what the doctor found,
+    which is added to what it found before. A file that cannot be read is put aside."""
+    path = folder / HOSTS
+    known: dict[str, Facts] = {}
+    try:
+        known = machines_read(folder)
+    except FileNotFoundError:
+        pass
+    except Damaged:
+        path.replace(path.with_name(f"{path.name}.damaged"))
+    merged = {**machines, **known}
+    for host, facts in machines.items():
+        if host in known and "doctor" in facts:
+            merged[host] = {**known[host], "doctor": [*known[host].get("doctor", []), *facts["doctor"]]}
+    if merged != known:
+        file_write(path, json_text(merged))
+
+
+def file_write(path: Path, text: str) -> None:
+    """Replaces a file as a whole: a reader, or a kill, finds the old one or the new one."""
+    fresh = path.with_name(path.name + ".new")
+    with open(fresh, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, path)
+
+
+def json_text(value: Any) -> str:
+    """JSON for a file that people may look at."""
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def digest_new() -> hashlib.blake2b:
+    """What a file's bytes are held against."""
+    return hashlib.blake2b(digest_size=32)
+
+
+def digest_read(file: BufferedReader, size_bytes: int) -> hashlib.blake2b:
+    """The digest of the next so many bytes of a file, or of what is left of it if that is less."""
+    digest, chunk = digest_new(), memoryview(bytearray(CHUNK_BYTES))
+    while size_bytes > 0 and (count := file.readinto(chunk[:size_bytes])):
+        digest.update(chunk[:count])
+        size_bytes -= count
+    return digest
+
+
+@dataclass(frozen=True)
+class Line:
+    """A whole line. offset: where it begins, in bytes; size_bytes: with its end; data: None where it is longer than
+    LINE_BYTES_MOST."""
+
+    offset: int
+    size_bytes: int
+    data: bytes | None
+
+
+@dataclass
+class Lines:
+    """The lines of a file from its position on. done_bytes: where the last whole line ended, which digest covers;
+    torn: whether something came after it. Both are right once the lines have been read."""
+
+    file: BufferedReader
+    digest: hashlib.blake2b
+    done_bytes: int
+    torn: bool = False
+
+    def __iter__(self) -> Iterator[Line]:
+        while part := self.file.readline(LINE_BYTES_MOST):
+            before = self.digest.copy()
+            self.digest.update(part)
+            size_bytes, whole = len(part), part
+            while not part.endswith(b"\n") and (part := self.file.readline(LINE_BYTES_MOST)):
+                self.digest.update(part)
+                size_bytes, whole = size_bytes + len(part), b""
+            if not (part or whole).endswith(b"\n"):
+                self.digest, self.torn = before, bool(whole.strip()) or not whole
+                return
+            yield Line(self.done_bytes, size_bytes, whole or None)
+            self.done_bytes += size_bytes

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Medians, intervals, ratios and tests without assumptions about the shape of a distribution. Pure.
 
+It imports base for errors and bounds. It never knows a metric, a cell or a file.
+
 Rounds are the independent unit: every function takes one value per round. Intervals are closed and two-sided with a
 coverage of at least 95 %; their ends come from null distributions without ties, so ties make them wider, never
 narrower. Where an interval inverts a test, p is that of the same test: at most 5 % exactly where the interval excludes
@@ -13,43 +15,44 @@ no change.
     direction  which of two is larger, where some values are only known to lie beyond a bound
     many       p of many cells at once
     power      which change would have been found
+    histogram  values in bins, merged, asked for a quantile
 """
 
+from suite.base.units import Beyond
 from suite.stats.centre import median, median_interval, outliers_mark, sign_test_rank
 from suite.stats.direction import Spans, direction_estimate, ratio_directed
 from suite.stats.estimate import (
-                                  ALPHA,
-                                  Beyond,
-                                  Estimate,
-                                  Interval,
-                                  is_within_floor,
-                                  noise_floor,
-                                  relative_width,
+    ALPHA,
+    Estimate,
+    Interval,
+    is_within_floor,
+    noise_floor,
+    relative_width,
 )
 from suite.stats.many import benjamini_hochberg
 from suite.stats.nulls import (
-                                  ROUNDS_NEEDED,
-                                  SIDES_NEEDED,
-                                  mann_whitney_counts,
-                                  mann_whitney_null,
-                                  sign_null,
-                                  signed_rank_counts,
-                                  signed_rank_null,
+    ROUNDS_NEEDED,
+    SIDES_NEEDED,
+    mann_whitney_counts,
+    mann_whitney_null,
+    sign_null,
+    signed_rank_counts,
+    signed_rank_null,
 )
 from suite.stats.power import smallest_detectable, smallest_detectable_unpaired
 from suite.stats.shift import (
-                                  geometric_mean,
-                                  ratio_estimate,
-                                  ratio_unpaired,
-                                  shift_estimate,
-                                  shift_unpaired,
+    geometric_mean,
+    ratio_estimate,
+    ratio_unpaired,
+    shift_estimate,
+    shift_unpaired,
 )
 
 __all__ = [
-    "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval", "Spans", "benjamini_hochberg",
-    "direction_estimate", "geometric_mean",
-    "is_within_floor",    "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "noise_floor", "outliers_mark",
-    "ratio_directed", "ratio_estimate", "ratio_unpaired", "relative_width", "shift_estimate",
-    "shift_unpaired", "sign_null", "sign_test_rank", "signed_rank_counts", "signed_rank_null", "smallest_detectable",
-    "smallest_detectable_unpaired",
+    "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval", "Spans",
+    "benjamini_hochberg", "direction_estimate", "geometric_mean", "is_within_floor",
+    "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "noise_floor",
+    "outliers_mark", "ratio_directed", "ratio_estimate", "ratio_unpaired", "relative_width",
+    "shift_estimate", "shift_unpaired", "sign_null", "sign_test_rank", "signed_rank_counts",
+    "signed_rank_null", "smallest_detectable", "smallest_detectable_unpaired",
 ]

@@ -14,7 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from suite.stats.estimate import ALPHA, Beyond, Interval
+from suite.base.units import Beyond
+from suite.stats.estimate import ALPHA, Interval
 
 OUTLIER_DEVIATIONS = 3.5
 # A standard deviation of normal noise by its median and by its mean absolute deviation.

@@ -8,10 +8,6 @@ from dataclasses import dataclass
 ALPHA = 0.05  # of every interval, two-sided
 
 
-class Beyond(float):
-    """A figure of which only a bound is known (it is censored): it lies beyond this value."""
-
-
 @dataclass(frozen=True)
 class Interval:
     """A closed interval; level is its coverage (0.969), None where it is only min..max. An end may be Beyond."""

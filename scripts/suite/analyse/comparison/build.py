@@ -31,7 +31,7 @@ from suite.analyse.comparison.sides import (
 )
 from suite.analyse.comparison.verdicts import change_settle, family_choose
 from suite.analyse.frame import Cell, Matrix, baseline_words, rounds_common
-from suite.analyse.machines import FUNCTIONAL_ONLY, hosts_of
+from suite.analyse.machines import FUNCTIONAL_ONLY, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.selection import cells_select, words_text
 from suite.base.errors import UsageError
@@ -140,8 +140,8 @@ def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparis
 
 def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
     """The kernels under which cells ran."""
-    hosts = hosts_of(matrix.result, {cell.name: cell.target for cell in cells}) or matrix.result.hosts
-    return ", ".join(dict.fromkeys(str(host.get("kernel", "")) for host in hosts.values()))
+    ran = machines_of(matrix.result, {cell.name: cell.target for cell in cells}) or matrix.result.machines.values()
+    return ", ".join(dict.fromkeys(machine.fact("kernel") for machine in ran))
 
 
 def result_names(selected: Sequence[tuple[Matrix, Sequence[Cell]]], words: tuple[Words, Words],
@@ -149,7 +149,7 @@ def result_names(selected: Sequence[tuple[Matrix, Sequence[Cell]]], words: tuple
     """How a reader calls two results: by what differs, the kernel, the revision, or else their folders."""
     sides = [matrix for matrix, _ in selected]
     choices = [[kernels_text(*one) for one in selected],
-               [str(matrix.result.plan.get("revision", "")) for matrix in sides]]
+               [matrix.result.plan.programs.revision for matrix in sides]]
     choices += [[matrix.result.name for matrix in sides], [str(matrix.result.folder) for matrix in sides]]
     names = next((names for names in choices if all(names) and names[0] != names[1]), choices[-1])
     return [f"{name} {words_text({key: side[key] for key in compared})}".rstrip()

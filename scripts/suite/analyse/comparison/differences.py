@@ -15,10 +15,9 @@ from typing import Any
 
 from suite.analyse.comparison.model import Difference
 from suite.analyse.frame import Cell, Matrix, rounds_common
-from suite.analyse.machines import host_find, hosts_by_end, machines_group
+from suite.analyse.machines import hosts_by_end, machine_find, machines_group
 from suite.base.runner_words import BUILD, TARGET, build_of
-from suite.result.builds import build_facts
-from suite.result.looks import ENDS
+from suite.result.record import ENDS
 
 FACTS = {
     "machine": ("host_name", "product", "architecture", "memory"),
@@ -78,9 +77,8 @@ def host_facts(facts: Mapping[str, Any]) -> Facts:
 def plan_facts(matrix: Matrix) -> Facts:
     """What plan.json tells of binaries and boots."""
     plan = matrix.result.plan
-    boots = dict.fromkeys(str(entry["boot"]) for entry in plan.get("sessions", ()) if "boot" in entry)
-    return {("binaries", "build"): str(plan.get("build", ABSENT)),
-            ("boot", "boot"): ",".join(boots) or str(plan.get("boot", ABSENT))}
+    boots = dict.fromkeys(session.boots.here for session in plan.sessions)
+    return {("binaries", "build"): plan.programs.digest, ("boot", "boot"): ",".join(boots)}
 
 
 def socket_facts(matrix: Matrix, cell: Cell) -> Facts:
@@ -94,8 +92,8 @@ def socket_facts(matrix: Matrix, cell: Cell) -> Facts:
 def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> Facts:
     """The facts of one end's machines; of several all values that a fact had. hosts: each with its target."""
     values: dict[tuple[str, str], dict[str, None]] = {}
-    facts = {host: host_find(matrix.result, host, target) for host, target in hosts.items()}
-    for machine in machines_group(facts):
+    boots = (machine_find(matrix.result, host, target) for host, target in hosts.items())
+    for machine in machines_group(boots):
         for key, value in host_facts(machine.facts).items():
             values.setdefault(key, {})[value] = None
     return {key: ", ".join(found) for key, found in values.items()}
@@ -169,8 +167,9 @@ def builds_compare(sides: Iterable[tuple[Matrix, Mapping[str, str]]]) -> tuple[D
     base, new = ((matrix.result.plan, words) for matrix, words in sides)
     if BUILD not in base[1] and BUILD not in new[1]:
         return ()
-    facts = [{("binaries", name): value for name, value in build_facts(plan, build_of(words)).items()}
-             for plan, words in (base, new)]
+    builds = [plan.programs.build(build_of(words)) for plan, words in (base, new)]
+    facts = [{("binaries", "revision"): build.revision, ("binaries", "digest"): build.digest} if build else {}
+             for build in builds]
     return differences_declare(facts_compare(*facts), {BUILD} if build_of(base[1]) != build_of(new[1]) else ())
 
 

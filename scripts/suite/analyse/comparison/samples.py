@@ -65,8 +65,7 @@ class Sample:
 
 def sessions_of(matrix: Matrix) -> dict[str, range]:
     """The counted rounds of every session, by its id."""
-    return {entry["session"]: range(entry["rounds"][0], entry["rounds"][1] + 1)
-            for entry in matrix.result.plan.get("sessions", ())}
+    return {session.name: session.rounds for session in matrix.result.plan.sessions}
 
 
 def session_medians(matrix: Matrix, series: Series) -> Series:

@@ -18,7 +18,7 @@ from suite.analyse.frame import Cell
 from suite.base.by_hand import command_by_hand
 from suite.base.errors import UsageError
 from suite.present.comparison.hgrm import cells_of
-from suite.result.builds import folders_of
+from suite.result.plan import folders_of
 
 TIME, USER, SYSTEM = "time", "user", "system"
 WORK = ("messages", "bytes")  # words that say how much a run does

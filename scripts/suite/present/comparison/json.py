@@ -9,10 +9,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from suite import stats
-from suite.present import table
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.analyse.comparison.refusals import forced
 from suite.analyse.verdicts import Verdict
+from suite.present import table
 from suite.present.comparison.texts import floor_fraction, row_name
 from suite.present.table import figure_json
 

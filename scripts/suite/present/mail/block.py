@@ -25,7 +25,7 @@ from suite.present.mail.grid import (
 )
 from suite.present.mail.rules import COLUMNS, lines_require
 from suite.present.mail.styles import STYLES
-from suite.result.builds import revision_of
+from suite.result.plan import revision_of
 
 EVERYTHING = "everything"  # a side that nothing narrows
 NAME_WIDTH = 48  # of a part of a side's name: what a folder is called, `-YYYYmmdd-HHMMSS` at its end

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from suite.analyse.frame import Matrix
 from suite.base.client import scenario_names, scenario_path
 from suite.base.units import size_parse, size_text
 from suite.present.mail.rules import COLUMNS
+from suite.result.plan import Plan
 from suite.scenario.scenario import Scenario, scenario_load
 
 PROGRAM = "scripts/uncork run"
@@ -49,21 +49,21 @@ def is_of(shipped: Scenario, run: Scenario) -> bool:
             and axes == [key for key in shipped.sweep if key in axes])
 
 
-def baseline_usual(plan: Mapping[str, Any]) -> str:
+def baseline_usual(plan: Plan) -> str:
     """The baseline of a plan for which nobody asked: the first value of the last axis that can run; else empty."""
-    if not plan["axes"]:
+    if not plan.axes:
         return ""
-    axis = plan["axes"][-1]
-    values = [cell["given"].get(axis) for cell in plan["cells"] if "unsupported" not in cell and "given" in cell]
+    axis = plan.axes[-1]
+    values = [cell.given.get(axis) for cell in plan.runnable]
     value = next(filter(None, values), None)
     return f"{axis}={value}" if value else ""
 
 
-def command_words(scenario: Scenario, plan: Mapping[str, Any], shipped: Scenario | None) -> list[str]:
+def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> list[str]:
     """The words after `run`: scenario is that of the result, shipped the one of its name in scenarios/, if any."""
     if shipped is not None and not is_of(shipped, scenario):
         shipped = None
-    wanted = words_of(scenario) | {key: str(plan[key]) for key in ("rounds", SEED) if key in plan}
+    wanted = words_of(scenario) | {"rounds": str(plan.rounds), SEED: str(plan.seed)}
     known = words_of(shipped) if shipped else {}
     if "baseline" not in known and wanted.get("baseline") == baseline_usual(plan):
         del wanted["baseline"]

@@ -64,7 +64,7 @@ def items_fit(items: Sequence[str], room: int) -> str:
 
 def machines_cut(matrix: Matrix, cells: Sequence[Cell], room: int) -> str:
     """The machines of cells in so many columns; the names of processors give way first, and then are left out."""
-    names = [len(str(facts.get("cpu", ""))) for facts in matrix.result.hosts.values()]
+    names = [len(machine.fact("cpu")) for machine in matrix.result.machines.values()]
     for most in range(max(names, default=0), len(CUT), -1):
         text = machines_text(matrix, cells, lambda name, most=most: text_cut(name, most))
         if len(text) <= room:
@@ -76,7 +76,7 @@ def machine_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
     """Machines of cells, congestion control and, if there is room, the revision that measured."""
     name = congestion_text(matrix)
     congestion = {"none": "", "unknown": "; congestion unknown"}.get(name, f"; {name}")
-    revision = f"; uncork {matrix.result.plan.get('revision', 'unknown')}"
+    revision = f"; uncork {matrix.result.plan.programs.revision}"
     line = f"machine: {machines_text(matrix, cells)}{congestion}{revision}"
     if len(line) <= WIDTH:
         return line

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.measured import NANOSECOND, Run
+from suite.analyse.measured import NANOSECOND, MeasuredRun
 from suite.base.units import Scale, percent_text, scale_choose
 from suite.present.pictures.picture import (
     Drawing,
@@ -55,18 +55,18 @@ class Line:
     histogram: Histogram | None
 
 
-def runs_good(matrix: Matrix, cell: str) -> list[Run]:
+def runs_good(matrix: Matrix, cell: str) -> list[MeasuredRun]:
     """The good counted runs of a cell of which times say something; their records are read again, for a histogram is no
     figure."""
-    return [] if matrix.cells[cell].functional else [Run(record) for record in matrix.records_good(cell)]
+    return [] if matrix.cells[cell].functional else [MeasuredRun(record) for record in matrix.records_good(cell)]
 
 
-def histogram_of(runs: Sequence[Run], of: str) -> Histogram | None:
+def histogram_of(runs: Sequence[MeasuredRun], of: str) -> Histogram | None:
     """One histogram of all runs that have it."""
     return histograms_merge([found for run in runs if (found := run.histograms[of])])
 
 
-def unsent_text(runs: Sequence[Run]) -> str:
+def unsent_text(runs: Sequence[MeasuredRun]) -> str:
     """` (3.1% never sent)` where an open loop did not send all that was due: it has no latency."""
     late = sum(run.late or 0 for run in runs)
     due = sum(run.due or 0 for run in runs)
@@ -77,7 +77,7 @@ def unsent_text(runs: Sequence[Run]) -> str:
     return f" ({text} never sent)"
 
 
-def line_make(cell: Cell, label: str, runs: Sequence[Run], of: str) -> Line:
+def line_make(cell: Cell, label: str, runs: Sequence[MeasuredRun], of: str) -> Line:
     """A line and what the key says of it."""
     histogram = histogram_of(runs, of)
     missing = "" if histogram else f" ({absence_text(cell)})"

@@ -82,7 +82,7 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[Verdict], c
         ("table", "Table", figures_make(summary, layout)),
         ("changes", "Changes", [*pictures_make(drawings, drawings.changes), *changes_make(comparisons)]),
         ("pictures", "Pictures", pictures_make(drawings, drawings.figures)),
-        ("machine", "Machine", machine_make(result.hosts)),
+        ("machine", "Machine", machine_make(result.machines.values())),
         ("commands", "Commands", [*again_make([command], commands), by_hand_make(matrix)]),
     ]
     below = [result.name] if result.scenario.question else []
@@ -94,11 +94,11 @@ def pair_page(comparison: Comparison, drawings: Drawings, commands: Sequence[Seq
     """The page of two results that are compared: first of all what differs between them."""
     base, new = comparison.base.matrix.result, comparison.new.matrix.result
     answers = [f"scripts/uncork {name} {base.folder} {new.folder}" for name in ("compare", "paste", "report")]
-    hosts = {f"{side.folder}: {name}": facts for side in (base, new) for name, facts in side.hosts.items()}
+    machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[Section] = [
         ("sides", "Sides", [pairs_list(sides_pairs(comparison))]),
         ("changes", "Changes", [*pictures_make(drawings, drawings.changes), *changes_make([comparison])]),
-        ("machine", "Machine", machine_make(hosts)),
+        ("machine", "Machine", machine_make(machines)),
         ("commands", "Commands", again_make(commands, answers)),
     ]
     return page_make(f"{new.name} against {base.name}", title_of(comparison), new.scenario.source, sections, drawings)

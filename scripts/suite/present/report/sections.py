@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from suite.analyse.arrangement import Layout
 from suite.analyse.claims import Verdict
@@ -18,12 +17,13 @@ from suite.present.columns import Footnotes, scales_choose
 from suite.present.comparison.columns import differences_pairs, figures_build
 from suite.present.comparison.columns import foot_pairs as marks_pairs
 from suite.present.comparison.texts import metric_title, rounds_text
-from suite.present.heading import heading_pairs, host_text
+from suite.present.heading import heading_pairs, machine_text
 from suite.present.mail.command import command_lines
 from suite.present.report.elements import element, folded, pairs_list
 from suite.present.report.tables import machines_make, table_make
 from suite.present.table import columns_build, foot_pairs
-from suite.result.builds import folders_of
+from suite.result.machine import Machine
+from suite.result.plan import folders_of
 
 OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
 
@@ -46,15 +46,14 @@ def figures_make(summary: Summary, layout: Layout) -> list[ET.Element]:
             pairs_list(foot_pairs(summary, notes))]
 
 
-def machine_make(hosts: Mapping[str, Mapping[str, Any]]) -> list[ET.Element]:
+def machine_make(boots: Iterable[Machine]) -> list[ET.Element]:
     """The machines in a line each, several boots of one only once, and all that is known of them; unfolded where they
     differ."""
-    machines = machines_group(hosts)
-    texts = [("machine" if number == 1 else "", host_text(machine.facts) + boots_text(len(machine.hosts)))
+    machines = machines_group(boots)
+    texts = [("machine" if number == 1 else "", machine_text(machine) + boots_text(len(machine.hosts)))
              for number, machine in enumerate(machines, 1)]
     facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
-    known = {machine.hosts[0]: machine.facts for machine in machines}
-    return [pairs_list(texts), folded(facts, machines_make(known), open_=len(machines) > 1)]
+    return [pairs_list(texts), folded(facts, machines_make(machines), open_=len(machines) > 1)]
 
 
 def boots_text(count: int) -> str:
@@ -92,7 +91,7 @@ def by_hand_make(matrix: Matrix) -> ET.Element:
     """Every cell by hand."""
     result = matrix.result
     folders = folders_of(result.plan)
-    timed = timed_by_hand if result.plan.get("timer") == "hyperfine" else str
+    timed = timed_by_hand if result.plan.timer == "hyperfine" else str
     cells = [cell.given or cell.words for cell in matrix.cells.values() if cell.status != "unsupported"]
     lines = [timed(line) for line in by_hand_lines(cells, lambda given: command_by_hand(given, (), folders))]
     return folded(f"every cell by hand ({len(cells)})", element("pre", "\n".join(lines)))

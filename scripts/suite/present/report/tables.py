@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from suite.present.layout import Column, Group
 from suite.present.report.elements import element
-from suite.result.looks import found_last
+from suite.result.machine import Machine, found_last
 
 
 def table_make(keys: Sequence[Column], groups: Sequence[Group], breaks: Collection[int] = (), foot: int = 0
@@ -54,9 +54,9 @@ def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
     return flat
 
 
-def machines_make(hosts: Mapping[str, Mapping[str, Any]]) -> ET.Element:
+def machines_make(machines: Iterable[Machine]) -> ET.Element:
     """All that is known of each machine; what is not the same on all of them comes first and stands out."""
-    flat = [facts_flat({**facts, "doctor": found_last(facts.get("doctor", ()))}) for facts in hosts.values()]
+    flat = [facts_flat({**machine.facts, "doctor": found_last(machine.looks)}) for machine in machines]
     names = list(dict.fromkeys(name for facts in flat for name in facts))
     apart = [name for name in names if len({facts.get(name) for facts in flat}) > 1]
     rows = [element("tr", element("td", name, class_="name"), *(element("td", facts.get(name, ""), class_="fact") for facts in flat),

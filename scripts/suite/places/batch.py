@@ -15,20 +15,20 @@ from typing import Any
 
 from suite.base.child import Heard
 from suite.base.client import complaint_text, exit_text, line_read
-from suite.base.runner_words import OWN_ENDS, words_told
-from suite.measure.plan import Cell
+from suite.base.runner_words import OWN_ENDS, target_of, words_told
+from suite.result.plan import PlannedCell
 
 Record = dict[str, Any]
 SPARE_S = 30.0  # how much longer than planned a run may take before it is ended
 FIXED_WORK_S = 3600.0  # a run of fixed work says nothing about its time
 
 
-def run_limit(cell: Cell) -> float:
+def run_limit(cell: PlannedCell) -> float:
     """Seconds after which a run is taken to hang."""
     return FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + SPARE_S
 
 
-def runs_limit(cells: Sequence[Cell]) -> float:
+def runs_limit(cells: Sequence[PlannedCell]) -> float:
     """The same of several runs."""
     return sum(map(run_limit, cells))
 
@@ -69,14 +69,14 @@ def is_lost(record: Record) -> bool:
     return "words" not in record
 
 
-def record_is_of(record: Record, cell: Cell) -> bool:
+def record_is_of(record: Record, cell: PlannedCell) -> bool:
     """Whether a record is one of this cell, by its words: a word of one end may be missing in them."""
     words, mine = record.get("words"), words_told(cell.words)
     return isinstance(words, Mapping) and all(
         mine.get(key, value) == value for key, value in words.items() if key not in OWN_ENDS)
 
 
-def waiting_find(waiting: Sequence[int], record: Record, cells: Sequence[Cell]) -> int | None:
+def waiting_find(waiting: Sequence[int], record: Record, cells: Sequence[PlannedCell]) -> int | None:
     """The number of the first cell that is waited for whose record this can be."""
     if not isinstance(record.get("status"), str):
         return None
@@ -84,7 +84,7 @@ def waiting_find(waiting: Sequence[int], record: Record, cells: Sequence[Cell]) 
 
 
 def batch_records(
-    heard: Heard, cells: Sequence[Cell], beside: Beside = Beside(),
+    heard: Heard, cells: Sequence[PlannedCell], beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
     """(number of a cell, its record), each as soon as it can be believed; those that did not come at the end."""
     waiting = list(range(len(cells)))
@@ -114,3 +114,11 @@ def batch_records(
     if beside.log:
         beside.log.parent.mkdir(exist_ok=True)
         beside.log.write_text(heard.stderr)
+
+
+def cells_by_target(cells: Sequence[PlannedCell]) -> dict[str, list[int]]:
+    """The numbers of the cells of each target."""
+    found: dict[str, list[int]] = {}
+    for number, cell in enumerate(cells):
+        found.setdefault(target_of(cell.words), []).append(number)
+    return found

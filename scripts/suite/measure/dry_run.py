@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""What `uncork run -n` prints: how much would run, how long, and every cell as a command. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
+from suite.base.client import build_client
+from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, THIS, build_of, target_of
+from suite.base.units import counted_text
+from suite.measure.plan import Planned
+from suite.measure.progress import clock_text
+from suite.measure.runner import runs_seconds
+from suite.measure.schedule import Run, cell_in_round, round_order
+from suite.places.targets import Targets
+from suite.result.plan import Plan
+
+
+def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
+    """How long the runs take so many times over: `about 0:38`, `at least 0:05` for fixed work or with until=."""
+    seconds, unknown = runs_seconds(runs, plan.hosts is not None)
+    return f"{'at least' if unknown or plan.until else 'about'} {clock_text(seconds * times)}"
+
+
+def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
+    """How many runs and rounds, and how long they take; runs: those of one round."""
+    rounds, least = plan.rounds + 1, "at least " if plan.until else ""
+    more = f" (until={plan.until}: at most {plan.rounds_most})" if plan.until else ""
+    return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round (baseline cells twice), "
+            f"{least}{counted_text(plan.rounds, 'round')}{more} and a warm-up: "
+            f"{least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
+
+
+def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
+    """Every cell that can run as a command, those of one lab together, those elsewhere last."""
+    client = targets.local
+    folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
+
+    def by_client(given: Mapping[str, str]) -> str:
+        return command_by_hand(given, client.reach, folders)
+
+    cells = list(plan.runnable)
+    if plan.seed is not None:
+        cells = [cell_in_round(cell, plan.seed, 1) for cell in cells]
+    here = [cell for cell in cells if target_of(cell.words) == LOCAL]
+    baselines = {by_client(cell.given) for cell in here if cell.baseline}
+    command = timed_by_hand if plan.timer == "hyperfine" else str
+    lines = [command(line) + ("  # baseline" if line in baselines else "")
+             for line in by_hand_lines([cell.given for cell in here], by_client)]
+    for cell in cells:
+        if cell not in here:
+            *before, last = targets.of(cell.given).by_hand(cell.given)
+            lines += [*before, last + ("  # baseline" if cell.baseline else "")]
+    return lines
+
+
+def plan_text(planned: Planned, targets: Targets) -> str:
+    """What `-n` prints: how much, how long, then every cell as a command."""
+    plan = planned.plan
+    cells = plan.runnable
+    runs = round_order(cells, 0, 1)
+    lines = [f"# {plan.name}: {planned.scenario.question}".rstrip(": ")]
+    lines.append(f"# {rounds_line(plan, runs)}")
+    lines.append(f"# varies: {', '.join(plan.axes) or 'nothing'}; "
+                 f"baseline: {plan.baseline or 'the only cell'}; "
+                 f"seed: {'random' if plan.seed is None else plan.seed}")
+    lines += [f"# {note}" for note in planned.notes]
+    if any(cell.words.get(ARRIVAL_SEED) == DRAWN for cell in cells):
+        shown = "the default" if plan.seed is None else "that of round 1"
+        lines.append(f"# each round draws an {ARRIVAL_SEED} of its own; the commands have {shown}")
+    lines += commands_by_hand(plan, targets)
+    lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
+              for cell in plan.cells if cell.unsupported is not None]
+    return "\n".join(lines)
+
+
+def builds_named(plan: Plan) -> list[str]:
+    """The values of the word build, but for the client's own."""
+    return [value for value in dict.fromkeys(build_of(cell.words) for cell in plan.cells) if value != THIS]

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""Which result a start of the runner goes on with, and what is left to run in it.
+
+Whether until= asks for more rounds is a rule that the caller gives: the runner knows no figures. It is
+asked of the stored result only, so that a start after a kill comes to the same answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from suite.base.errors import Failure, UsageError
+from suite.measure.schedule import Run, runs_per_round, seed_draw, session_schedule
+from suite.result.files import PLAN, plan_read
+from suite.result.journal import Journal, journal_create, records_done, records_lock
+from suite.result.plan import Boots, Plan, Programs
+from suite.result.record import Key
+
+Say = Callable[[str], None]  # one line for the person who waits
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of the runner: what it is to run, on which boots. is_wide: whether intervals of the result in a folder
+    are wider than until= allows."""
+
+    plan: Plan
+    boots: Boots
+    is_wide: Callable[[Path], bool]
+
+
+def session_left(plan: Plan, done: set[Key]) -> list[Run]:
+    """The runs of the last session that have no record yet, in order."""
+    name = plan.session.name
+    return [run for run in session_schedule(plan, plan.session) if (name, run.round, run.cell.name, run.label) not in done]
+
+
+def session_total(plan: Plan) -> int:
+    """All runs of the last session."""
+    return runs_per_round(plan.runnable) * (len(plan.session.rounds) + 1)
+
+
+def rounds_wanted(folder: Path, plan: Plan, is_wide: Callable[[Path], bool]) -> int:
+    """How many rounds until= adds to the last session, whose runs are all done: 0 where every interval of the result
+    is narrow enough or there are as many as there may be."""
+    done = len(plan.session.rounds)
+    if plan.until is None or done >= plan.rounds_most or not is_wide(folder):
+        return 0
+    return rounds_added(done, plan.rounds_most)
+
+
+def session_unfinished(start: Start, folder: Path, plan: Plan, done: set[Key]) -> str | None:
+    """What the last session of a folder still has to do; None: it is finished."""
+    left = len(session_left(plan, done))
+    if left:
+        return f"{left} runs left"
+    wanted = rounds_wanted(folder, plan, start.is_wide)
+    return f"rounds left that until={plan.until} adds" if wanted else None
+
+
+def facts_text(facts: Mapping[str, str]) -> str:
+    """`runsc release-20240729.0`."""
+    return ", ".join(f"{key} {value}" for key, value in facts.items())
+
+
+def programs_refuse(folder: Path, known: Programs, mine: Programs) -> None:
+    """Refuses to mix two builds in one folder, naming both."""
+    for value, build in mine.builds.items():
+        before = known.builds.get(value, build)
+        if before.digest != build.digest:
+            raise UsageError(f"{folder} was measured with another build={value} ({before.revision}, "
+                             f"{before.digest}; now it is {build.revision}, {build.digest}): "
+                             "choose another folder with -o")
+    for value, found in mine.targets.items():
+        before = known.targets.get(value, found)
+        if before != found:
+            raise UsageError(f"{folder} was measured where target={value} was another ({facts_text(before)}; now it is "
+                             f"{facts_text(found)}): choose another folder with -o")
+    if known.digest != mine.digest:
+        raise UsageError(
+            f"{folder} was measured with another build ({known.revision}, "
+            f"{known.digest}; this one is {mine.revision}, {mine.digest}): "
+            "choose another folder with -o")
+
+
+def session_choose(start: Start, folder: Path, plan: Plan, done: set[Key], more: bool) -> Plan:
+    """The plan with the session to run: the last one where it is unfinished, with more a new one."""
+    changed = plan.session.boots.changed(start.boots)
+    if not more and changed:
+        raise UsageError(f"{folder} was measured on {changed}: choose another folder with -o, or add a session of this "
+                         "boot with --more")
+    left = session_unfinished(start, folder, plan, done)
+    if more:
+        if left and not changed:
+            raise UsageError(f"{folder} has {left}: finish it without --more first")
+        return plan.begun(start.boots)
+    if not left:
+        raise UsageError(f"{folder} is finished: add a session with --more, "
+                         "or choose another folder with -o")
+    return plan
+
+
+def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
+    """Goes on with a folder that has a plan: its unfinished session, or with more a new one.
+
+    UsageError where it has another plan, is finished (without more), or is of another build or
+    boot.
+    """
+    descriptor = records_lock(folder)
+    try:
+        plan = plan_read(folder)
+        if plan is None:
+            raise Failure(f"{folder / PLAN} is gone")
+        programs_refuse(folder, plan.programs, start.plan.programs)
+        if not plan.is_same(start.plan):
+            raise UsageError(f"{folder} has another plan: choose another folder with -o")
+        done, whole = records_done(folder)
+        os.ftruncate(descriptor, whole)
+        return Journal(folder, session_choose(start, folder, plan, done, more), done, descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+@contextlib.contextmanager
+def damaged_passed(say: Say) -> Iterator[None]:
+    """A folder that is damaged is none to go on with: one line says where and why."""
+    try:
+        yield
+    except (Failure, UsageError) as error:
+        say(f"passed over: {error}")
+
+
+def folders_read(results: Path, say: Say) -> list[tuple[Path, Plan]]:
+    """The results in a folder of results, newest first."""
+    found = []
+    for folder in results.iterdir() if results.is_dir() else ():
+        with damaged_passed(say):
+            if plan := plan_read(folder):
+                found.append((folder, plan))
+    return sorted(found, key=lambda one: one[1].sessions[0].started_unix_ns, reverse=True)
+
+
+def folder_find(start: Start, results: Path, more: bool, say: Say) -> Path | None:
+    """The newest folder to go on with: unfinished, of this plan, build and boot; with more, the
+    newest finished one of this plan and build."""
+    mine = start.plan.programs
+    for folder, plan in folders_read(results, say):
+        same = plan.programs.digests == mine.digests and plan.programs.targets == mine.targets
+        if same and plan.is_same(start.plan):
+            same_boot = not plan.session.boots.changed(start.boots)
+            with damaged_passed(say):
+                if (more or same_boot) and more == (not session_unfinished(start, folder, plan, records_done(folder)[0])):
+                    return folder
+    return None
+
+
+def folder_name(results: Path, name: str) -> Path:
+    """results/NAME-YYYYmmdd-HHMMSS, with a number where two start in one second."""
+    stem = results / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = (stem, *(stem.with_name(f"{stem.name}-{number}") for number in range(2, 1000)))
+    return next(path for path in names if not path.exists())
+
+
+def journal_open(start: Start, folder: Path | None, results: Path, more: bool, say: Say) -> Journal:
+    """The result to write: folder, or one of those in results to go on with, or a new one there."""
+    if folder is None:
+        folder = folder_find(start, results, more, say)
+        if folder is None and more:
+            raise UsageError(f"no finished result of this plan and build in {results} "
+                             "to add a session to")
+    if folder is not None:
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"{folder} is a file: -o takes a folder")
+        if plan_read(folder) is not None:
+            return journal_continue(start, folder, more)
+        if more:
+            raise UsageError(f"{folder} has no result to add a session to")
+    plan = start.plan if start.plan.seed is not None else replace(start.plan, seed=seed_draw())
+    return journal_create(folder or folder_name(results, plan.name), plan.begun(start.boots))
+
+
+def rounds_added(done: int, most: int) -> int:
+    """How many rounds until= adds to so many at a time: a tenth, so that it looks a few dozen times at most."""
+    return min(max(1, done // 10), most - done)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""The folder of a result while it is written: nothing that was measured is lost by any kill.
+
+Records are appended to records.jsonl, flushed and synced run by run; a torn last line is cut off
+when the matrix is resumed, and that run is done again. One runner writes a folder at a time: it
+holds a lock (flock(2)) on records.jsonl, which the kernel drops with the process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.base.errors import Failure, UsageError
+from suite.result.checks import SCHEMA, Damaged
+from suite.result.files import (
+    HOSTS,
+    PLAN,
+    RECORDS,
+    SCENARIO,
+    file_write,
+    machines_merge,
+    object_parse,
+    plan_write,
+)
+from suite.result.machine import Facts
+from suite.result.plan import Plan
+from suite.result.record import STORED, WARMUP_ROUND, Document, Key, key_of
+from suite.scenario.scenario import LABEL, Scenario, scenario_text
+
+CREATED_FIRST = {RECORDS, SCENARIO, HOSTS, *(f"{name}.new" for name in (PLAN, HOSTS, SCENARIO))}  # by a start that
+# was killed before it had written plan.json
+
+
+@dataclass
+class Journal:
+    """An open result: its plan, whose last session is being run, and what is done already."""
+
+    folder: Path
+    plan: Plan
+    done: set[Key]
+    descriptor: int
+
+    @property
+    def resumed(self) -> bool:
+        """Whether runs of this session were stored by an earlier start; cells that cannot run are stored by each."""
+        cells = {cell.name for cell in self.plan.runnable}
+        return any(session == self.plan.session.name and name in cells for session, _, name, _ in self.done)
+
+    def append(self, record: Document) -> None:
+        """Stores one record: written in one piece, flushed and synced before it returns."""
+        line = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+        view = memoryview(line)
+        while view:
+            view = view[os.write(self.descriptor, view):]
+        os.fsync(self.descriptor)
+        self.done.add(key_of(record))
+
+    def extend(self, rounds: int) -> None:
+        """Adds so many rounds to the session; plan.json says so before the first of them runs."""
+        self.plan = self.plan.extended(rounds)
+        plan_write(self.folder, self.plan)
+
+    def begin(self, scenario: Scenario, machines: Mapping[str, Facts]) -> None:
+        """Writes what stands beside the records, plan.json last: it makes the folder a result. One record, of round 0,
+        says of each cell that cannot run why."""
+        file_write(self.folder / SCENARIO, scenario_text(scenario))
+        machines_merge(self.folder, machines)
+        plan_write(self.folder, self.plan)
+        session = self.plan.session.name
+        for cell in self.plan.cells:
+            if cell.unsupported is not None and (session, WARMUP_ROUND, cell.name, LABEL) not in self.done:
+                self.append({
+                    "schema": SCHEMA, "uncork": self.plan.programs.uncork, "status": "unsupported",
+                    "reason": cell.unsupported, "words": cell.words,
+                    "run": {"cell": cell.name, "label": LABEL, "round": WARMUP_ROUND, "session": session},
+                })
+
+    def close(self) -> None:
+        """Gives the lock back."""
+        os.close(self.descriptor)
+
+
+def records_lock(folder: Path) -> int:
+    """Opens records.jsonl to append, and takes the folder's lock; Failure if another has it."""
+    descriptor = os.open(folder / RECORDS, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise Failure(f"{folder} is being written by another uncork run") from None
+    return descriptor
+
+
+def records_done(folder: Path) -> tuple[set[Key], int]:
+    """What is done already, and how many bytes that is: the last line may be torn.
+
+    Failure where a whole line is damaged.
+    """
+    path = folder / RECORDS
+    data = path.read_bytes() if path.exists() else b""
+    whole = data.rfind(b"\n") + 1
+    done = set()
+    for number, line in enumerate(data[:whole].splitlines(), start=1):
+        try:
+            done.add(key_of(object_parse(line, STORED)))
+        except Damaged as damage:
+            raise Failure(f"{path}:{number}: {damage}: it cannot be continued") from None
+    return done, whole
+
+
+def folder_prepare(folder: Path) -> None:
+    """Makes the folder of a new result; UsageError where it holds something else."""
+    folder.mkdir(parents=True, exist_ok=True)
+    strange = {path.name for path in folder.iterdir()} - CREATED_FIRST
+    if strange:
+        raise UsageError(f"{folder} is no result and not empty ({sorted(strange)[0]}): "
+                         "choose another folder with -o")
+
+
+def journal_create(folder: Path, plan: Plan) -> Journal:
+    """Opens a new result in folder, which is new or empty."""
+    folder_prepare(folder)
+    descriptor = records_lock(folder)
+    (folder / HOSTS).unlink(missing_ok=True)
+    if os.fstat(descriptor).st_size:
+        os.close(descriptor)
+        raise UsageError(f"{folder} has records but no plan.json: "
+                         "choose another folder with -o")
+    return Journal(folder, plan, set(), descriptor)

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: MIT
+"""plan.json: what was to be run, by which programs, and in which sessions it was.
+
+A session is what one start of the runner adds to a result: rounds of its own, on one boot. To go on
+with an unfinished session, on the same boot and build, is still that session, and so is what until=
+adds to it.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from suite.base.runner_words import THIS, build_of
+from suite.result.checks import (
+    SCHEMA,
+    Damaged,
+    Misshapen,
+    flag,
+    index,
+    keys,
+    list_of,
+    map_of,
+    nothing_or,
+    number,
+    object_of,
+    text,
+    whole,
+)
+
+UNTIL_TIMES = 10  # until= adds rounds up to so many times as many in a session
+CELL = object_of({"cell": text, **keys(map_of(text), "words", "given"), "baseline": flag},
+                 {"unsupported": nothing_or(text), "planned_s": nothing_or(number)})
+SESSION = object_of({
+    **keys(text, "session", "boot"), "started_unix_ns": whole, "rounds": list_of(index, 2),
+}, {"boots": map_of(text)})
+BUILD = object_of(keys(text, "folder", "revision", "digest"), {"uncork": text})
+PLAN = object_of({
+    **keys(whole, "schema", "seed"), "rounds": index,
+    **keys(text, "name", "uncork", "revision", "build", "boot"),
+    "axes": list_of(text), "cells": list_of(CELL), "sessions": list_of(SESSION),
+}, {
+    **keys(nothing_or(text), "baseline", "timer", "until", "hosts"),
+    "builds": map_of(BUILD), "targets": map_of(map_of(text)),
+    "quick": map_of(object_of(keys(nothing_or(text), "was", "is"))),
+})
+Change = Mapping[str, str | None]  # {"was", "is"}: a word before and after --quick; is: None, left out
+
+
+def plan_check(value: Any) -> None:
+    """plan.json, which a session has begun."""
+    PLAN(value)
+    if not value["sessions"]:
+        raise Misshapen("has no sessions")
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """One cell: `words` are all it uses, `given` those of the plan; both in canonical spelling.
+
+    unsupported: why it cannot run. planned_s: warm-up and measured time; None for fixed work.
+    """
+
+    name: str
+    words: Mapping[str, str]
+    given: Mapping[str, str]
+    baseline: bool = False
+    unsupported: str | None = None
+    planned_s: float | None = None
+
+    @property
+    def all_words(self) -> dict[str, str]:
+        """The words that it uses, with those of the plan."""
+        return {**self.words, **self.given}
+
+
+@dataclass(frozen=True)
+class Build:
+    """One build of the programs: its folder, the revision of its sources, the digest of its binaries."""
+
+    folder: str
+    revision: str
+    digest: str
+    uncork: str = ""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """What measured: version, revision and digest of the client's own build; other builds by the value of
+    build=; what was found out about other targets, by the value of target=."""
+
+    uncork: str
+    revision: str
+    digest: str
+    builds: Mapping[str, Build] = field(default_factory=dict)
+    targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def build(self, value: str) -> Build | None:
+        """A build by the value of build=; None where the plan does not name it."""
+        return Build("", self.revision, self.digest) if value == THIS else self.builds.get(value)
+
+    @property
+    def digests(self) -> tuple[str, dict[str, str]]:
+        """What the binaries are: where one differs, figures must not be mixed."""
+        return self.digest, {value: build.digest for value, build in self.builds.items()}
+
+
+@dataclass(frozen=True)
+class Boots:
+    """The boot of this machine, and those of machines that target= names, by name."""
+
+    here: str
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    def changed(self, now: Boots) -> str | None:
+        """Which machine was booted since, and its two boots; None: none was."""
+        before, after = {"": self.here, **self.others}, {"": now.here, **now.others}
+        for machine, boot in after.items():
+            if before.get(machine, boot) != boot:
+                return f"another boot{f' of {machine}' if machine else ''} ({before[machine]}; this one is {boot})"
+        return None
+
+
+@dataclass(frozen=True)
+class Session:
+    """What one start of the runner added: rounds first to last, on these boots."""
+
+    name: str
+    boots: Boots
+    started_unix_ns: int
+    first: int
+    last: int
+
+    @property
+    def rounds(self) -> range:
+        """The numbers of its counted rounds."""
+        return range(self.first, self.last + 1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to run, or was run. axes: the words that vary, in order. baseline: words of the baseline cells.
+
+    seed: None until one is drawn. until: how narrow intervals have to be, `1%`; None: there are no more than
+    `rounds` in a session. quick: what --quick changed, by word. hosts: the inventory whose pairs run the cells at
+    the same time. programs: None until they are known.
+    """
+
+    name: str
+    axes: tuple[str, ...]
+    cells: tuple[PlannedCell, ...]
+    rounds: int
+    seed: int | None
+    baseline: str
+    timer: str
+    until: str | None = None
+    quick: Mapping[str, Change] | None = None
+    hosts: str | None = None
+    programs: Programs = Programs("", "", "")
+    boot: str = ""
+    sessions: tuple[Session, ...] = ()
+
+    @property
+    def runnable(self) -> tuple[PlannedCell, ...]:
+        """The cells that can run."""
+        return tuple(cell for cell in self.cells if cell.unsupported is None)
+
+    @property
+    def session(self) -> Session:
+        """The last session."""
+        return self.sessions[-1]
+
+    @property
+    def rounds_most(self) -> int:
+        """How many rounds a session has at most."""
+        return self.rounds if self.until is None else self.rounds * UNTIL_TIMES
+
+    def is_same(self, other: Plan) -> bool:
+        """Whether another plan asks for the same runs; a seed counts only if both have one."""
+        return self.asked(other.seed) == other.asked(self.seed)
+
+    def asked(self, seed: int | None) -> Plan:
+        """What was asked for, without what machine, programs and sessions there were."""
+        cells = tuple(replace(cell, unsupported=None) for cell in self.cells)
+        return replace(self, cells=cells, seed=None if seed is None else self.seed,
+                       programs=Programs("", "", ""), boot="", sessions=())
+
+    def begun(self, boots: Boots) -> Plan:
+        """With a new session: as many rounds again, numbers going on."""
+        last = max((session.last for session in self.sessions), default=0)
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}"
+        session = Session(name, boots, time.time_ns(), last + 1, last + self.rounds)
+        return replace(self, boot=self.boot or boots.here, sessions=(*self.sessions, session))
+
+    def extended(self, rounds: int) -> Plan:
+        """With so many more rounds in the last session."""
+        session = replace(self.session, last=self.session.last + rounds)
+        return replace(self, sessions=(*self.sessions[:-1], session))
+
+
+def revision_of(plan: Plan, words: Mapping[str, str]) -> str:
+    """The revision of the build that ran the cells of these words; empty where it is not known."""
+    build = plan.programs.build(build_of(words))
+    return build.revision if build else ""
+
+
+def folders_of(plan: Plan) -> dict[str, str]:
+    """The folders of a result's builds, by the value of build=."""
+    return {value: build.folder for value, build in plan.programs.builds.items()}
+
+
+def plan_from(document: Mapping[str, Any]) -> Plan:
+    """The plan in plan.json, which has the right shape; Damaged where a cell is there twice."""
+    cells = tuple(PlannedCell(entry["cell"], entry["words"], entry["given"], entry["baseline"],
+                              entry.get("unsupported"), entry.get("planned_s")) for entry in document["cells"])
+    names = [cell.name for cell in cells]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Damaged(f"the cell {twice} is there twice")
+    builds = {value: Build(**{key: entry[key] for key in ("folder", "revision", "digest", "uncork") if key in entry})
+              for value, entry in document.get("builds", {}).items()}
+    sessions = tuple(Session(entry["session"], Boots(entry["boot"], entry.get("boots", {})), entry["started_unix_ns"],
+                             *entry["rounds"]) for entry in document["sessions"])
+    return Plan(
+        document["name"], tuple(document["axes"]), cells, document["rounds"], document["seed"],
+        document.get("baseline") or "", document.get("timer") or "", document.get("until"), document.get("quick"),
+        document.get("hosts"),
+        Programs(document["uncork"], document["revision"], document["build"], builds, document.get("targets", {})),
+        document["boot"], sessions)
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """plan.json: docs/record.md, "Files of a result"."""
+    programs = plan.programs
+    return {
+        "schema": SCHEMA, "name": plan.name, "uncork": programs.uncork, "revision": programs.revision,
+        "build": programs.digest, "boot": plan.boot, "seed": plan.seed, "rounds": plan.rounds,
+        "baseline": plan.baseline, "timer": plan.timer, "axes": list(plan.axes),
+        "cells": [cell_document(cell) for cell in plan.cells],
+        **present({"builds": {value: vars(build) for value, build in programs.builds.items()} or None,
+                   "targets": dict(programs.targets) or None,
+                   "until": plan.until, "quick": plan.quick, "hosts": plan.hosts}.items()),
+        "sessions": [session_document(session) for session in plan.sessions],
+    }
+
+
+def cell_document(cell: PlannedCell) -> dict[str, Any]:
+    """A cell as plan.json has it."""
+    return {"cell": cell.name, "words": cell.words, "given": cell.given, "baseline": cell.baseline,
+            "planned_s": cell.planned_s, **present([("unsupported", cell.unsupported)])}
+
+
+def session_document(session: Session) -> dict[str, Any]:
+    """A session as plan.json has it."""
+    return {"session": session.name, "boot": session.boots.here,
+            **present([("boots", dict(session.boots.others) or None)]),
+            "started_unix_ns": session.started_unix_ns, "rounds": [session.first, session.last]}
+
+
+def present(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """What is known: a key that would be null is left out."""
+    return {key: value for key, value in pairs if value is not None}
+
+
+def builds_text(plan: Plan) -> str:
+    """A result's builds for a heading: value, revision and digest; empty where the word was not given."""
+    named = list(plan.programs.builds)
+    if named and any(build_of(cell.words) == THIS for cell in plan.cells):
+        named = [THIS, *named]
+    builds = {value: plan.programs.build(value) for value in named}
+    return "; ".join(f"{value}: revision {build.revision}, {build.digest}" for value, build in builds.items() if build)
+
+
+def quick_text(changes: Mapping[str, Change]) -> str:
+    """What it was, in one line: `a first look: rounds=6 in place of 10, without until=1%`."""
+    told = [f"{key}={change['is']} in place of {change['was']}" if change["is"] else f"without {key}={change['was']}"
+            for key, change in changes.items()]
+    return f"a first look: {', '.join(told) or 'the plan is that short by itself'}"
