@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Runs the steps of a fleet by ansible-runner, in an interpreter that has it; that of the suite needs no part of Ansible.
+"""Runs the steps of a fleet by ansible-runner, in an interpreter that has it; that of the suite
+needs no part of Ansible.
 
-Standard input has a line of JSON for each step: {"inventory": FILE, "folder": FOLDER with the jobs, "hosts": [NAME, ...],
-"limit_s": N, "forks": N, "last": false}. Standard output has for each step a line for each host that Ansible says something
-of, {"host": NAME, "how": "ok", "failed" or "unreachable", "status": N, "why": TEXT, "stderr": TEXT}, then {"end": STATUS}.
+Standard input has a line of JSON for each step: {"inventory": FILE, "folder": FOLDER with the jobs,
+"hosts": [NAME, ...], "limit_s": N, "forks": N, "last": false}. Standard output has for each step a
+line for each host that Ansible says something of, {"host": NAME, "how": "ok", "failed" or
+"unreachable", "status": N, "why": TEXT, "stderr": TEXT}, then {"end": STATUS}.
 
-A step with "last": true is only remembered. When standard input closes the fleet is over, whether it was finished,
-interrupted or killed: a step under way is given up, the one that was remembered is done, and the folder that is the only
-argument, that of who asked, is removed. So there is one way to take a fleet down.
+A step with "last": true is only remembered. When standard input closes the fleet is over, whether
+it was finished, interrupted or killed: a step under way is given up, the one that was remembered is
+done, and the folder that is the only argument, that of who asked, is removed. So there is one way
+to take a fleet down.
 """
 
 from __future__ import annotations
@@ -49,12 +52,14 @@ def outcome_of(event: dict[str, Any]) -> dict[str, Any] | None:
         return None
     result = data.get("res") or {}
     why = "" if how == "ok" else str(result.get("msg") or "it does not say why")
-    return {"host": data.get("host"), "how": how, "status": result.get("status"), "why": why[-WHY_MAX:],
+    return {"host": data.get("host"), "how": how, "status": result.get("status"),
+            "why": why[-WHY_MAX:],
             "stderr": result.get("stderr")}
 
 
 def asker_gone() -> bool:
-    """Whether standard input has closed: while a step is under way nothing else makes it readable."""
+    """Whether standard input has closed: while a step is under way nothing else makes it
+    readable."""
     return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
@@ -73,20 +78,26 @@ def step_run(step: dict[str, Any], place: Path, given_up: Callable[[], bool]) ->
     hosts = place / "hosts"
     hosts.write_text("".join(f"{host}\n" for host in step["hosts"]))
     done = ansible_runner.run(
-        private_data_dir=str(place), project_dir=str(HERE), playbook="step.yml", inventory=[step["inventory"]],
-        limit=f"@{hosts}", forks=step["forks"], quiet=True, settings=SETTINGS, suppress_env_files=True, rotate_artifacts=1,
-        extravars={"folder": step["folder"], "limit_s": step["limit_s"] + SPARE_S}, event_handler=event_take,
+        private_data_dir=str(place), project_dir=str(HERE), playbook="step.yml",
+        inventory=[step["inventory"]],
+        limit=f"@{hosts}", forks=step["forks"], quiet=True, settings=SETTINGS,
+        suppress_env_files=True, rotate_artifacts=1,
+        extravars={"folder": step["folder"], "limit_s": step["limit_s"] + SPARE_S},
+        event_handler=event_take,
         cancel_callback=given_up)
     say({"end": done.status, "why": "\n".join(troubles)[-WHY_MAX:]})
 
 
 def connections_close(folder: Path) -> None:
     """Ends the connections that ssh(1) would keep for a minute."""
-    ssh = [os.environ.get("ANSIBLE_SSH_EXECUTABLE", "ssh"), *shlex.split(os.environ.get("ANSIBLE_SSH_COMMON_ARGS", ""))]
+    ssh = [os.environ.get("ANSIBLE_SSH_EXECUTABLE", "ssh"),
+           *shlex.split(os.environ.get("ANSIBLE_SSH_COMMON_ARGS", ""))]
     for path in folder.glob("*"):
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-            subprocess.run([*ssh, "-o", f"ControlPath={path}", "-O", "exit", "any"], timeout=5, check=False,
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run([*ssh, "-o", f"ControlPath={path}", "-O", "exit", "any"], timeout=5,
+                           check=False,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
 
 
 def main() -> None:

@@ -52,7 +52,8 @@ def record_parse(output: str) -> dict[str, float]:
         raise Broken("uncork-client printed no record") from None
     if status != "ok":
         raise Broken(f"{status}: {record.get('reason', 'no reason')}")
-    return {name: value for name, value in metrics_compute(Record(record)).items() if value is not None}
+    return {name: value for name, value in metrics_compute(Record(record)).items()
+            if value is not None}
 
 
 def run(client: Client, job: Job, place: str) -> dict[str, float]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`tests/bench/table [records=N] [folder=DIR]`: what a table of so many records costs when their columns are made and when
-they are kept (docs/architecture.md, "Columns").
+"""`tests/bench/table [records=N] [folder=DIR]`: what a table of so many records costs when their
+columns are made and when they are kept (docs/architecture.md, "Columns").
 
 Exit status as tests/bench/run: no figure is judged.
 """
@@ -40,7 +40,8 @@ class Cost:
 def command_cost(result: Path, environment: dict[str, str]) -> Cost:
     """What `uncork table` costs; Failure if it fails."""
     began = time.monotonic()
-    process = subprocess.Popen([sys.executable, "-m", "suite", "table", str(result)], stdout=subprocess.DEVNULL,
+    process = subprocess.Popen([sys.executable, "-m", "suite", "table", str(result)],
+                               stdout=subprocess.DEVNULL,
                                env=os.environ | environment)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -62,7 +63,8 @@ def folder_open(named: str) -> Iterator[Path]:
 
 def cost_print(what: str, cost: Cost) -> None:
     """One line."""
-    print(f"{what:<14} {cost.seconds:6.2f} s  {cost.cpu_seconds:6.2f} s of CPU  {cost.peak_mib:6.0f} MiB at most",
+    print(
+        f"{what:<14} {cost.seconds:6.2f} s  {cost.cpu_seconds:6.2f} s of CPU  {cost.peak_mib:6.0f} MiB at most",
           flush=True)
 
 
@@ -74,7 +76,8 @@ def table_measure(records: int, folder: Path) -> None:
         large_write(records, folder)
     lines = sum(1 for _ in (result / "records.jsonl").open("rb"))
     size = (result / "records.jsonl").stat().st_size
-    print(f"records        {lines}, {size / 2**20:.0f} MiB; {size / lines:.0f} bytes each", flush=True)
+    print(f"records        {lines}, {size / 2**20:.0f} MiB; {size / lines:.0f} bytes each",
+          flush=True)
     print(f"load           {load_text()} before")
     shutil.rmtree(folder / "cache", ignore_errors=True)
     environment = {"XDG_CACHE_HOME": str(folder / "cache")}
@@ -86,7 +89,8 @@ def table_measure(records: int, folder: Path) -> None:
     for _ in range(TIMES_KEPT):
         cost_print("columns kept", command_cost(result, environment))
     print(f"file           {kept[0].stat().st_size / 2**20:.1f} MiB")
-    print(f"reach          100000 records: made in {LARGE_MADE_S} s, kept in {LARGE_KEPT_S} s and {LARGE_MIB} MiB")
+    print(
+        f"reach          100000 records: made in {LARGE_MADE_S} s, kept in {LARGE_KEPT_S} s and {LARGE_MIB} MiB")
 
 
 def scale_answer(arguments: Sequence[str]) -> int:

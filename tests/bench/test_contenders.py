@@ -22,7 +22,8 @@ STREAM = Job({"workload": "stream", "message": "64", "chunk": "64K"}, "bandwidth
 PROXY = Job({"workload": "proxy", "read": "uring-bundle", "write": "uring-bundle", "chunk": "4K",
              "window": "256"}, "bandwidth", 0, 1, 1.0, 0.2, (7001, 7002))
 WITHOUT_NETWORK = ("openssl-speed", "gnutls-cli")
-CIPHER = Job({"workload": "stream", "message": "64K", "cipher": "chacha20-poly1305"}, "bandwidth", 0, 1,
+CIPHER = Job({"workload": "stream", "message": "64K", "cipher": "chacha20-poly1305"}, "bandwidth",
+             0, 1,
              1.0, 0.2, (7001, 7002))
 FLOOR = '{"messages": 500, "bytes": 32000, "elapsed_ns": 2000000000, "congestion": "cubic"}\n'
 
@@ -61,7 +62,8 @@ def test_neper_is_read_from_the_throughput_of_its_own_end():
 def test_ciphers_are_read_in_records_of_16_kib_and_in_tls_13():
     assert rate("openssl-speed", answer("openssl-speed"), CIPHER) == 8 * 3791950769.23
     assert rate("gnutls-cli", answer("gnutls-cli"), CIPHER) == 8 * 243.57e6
-    assert rate("gnutls-cli", answer("gnutls-cli"), replace(CIPHER, words={"cipher": "aes-128-gcm"})) == 8 * 1.80e9
+    assert rate("gnutls-cli", answer("gnutls-cli"),
+                replace(CIPHER, words={"cipher": "aes-128-gcm"})) == 8 * 1.80e9
 
 
 def test_the_floor_gives_messages_or_bits_as_the_contest_asks():
@@ -99,7 +101,8 @@ def test_netperf_in_another_unit_gives_no_figure():
 def test_every_contender_stays_on_loopback(contender: Contender):
     job = PROXY if contender is liburing.CONTENDER else CIPHER if contender.name in WITHOUT_NETWORK else JOB
     commands = [contender.client(job)] + ([contender.server(job)] if contender.server else [])
-    if contender is not floor.CONTENDER and contender.name not in WITHOUT_NETWORK:  # it has its address built in
+    # it has its address built in
+    if contender is not floor.CONTENDER and contender.name not in WITHOUT_NETWORK:
         assert ADDRESS in commands[0]
     assert all(isinstance(word, str) for command in commands for word in command)
     assert all(str(port) in commands[0] for port in JOB.ports[:1] if contender.server)

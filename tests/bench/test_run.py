@@ -65,7 +65,8 @@ def test_a_run_of_all_contests_prints_each_of_them_in_each_place(tmp_path):
     rings = {"proxy/bundle-bundle/32", "proxy/ring/4K"}
     broken = {sample["contest"]: sample["failed"] for sample in samples if "failed" in sample}
     assert all((name, "uncork") in ran or "io_uring" in broken[name] for name in rings), broken
-    installed = {c.name for c in CONTENDERS.values() if c.missing() is None} | {"gnutls-cli", "openssl-speed"}
+    installed = {c.name for c in CONTENDERS.values() if c.missing() is None} | {"gnutls-cli",
+        "openssl-speed"}
     assert {sample["who"] for sample in samples} == installed | {"uncork", "floor again"}
 
 
@@ -207,15 +208,19 @@ def test_a_floor_that_cannot_have_its_congestion_control_says_so():
 
 
 def test_the_bench_of_tables_invents_a_result_and_says_what_its_tables_cost(tmp_path):
-    done = subprocess.run([str(RUN.with_name("table")), "records=980", f"folder={tmp_path}"], capture_output=True,
+    done = subprocess.run([str(RUN.with_name("table")), "records=980", f"folder={tmp_path}"],
+                          capture_output=True,
                           text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[0][:2] == ["records", "980,"]
-    assert [line[:2] for line in lines if line[0] == "columns"] == [["columns", "made"], ["columns", "kept"]]
+    assert [line[:2] for line in lines if line[0] == "columns"] == [["columns", "made"],
+        ["columns", "kept"]]
 
 
 @pytest.mark.parametrize("word", ["records=0", "records"])
 def test_the_bench_of_tables_names_a_word_that_is_wrong(word):
-    done = subprocess.run([str(RUN.with_name("table")), word], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and word.split("=")[0] in done.stderr and done.stderr.count("\n") == 1
+    done = subprocess.run([str(RUN.with_name("table")), word], capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 2 and word.split("=")[0] in done.stderr and done.stderr.count(
+        "\n") == 1

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What is claimed on this very machine: nothing where nothing changed, and what was injected where something was.
+"""What is claimed on this very machine: nothing where nothing changed, and what was injected where
+something was.
 
-Takes minutes and wants a machine that does nothing else, so that it is not among the usual tests: scripts/test honesty.
+Takes minutes and wants a machine that does nothing else, so that it is not among the usual tests:
+scripts/test honesty.
 """
 
 from __future__ import annotations
@@ -29,33 +31,41 @@ TRIES = 4
 
 def measured(folder: Path, *words: str) -> Matrix:
     """A matrix that was run here and now."""
-    done = subprocess.run([TOP / "scripts/uncork", "run", *words, "-o", folder], capture_output=True, text=True, timeout=280)
+    done = subprocess.run([TOP / "scripts/uncork", "run", *words, "-o", folder],
+                          capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stderr
     return matrix_build(result_load(folder))
 
 
 def same_claimed(matrix: Matrix) -> bool:
-    """Whether a change is claimed between the two runs of a baseline cell, as a comparison of so many cells would."""
-    ratios = (same_ratio(matrix, cell.name, TIME.name) for cell in matrix.cells.values() if cell.baseline)
+    """Whether a change is claimed between the two runs of a baseline cell, as a comparison of so
+    many cells would."""
+    ratios = (same_ratio(matrix, cell.name, TIME.name) for cell in matrix.cells.values()
+              if cell.baseline)
     found = [ratio for ratio in ratios if ratio is not None]
     assert found and all(estimate.p is not None for estimate in found)
-    return min(stats.benjamini_hochberg([estimate.p for estimate in found if estimate.p is not None])) <= stats.ALPHA
+    return min(stats.benjamini_hochberg([estimate.p for estimate in found
+                                         if estimate.p is not None])) <= stats.ALPHA
 
 
-def test_of_twenty_runs_of_quick_against_themselves_at_most_three_claim_a_change(tmp_path: Path) -> None:
+def test_of_twenty_runs_of_quick_against_themselves_at_most_three_claim_a_change(
+        tmp_path: Path) -> None:
     """Its baseline cells, which are those that run twice in a round."""
-    claimed = [same_claimed(measured(tmp_path / str(number), "quick", "write=nodelay")) for number in range(SAME_RUNS)]
+    claimed = [same_claimed(measured(tmp_path / str(number), "quick", "write=nodelay"))
+               for number in range(SAME_RUNS)]
     print(f"{sum(claimed)} of {SAME_RUNS} claim a change")
     assert sum(claimed) <= CLAIMS_ALLOWED
 
 
 def injected_change(folder: Path) -> tuple[Change, float]:
-    """(what was found of a slow-down, what was injected as a fraction), of 10 rounds in which both ran."""
+    """(what was found of a slow-down, what was injected as a fraction), of 10 rounds in which both
+    ran."""
     words = ("message=15x2", "reply=2", "write=nodelay", "place=together", "warmup=50ms")
     before = measured(folder / "before", *words, "rounds=6", "duration=200ms")
     (cell,) = before.cells
     spin_ns = round(INJECTED * stats.median(before.rounds_of(cell, TIME.name).tolist()) * 1e9)
-    matrix = measured(folder / "both", *words, f"spin=0s,{spin_ns}ns", "rounds=10", "duration=500ms")
+    matrix = measured(folder / "both", *words, f"spin=0s,{spin_ns}ns", "rounds=10",
+                      "duration=500ms")
     spins = list(dict.fromkeys(cell.axes["spin"] for cell in matrix.cells.values()))
     (row,) = compare_cells(matrix, {"spin": spins[0]}, {"spin": spins[1]}, [TIME]).rows
     change = row.changes[TIME.name]
@@ -69,7 +79,8 @@ def test_a_slow_down_of_three_percent_is_found_and_its_interval_holds_it(tmp_pat
         change, injected = injected_change(tmp_path / str(number))
         assert change.ratio is not None and change.ratio.interval is not None
         within = change.ratio.interval
-        told.append(f"injected {injected:.2%}, found {change.ratio.value - 1:+.2%} ({within.low - 1:+.2%} to {within.high - 1:+.2%})")
+        told.append(
+            f"injected {injected:.2%}, found {change.ratio.value - 1:+.2%} ({within.low - 1:+.2%} to {within.high - 1:+.2%})")
         print(told[-1])
         if change.verdict is Verdict.CHANGED:
             assert within.contains(1 + injected), told[-1]

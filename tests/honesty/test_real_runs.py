@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Real runs in which nothing differs: 900 short ones of ten cells that are the same program, judged as scheduled and
-with roles permuted.
+"""Real runs in which nothing differs: 900 short ones of ten cells that are the same program, judged
+as scheduled and with roles permuted.
 
-Within a round the cells run in random order, so that which of them is called the baseline may be drawn again: each
-such permutation is one more result of the same machine.
+Within a round the cells run in random order, so that which of them is called the baseline may be
+drawn again: each such permutation is one more result of the same machine.
 """
 
 from __future__ import annotations
@@ -42,16 +42,20 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
         (folder / f"build{number}").mkdir()
         (folder / f"build{number}" / "bin").symlink_to(TOP / "build" / "release" / "bin")
         builds.append(str(folder / f"build{number}"))
-    words = ("message=64", "reply=64", "write=nodelay", "place=together", f"build={','.join(builds)}",
-             "messages=1000", "warmup=5ms", f"rounds={ROUNDS}", "seed=16")  # set work: each run knows its p99
-    done = subprocess.run([TOP / "scripts/uncork", "run", *words, "-o", folder / "result"], capture_output=True,
+    words = ("message=64", "reply=64", "write=nodelay", "place=together",
+             f"build={','.join(builds)}",
+             # set work: each run knows its p99
+             "messages=1000", "warmup=5ms", f"rounds={ROUNDS}", "seed=16")
+    done = subprocess.run([TOP / "scripts/uncork", "run", *words, "-o", folder / "result"],
+                          capture_output=True,
                           text=True, timeout=840)
     assert done.returncode == 0, done.stderr
     return matrix_build(result_load(folder / "result"))
 
 
 def runs_of(matrix: Matrix, metric: str) -> np.ndarray:
-    """The values of all runs of a metric, (run of the round, round): nine cells, and the second run of the first."""
+    """The values of all runs of a metric, (run of the round, round): nine cells, and the second run
+    of the first."""
     frame = matrix.frame[matrix.frame["round"] > 0]
     assert (frame["status"] == "ok").all() and len(frame) == (CELLS + 1) * ROUNDS
     table = frame.pivot_table(index=["label", "cell"], columns="round", values=metric)
@@ -68,11 +72,13 @@ def permuted(values: np.ndarray, seed: int) -> np.ndarray:
 def results_of(values: np.ndarray) -> list[Matrix]:
     """A result of ten rounds for each block, by the functions that make them of records."""
     blocks = values.reshape(CELLS + 1, BLOCKS, BLOCK)
-    return [matrix_simulated(blocks[None, :CELLS, block], blocks[None, CELLS, block]) for block in range(BLOCKS)]
+    return [matrix_simulated(blocks[None, :CELLS, block], blocks[None, CELLS, block])
+            for block in range(BLOCKS)]
 
 
 def excluded(values: np.ndarray) -> list[bool]:
-    """Whether the uncorrected interval excludes 1, of pairs of runs that share nothing, in each block."""
+    """Whether the uncorrected interval excludes 1, of pairs of runs that share nothing, in each
+    block."""
     blocks = values.reshape(CELLS + 1, BLOCKS, BLOCK)
     pairs = [(blocks[number, block], blocks[number + 1, block])
              for block in range(BLOCKS) for number in range(0, CELLS + 1, 2)]
@@ -94,7 +100,8 @@ def by_compare(matrix: Matrix) -> bool:
 
 def by_best(matrix: Matrix) -> bool:
     """Whether best= calls some value worse than the best."""
-    return any(WORSE in one.marks.values() for one in optima_build(matrix, "write", METRICS[METRIC]))
+    return any(WORSE in one.marks.values()
+               for one in optima_build(matrix, "write", METRICS[METRIC]))
 
 
 def error_of(share: float, independent: int) -> float:
@@ -103,12 +110,14 @@ def error_of(share: float, independent: int) -> float:
 
 
 @pytest.mark.parametrize("metric", NAMES)
-def test_the_uncorrected_interval_excludes_1_as_often_as_its_level_says(measured: Matrix, metric: str) -> None:
+def test_the_uncorrected_interval_excludes_1_as_often_as_its_level_says(measured: Matrix,
+    metric: str) -> None:
     values, level = runs_of(measured, metric), 1 - stats.signed_rank_null(BLOCK).level
     for seeds, what in (((0,), "as scheduled"), (range(1, PERMUTED + 1), "permuted")):
         outcomes = [outcome for seed in seeds for outcome in excluded(permuted(values, seed))]
         error = error_of(level, BLOCKS * (CELLS + 1) // 2)
-        print(f"{metric}, {what}: {np.mean(outcomes):.2%} of {len(outcomes)}, exactly {level:.2%} +/- {error:.2%}")
+        print(
+            f"{metric}, {what}: {np.mean(outcomes):.2%} of {len(outcomes)}, exactly {level:.2%} +/- {error:.2%}")
         assert np.mean(outcomes) == pytest.approx(level, abs=error)
 
 
@@ -116,8 +125,10 @@ def test_the_uncorrected_interval_excludes_1_as_often_as_its_level_says(measured
 def test_of_results_with_identical_rows_at_most_5_percent_have_any_claim_by_any_command(
         measured: Matrix, metric: str) -> None:
     values = runs_of(measured, metric)
-    results = [matrix for seed in range(PERMUTED // 3) for matrix in results_of(permuted(values, seed))]
+    results = [matrix for seed in range(PERMUTED // 3)
+               for matrix in results_of(permuted(values, seed))]
     for command in (by_table, by_compare, by_best):
         outcomes = [command(matrix) for matrix in results]
-        print(f"{metric}, {command.__name__}: {np.mean(outcomes):.2%} of {len(outcomes)} results have a claim")
+        print(
+            f"{metric}, {command.__name__}: {np.mean(outcomes):.2%} of {len(outcomes)} results have a claim")
         assert np.mean(outcomes) <= 0.05 + error_of(0.05, BLOCKS), command

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Simulated results in which nothing differs, from records through every command: what is claimed of them."""
+"""Simulated results in which nothing differs, from records through every command: what is claimed
+of them."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ TIME = METRICS[METRIC]
 def share_check(outcomes: list[bool], share: float, what: str) -> None:
     """That so many outcomes are true, within ERRORS standard errors; prints the share."""
     error = ERRORS * math.sqrt(share * (1 - share) / len(outcomes))
-    print(f"{what}: {np.mean(outcomes):.2%} of {len(outcomes)}, exactly {share:.2%}, allowed +/- {error:.2%}")
+    print(
+        f"{what}: {np.mean(outcomes):.2%} of {len(outcomes)}, exactly {share:.2%}, allowed +/- {error:.2%}")
     assert np.mean(outcomes) == pytest.approx(share, abs=error), what
 
 
@@ -64,7 +66,8 @@ def by_best(matrix: Matrix) -> Iterator[stats.Estimate]:
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.__name__)
-def test_an_interval_of_identical_cells_excludes_1_as_often_as_its_level_says(noise: Draw, rounds: int) -> None:
+def test_an_interval_of_identical_cells_excludes_1_as_often_as_its_level_says(noise: Draw,
+    rounds: int) -> None:
     matrix = matrix_identical(noise, GROUPS, 2, rounds, seed=21)
     for command in (by_table, by_gain, by_compare, by_best):
         outcomes = [not ratio.interval.contains(1) for ratio in command(matrix)]
@@ -73,7 +76,8 @@ def test_an_interval_of_identical_cells_excludes_1_as_often_as_its_level_says(no
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.__name__)
-def test_a_geometric_mean_of_identical_rows_excludes_1_as_often_as_its_level_says(noise: Draw, rounds: int) -> None:
+def test_a_geometric_mean_of_identical_rows_excludes_1_as_often_as_its_level_says(noise: Draw,
+    rounds: int) -> None:
     matrix = matrix_identical(noise, MEANS * ROWS, 2, rounds, seed=23)
     pairs = zip(*[iter(matrix.cells.values())] * 2, strict=True)
     samples = [sample_take((matrix, matrix), pair, TIME, Unit.ROUND) for pair in pairs]
@@ -82,10 +86,12 @@ def test_a_geometric_mean_of_identical_rows_excludes_1_as_often_as_its_level_say
         mean = samples_geomean(dict(enumerate(samples[first:first + ROWS])), ROWS)
         assert mean.rows == ROWS and mean.ratio.pairs == rounds
         outcomes.append(not mean.ratio.interval.contains(1))
-    share_check(outcomes, level_of(rounds), f"{noise.__name__}, n={rounds}, geometric mean of {ROWS} rows")
+    share_check(outcomes, level_of(rounds),
+                f"{noise.__name__}, n={rounds}, geometric mean of {ROWS} rows")
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.__name__)
 def test_an_identical_baseline_is_the_best_of_six_in_one_group_of_six(noise: Draw) -> None:
     matrix = matrix_identical(noise, GROUPS, 6, 10, seed=22)
-    share_check([one.best == BASE for one in optima_build(matrix, "write", TIME)], 1 / 6, f"{noise.__name__}, best")
+    share_check([one.best == BASE for one in optima_build(matrix, "write", TIME)], 1 / 6,
+                f"{noise.__name__}, best")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Real kernels in real guests: what only another kernel shows. Run by `scripts/test kernels`, which fetches them.
+"""Real kernels in real guests: what only another kernel shows. Run by `scripts/test kernels`, which
+fetches them.
 
 An emulated guest crashes now and then: what crashed twice is skipped, with the reason.
 """
@@ -43,7 +44,8 @@ def guest_run(guest: Guest, script: str) -> subprocess.CompletedProcess[str]:
     """What a script in this tree does in a guest, of two attempts the one that came to its end."""
     for _ in range(2):
         try:
-            done = child_ask(guest.boot(f"cd {shlex.quote(str(TOP))} && {{ {script}; }}; echo ended $?", f"--rodir={TOP}"),
+            done = child_ask(guest.boot(
+                f"cd {shlex.quote(str(TOP))} && {{ {script}; }}; echo ended $?", f"--rodir={TOP}"),
                              "", BOOTED_SECONDS)
         except subprocess.TimeoutExpired:
             continue
@@ -72,7 +74,8 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if old.image.release == new.image.release:
         pytest.skip(f"there is no newer kernel here than {old.image.release}")
     folder = tmp_path_factory.mktemp("kernels") / "result"
-    done = subprocess.run([str(TOP / "scripts/uncork"), "run", f"target={OLD},{NEW}", *CELLS, "-o", str(folder)],
+    done = subprocess.run([str(TOP / "scripts/uncork"), "run", f"target={OLD},{NEW}", *CELLS, "-o",
+                           str(folder)],
                           capture_output=True, text=True, timeout=RUN_SECONDS)
     if "twice" in done.stderr:
         pytest.skip(done.stderr.strip().splitlines()[-1])
@@ -87,25 +90,31 @@ def records_of(folder: Path) -> list[dict[str, Any]]:
 
 def table_of(folder: Path) -> str:
     """What `uncork table` prints."""
-    return subprocess.run([str(TOP / "scripts/uncork"), "table", str(folder)], capture_output=True, text=True, check=True,
+    return subprocess.run([str(TOP / "scripts/uncork"), "table", str(folder)], capture_output=True,
+                          text=True, check=True,
                           env=os.environ | {"COLUMNS": "100"}, timeout=RUN_SECONDS).stdout
 
 
-def test_what_only_one_kernel_has_is_unsupported_in_the_other_with_the_reason(compared: Path) -> None:
-    found = {(record["words"]["target"], record["words"]["read"]): record["status"] for record in records_of(compared)}
-    assert found == {(OLD, "recv"): "ok", (NEW, "recv"): "ok", (OLD, "uring-bundle"): "unsupported", (NEW, "uring-bundle"): "ok"}
+def test_what_only_one_kernel_has_is_unsupported_in_the_other_with_the_reason(
+        compared: Path) -> None:
+    found = {(record["words"]["target"], record["words"]["read"]): record["status"]
+             for record in records_of(compared)}
+    assert found == {(OLD, "recv"): "ok", (NEW, "recv"): "ok",
+                     (OLD, "uring-bundle"): "unsupported", (NEW, "uring-bundle"): "ok"}
     assert "fills only one buffer at a time (Linux 6.10)" in " ".join(table_of(compared).split())
 
 
 def test_boots_alternate_and_each_is_a_machine_of_its_own(compared: Path) -> None:
     runs = [record for record in records_of(compared) if record["status"] == "ok"]
-    boots = dict.fromkeys((run["run"]["round"], run["words"]["target"], run["client"]["host"]) for run in runs)
+    boots = dict.fromkeys((run["run"]["round"], run["words"]["target"], run["client"]["host"])
+                          for run in runs)
     assert [(number, target) for number, target, _ in boots] == [
         (0, NEW), (0, OLD), (1, OLD), (1, NEW), (2, NEW), (2, OLD)]
     hosts = json.loads((compared / "hosts.json").read_text())
     kernels = [hosts[host]["kernel"] for _, _, host in boots]
     assert len({host for *_, host in boots}) == len(boots)
-    assert [kernel.startswith("6.1.") for kernel in kernels] == [False, True, True, False, False, True]
+    assert [kernel.startswith("6.1.") for kernel in kernels] == [False, True, True, False, False,
+        True]
 
 
 def test_nothing_is_said_of_how_fast_an_emulated_kernel_is(compared: Path) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Whoever stands between a client and its server: sees what control says, and spoils what data carries."""
+"""Whoever stands between a client and its server: sees what control says, and spoils what data
+carries."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ EVERYTHING = 1 << 60
 
 @dataclass(frozen=True)
 class Fault:
-    """What becomes of a session's data connections after so many bytes towards `end`, the hello included, and of the key
-    that the server has sent. Nor does an end of such a session learn by control that the other has gone."""
+    """What becomes of a session's data connections after so many bytes towards `end`, the hello
+    included, and of the key that the server has sent. Nor does an end of such a session learn by
+    control that the other has gone."""
 
     end: str = "server"
     after: int = EVERYTHING
@@ -33,13 +35,15 @@ class Fault:
 
 @dataclass
 class Between:
-    """Listens as the server does. Each session has the next fault, or None, and none when there are no more."""
+    """Listens as the server does. Each session has the next fault, or None, and none when there are
+    no more."""
 
     server: str
     faults: Sequence[Fault | None] = ()
     full_for_s: float = 0.0  # so long there is no room at the listeners for data
     ready: list[dict[str, Any]] = field(default_factory=list)  # of each session
-    failures: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)  # by session and the end that says so
+    # by session and the end that says so
+    failures: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)
     carried: int = 0  # bytes, of data
     _listener: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
     _open: list[socket.socket] = field(default_factory=list)
@@ -50,7 +54,8 @@ class Between:
 
     def failure(self, session: int, end: str, within_s: float = WITHIN_S) -> dict[str, Any]:
         """What this end has said when the session failed; it was not told so by the other."""
-        _await(lambda: (session, end) in self.failures, within_s, f"the {end} to say that session {session} failed")
+        _await(lambda: (session, end) in self.failures, within_s,
+               f"the {end} to say that session {session} failed")
         return self.failures[session, end]
 
     def first_ready(self) -> dict[str, Any]:
@@ -102,7 +107,8 @@ class Between:
             target.shutdown(socket.SHUT_RDWR)
 
     def _changed(self, ready: dict[str, Any], fault: Fault) -> dict[str, Any]:
-        listener = self._keep(socket.create_server(("127.0.0.1", 0), backlog=0 if self.full_for_s else 128))
+        listener = self._keep(socket.create_server(("127.0.0.1", 0),
+                                                   backlog=0 if self.full_for_s else 128))
         _start(self._pass_data, listener, data_address(ready, self.server), fault)
         other = "1" if ready["key"][:1] == "0" else "0"
         wrong = {"key": other + ready["key"][1:]} if fault.wrong_key else {}
@@ -159,7 +165,8 @@ def _start(function: Callable[..., None], *arguments: Any) -> None:
 def _message(source: socket.socket) -> dict[str, Any] | None:
     """The next message of control, None at the end."""
     head = source.recv(4, socket.MSG_WAITALL)
-    return json.loads(source.recv(*struct.unpack(">I", head), socket.MSG_WAITALL)) if len(head) == 4 else None
+    return json.loads(source.recv(*struct.unpack(">I", head),
+                                  socket.MSG_WAITALL)) if len(head) == 4 else None
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Cells of the loopback tests: which values words take, which go together, and what a record of one must say."""
+"""Cells of the loopback tests: which values words take, which go together, and what a record of one
+must say."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from programs import BIN, SANITIZED, batch_run_again, client_json, record_sum
 VOCABULARY = client_json("--list=json")[0]
 MESSAGES = 3
 COMMON = {"messages": str(MESSAGES), "place": "free"}
-ROUNDS = 1 if SANITIZED else 2  # how often every row of the other words is used, each time with other neighbours
+# how often every row of the other words is used, each time with other neighbours
+ROUNDS = 1 if SANITIZED else 2
 
 OTHERS = {
     "message": ["1", "15x2", "16+4K", "32/2x4K/2x4K", "3000x1", "1M"],
@@ -35,14 +37,17 @@ OTHERS = {
 }
 
 
-# Of what is lent every fragment arrives on pages of its own; TCP drops what does not fit, and waits to send it again.
+# Of what is lent every fragment arrives on pages of its own; TCP drops what does not fit, and waits
+# to send it again.
 NEEDS_ROOM_TO_RECEIVE = ["zerocopy", "uring-zc"]
 
-# With small buffers it goes on by timers: 8 KiB in 16 ms, and what is corked there stops (Linux 6.18).
+# With small buffers it goes on by timers: 8 KiB in 16 ms, and what is corked there stops (Linux
+# 6.18).
 SLOW_IN_SMALL_BUFFERS = ["mptcp"]
 
 # Of these the length is checked, and nothing else can be.
-READS_WITHOUT_BYTES = [read["name"] for read in VOCABULARY["variants"]["reading"] if not read["delivers"]]
+READS_WITHOUT_BYTES = [read["name"] for read in VOCABULARY["variants"]["reading"]
+                       if not read["delivers"]]
 
 
 def names(axis: str) -> list[str]:
@@ -50,8 +55,10 @@ def names(axis: str) -> list[str]:
 
 
 def strategies() -> list[str]:
-    """All of them; where threads are watched one of each kind, for a connection and its strategy have one thread."""
-    return ["nodelay", "uv", "uring-send", "uring-bundle", "uring-zc", "zerocopy"] if "tsan" in BIN.parts else names("strategy")
+    """All of them; where threads are watched one of each kind, for a connection and its strategy
+    have one thread."""
+    return ["nodelay", "uv", "uring-send", "uring-bundle", "uring-zc",
+            "zerocopy"] if "tsan" in BIN.parts else names("strategy")
 
 
 def choices(key: str) -> list[str]:
@@ -63,7 +70,8 @@ def shapes() -> list[dict[str, str]]:
     rows = []
     for workload in names("workload"):
         if workload in ("stream", "proxy"):
-            rows += [{"workload": workload, "direction": direction} for direction in choices("direction")]
+            rows += [{"workload": workload, "direction": direction}
+                     for direction in choices("direction")]
         elif workload == "request":
             rows += [{"workload": workload, "reply_write": write} for write in strategies()]
         else:
@@ -115,13 +123,14 @@ def check_record(text: str, record: dict) -> None:
     assert record_sum(driver, "bytes_received") == record_sum(other, "bytes_sent"), text
     if proxy:
         all_bytes = record_sum(driver, "bytes_sent") + record_sum(other, "bytes_sent")
-        assert record_sum(proxy, "bytes_received") == record_sum(proxy, "bytes_sent") == all_bytes, text
+        assert record_sum(proxy, "bytes_received") == record_sum(proxy,
+            "bytes_sent") == all_bytes, text
         assert record_sum(proxy, "chunks_sent") >= record_sum(proxy, "groups_sent") > 0, text
 
 
 def cells_run(planned: list[dict[str, str]], tally) -> list[dict[str, str]]:
-    """Runs those that this machine can, and checks what came of them; of the others it has to say why not. Returns
-    those that were run."""
+    """Runs those that this machine can, and checks what came of them; of the others it has to say
+    why not. Returns those that were run."""
     checked = client_json("--check", "-", stdin="\n".join(map(line, planned)) + "\n")[:-1]
     lines, ran = [], []
     for words, check in zip(planned, checked, strict=True):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Counts the cells that were run and those that this machine cannot run, and prints both at the end."""
+"""Counts the cells that were run and those that this machine cannot run, and prints both at the
+end."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def tally() -> Tally:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not _tally.ran:
         return
-    terminalreporter.write_line(f"cells run: {_tally.ran}, not supported here: {_tally.skipped.total()}")
+    terminalreporter.write_line(
+        f"cells run: {_tally.ran}, not supported here: {_tally.skipped.total()}")
     for cell in _tally.stood_still:
         terminalreporter.write_line(f"  stood still and ran a second time: {cell}")
     for reason, count in sorted(_tally.skipped.items()):

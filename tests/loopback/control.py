@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The control channel and the data hello, spoken by hand: docs/architecture.md, "Two ends".
 
-Written from the description and not from the C code, so that both can be wrong only in the same way by accident.
+Written from the description and not from the C code, so that both can be wrong only in the same way
+by accident.
 """
 
 from __future__ import annotations

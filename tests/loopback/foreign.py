@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Servers that know nothing of uncork: echo, discard and chargen of others, each as a context that gives its port.
+"""Servers that know nothing of uncork: echo, discard and chargen of others, each as a context that
+gives its port.
 
     with foreign_started("socat-cat") as port:
         ...
 
-`foreign_names("echo")` lists those that echo. What is not installed skips the test with that reason.
+`foreign_names("echo")` lists those that echo. What is not installed skips the test with that
+reason.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ def port_free() -> int:
 
 
 def _socat(service: str, *far_end: str) -> Foreign:
-    """`far_end` is what each connection is joined to, and flags before it. socat writes its port into its log."""
+    """`far_end` is what each connection is joined to, and flags before it. socat writes its port
+    into its log."""
 
     def command(folder: Path) -> list[str]:
         *flags, address = far_end
@@ -69,8 +72,8 @@ def _socat(service: str, *far_end: str) -> Foreign:
 
 
 def _xinetd(service: str) -> Foreign:
-    """The built-in services of an inetd; xinetd's is the one that gives them on any port. Each of its connections is
-    a process."""
+    """The built-in services of an inetd; xinetd's is the one that gives them on any port. Each of
+    its connections is a process."""
 
     def command(folder: Path) -> list[str]:
         (folder / "port").write_text(f"{port_free()}\n")
@@ -122,12 +125,14 @@ def _port_await(foreign: Foreign, folder: Path, process: subprocess.Popen[bytes]
         if process.poll() is not None:
             break
         time.sleep(0.01)
-    raise AssertionError(f"{foreign.program} did not begin to listen: {(folder / 'said').read_text()}")
+    raise AssertionError(
+        f"{foreign.program} did not begin to listen: {(folder / 'said').read_text()}")
 
 
 @contextmanager
 def foreign_started(name: str) -> Iterator[int]:
-    """The port of 127.0.0.1 on which that server listens; it is ended afterwards, with what it started."""
+    """The port of 127.0.0.1 on which that server listens; it is ended afterwards, with what it
+    started."""
     foreign = SERVERS[name]
     if not _program_find(foreign.program):
         pytest.skip(f"{foreign.program} is not installed")
@@ -136,7 +141,8 @@ def foreign_started(name: str) -> Iterator[int]:
         with (folder / "said").open("wb") as said:
             # a session of its own: its number is that of all processes that serve one connection
             process = subprocess.Popen(
-                foreign.command(folder), stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+                foreign.command(folder), stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                start_new_session=True
             )
         try:
             yield _port_await(foreign, folder, process)

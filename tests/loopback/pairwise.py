@@ -14,11 +14,13 @@ def _pairs_of(row: Row) -> set[Pair]:
 
 
 def _complete(row: Row, words: dict[str, list[str]], missing: set[Pair]) -> Row:
-    """Fills the words that the row lacks, each with the value that covers most of what is missing."""
+    """Fills the words that the row lacks, each with the value that covers most of what is
+    missing."""
     for word, values in words.items():
         if word in row:
             continue
-        gains = [sum(frozenset([(word, value), item]) in missing for item in row.items()) for value in values]
+        gains = [sum(frozenset([(word, value), item]) in missing for item in row.items())
+                 for value in values]
         row = {**row, word: values[gains.index(max(gains))]}
     return row
 

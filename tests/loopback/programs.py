@@ -19,9 +19,11 @@ from typing import Any
 
 TOP = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("UNCORK_BIN", TOP / "build/release/bin")).absolute()
-SANITIZED = bool({"asan", "tsan"} & {*BIN.parts})  # slower by far: tests that repeat do so less often
+# slower by far: tests that repeat do so less often
+SANITIZED = bool({"asan", "tsan"} & {*BIN.parts})
 IDLE_TASKS = 2 if "tsan" in BIN.parts else 1  # of a server; ThreadSanitizer has a thread of its own
-WITHIN_S = 12.0 if SANITIZED else 8.0  # 5 s, and what it takes to start and end processes on a machine that others use too
+# 5 s, and what it takes to start and end processes on a machine that others use too
+WITHIN_S = 12.0 if SANITIZED else 8.0
 CLIENT = BIN / "uncork-client"
 SERVER = BIN / "uncork-server"
 
@@ -29,12 +31,14 @@ SERVER = BIN / "uncork-server"
 def client_start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """The client under way, its output piped."""
     return subprocess.Popen(
-        [str(CLIENT), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+        [str(CLIENT), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        **options
     )
 
 
 class Ending:
-    """A client that is about to end, with what it says and how long it took: several can do so at once."""
+    """A client that is about to end, with what it says and how long it took: several can do so at
+    once."""
 
     def __init__(self, client: subprocess.Popen[str]) -> None:
         self.client = client
@@ -57,11 +61,13 @@ def client_run(
 ) -> subprocess.CompletedProcess[str]:
     """The client from beginning to end."""
     return subprocess.run(
-        [str(CLIENT), *arguments], input=stdin, capture_output=True, text=True, timeout=within_s, **options
+        [str(CLIENT), *arguments], input=stdin, capture_output=True, text=True, timeout=within_s,
+        **options
     )
 
 
-def client_json(*arguments: str, stdin: str = "", within_s: float = 300, **options: Any) -> list[dict[str, Any]]:
+def client_json(*arguments: str, stdin: str = "", within_s: float = 300,
+                **options: Any) -> list[dict[str, Any]]:
     """The lines that the client printed, parsed; it must end well."""
     done = client_run(*arguments, stdin=stdin, within_s=within_s, **options)
     assert done.returncode == 0, done.stderr
@@ -70,22 +76,27 @@ def client_json(*arguments: str, stdin: str = "", within_s: float = 300, **optio
 
 def batch_run(lines: list[str], within_s: float = 300, **options: Any) -> list[dict[str, Any]]:
     """A record for each line; the batch must come to its end."""
-    *records, end = client_json("--batch", "-", stdin="\n".join(lines) + "\n", within_s=within_s, **options)
+    *records, end = client_json("--batch", "-", stdin="\n".join(lines) + "\n", within_s=within_s,
+                                **options)
     assert end == {"end": len(lines)}
     assert len(records) == len(lines)
     return records
 
 
 def stands_still(text: str, record: dict[str, Any]) -> bool:
-    """Whether the kernel left bytes in an MPTCP socket. Linux 6.18 does so now and then: in 3 of 1000 streams of 9000 one-byte
-    sends every subflow had sent all that it was given and nothing was on its way, while MPTCP's own queue held 3 KB."""
-    return "transport=mptcp" in text and record["status"] == "failed" and "has moved nothing" in record["reason"]
+    """Whether the kernel left bytes in an MPTCP socket. Linux 6.18 does so now and then: in 3 of
+    1000 streams of 9000 one-byte sends every subflow had sent all that it was given and nothing was
+    on its way, while MPTCP's own queue held 3 KB."""
+    return "transport=mptcp" in text and record[
+        "status"] == "failed" and "has moved nothing" in record["reason"]
 
 
 def batch_run_again(lines: list[str], again: Callable[[str], None]) -> list[dict[str, Any]]:
-    """As batch_run, but runs over MPTCP that stood still have a second try, of which `again` is told."""
+    """As batch_run, but runs over MPTCP that stood still have a second try, of which `again` is
+    told."""
     records = batch_run(lines)
-    still = [i for i, (text, record) in enumerate(zip(lines, records, strict=True)) if stands_still(text, record)]
+    still = [i for i, (text, record) in enumerate(zip(lines, records, strict=True))
+             if stands_still(text, record)]
     if still:
         for i, record in zip(still, batch_run([lines[i] for i in still]), strict=True):
             again(lines[i])
@@ -129,9 +140,11 @@ class Server:
 
 @contextmanager
 def server_started(listen: str = "127.0.0.1:0", *flags: str) -> Iterator[Server]:
-    """A server that is ready; ended, if the test has not done so, and required to end well when told to."""
+    """A server that is ready; ended, if the test has not done so, and required to end well when
+    told to."""
     process = subprocess.Popen(
-        [str(SERVER), "--listen", listen, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [str(SERVER), "--listen", listen, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True
     )
     try:
         assert process.stdout
@@ -154,7 +167,8 @@ def cpu_seconds(pid: int) -> float:
 
 
 def busy(*pids: int) -> None:
-    """Waits until servers have data threads, and then until these work: what a server used before was its start."""
+    """Waits until servers have data threads, and then until these work: what a server used before
+    was its start."""
     for pid in pids:
         began = None
         for _ in range(1000):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""capture=on: what passes the device is what TCP counted at both ends, and the file can be read by others."""
+"""capture=on: what passes the device is what TCP counted at both ends, and the file can be read by
+others."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def pcap_read(path: Path) -> list[Packet]:
         assert size == min(whole, snap) and before <= seconds * 10**9 + fraction
         before, frame = seconds * 10**9 + fraction, data[at + 16:at + 16 + size]
         assert len(frame) == size and frame[12:15] == b"\x08\x00\x45" and frame[23] == 6
-        length, (source, destination) = struct.unpack(">H", frame[16:18])[0], struct.unpack(">HH", frame[34:38])
+        length, (source, destination) = struct.unpack(">H", frame[16:18])[0], struct.unpack(">HH",
+            frame[34:38])
         packets.append(Packet(source, destination, frame[47], length - 20 - 4 * (frame[46] >> 4)))
         at += 16 + size
     return packets
@@ -59,19 +61,22 @@ def tcp_sum(end: dict[str, Any], key: str) -> int:
 
 
 def sent_in_all(end: dict[str, Any]) -> int:
-    """The segments with data that TCP counted, retransmissions among them: what a record leaves out of
-    `data_segs_out` is put back. A FIN by itself that was sent again is left out with them."""
+    """The segments with data that TCP counted, retransmissions among them: what a record leaves out
+    of `data_segs_out` is put back. A FIN by itself that was sent again is left out with them."""
     again = sum(segments for thread in end["threads"]
                 for segments, size in zip(thread["tcp_info"]["retrans_segs"]["each"],
-                                          thread["tcp_info"]["bytes_retrans"]["each"], strict=True) if size)
+                                          thread["tcp_info"]["bytes_retrans"]["each"], strict=True)
+                                          if size)
     return tcp_sum(end, "data_segs_out") + again
 
 
 def assert_agrees(text: str, record: dict[str, Any]) -> dict[str, Any]:
-    """The capture counts what TCP counted: that of the client, and that of the server where it is the other end.
+    """The capture counts what TCP counted: that of the client, and that of the server where it is
+    the other end.
 
-    In direction=both an end reads its last figures when the other has no more to send. What it has sent itself may then
-    still wait for room in the congestion window and is not in `data_segs_out` yet: there the receivers know."""
+    In direction=both an end reads its last figures when the other has no more to send. What it has
+    sent itself may then still wait for room in the congestion window and is not in `data_segs_out`
+    yet: there the receivers know."""
     assert record["status"] == "ok", f"{text}: {record['reason']}"
     client, other = record["client"], record.get("proxy") or record["server"]
     capture = client["capture"]
@@ -95,12 +100,15 @@ def assert_agrees(text: str, record: dict[str, Any]) -> dict[str, Any]:
     return capture
 
 
-# Fifteen segments are more than a young congestion window: some may have to wait, and leave together.
+# Fifteen segments are more than a young congestion window: some may have to wait, and leave
+# together.
 PIECES = {"15x2": None, "32/2x4K/2x4K": [32, 4096, 4096, 4096, 4096]}
 GROUPS = {"15x2": [30], "32/2x4K/2x4K": [32, 8192, 8192]}
-# An acknowledgement of the group before lets go of what MSG_MORE holds between two sends, and not of what a cork does.
+# An acknowledgement of the group before lets go of what MSG_MORE holds between two sends, and not
+# of what a cork does.
 ONE_GROUP = GROUPS | {"32/2x4K/2x4K": None}
-IN_ORDER = {"nodelay": PIECES, "cork": GROUPS, "more": ONE_GROUP, "writev": GROUPS, "coalesce": GROUPS}
+IN_ORDER = {"nodelay": PIECES, "cork": GROUPS, "more": ONE_GROUP, "writev": GROUPS,
+            "coalesce": GROUPS}
 
 
 @can_capture
@@ -114,7 +122,8 @@ def test_at_depth_1_segments_are_those_of_tcp_info_and_of_the_strategy() -> None
         assert capture["sent"]["super_packets"] == 0, text
         if wanted is None:
             continue
-        assert capture["sent"]["sizes"] == sorted([size, 20 * wanted.count(size)] for size in {*wanted}), text
+        assert capture["sent"]["sizes"] == sorted([size, 20 * wanted.count(size)]
+                                                  for size in {*wanted}), text
         assert capture["sent"]["first"] == (wanted * 20)[:64], text
 
 
@@ -125,9 +134,12 @@ def test_every_workload_and_many_connections_agree() -> None:
     lines = [
         f"{COLD} message=15x2", f"{WARM} message=15x2 connections=5 threads=2 depth=3 write=more",
         f"{WARM} workload=stream message=1M", f"{COLD} workload=stream direction=both message=15x2",
-        f"{WARM} workload=stream direction=receive message=15x2 connections=3", f"{WARM} workload=proxy chunk=1K",
-        f"{WARM} workload=proxy direction=receive", *(f"{WARM} security={name} message=15x2" for name in libraries),
-        *(f"{WARM} security={name} message=15x2 workload=stream direction=receive" for name in libraries),
+        f"{WARM} workload=stream direction=receive message=15x2 connections=3",
+        f"{WARM} workload=proxy chunk=1K",
+        f"{WARM} workload=proxy direction=receive",
+        *(f"{WARM} security={name} message=15x2" for name in libraries),
+        *(f"{WARM} security={name} message=15x2 workload=stream direction=receive"
+          for name in libraries),
     ]
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert_agrees(text, record)
@@ -143,12 +155,15 @@ def test_what_still_waits_to_be_sent_when_the_interval_begins_is_of_the_warm_up(
 
 @can_capture
 def test_where_connections_come_and_go_those_of_the_interval_are_counted() -> None:
-    engines = ["block", "poll"] if ring_trouble() else ["block", "poll", "ring"]  # a ring connects without a call
-    lines = [f"{WARM} workload=connect message=15x2 write=cork reply=7 connections={count} client.engine={engine}"
+    # a ring connects without a call
+    engines = ["block", "poll"] if ring_trouble() else ["block", "poll", "ring"]
+    lines = [
+        f"{WARM} workload=connect message=15x2 write=cork reply=7 connections={count} client.engine={engine}"
              for count in (1, 4) for engine in engines]
     for record in batch_run(lines):
         capture = record["client"]["capture"]
-        assert capture["sent"]["sizes"] == [[20 + 30, 20]]  # with the token and the number of the connection
+        # with the token and the number of the connection
+        assert capture["sent"]["sizes"] == [[20 + 30, 20]]
         assert capture["received"]["sizes"] == [[7, 20]]
 
 
@@ -185,10 +200,12 @@ def test_the_file_has_all_packets_of_the_run_and_no_others(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("words, why", [
-    (["--pcap", "x", "--json", "messages=1"], "--pcap is for a run that captures packets: add capture=on"),
+    (["--pcap", "x", "--json", "messages=1"],
+     "--pcap is for a run that captures packets: add capture=on"),
     (["--pcap"], "--pcap needs a FILE for the packets"),
     (["--pcap", "x", "--pcap", "y", "capture=on"], "--pcap is given twice; one run makes one file"),
-    (["transport=unix", "capture=on"], "'capture' has no effect with these other words; leave it out"),
+    (["transport=unix", "capture=on"],
+     "'capture' has no effect with these other words; leave it out"),
     (["capture=yes"], "capture"),
 ])
 def test_what_cannot_be_captured_is_answered_in_one_line(words: list[str], why: str) -> None:
@@ -206,7 +223,8 @@ def test_a_file_for_many_runs_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_ends_the_run_before_it_began(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to("/dev/null")
-    for path, why in (tmp_path / "none" / "x", "No such file or directory"), (tmp_path, "it is a directory"), (
+    for path, why in (tmp_path / "none" / "x",
+                      "No such file or directory"), (tmp_path, "it is a directory"), (
             link, "it is a symbolic link"):
         done = client_run("--pcap", str(path), "capture=on", "duration=60s")
         assert done.returncode == 1 and f"cannot write {path}: {why}" in done.stderr
@@ -215,7 +233,8 @@ def test_a_file_that_cannot_be_written_ends_the_run_before_it_began(tmp_path: Pa
 
 @can_capture
 def test_a_run_that_fails_leaves_no_file(tmp_path: Path) -> None:
-    done = client_run("--pcap", str(tmp_path / "x"), *QUICK.split(), "peer=127.0.0.1:1", "control=none")
+    done = client_run("--pcap", str(tmp_path / "x"), *QUICK.split(), "peer=127.0.0.1:1",
+                      "control=none")
     assert done.returncode == 1 and "refused" in done.stderr
     assert not [*tmp_path.iterdir()]
 

@@ -87,7 +87,8 @@ def test_bad_words_are_one_clear_line(words: list[str]) -> None:
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("mesage=4", "message"), ("wirte=cork", "write"), ("write=crok", "cork")])
+@pytest.mark.parametrize(("typed", "meant"),
+                         [("mesage=4", "message"), ("wirte=cork", "write"), ("write=crok", "cork")])
 def test_a_mistyped_word_names_the_nearest(typed: str, meant: str) -> None:
     assert f"'{meant}'" in client_run(typed).stderr
 
@@ -119,17 +120,23 @@ def test_one_run_answers_in_a_few_readable_lines() -> None:
 @pytest.mark.parametrize(
     "words, said",
     [
-        ("connections=8 depth=4 window=2 messages=2000 verify=on", ["8 connections, depth 4, window 2, verified", "engine poll"]),
-        ("rate=1000 messages=20", ["1000 requests/s are due, arrival=even pace=sleep", "20 requests were due, all of them were sent", "from the intended start"]),
+        ("connections=8 depth=4 window=2 messages=2000 verify=on",
+         ["8 connections, depth 4, window 2, verified", "engine poll"]),
+        ("rate=1000 messages=20",
+         ["1000 requests/s are due, arrival=even pace=sleep",
+          "20 requests were due, all of them were sent", "from the intended start"]),
         ("rate=10 messages=1", ["1 request was due, and was sent", "late start max "]),
         ("rate=1000000 duration=50ms", [" of them never sent; ", "messages/s"]),
-        ("workload=connect messages=20 connections=2", ["2 connections at a time", "20 connections\n", " to connect and close"]),
-        ("workload=stream direction=both message=64K messages=200", [" to the server, ", " to the client\n", "(the client)", "(the server)"]),
+        ("workload=connect messages=20 connections=2",
+         ["2 connections at a time", "20 connections\n", " to connect and close"]),
+        ("workload=stream direction=both message=64K messages=200",
+         [" to the server, ", " to the client\n", "(the client)", "(the server)"]),
         ("workload=stream message=64K messages=200", ["read calls (the server)"]),
         ("connections=300 duration=50ms", ["memory per connection: client "]),
     ],
 )
-def test_a_readable_answer_says_what_was_asked_and_what_came_of_it(words: str, said: list[str]) -> None:
+def test_a_readable_answer_says_what_was_asked_and_what_came_of_it(words: str,
+    said: list[str]) -> None:
     done = client_run("place=free", "warmup=0s", *words.split())
     assert (done.returncode, done.stderr) == (0, "")
     for part in said:
@@ -143,7 +150,8 @@ def test_a_readable_answer_names_a_quantile_only_where_the_tail_behind_it_was_se
 
 
 def test_work_that_leaves_threads_idle_is_timed_by_the_others() -> None:
-    done = client_run("messages=2", "connections=8", "threads=4", "engine=poll", "warmup=0s", "place=free")
+    done = client_run("messages=2", "connections=8", "threads=4", "engine=poll", "warmup=0s",
+                      "place=free")
     assert " messages/s, 2 messages\n" in done.stdout and "on its connection" not in done.stdout
 
 
@@ -173,38 +181,47 @@ def test_a_record_written_to_a_file_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make, why", [
-    (os.mkdir, "a directory"), (os.mkfifo, "no regular file"), (lambda path: os.symlink("/dev/null", path), "a symbolic link"),
+    (os.mkdir, "a directory"), (os.mkfifo, "no regular file"),
+    (lambda path: os.symlink("/dev/null", path), "a symbolic link"),
 ])
-def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, make: Callable[[Path], None], why: str) -> None:
-    """For root a record would otherwise stand in the place of /dev/stdout or /dev/null ever after."""
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, make: Callable[[Path], None],
+                                                why: str) -> None:
+    """For root a record would otherwise stand in the place of /dev/stdout or /dev/null ever
+    after."""
     path = tmp_path / "there"
     make(path)
     before = path.lstat()
     done = client_run("--json", str(path), "duration=60s")  # and it is said before the run
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1) and f"cannot write {path}: it is {why}" in done.stderr
+    assert (done.returncode,
+            done.stderr.count("\n")) == (1,
+                                         1) and f"cannot write {path}: it is {why}" in done.stderr
     after = path.lstat()
-    assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode) and [*tmp_path.iterdir()] == [path]
+    assert (after.st_ino, after.st_mode) == (before.st_ino,
+                                             before.st_mode) and [*tmp_path.iterdir()] == [path]
 
 
 def test_each_end_tells_the_cpu_of_its_whole_process() -> None:
     record = batch_run(["workload=stream message=64K bytes=64M warmup=0s place=free"])[0]
     for end in ("client", "server"):
         process, threads = record[end]["process"], record[end]["threads"]
-        of_threads = sum(thread["cpu"][key] for thread in threads for key in ("user_ns", "system_ns"))
+        of_threads = sum(thread["cpu"][key] for thread in threads
+                         for key in ("user_ns", "system_ns"))
         assert process["user_ns"] + process["system_ns"] >= of_threads > 0
 
 
 def test_who_asked_for_a_record_and_has_gone_waits_for_nothing(tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     command = [CLIENT, "--json", str(path), "--with-parent", "duration=60s", "place=free"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as child:
         _, said = child.communicate(timeout=30)
     assert child.returncode == 1 and "has gone" in said
     assert json.loads(path.read_text())["status"] == "failed"
 
 
 def test_words_of_a_record_run_again_are_the_same_words() -> None:
-    (first,) = batch_run(["client.chunk=4K chunk=8K message=2+2+2 write=cork:64K warmup=0s messages=10 place=free"])
+    (first,) = batch_run(
+        ["client.chunk=4K chunk=8K message=2+2+2 write=cork:64K warmup=0s messages=10 place=free"])
     (again,) = batch_run([" ".join(f"{key}={value}" for key, value in first["words"].items())])
     assert again["words"] == first["words"]
     assert first["words"]["client.chunk"] == "4K" and first["words"]["server.chunk"] == "8K"
@@ -212,10 +229,12 @@ def test_words_of_a_record_run_again_are_the_same_words() -> None:
 
 
 def test_ranges_and_lists_are_written_out() -> None:
-    (expanded,) = client_json("--expand", "message=64..1M:4,15x2", "write=cork:64K,more", "connections=1..4:+1", "rounds=5")
+    (expanded,) = client_json("--expand", "message=64..1M:4,15x2", "write=cork:64K,more",
+                              "connections=1..4:+1", "rounds=5")
     assert expanded == {
         "words": [
-            {"key": "message", "values": ["64", "256", "1K", "4K", "16K", "64K", "256K", "1M", "15x2"]},
+            {"key": "message", "values": ["64", "256", "1K", "4K", "16K", "64K", "256K", "1M",
+                                          "15x2"]},
             {"key": "write", "values": ["cork:64K", "more"]},
             {"key": "connections", "values": ["1", "2", "3", "4"]},
             {"key": "rounds", "values": ["5"]},
@@ -249,7 +268,8 @@ def test_connections_are_divided_among_threads() -> None:
         ("transport=null messages=5 connections=3", "block", None),
     ],
 )
-def test_the_record_says_which_engine_was_chosen(words: str, client: str, server: str | None) -> None:
+def test_the_record_says_which_engine_was_chosen(words: str, client: str,
+                                                 server: str | None) -> None:
     (record,) = batch_run([f"{words} warmup=0s place=free"])
     assert record["client"]["engine"] == client
     assert record.get("server", {}).get("engine") == server
@@ -273,13 +293,16 @@ def test_a_window_joins_what_is_due_into_fewer_segments() -> None:
 
 
 def test_a_window_never_joins_across_the_end_of_a_group() -> None:
-    (record,) = batch_run(["workload=stream message=8/2x16 window=4 messages=40 write=writev warmup=0s place=free"])
+    (record,) = batch_run(
+        ["workload=stream message=8/2x16 window=4 messages=40 write=writev warmup=0s place=free"])
     # of four messages: 8 | 2x16 8 | 2x16 8 | 2x16 8 | 2x16
     assert record["client"]["threads"][0]["calls"] == {"sendmsg": 50}
 
 
 def test_both_directions_carry_their_work_at_the_same_time() -> None:
-    (record,) = batch_run(["workload=stream direction=both messages=300 message=10x100 connections=3 verify=on place=free"])
+    (record,) = batch_run(
+        [
+            "workload=stream direction=both messages=300 message=10x100 connections=3 verify=on place=free"])
     for end in (record["client"], record["server"]):
         assert end["drives"]
         assert record_sum(end, "messages_sent") == record_sum(end, "messages_received") == 300
@@ -304,12 +327,15 @@ def test_waits_are_absent_where_libuv_may_wait_again_by_itself() -> None:
     shape = "write=uv messages=1100 warmup=0s place=free transport=unix"
     few, many = batch_run([f"{shape} connections={connections}" for connections in (1000, 1100)])
     assert few["client"]["threads"][0]["wait_calls"] > 0
-    assert "wait_calls" not in many["client"]["threads"][0] and many["client"]["threads"][0]["calls"] == {}
+    assert "wait_calls" not in many["client"]["threads"][0] and many["client"]["threads"][0][
+        "calls"] == {}
 
 
 def test_an_open_loop_by_uv_sends_all_of_its_requests() -> None:
-    (record,) = batch_run(["write=uv rate=5000 messages=100 connections=3 warmup=0s place=free verify=on"])
-    assert record_sum(record["client"], "messages_sent") == record_sum(record["client"], "due") == 100
+    (record,) = batch_run(
+        ["write=uv rate=5000 messages=100 connections=3 warmup=0s place=free verify=on"])
+    assert record_sum(record["client"], "messages_sent") == record_sum(record["client"],
+        "due") == 100
 
 
 def test_a_readable_answer_says_that_calls_of_libuv_are_not_counted() -> None:
@@ -338,8 +364,11 @@ def test_the_end_of_a_stream_is_no_call_of_a_message() -> None:
 
 
 def test_what_came_before_the_receivers_clock_is_told() -> None:
-    one, two = batch_run([f"workload=stream message=64K messages={n} warmup=0s chunk=64K place=free" for n in (1, 200)])
-    assert "first_bytes" not in one["server"]["threads"][0] or one["server"]["threads"][0]["first_bytes"] < 65536
+    one, two = batch_run(
+        [f"workload=stream message=64K messages={n} warmup=0s chunk=64K place=free"
+         for n in (1, 200)])
+    assert "first_bytes" not in one["server"]["threads"][0] or one["server"]["threads"][0][
+        "first_bytes"] < 65536
     assert 0 < two["server"]["threads"][0]["first_bytes"] <= 65536
 
 
@@ -387,6 +416,7 @@ def test_every_thread_is_pinned_where_it_was_asked_to_run() -> None:
 def test_the_output_of_a_full_disk_is_an_error() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [str(CLIENT), "--batch", "-"], input="messages=5 place=free\n", stdout=full, stderr=subprocess.PIPE, text=True
+            [str(CLIENT), "--batch", "-"], input="messages=5 place=free\n", stdout=full,
+            stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 1 and "standard output" in done.stderr

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Every legal combination of transport, workload, direction, strategy and reading carries its bytes whole.
+"""Every legal combination of transport, workload, direction, strategy and reading carries its bytes
+whole.
 
-The full product of these, and with each the other words so that every two of their values meet. Content is verified
-byte by byte where the reading delivers any; what is sent must be received; what a machine cannot do must say why.
+The full product of these, and with each the other words so that every two of their values meet.
+Content is verified byte by byte where the reading delivers any; what is sent must be received; what
+a machine cannot do must say why.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ SOCKETS = [name for name in names("transport") if name not in ["null", *SLOW_IN_
 
 
 def small_buffers(write: str) -> str:
-    """Where the receiver has room, the smallest send buffer would only wait for one delayed acknowledgement after the other."""
+    """Where the receiver has room, the smallest send buffer would only wait for one delayed
+    acknowledgement after the other."""
     sizes = "sndbuf=64K" if write in NEEDS_ROOM_TO_RECEIVE else "sndbuf=4K rcvbuf=4K"
     return f"write={write} {sizes} verify=on warmup=0s place=free"
 
@@ -55,7 +58,8 @@ def check_small(lines: list[str], least_bytes: int) -> None:
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert record["status"] in ("ok", "unsupported"), f"{text}: {record['reason']}"
         if record["status"] == "ok":
-            received = record_sum(record["server"], "bytes_received") + record_sum(record["client"], "bytes_received")
+            received = record_sum(record["server"],
+                                  "bytes_received") + record_sum(record["client"], "bytes_received")
             assert received >= least_bytes
 
 
@@ -63,7 +67,8 @@ def check_small(lines: list[str], least_bytes: int) -> None:
 def test_a_mebibyte_goes_whole_through_the_smallest_buffers(transport: str) -> None:
     small = f"transport={transport} message=1M messages=2"
     check_small([f"{small} {small_buffers(write)} {rest}" for write in strategies() for rest in (
-        "workload=request reply=1M", "workload=stream", "workload=stream direction=receive", "reply=300x3K/1")],
+        "workload=request reply=1M", "workload=stream", "workload=stream direction=receive",
+        "reply=300x3K/1")],
         2 << 20)
 
 
@@ -73,17 +78,24 @@ def test_an_engine_sends_and_receives_mebibytes_at_once_through_the_smallest_buf
     transport: str, engine: str
 ) -> None:
     small = f"transport={transport} engine={engine} message=1M read={'recv' if engine == 'poll' else 'uring-multishot'}"
-    check_small([f"{small} {small_buffers(write)} reply_write={write} {rest}" for write in strategies() for rest in (
-        "messages=16 depth=16 reply=1M", "messages=20 depth=16 window=4 reply=300x3K/1 connections=2",
-        "workload=stream direction=both messages=6", "workload=stream direction=both messages=8 connections=3 window=2")],
+    check_small([f"{small} {small_buffers(write)} reply_write={write} {rest}"
+                 for write in strategies() for rest in (
+        "messages=16 depth=16 reply=1M",
+        "messages=20 depth=16 window=4 reply=300x3K/1 connections=2",
+        "workload=stream direction=both messages=6",
+        "workload=stream direction=both messages=8 connections=3 window=2")],
         6 << 20)
 
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_several_threads_a_side_send_both_ways_and_none_waits_for_another(transport: str) -> None:
-    """A thread that has ended its warm-up takes what comes until the others have: the other end's may wait for it."""
-    lines = [f"transport={transport} workload=stream direction=both message=64K connections=3 client.threads=2 "
-             f"server.threads=3 messages=12 warmup=5ms verify=on place=free"] * (30 if SANITIZED else 100)
+    """A thread that has ended its warm-up takes what comes until the others have: the other end's
+    may wait for it."""
+    lines = [
+        f"transport={transport} workload=stream direction=both message=64K connections=3 client.threads=2 "
+             f"server.threads=3 messages=12 warmup=5ms verify=on place=free"] * (30 if SANITIZED
+                 else 100)
     for record in batch_run(lines):
         assert record["status"] == "ok", record["reason"]
-        assert record_sum(record["server"], "bytes_received") == record_sum(record["client"], "bytes_received") == 12 << 16
+        assert record_sum(record["server"], "bytes_received") == record_sum(record["client"],
+            "bytes_received") == 12 << 16

@@ -36,12 +36,16 @@ from test_limits import NAMESPACE_TROUBLE, in_namespace
 
 VERSION = client_json("--list=json")[0]["uncork"]
 LOOPS = ["poll", "ring"] if ring_trouble() is None else ["poll"]  # of a server
-SHAPES = ["message=64", "message=15x2 write=cork reply=2", "message=16+4K write=writev reply=16+4K reply_write=writev",
+SHAPES = ["message=64", "message=15x2 write=cork reply=2",
+          "message=16+4K write=writev reply=16+4K reply_write=writev",
           "message=100K write=coalesce reply=300K", "message=32/2x4K write=more"]
 
 
-@pytest.mark.parametrize("setting", ["", "connections=5", "client.engine=poll", "connections=4 client.engine=block",
-                                     "transport=unix connections=3", "connections=7 rate=2000 arrival=poisson",
+@pytest.mark.parametrize("setting",
+                         ["", "connections=5", "client.engine=poll",
+                          "connections=4 client.engine=block",
+                                     "transport=unix connections=3",
+                                     "connections=7 rate=2000 arrival=poisson",
                                      "server.engine=ring connections=5"])
 def test_every_connection_carries_one_request_and_its_reply_whole(setting: str) -> None:
     lines = [f"workload=connect {shape} {setting} messages=40 verify=on warmup={warmup} place=free"
@@ -50,36 +54,46 @@ def test_every_connection_carries_one_request_and_its_reply_whole(setting: str) 
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert record["status"] == "ok", f"{text}: {record['reason']}"
         client, server = record["client"], record["server"]
-        assert record_sum(client, "messages_sent") == record_sum(server, "messages_received") == 40, text
-        assert record_sum(client, "bytes_received") == record_sum(server, "bytes_sent") == 40 * server["message_bytes"], text
+        assert record_sum(client, "messages_sent") == record_sum(server,
+            "messages_received") == 40, text
+        assert record_sum(client, "bytes_received") == record_sum(server,
+            "bytes_sent") == 40 * server["message_bytes"], text
         calls = [thread["calls"] for thread in client["threads"]]
-        assert all(sum(each.get(kind, 0) for each in calls) == 40 for kind in ("socket", "connect", "close")), text
+        assert all(sum(each.get(kind, 0) for each in calls) == 40
+                   for kind in ("socket", "connect", "close")), text
         assert server["strangers"] == 0
-        assert all("tcp_info" not in thread for end in (client, server) for thread in end["threads"]), text
+        assert all("tcp_info" not in thread for end in (client, server)
+                   for thread in end["threads"]), text
 
 
 def test_a_connection_costs_the_calls_that_are_counted() -> None:
     (record,) = batch_run(["workload=connect messages=50 warmup=0s place=free"])
     (thread,) = record["client"]["threads"]
     # the token, then the message; congestion control and TCP_NODELAY
-    assert thread["calls"] == {"socket": 50, "setsockopt": 100, "connect": 50, "sendto": 100, "recvfrom": 50, "close": 50}
+    assert thread["calls"] == {"socket": 50, "setsockopt": 100, "connect": 50, "sendto": 100,
+                               "recvfrom": 50, "close": 50}
     assert (thread["connect_calls"], thread["write_calls"], thread["read_calls"]) == (250, 100, 50)
 
 
 @pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
 @pytest.mark.parametrize("engine", ["block", "poll"])
-def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str, tmp_path: Path) -> None:
+def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str,
+                                                                tmp_path: Path) -> None:
     kinds = ("socket", "setsockopt", "connect", "sendto", "recvfrom", "close")
     seen, counted = [], []
     for messages in (20, 60):
         with server_started() as server:
             done = subprocess.run(
-                ["strace", "-f", "-c", "-o", str(tmp_path / "summary"), "-e", f"trace={','.join(kinds)}", str(CLIENT),
-                 "--json", f"server={server.address}", "workload=connect", f"messages={messages}", "warmup=0s",
+                ["strace", "-f", "-c", "-o", str(tmp_path / "summary"), "-e",
+                 f"trace={','.join(kinds)}", str(CLIENT),
+                 "--json", f"server={server.address}", "workload=connect", f"messages={messages}",
+                 "warmup=0s",
                  "place=free", f"client.engine={engine}"],
-                capture_output=True, text=True, timeout=60, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+                capture_output=True, text=True, timeout=60,
+                env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
         assert done.returncode == 0, done.stderr
-        rows = re.findall(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)\s.*?(\w+)$", (tmp_path / "summary").read_text(), re.MULTILINE)
+        rows = re.findall(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)\s.*?(\w+)$",
+                          (tmp_path / "summary").read_text(), re.MULTILINE)
         seen.append({name: int(count) for count, name in rows})
         counted.append(json.loads(done.stdout)["client"]["threads"][0]["calls"])
     for kind in kinds:
@@ -90,7 +104,8 @@ def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str, tmp
 def test_a_foreign_peer_gets_no_token(name: str) -> None:
     with foreign_started(name) as port:
         for engine in ("block", *LOOPS):
-            (record,) = batch_run([f"workload=connect peer=127.0.0.1:{port} control=none verify=on message=16+100 "
+            (record,) = batch_run(
+                [f"workload=connect peer=127.0.0.1:{port} control=none verify=on message=16+100 "
                                    f"messages=20 engine={engine} place=free warmup=0s"])
             assert record["status"] == "ok", record.get("reason")
             assert record_sum(record["client"], "bytes_received") == 20 * 116
@@ -101,10 +116,12 @@ def test_a_foreign_peer_gets_no_token(name: str) -> None:
 def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody(engine: str) -> None:
     with server_started() as server:
         channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1", f"server.engine={engine}")
+        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1",
+                          f"server.engine={engine}")
         assert ready["type"] == "ready"
         host, _, port = ready["address"].rpartition(":")
-        for said in (b"GET / HTTP/1.0\r\n\r\n" * 3, bytes.fromhex(ready["token"]) + b"\0\0\0\7", b"short"):
+        for said in (b"GET / HTTP/1.0\r\n\r\n" * 3, bytes.fromhex(ready["token"]) + b"\0\0\0\7",
+                     b"short"):
             with socket.create_connection((host, int(port)), timeout=5) as stranger:
                 stranger.sendall(said)
                 stranger.settimeout(5)
@@ -113,7 +130,9 @@ def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody(engine: str) -> N
                 with suppress(ConnectionResetError):
                     assert stranger.recv(10) == b""
         channel.close()
-        (record,) = batch_run([f"server={server.address} workload=connect messages=20 place=free server.engine={engine}"])
+        (record,) = batch_run(
+            [
+                f"server={server.address} workload=connect messages=20 place=free server.engine={engine}"])
         assert record["status"] == "ok"
 
 
@@ -121,7 +140,8 @@ def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody(engine: str) -> N
 @pytest.mark.parametrize("victim", ["server", "client"])
 def test_whoever_dies_leaves_no_session_behind(victim: str, engine: str) -> None:
     with server_started() as server:
-        client = client_start(f"server={server.address}", "workload=connect", "duration=30s", "connections=3", "place=free",
+        client = client_start(f"server={server.address}", "workload=connect", "duration=30s",
+                              "connections=3", "place=free",
                               f"engine={engine}")
         time.sleep(0.7)
         began = time.monotonic()
@@ -134,7 +154,8 @@ def test_whoever_dies_leaves_no_session_behind(victim: str, engine: str) -> None
         else:
             client.kill()
             client.communicate()
-            (record,) = batch_run([f"server={server.address} workload=connect messages=20 place=free"])
+            (record,) = batch_run(
+                [f"server={server.address} workload=connect messages=20 place=free"])
             assert record["status"] == "ok"
 
 
@@ -144,7 +165,9 @@ def test_ports_that_wait_for_closed_connections_are_no_mystery() -> None:
                         before="sysctl -qw net.ipv4.tcp_tw_reuse=0")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert re.search(r"no local port of 40000 to 40050 is free, and \d+ closed connections are in TIME_WAIT", line)
+    assert re.search(
+        r"no local port of 40000 to 40050 is free, and \d+ closed connections are in TIME_WAIT",
+        line)
     assert "sysctl -w net.ipv4.tcp_tw_reuse=1" in line
 
 
@@ -157,7 +180,8 @@ def test_ports_that_wait_for_closed_connections_are_no_mystery() -> None:
         (["transport=null"], "transport=null"),
     ],
 )
-def test_what_connections_that_come_and_go_do_not_allow_has_its_reason(words: list[str], named: str) -> None:
+def test_what_connections_that_come_and_go_do_not_allow_has_its_reason(words: list[str],
+    named: str) -> None:
     (record,) = batch_run([" ".join(["workload=connect", "messages=5", "place=free", *words])])
     assert record["status"] == "unsupported"
     assert named in record["reason"]
@@ -194,9 +218,12 @@ def narrow_echo(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("workload", ["connect", "request"])
 @pytest.mark.parametrize("engine", ["block", *LOOPS])
-def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str, tmp_path: Path) -> None:
+def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str,
+                                                    tmp_path: Path) -> None:
     with narrow_echo(tmp_path / "echo") as address:
-        (record,) = batch_run([f"workload={workload} peer={address} control=none transport=unix connections=20 messages=60 "
+        (record,) = batch_run(
+            [
+                f"workload={workload} peer={address} control=none transport=unix connections=20 messages=60 "
                                f"engine={engine} warmup=0s verify=on place=free"])
     assert record["status"] == "ok", record.get("reason")
     assert record_sum(record["client"], "messages_sent") == 60
@@ -206,7 +233,8 @@ def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str, 
 def test_strangers_that_say_nothing_take_no_more_than_a_few_descriptors(engine: str) -> None:
     with server_started() as server, ExitStack() as stack:
         channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1", f"server.engine={engine}")
+        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1",
+                          f"server.engine={engine}")
         files = open_files(server.pid)
         silent = [stack.enter_context(connect(ready["address"])) for _ in range(200)]
         for stranger in silent[:100]:
@@ -220,10 +248,12 @@ def test_strangers_that_say_nothing_take_no_more_than_a_few_descriptors(engine: 
 
 
 @pytest.mark.parametrize("engine", LOOPS)
-def test_a_run_that_breaks_leaves_no_connection_that_was_about_to_take_its_place(engine: str) -> None:
+def test_a_run_that_breaks_leaves_no_connection_that_was_about_to_take_its_place(
+        engine: str) -> None:
     def break_run(server: Server) -> None:
         channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, "workload=connect", "connections=3", "messages=9", "verify=on", "warmup=0s",
+        ready = plan_send(channel, VERSION, "workload=connect", "connections=3", "messages=9",
+                          "verify=on", "warmup=0s",
                           f"server.engine={engine}")
         while channel.receive()["type"] != "marked":  # then its thread waits for them
             pass

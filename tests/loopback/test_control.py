@@ -44,7 +44,8 @@ def test_a_run_can_be_done_by_hand() -> None:
 def test_a_warm_up_ends_at_the_announced_byte() -> None:
     with server_started() as server:
         channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, "message=4", "reply=2", "messages=1", "warmup=1s", "place=free")
+        ready = plan_send(channel, VERSION, "message=4", "reply=2", "messages=1", "warmup=1s",
+                          "place=free")
         data = data_join(ready)
         assert channel.receive()["type"] == "joined"
         data.sendall(b"warm")
@@ -63,7 +64,8 @@ def test_a_warm_up_ends_at_the_announced_byte() -> None:
 def test_strangers_are_dropped_and_counted() -> None:
     with server_started() as server:
         channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, "connections=2", "messages=2", "message=4", "reply=2", "warmup=0s", "place=free")
+        ready = plan_send(channel, VERSION, "connections=2", "messages=2", "message=4", "reply=2",
+                          "warmup=0s", "place=free")
         stranger = data_join(ready, token="00" * 16)
         assert stranger.recv(1) == b"", "a wrong token is dropped"
         beyond = data_join(ready, index=2)
@@ -156,8 +158,10 @@ def test_wrong_words_are_refused_by_the_same_vocabulary() -> None:
         (["connections=5000", "engine=block"], "4096 threads"),
         (["connections=9", "chunk=1G", "engine=block"], "8G"),
         (["read=uring-multishot", "chunk=1G"], "8G"),
-        (["write=uring-zc", "window=4096", "message=3000x1", "connections=100", "workload=stream", "direction=receive"], "8G"),
-        (["connections=9000", "write=coalesce", "workload=stream", "direction=receive", "message=1M"], "8G"),
+        (["write=uring-zc", "window=4096", "message=3000x1", "connections=100", "workload=stream",
+          "direction=receive"], "8G"),
+        (["connections=9000", "write=coalesce", "workload=stream", "direction=receive",
+          "message=1M"], "8G"),
         (["duration=3600s", "warmup=3601s"], "3600s"),
     ],
 )
@@ -211,7 +215,8 @@ def test_a_client_that_never_joins_is_ended() -> None:
 def test_a_server_serves_wherever_it_listens(listen: str, transport: str, tmp_path) -> None:
     with server_started(listen.format(path=tmp_path)) as server:
         done = client_run(
-            "--json", f"server={server.address}", f"transport={transport}", "verify=on", "message=3x1000", "messages=10"
+            "--json", f"server={server.address}", f"transport={transport}", "verify=on",
+            "message=3x1000", "messages=10"
         )
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["status"] == "ok"

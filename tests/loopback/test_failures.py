@@ -45,8 +45,10 @@ WORKLOADS = [
 def test_a_server_that_goes_away_is_named_within_5_s(number: signal.Signals) -> None:
     with ExitStack() as stack:
         servers = [stack.enter_context(server_started()) for _ in WORKLOADS]
-        clients = [client_that_loses(server, number, words) for server, words in zip(servers, WORKLOADS, strict=True)]
-        for server, client in zip(servers, clients, strict=True):  # what one waits for, the others wait for meanwhile
+        clients = [client_that_loses(server, number, words)
+                   for server, words in zip(servers, WORKLOADS, strict=True)]
+        # what one waits for, the others wait for meanwhile
+        for server, client in zip(servers, clients, strict=True):
             assert_server_named(server, client)
             server.process.kill()
             server.process.wait()
@@ -115,7 +117,8 @@ def test_a_server_that_is_told_to_end_tells_its_client_and_ends_well(tmp_path: P
 def test_whenever_a_server_ends_its_client_says_so(number: signal.Signals) -> None:
     for milliseconds in (1, 2, 5, 10, 15, 20, 30, 50, 80, 130, 200):
         with server_started() as server:
-            client = client_start("--json", f"server={server.address}", "duration=60s", "warmup=20ms", "place=free")
+            client = client_start("--json", f"server={server.address}", "duration=60s",
+                                  "warmup=20ms", "place=free")
             time.sleep(milliseconds / 1000)
             server.ended(number)
             out, error = client.communicate(timeout=20)
@@ -161,7 +164,8 @@ def test_a_port_in_use_is_named() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = subprocess.run([str(SERVER), "--listen", address], capture_output=True, text=True, timeout=10)
+        done = subprocess.run([str(SERVER), "--listen", address], capture_output=True, text=True,
+                              timeout=10)
     assert done.returncode == 1
     assert address in done.stderr and "in use" in done.stderr and done.stderr.count("\n") == 1
 
@@ -195,7 +199,8 @@ def test_insecure_is_allowed_and_warned_about() -> None:
 
 def test_a_server_that_burns_for_a_client_that_has_gone_soon_serves_the_next() -> None:
     with server_started() as server:
-        client = client_start(f"server={server.address}", "spin=1s", "depth=64", "window=64", "engine=poll", *LONG)
+        client = client_start(f"server={server.address}", "spin=1s", "depth=64", "window=64",
+                              "engine=poll", *LONG)
         busy(server.pid)
         time.sleep(0.5)
         client.kill()
@@ -205,10 +210,12 @@ def test_a_server_that_burns_for_a_client_that_has_gone_soon_serves_the_next() -
         assert time.monotonic() - began < WITHIN_S
 
 
-@pytest.mark.parametrize("words", [["workload=connect"], ["pace=spin"], ["pace=spin", "workload=connect"]])
+@pytest.mark.parametrize("words",
+                         [["workload=connect"], ["pace=spin"], ["pace=spin", "workload=connect"]])
 def test_a_pause_of_an_open_loop_ends_with_the_server(words: list[str]) -> None:
     with server_started() as server:
-        client = client_start(f"server={server.address}", "client.engine=block", "rate=1", "connections=40", "warmup=0s",
+        client = client_start(f"server={server.address}", "client.engine=block", "rate=1",
+                              "connections=40", "warmup=0s",
                               "duration=60s", "place=free", *words)
         time.sleep(0.7)
         server.process.kill()
@@ -220,7 +227,8 @@ def test_a_pause_of_an_open_loop_ends_with_the_server(words: list[str]) -> None:
 
 def test_every_thread_can_end_those_of_the_others() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        client = client_start("--json", f"peer=127.0.0.1:{listener.getsockname()[1]}", "control=none", "connections=16",
+        client = client_start("--json", f"peer=127.0.0.1:{listener.getsockname()[1]}",
+                              "control=none", "connections=16",
                               "threads=16", "engine=poll", *LONG)
         connections = [listener.accept()[0] for _ in range(16)]
         for connection in connections:
@@ -235,7 +243,8 @@ def test_every_thread_can_end_those_of_the_others() -> None:
 def test_a_server_with_several_threads_that_is_told_to_end_ends_well() -> None:
     for _ in range(15):  # each ends the others, in whatever order they break
         with server_started() as server:
-            client = client_start(f"server={server.address}", "connections=8", "threads=8", "engine=poll", *LONG)
+            client = client_start(f"server={server.address}", "connections=8", "threads=8",
+                                  "engine=poll", *LONG)
             busy(server.pid)
             assert server.ended() == 0
             client.communicate(timeout=20)
@@ -244,7 +253,8 @@ def test_a_server_with_several_threads_that_is_told_to_end_ends_well() -> None:
 
 def test_counters_of_perf_are_closed_with_their_run() -> None:
     with server_started() as server:
-        words = ["--json", f"server={server.address}", "perf=on", "messages=10", "warmup=0s", "place=free"]
+        words = ["--json", f"server={server.address}", "perf=on", "messages=10", "warmup=0s",
+                 "place=free"]
         cpu = json.loads(client_run(*words).stdout)["server"]["threads"][0]["cpu"]
         if "cycles" not in cpu and "instructions" not in cpu:
             pytest.skip("perf_event_open(2) counts nothing here")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""handoff=thread: what a data thread makes a second one sends, by every strategy that a blocking thread can carry."""
+"""handoff=thread: what a data thread makes a second one sends, by every strategy that a blocking
+thread can carry."""
 
 from __future__ import annotations
 
@@ -39,20 +40,25 @@ def threads(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("transport", [name for name in names("transport") if name != "null"])
-def test_every_strategy_of_a_blocking_thread_sends_what_was_handed_over(transport: str, tally) -> None:
+def test_every_strategy_of_a_blocking_thread_sends_what_was_handed_over(transport: str,
+    tally) -> None:
     small = "default" if transport in SLOW_IN_SMALL_BUFFERS else "4K"
     carried = [write for write in strategies()
                if write not in ("uv", "zerocopy") and not write.startswith("uring-")]
-    planned = [{"workload": "request", "transport": transport, "write": write, "message": message, "reply": "5/3x700",
-                "handoff": "thread", "verify": "on", "connections": "3", "warmup": warmup, "messages": "3",
+    planned = [{"workload": "request", "transport": transport, "write": write, "message": message,
+                "reply": "5/3x700",
+                "handoff": "thread", "verify": "on", "connections": "3", "warmup": warmup,
+                "messages": "3",
                 "sndbuf": sndbuf, "place": "free"}
                for write in carried
-               for message, warmup, sndbuf in [("32+4K", "3ms", "default"), ("32/2x4K/2x4K", "0s", small), ("1M", "0s", small)]]
+               for message, warmup, sndbuf in [("32+4K", "3ms", "default"),
+                                               ("32/2x4K/2x4K", "0s", small), ("1M", "0s", small)]]
     assert len(cells_run(planned, tally)) >= 3
 
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
-def test_every_reading_of_a_blocking_thread_takes_the_replies_of_a_hundred_requests(transport: str) -> None:
+def test_every_reading_of_a_blocking_thread_takes_the_replies_of_a_hundred_requests(
+        transport: str) -> None:
     """More than there can be groups in the queue at once, and readings whose call never waits."""
     lines = [f"{SHORT} transport={transport} client.read={read} reply=32/64K messages=100"
              for read in names("reading") if not read.startswith("uring-")]
@@ -84,7 +90,8 @@ def test_where_nothing_is_asked_the_word_is_not_used(words: str) -> None:
 
 
 def test_the_server_may_have_any_engine() -> None:
-    for record in batch_run([f"{SHORT} server.engine={engine} messages=20" for engine in ("block", "poll")]):
+    for record in batch_run([f"{SHORT} server.engine={engine} messages=20"
+                             for engine in ("block", "poll")]):
         assert record["status"] == "ok", record["reason"]
         assert record["client"]["engine"] == "block"
         assert all("handover" not in thread for thread in record["server"]["threads"])
@@ -93,7 +100,8 @@ def test_the_server_may_have_any_engine() -> None:
 def test_every_request_has_its_delay_and_the_senders_figures_stand_beside() -> None:
     (record,) = batch_run([f"{HANDED} connections=2 messages=400 warmup=5ms"])
     for thread in threads(record):
-        assert thread["handover"]["count"] == thread["latency"]["count"] == thread["messages_sent"] == 200
+        assert thread["handover"]["count"] == thread["latency"][
+            "count"] == thread["messages_sent"] == 200
         assert 0 < thread["handover"]["sum"] < thread["latency"]["sum"]
         assert thread["sender"]["sched"] == "other"
         for key in ("user_ns", "system_ns", "voluntary_switches"):
@@ -110,8 +118,10 @@ def test_senders_run_on_the_cpus_that_follow_those_of_the_data_threads() -> None
     cpus = sorted(os.sched_getaffinity(0))[:2]
     if len(cpus) < 2:
         pytest.skip("this process may use only one CPU")
-    (record,) = batch_run([f"handoff=thread place={cpus[0]}.{cpus[1]}/{cpus[0]} messages=20 warmup=0s"])
-    assert [(thread["cpus"]["asked"], thread["sender"]["cpus"]["asked"]) for thread in threads(record)] == [
+    (record,) = batch_run(
+        [f"handoff=thread place={cpus[0]}.{cpus[1]}/{cpus[0]} messages=20 warmup=0s"])
+    assert [(thread["cpus"]["asked"], thread["sender"]["cpus"]["asked"])
+            for thread in threads(record)] == [
         ([cpus[0]], [cpus[1]])]
     (together,) = batch_run(["handoff=thread place=together connections=2 messages=20 warmup=0s"])
     assert {cpu for thread in threads(together)
@@ -122,12 +132,14 @@ def test_a_sender_has_the_class_of_its_data_thread() -> None:
     if why := trouble("sched=rr:2"):
         pytest.skip(why)
     (record,) = batch_run([f"{SHORT} client.sched=rr:2 messages=20"])
-    assert [(thread["sched"], thread["sender"]["sched"]) for thread in threads(record)] == [("rr:2", "rr:2")]
+    assert [(thread["sched"], thread["sender"]["sched"])
+            for thread in threads(record)] == [("rr:2", "rr:2")]
 
 
 @pytest.mark.parametrize("pace", ["sleep", "spin"])
 def test_an_open_loop_hands_over_what_is_due(pace: str) -> None:
-    (record,) = batch_run([f"{HANDED} rate=2000 pace={pace} duration=100ms warmup=10ms connections=2"])
+    (record,) = batch_run(
+        [f"{HANDED} rate=2000 pace={pace} duration=100ms warmup=10ms connections=2"])
     assert record["status"] == "ok", record["reason"]
     assert record_sum(record["client"], "due") == 200
     for thread in threads(record):
@@ -136,7 +148,8 @@ def test_an_open_loop_hands_over_what_is_due(pace: str) -> None:
 
 def test_an_echo_is_handed_over_and_verified() -> None:
     with server_started("127.0.0.1:0", "--plain", "echo") as server:
-        (record,) = batch_run([f"peer={server.address} control=none {SHORT} message=300K verify=on messages=5"])
+        (record,) = batch_run(
+            [f"peer={server.address} control=none {SHORT} message=300K verify=on messages=5"])
     assert record["status"] == "ok", record["reason"]
     assert record_sum(record["client"], "bytes_received") == 5 * 300 * 1024
 
@@ -149,7 +162,8 @@ LARGE = ["message=1M", "sndbuf=4K", "server.chunk=7"]  # the sender is in a call
     (SMALL, signal.SIGKILL), (LARGE, signal.SIGKILL),
     *([] if SANITIZED else [(LARGE, signal.SIGSTOP)]),  # nothing else happens, but for 4 s
 ])
-def test_both_threads_end_when_the_server_goes_away(words: list[str], number: signal.Signals) -> None:
+def test_both_threads_end_when_the_server_goes_away(words: list[str],
+                                                    number: signal.Signals) -> None:
     with server_started() as server:
         client = client_start("--json", f"server={server.address}", *SHORT.split(), "duration=60s",
                               "connections=2", *words)
@@ -167,7 +181,8 @@ def test_both_threads_end_when_the_server_goes_away(words: list[str], number: si
 
 
 def test_a_batch_goes_on_after_one_that_was_refused() -> None:
-    records = batch_run([f"{SHORT} messages=5", f"{SHORT} engine=poll messages=5", f"{SHORT} messages=5"])
+    records = batch_run([f"{SHORT} messages=5", f"{SHORT} engine=poll messages=5",
+                         f"{SHORT} messages=5"])
     assert [record["status"] for record in records] == ["ok", "unsupported", "ok"]
 
 

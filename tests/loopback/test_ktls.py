@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""TLS by the kernel carries every byte, by each strategy and engine, with each library at the other end.
+"""TLS by the kernel carries every byte, by each strategy and engine, with each library at the other
+end.
 
-Most kernels of virtual machines have none: `scripts/test kernels` runs this file in a guest whose kernel has it.
+Most kernels of virtual machines have none: `scripts/test kernels` runs this file in a guest whose
+kernel has it.
 """
 
 from __future__ import annotations
@@ -24,14 +26,19 @@ def unsupported(cells: list[str]) -> list[str | None]:
 (TROUBLE,) = unsupported(["security=ktls"])
 with_ktls = pytest.mark.skipif(TROUBLE is not None, reason=str(TROUBLE))
 
-# Strategies of the kernel's TLS by the records that they make of 16+4K, and engines by which each goes.
-RECORDS = {"nagle": 2, "nodelay": 2, "cork": 2, "more": 1, "writev": 1, "coalesce": 1, "sendfile": 1}
+# Strategies of the kernel's TLS by the records that they make of 16+4K, and engines by which each
+# goes.
+RECORDS = {"nagle": 2, "nodelay": 2, "cork": 2, "more": 1, "writev": 1, "coalesce": 1,
+           "sendfile": 1}
 RECORDS_OF_RING = {"uring-sendmsg": 1, "uring-ring": 2}
 PLANNED = [*product(RECORDS, ["block", "poll", "ring"]), *product(RECORDS_OF_RING, ["ring"])]
-WAYS = [way for way, why in zip(PLANNED, unsupported([f"write={write} engine={engine}" for write, engine in PLANNED]))
+WAYS = [way for way, why in zip(PLANNED,
+                                unsupported([f"write={write} engine={engine}"
+                                             for write, engine in PLANNED]))
         if not why]  # as far as this kernel has them without TLS
 LIBRARIES = [name for name in names("security") if name not in ("plain", "ktls")]
-ENDS = [("ktls", "ktls"), *(ends for library in LIBRARIES for ends in (("ktls", library), (library, "ktls")))]
+ENDS = [("ktls", "ktls"),
+        *(ends for library in LIBRARIES for ends in (("ktls", library), (library, "ktls")))]
 
 OTHERS = {
     "shape": ["request", "stream send", "stream receive", "stream both", "connect", "proxy"],
@@ -52,18 +59,22 @@ OTHERS = {
 def test_a_run_is_by_the_kernel_or_says_why_it_cannot_be() -> None:
     (record,) = batch_run(["security=ktls messages=1 place=free"])
     if TROUBLE:
-        assert TROUBLE.startswith("security=ktls") and ("kernel" in TROUBLE or "this build" in TROUBLE)
+        assert TROUBLE.startswith("security=ktls") and ("kernel" in TROUBLE
+                                                        or "this build" in TROUBLE)
         assert (record["status"], record["reason"]) == ("unsupported", TROUBLE)
     else:
         assert (record["status"], record["server"]["security"]) == ("ok", "ktls")
 
 
 def cell(ends: tuple[str, str], write: str, engine: str, row: Row) -> Row:
-    """The strategy at the ends that have ktls, and what agrees with these of a row of other words."""
+    """The strategy at the ends that have ktls, and what agrees with these of a row of other
+    words."""
     client, server = ends
     workload, _, direction = row["shape"].partition(" ")
-    words = {"client.security": client, "server.security": server, "workload": workload, "engine": engine}
-    words |= {"write": write if client == "ktls" else "nodelay", "reply_write": write if server == "ktls" else "nodelay"}
+    words = {"client.security": client, "server.security": server, "workload": workload,
+             "engine": engine}
+    words |= {"write": write if client == "ktls" else "nodelay",
+              "reply_write": write if server == "ktls" else "nodelay"}
     words |= {key: value for key, value in row.items() if key not in ("shape", "read")}
     if direction:
         words["direction"] = direction
@@ -72,10 +83,12 @@ def cell(ends: tuple[str, str], write: str, engine: str, row: Row) -> Row:
     if workload == "proxy":
         words |= {"proxy.security": "ktls", "write": write, "direction": "send"}
     if engine == "block":
-        words |= {"depth": "1", "workload": "request" if "connect" in workload or direction == "both" else workload}
+        words |= {"depth": "1", "workload": "request" if "connect" in workload
+                  or direction == "both" else workload}
         words |= {"threads": words["connections"]}
     if engine == "ring" and workload != "connect":
-        words |= {f"{end}.read": row["read"] for end, has in zip(("client", "server"), ends) if has == "ktls"}
+        words |= {f"{end}.read": row["read"] for end, has in zip(("client", "server"), ends)
+                  if has == "ktls"}
     return words | COMMON | {"verify": "on", "warmup": "0s"}
 
 
@@ -87,7 +100,8 @@ def cells() -> list[Row]:
 
 @with_ktls
 def test_every_strategy_by_every_engine_carries_its_bytes_whole(tally) -> None:
-    ran = {(words[key], words["engine"]) for words in cells_run(cells(), tally) for key in ("write", "reply_write")}
+    ran = {(words[key], words["engine"]) for words in cells_run(cells(), tally)
+           for key in ("write", "reply_write")}
     assert {*WAYS} <= ran
 
 
@@ -95,9 +109,11 @@ def test_every_strategy_by_every_engine_carries_its_bytes_whole(tally) -> None:
 @pytest.mark.parametrize("direction", ["send", "receive", "both"])
 def test_a_mebibyte_goes_whole_through_the_smallest_buffers(direction: str) -> None:
     """What the kernel has taken may leave late: a half-close of the socket would lose it."""
-    lines = [f"security=ktls workload=stream direction={direction} message=1M messages=1 sndbuf=4K rcvbuf=4K "
+    lines = [
+        f"security=ktls workload=stream direction={direction} message=1M messages=1 sndbuf=4K rcvbuf=4K "
              f"write={write} engine={engine} verify=on warmup=0s place=free"
-             for write, engine in (("nodelay", "poll"), ("uring-sendmsg", "ring")) if (write, engine) in WAYS]
+             for write, engine in (("nodelay", "poll"), ("uring-sendmsg", "ring"))
+             if (write, engine) in WAYS]
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert record["status"] == "ok", f"{text}: {record['reason']}"
 
@@ -105,21 +121,26 @@ def test_a_mebibyte_goes_whole_through_the_smallest_buffers(direction: str) -> N
 @with_ktls
 def test_a_send_makes_a_record_and_msg_more_adds_to_it() -> None:
     """Counted where a library receives; the kernel counts none, and nothing is said of its own."""
-    writes = {write: records for write, records in (RECORDS | RECORDS_OF_RING).items() if write in dict(WAYS)}
-    lines = [f"client.security=ktls server.security=gnutls workload=stream message=16+4K messages=50 write={write} "
+    writes = {write: records for write, records in (RECORDS | RECORDS_OF_RING).items()
+              if write in dict(WAYS)}
+    lines = [
+        f"client.security=ktls server.security=gnutls workload=stream message=16+4K messages=50 write={write} "
              "warmup=0s place=free" for write in writes]
     for write, record in zip(writes, batch_run(lines), strict=True):
         assert record["status"] == "ok", record["reason"]
         assert record_sum(record["server"], "records_received") == 50 * writes[write], write
-        assert not any("records_sent" in thread or "tls_bytes_sent" in thread for thread in record["client"]["threads"])
+        assert not any("records_sent" in thread or "tls_bytes_sent" in thread
+                       for thread in record["client"]["threads"])
 
 
 @with_ktls
 @pytest.mark.parametrize("engine", ["poll", "ring"])
 def test_a_ticket_that_the_kernel_receives_is_used(engine: str) -> None:
-    (record,) = batch_run([f"security=ktls workload=connect handshake=ticket messages=10 engine={engine} place=free"])
+    (record,) = batch_run(
+        [f"security=ktls workload=connect handshake=ticket messages=10 engine={engine} place=free"])
     assert record["status"] == "ok", record["reason"]
-    assert record_sum(record["client"], "resumed") == record_sum(record["client"], "handshakes") == 10
+    assert record_sum(record["client"], "resumed") == record_sum(record["client"],
+        "handshakes") == 10
     assert record["client"]["threads"][0]["options"]["key_exchange"] == "ticket"
 
 

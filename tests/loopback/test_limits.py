@@ -33,7 +33,8 @@ def allowing(soft: int, hard: int):
 def test_ten_thousand_connections_carry_their_content_in_less_than_8_kib_each() -> None:
     if trouble := descriptors_trouble():
         pytest.skip(trouble)
-    (record,) = batch_run([f"connections={MANY} message=64 messages=30000 verify=on place=free warmup=0s"])
+    (record,) = batch_run(
+        [f"connections={MANY} message=64 messages=30000 verify=on place=free warmup=0s"])
     assert record["status"] == "ok", record.get("reason")
     client, server = record["client"], record["server"]
     assert (client["engine"], server["engine"]) == ("poll", "poll")
@@ -44,18 +45,23 @@ def test_ten_thousand_connections_carry_their_content_in_less_than_8_kib_each() 
 
 
 def test_a_low_soft_limit_of_open_files_is_raised() -> None:
-    process = client_start("connections=300", "messages=300", "place=free", preexec_fn=allowing(100, 1000))
+    process = client_start("connections=300", "messages=300", "place=free",
+                           preexec_fn=allowing(100, 1000))
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert "300 connections" in out
 
 
-@pytest.mark.parametrize("words", [["connections=5000"], ["connections=5000", "engine=block", "server=127.0.0.1:9"]])
+@pytest.mark.parametrize("words",
+                         [["connections=5000"], ["connections=5000", "engine=block",
+                                                 "server=127.0.0.1:9"]])
 def test_too_few_open_files_are_refused_with_the_command_that_allows_them(words: list[str]) -> None:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 1000:
         pytest.skip("fewer than 1000 open files are allowed here already")
-    command = ["setpriv", "--bounding-set", "-sys_resource", "--inh-caps", "-sys_resource"] if shutil.which("setpriv") else []
-    done = subprocess.run([*command, str(CLIENT), *words, "messages=10", "place=free"], capture_output=True, text=True,
+    command = ["setpriv", "--bounding-set", "-sys_resource", "--inh-caps",
+               "-sys_resource"] if shutil.which("setpriv") else []
+    done = subprocess.run([*command, str(CLIENT), *words, "messages=10", "place=free"],
+                          capture_output=True, text=True,
                           preexec_fn=allowing(200, 1000), timeout=60)
     if done.returncode == 0:
         pytest.skip("this user may raise the hard limit, and the client did")
@@ -66,9 +72,12 @@ def test_too_few_open_files_are_refused_with_the_command_that_allows_them(words:
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
 def test_threads_in_blocking_calls_are_not_asked_for_the_files_of_loops() -> None:
-    done = subprocess.run(["setpriv", "--bounding-set", "-sys_resource", "--inh-caps", "-sys_resource", str(CLIENT),
-                           "connections=200", "engine=block", "messages=200", "warmup=0s", "place=free"],
-                          capture_output=True, text=True, preexec_fn=allowing(200, 1500), timeout=60)
+    done = subprocess.run(["setpriv", "--bounding-set", "-sys_resource", "--inh-caps",
+                           "-sys_resource", str(CLIENT),
+                           "connections=200", "engine=block", "messages=200", "warmup=0s",
+                           "place=free"],
+                          capture_output=True, text=True, preexec_fn=allowing(200, 1500),
+                          timeout=60)
     assert done.returncode == 0, done.stderr
 
 
@@ -83,7 +92,8 @@ def namespace_trouble() -> str | None:
     """Why a test cannot have a network of its own, None if it can."""
     if not shutil.which("unshare") or not shutil.which("ip"):
         return "unshare or ip is not installed"
-    tried = subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True, text=True)
+    tried = subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True,
+                           text=True)
     return f"no network namespace: {tried.stderr.strip()}" if tried.returncode else None
 
 
@@ -129,5 +139,6 @@ def test_a_server_that_nobody_needs_any_more_ends_and_says_so() -> None:
     (["--idle", "2s", "--plain", "echo"], "--idle and --plain contradict each other"),
 ])
 def test_a_time_to_be_idle_that_makes_no_sense_is_refused(arguments: list[str], says: str) -> None:
-    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *arguments],
+                          capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and says in done.stderr

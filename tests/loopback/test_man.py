@@ -17,7 +17,8 @@ PAGES = TOP / "docs/man"
 
 
 def options_of_help(program: Path) -> set[str]:
-    text = subprocess.run([str(program), "--help"], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([str(program), "--help"], capture_output=True, text=True,
+                          check=True).stdout
     return set(re.findall(r"^  --([a-z-]+)", text, re.MULTILINE))
 
 
@@ -29,7 +30,8 @@ def options_of_page(page: str) -> set[str]:
 def client_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = tmp_path_factory.mktemp("man") / "uncork-client.1"
     template = str(PAGES / "uncork-client.1.in")
-    subprocess.run([sys.executable, str(PAGES / "words.py"), str(CLIENT), template, str(page)], check=True)
+    subprocess.run([sys.executable, str(PAGES / "words.py"), str(CLIENT), template, str(page)],
+                   check=True)
     return page
 
 
@@ -38,9 +40,12 @@ def test_the_servers_page_has_the_servers_options() -> None:
 
 
 def test_the_servers_page_has_the_servers_plain_services() -> None:
-    text = subprocess.run([str(SERVER), "--help"], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([str(SERVER), "--help"], capture_output=True, text=True,
+                          check=True).stdout
     services = re.findall(r"^  ([a-z]+) ", text, re.MULTILINE)
-    assert services and services == re.findall(r"^\.It Cm (\S+)", (PAGES / "uncork-server.1").read_text(), re.MULTILINE)
+    assert services and services == re.findall(r"^\.It Cm (\S+)",
+                                               (PAGES / "uncork-server.1").read_text(),
+                                               re.MULTILINE)
 
 
 def test_the_clients_page_has_the_clients_options(client_page: Path) -> None:
@@ -49,14 +54,17 @@ def test_the_clients_page_has_the_clients_options(client_page: Path) -> None:
 
 def test_the_clients_page_has_every_word_and_every_value_of_one(client_page: Path) -> None:
     (listed,) = client_json("--list=json")
-    named = {name.replace("\\-", "-") for name in re.findall(r"^\.It Cm (\S+)", client_page.read_text(), re.MULTILINE)}
+    named = {name.replace("\\-", "-")
+             for name in re.findall(r"^\.It Cm (\S+)", client_page.read_text(), re.MULTILINE)}
     words = {word["key"] for word in listed["words"] if word["scope"] == "cell"}
     values = {variant["name"] for variants in listed["variants"].values() for variant in variants}
     assert named == words | values
 
 
-def test_the_examples_of_the_clients_page_have_words_that_are_used(client_page: Path, tmp_path: Path) -> None:
-    examples = re.findall(r"^\.Dl uncork-client (?:--(?:psk|pcap) \S+ )?(.*)", client_page.read_text(), re.MULTILINE)
+def test_the_examples_of_the_clients_page_have_words_that_are_used(client_page: Path,
+    tmp_path: Path) -> None:
+    examples = re.findall(r"^\.Dl uncork-client (?:--(?:psk|pcap) \S+ )?(.*)",
+                          client_page.read_text(), re.MULTILINE)
     (tmp_path / "lines").write_text("\n".join(examples))
     *checked, end = client_json("--check", str(tmp_path / "lines"))
     assert end == {"end": len(examples)} and len(examples) > 3
@@ -68,6 +76,7 @@ def test_the_pages_are_without_errors(client_page: Path) -> None:
     if not mandoc:
         pytest.skip("neither mandoc nor groff is installed")
     for page in (client_page, PAGES / "uncork-server.1"):
-        check = ["-Tlint", "-Werror"] if mandoc.endswith("mandoc") else ["-mdoc", "-Tutf8", "-ww", "-z"]
+        check = ["-Tlint", "-Werror"] if mandoc.endswith("mandoc") else ["-mdoc", "-Tutf8", "-ww",
+            "-z"]
         done = subprocess.run([mandoc, *check, str(page)], capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr

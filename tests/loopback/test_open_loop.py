@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The open loop: it keeps its rate, accounts for every start, and does not omit what a stall delays."""
+"""The open loop: it keeps its rate, accounts for every start, and does not omit what a stall
+delays."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def threads_of(pid: int) -> int:
 
 
 def stop_while_running(server: Server, client: subprocess.Popen[str], after_s: float) -> float:
-    """Stops the server that long after its data thread has started, for STOP_S; gives how long it was."""
+    """Stops the server that long after its data thread has started, for STOP_S; gives how long it
+    was."""
     idle = threads_of(server.pid)
     while threads_of(server.pid) == idle and client.poll() is None:
         time.sleep(0.005)
@@ -66,7 +68,8 @@ def stop_while_running(server: Server, client: subprocess.Popen[str], after_s: f
 
 
 def run_stalled(server: Server, after_s: float, *words: str) -> Stalled:
-    client = client_start("--json", f"server={server.address}", "place=together", "warmup=0s", *words)
+    client = client_start("--json", f"server={server.address}", "place=together", "warmup=0s",
+                          *words)
     stopped_s = stop_while_running(server, client, after_s)
     out, err = client.communicate(timeout=60)
     assert client.returncode == 0, err
@@ -87,14 +90,17 @@ def closed(server: Server) -> Stalled:
 
 @pytest.fixture(scope="module")
 def opened(server: Server, closed: Stalled) -> Stalled:
-    """An open loop that was stopped for a fifth of its time, at a quarter of what the closed loop carried: at
-    half of it nothing of this machine might be lost to others meanwhile."""
-    capacity = closed.thread["messages_sent"] / (closed.thread["elapsed_ns"] / 1e9 - closed.stopped_s)
-    return run_stalled(server, STOPPED_AFTER_S, f"rate={min(int(capacity / 4), 10_000)}", f"duration={OPEN_S}s")
+    """An open loop that was stopped for a fifth of its time, at a quarter of what the closed loop
+    carried: at half of it nothing of this machine might be lost to others meanwhile."""
+    capacity = closed.thread["messages_sent"] / (closed.thread["elapsed_ns"] / 1e9 -
+                                                 closed.stopped_s)
+    return run_stalled(server, STOPPED_AFTER_S, f"rate={min(int(capacity / 4), 10_000)}",
+                       f"duration={OPEN_S}s")
 
 
 def catch_up_s(stalled: Stalled) -> float:
-    """From the end of the stop until all that was due had been answered, by the samples of the client."""
+    """From the end of the stop until all that was due had been answered, by the samples of the
+    client."""
     rate = int(stalled.record["words"]["rate"])
     ended_s = STOPPED_AFTER_S + stalled.stopped_s
     for t_ns, messages, _ in stalled.thread["samples"]["points"]:
@@ -103,14 +109,16 @@ def catch_up_s(stalled: Stalled) -> float:
     return math.inf
 
 
-def test_what_is_due_while_the_other_end_stands_still_is_late_by_the_time_it_stood_still(opened: Stalled) -> None:
-    # A tenth of all starts lies in the first half second of the stop, so it waits for half a second and more.
-    # Of what comes then the last waits for the least, and nobody for longer than until all was caught up, which the
-    # samples tell to 0.1 s.
+def test_what_is_due_while_the_other_end_stands_still_is_late_by_the_time_it_stood_still(
+        opened: Stalled) -> None:
+    # A tenth of all starts lies in the first half second of the stop, so it waits for half a second
+    # and more. Of what comes then the last waits for the least, and nobody for longer than until
+    # all was caught up, which the samples tell to 0.1 s.
     late = quantile(opened.thread["latency"], 0.9)
     assert late > 0.45
     if (took_s := catch_up_s(opened)) > 1.5:
-        pytest.skip(f"this machine was so busy that it took {took_s:.1f} s to catch up: that is about the machine")
+        pytest.skip(
+            f"this machine was so busy that it took {took_s:.1f} s to catch up: that is about the machine")
     assert late < opened.stopped_s - 0.5 + took_s + 0.1
     assert 0.45 < quantile(opened.thread["late_start"], 0.9) <= late
 
@@ -129,14 +137,16 @@ def test_every_start_that_fell_into_a_stop_is_accounted_for(opened: Stalled) -> 
         assert thread[name]["count"] == thread["messages_sent"]
 
 
-def test_a_closed_loop_asks_nothing_while_the_other_end_stands_still_and_hides_it(closed: Stalled) -> None:
+def test_a_closed_loop_asks_nothing_while_the_other_end_stands_still_and_hides_it(
+        closed: Stalled) -> None:
     latency = closed.thread["latency"]
     assert latency["maximum"] > 0.9e9
     assert quantile(latency, 0.9) < closed.stopped_s / 20
 
 
 @pytest.mark.parametrize("pace", ["sleep", "spin"])
-@pytest.mark.parametrize("words", ["engine=block", "engine=poll", "engine=poll connections=64 threads=2"])
+@pytest.mark.parametrize("words",
+                         ["engine=block", "engine=poll", "engine=poll connections=64 threads=2"])
 def test_an_even_open_loop_is_due_as_often_as_its_rate_says(words: str, pace: str) -> None:
     rates = {"rate=7000 duration=100ms": 700, "rate=10000000 duration=10ms": 100_000}
     records = batch_run([f"{rate} pace={pace} {words} warmup=10ms place=free" for rate in rates])
@@ -145,7 +155,8 @@ def test_an_even_open_loop_is_due_as_often_as_its_rate_says(words: str, pace: st
 
 @pytest.mark.parametrize("words", ["engine=block", "engine=poll connections=64 threads=2"])
 def test_poisson_arrivals_are_as_many_as_the_rate_says_on_average(words: str) -> None:
-    (record,) = batch_run([f"rate=20000 arrival=poisson {words} duration=500ms warmup=0s place=free"])
+    (record,) = batch_run(
+        [f"rate=20000 arrival=poisson {words} duration=500ms warmup=0s place=free"])
     assert abs(record_sum(record["client"], "due") - 10_000) < 5 * math.sqrt(10_000)
 
 
@@ -174,17 +185,20 @@ def test_a_seed_that_is_none_or_draws_nothing_is_refused_in_one_line(words: str,
 
 
 def test_every_start_of_an_open_loop_is_accounted_for() -> None:
-    (record,) = batch_run(["rate=2000 duration=300ms connections=4 arrival=poisson warmup=10ms place=free"])
+    (record,) = batch_run(
+        ["rate=2000 duration=300ms connections=4 arrival=poisson warmup=10ms place=free"])
     (thread,) = record["client"]["threads"]
     assert thread["due"] == thread["messages_sent"] + thread["late"]
-    assert thread["latency"]["count"] == thread["service"]["count"] == thread["late_start"]["count"] == thread["messages_sent"]
+    assert thread["latency"]["count"] == thread["service"]["count"] == thread["late_start"][
+        "count"] == thread["messages_sent"]
     assert thread["latency"]["sum"] == thread["service"]["sum"] + thread["late_start"]["sum"]
     assert thread["due"] > 300  # of 600 on average
 
 
 def test_a_fixed_open_loop_sends_all_of_its_requests() -> None:
     (record,) = batch_run(["rate=5000 messages=100 connections=3 warmup=0s place=free"])
-    assert record_sum(record["client"], "messages_sent") == record_sum(record["client"], "due") == 100
+    assert record_sum(record["client"], "messages_sent") == record_sum(record["client"],
+        "due") == 100
     assert record_sum(record["client"], "late") == 0
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a socket is given: buffers and when, what the system makes of them, acknowledgements, MPTCP, and a real hash."""
+"""What a socket is given: buffers and when, what the system makes of them, acknowledgements, MPTCP,
+and a real hash."""
 
 from __future__ import annotations
 
@@ -35,23 +36,27 @@ def sysctl(name: str) -> int:
 def test_buffers_are_in_force_at_the_end_that_was_named(end: str, buffers: str) -> None:
     (record,) = batch_run([f"{STREAM} {end}.sndbuf=48K {end}.rcvbuf=96K {end}.buffers={buffers}"])
     other = "server" if end == "client" else "client"
-    assert (options(record, end)["sndbuf_bytes"], options(record, end)["rcvbuf_bytes"]) == (96 << 10, 192 << 10)
+    assert (options(record, end)["sndbuf_bytes"],
+            options(record, end)["rcvbuf_bytes"]) == (96 << 10, 192 << 10)
     assert options(record, other)["sndbuf_bytes"] != 96 << 10
     assert "clamped" not in options(record, end)
 
 
 def test_the_buffers_of_a_unix_socket_are_set_after_accept() -> None:
     before, after, usual = batch_run(
-        [f"{STREAM} transport=unix sndbuf=48K buffers={word}" for word in ("before", "after", "default")])
+        [f"{STREAM} transport=unix sndbuf=48K buffers={word}"
+         for word in ("before", "after", "default")])
     assert before["status"] == "unsupported" and "accept(2)" in before["reason"]
     for record in (after, usual):
-        assert options(record, "client")["sndbuf_bytes"] == options(record, "server")["sndbuf_bytes"] == 96 << 10
+        assert options(record, "client")["sndbuf_bytes"] == options(record,
+            "server")["sndbuf_bytes"] == 96 << 10
 
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_a_buffer_that_the_system_clamps_is_told_with_its_sysctl(transport: str) -> None:
     most = sysctl("net.core.wmem_max")
-    record, small = batch_run([f"{STREAM} transport={transport} sndbuf={most + 1}", f"{STREAM} transport={transport} sndbuf=1"])
+    record, small = batch_run([f"{STREAM} transport={transport} sndbuf={most + 1}",
+                               f"{STREAM} transport={transport} sndbuf=1"])
     assert options(record, "client")["clamped"] == {
         "sndbuf": {"asked_bytes": most + 1, "given_bytes": most, "sysctl": "net.core.wmem_max"}}
     least = options(small, "client")["clamped"]["sndbuf"]
@@ -61,25 +66,35 @@ def test_a_buffer_that_the_system_clamps_is_told_with_its_sysctl(transport: str)
 def test_a_person_is_told_of_a_clamped_buffer_too() -> None:
     done = client_run(*STREAM.split(), "rcvbuf=1G", "buffers=before")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"rcvbuf=1G: the server was given \S+, the most that sysctl net\.core\.rmem_max allows", done.stdout)
+    assert re.search(
+        r"rcvbuf=1G: the server was given \S+, the most that sysctl net\.core\.rmem_max allows",
+        done.stdout)
 
 
-@pytest.mark.parametrize("word", ["sndbuf=lots", "sndbuf=0", "rcvbuf=-1", "rcvbuf=4G", "buffers=during", "quickack=on",
-                                  "busy_poll=3", "busy_poll=2s", "notsent_lowat=0", "congestion=Not/Any"])
+@pytest.mark.parametrize("word",
+                         ["sndbuf=lots", "sndbuf=0", "rcvbuf=-1", "rcvbuf=4G", "buffers=during",
+                          "quickack=on",
+                                  "busy_poll=3", "busy_poll=2s", "notsent_lowat=0",
+                                  "congestion=Not/Any"])
 def test_a_value_that_is_none_is_one_line_and_status_2(word: str) -> None:
     done = client_run(word, "sndbuf=4K" if word.startswith("buffers") else "messages=1")
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and word.split("=")[0] in done.stderr
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and word.split("=")[
+        0] in done.stderr
 
 
 @pytest.mark.parametrize("words, reason", [
-    ("congestion=nosuch", "congestion=nosuch is not available here; sysctl net.ipv4.tcp_available_congestion_control"),
+    ("congestion=nosuch",
+     "congestion=nosuch is not available here; sysctl net.ipv4.tcp_available_congestion_control"),
     ("place=9999/9999", "CPU 9999"),
-    ("read=uring-multishot quickack=rearm", "quickack=rearm does not work with a reading of the ring"),
+    ("read=uring-multishot quickack=rearm",
+     "quickack=rearm does not work with a reading of the ring"),
     ("write=uv quickack=rearm", "quickack=rearm does not work with write=uv"),
     ("busy_poll=1500ns", "busy_poll=1500ns: SO_BUSY_POLL takes whole microseconds only"),
     ("workload=connect busy_poll=50us", "busy_poll does not work with workload=connect"),
-    ("workload=connect sndbuf=64K buffers=after", "buffers=after does not work with workload=connect"),
-    ("transport=unix sndbuf=64K buffers=before", "buffers=before does not work with transport=unix"),
+    ("workload=connect sndbuf=64K buffers=after",
+     "buffers=after does not work with workload=connect"),
+    ("transport=unix sndbuf=64K buffers=before",
+     "buffers=before does not work with transport=unix"),
 ])
 def test_what_this_machine_cannot_do_is_known_before_the_run(words: str, reason: str) -> None:
     assert reason in unsupported(words)
@@ -101,20 +116,23 @@ def test_every_receive_is_acknowledged_at_once_where_quickack_is_set_again(engin
     words = f"messages=200 warmup=0s place=free engine={engine}"
     if unsupported(words):
         pytest.skip(unsupported(words))
-    usual, once, again = batch_run([f"{words} server.quickack={word}" for word in ("default", "once", "rearm")])
+    usual, once, again = batch_run([f"{words} server.quickack={word}"
+                                    for word in ("default", "once", "rearm")])
     assert "setsockopt" not in usual["server"]["threads"][0]["calls"]
     assert once["server"]["threads"][0]["calls"] == usual["server"]["threads"][0]["calls"]
     thread = again["server"]["threads"][0]
     assert thread["calls"]["setsockopt"] == thread["calls"]["recvfrom"] == 200
     assert thread["read_calls"] == 400
     # a reply carries the acknowledgement; sent at once it is a segment by itself
-    assert thread["tcp_info"]["segs_out"]["sum"] >= usual["server"]["threads"][0]["tcp_info"]["segs_out"]["sum"] + 190
+    assert thread["tcp_info"]["segs_out"]["sum"] >= usual["server"]["threads"][0]["tcp_info"][
+        "segs_out"]["sum"] + 190
 
 
 def test_the_largest_window_that_the_peer_advertised_is_told() -> None:
     words = "workload=stream message=64K messages=200 place=free"
     records = batch_run([f"{words} server.rcvbuf={size}" for size in ("16K", "1M")])
-    small, large = (record["client"]["threads"][0]["tcp_info"]["largest_peer_window_bytes"]["max"] for record in records)
+    small, large = (record["client"]["threads"][0]["tcp_info"]["largest_peer_window_bytes"]["max"]
+                    for record in records)
     assert 0 < small <= 32 << 10 < large <= 2 << 20
 
 
@@ -123,9 +141,11 @@ with_mptcp = pytest.mark.skipif(bool(MPTCP), reason=MPTCP)
 
 
 @with_mptcp
-@pytest.mark.parametrize("write, segments", [("nodelay", 15), ("cork", 1), ("writev", 1), ("coalesce", 1)])
+@pytest.mark.parametrize("write, segments",
+                         [("nodelay", 15), ("cork", 1), ("writev", 1), ("coalesce", 1)])
 def test_segments_of_multipath_tcp_are_those_of_its_strategy(write: str, segments: int) -> None:
-    """Fragments that are sent one by one may be joined where the machine is busy: MPTCP sends from a queue of its own."""
+    """Fragments that are sent one by one may be joined where the machine is busy: MPTCP sends from
+    a queue of its own."""
     words = f"transport=mptcp message=15x2 reply=2 write={write} messages=300 place=together verify=on"
     (record,) = batch_run_again([words], print)
     for end, count in (("client", segments), ("server", 1)):
@@ -139,7 +159,9 @@ def test_a_connection_that_fell_back_to_tcp_is_not_called_multipath() -> None:
     with socket.create_server(("127.0.0.1", 0)) as plain:
         port = plain.getsockname()[1]
         threading.Thread(target=lambda: plain.accept()[0].recv(1), daemon=True).start()
-        (record,) = batch_run([f"transport=mptcp peer=127.0.0.1:{port} control=none peer_does=echo messages=1 place=free"])
+        (record,) = batch_run(
+            [
+                f"transport=mptcp peer=127.0.0.1:{port} control=none peer_does=echo messages=1 place=free"])
     assert record["status"] == "unsupported" and "fell back to TCP" in record["reason"]
 
 
@@ -157,5 +179,6 @@ def pattern(size: int) -> bytes:
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_the_checksum_is_the_sha_256_of_what_was_sent(transport: str) -> None:
     (record,) = batch_run([f"{STREAM} transport={transport} touch=checksum verify=on"])
-    assert record["server"]["threads"][0]["checksum"] == hashlib.sha256(pattern(20 << 16)).hexdigest()
+    assert record["server"]["threads"][0]["checksum"] == hashlib.sha256(
+        pattern(20 << 16)).hexdigest()
     assert "checksum" not in record["client"]["threads"][0]

@@ -14,13 +14,16 @@ from foreign import foreign_names, foreign_started, port_free
 from programs import batch_run, client_run, record_sum, server_started
 
 ECHO = ["message=64 write=nodelay", "message=15x2 write=cork", "message=16+4K write=writev depth=8",
-        "message=100K write=coalesce connections=5", "message=64 connections=3 rate=2000 arrival=poisson"]
+        "message=100K write=coalesce connections=5",
+        "message=64 connections=3 rate=2000 arrival=poisson"]
 DISCARD = ["message=64", "message=64K connections=3", "message=15x2 write=more engine=poll"]
-CHARGEN = ["message=64", "message=64K connections=3 threads=2", "message=1K engine=poll", "message=1K read=msgtrunc"]
+CHARGEN = ["message=64", "message=64K connections=3 threads=2", "message=1K engine=poll",
+           "message=1K read=msgtrunc"]
 
 
 def run(port: int, does: str, words: str) -> dict:
-    (record,) = batch_run([f"peer=127.0.0.1:{port} control=none peer_does={does} place=free warmup=20ms {words}"])
+    (record,) = batch_run(
+        [f"peer=127.0.0.1:{port} control=none peer_does={does} place=free warmup=20ms {words}"])
     assert record["status"] == "ok", record.get("reason")
     assert record["peer"] == f"127.0.0.1:{port}"
     assert "server" not in record, "a foreign peer reports nothing"
@@ -32,7 +35,8 @@ def check_echo(port: int) -> None:
         record = run(port, "echo", f"verify=on messages=60 {words}")
         client = record["client"]
         assert record_sum(client, "messages_sent") == record_sum(client, "messages_received") == 60
-        assert record_sum(client, "bytes_received") == record_sum(client, "bytes_sent") == 60 * client["message_bytes"]
+        assert record_sum(client, "bytes_received") == record_sum(client,
+            "bytes_sent") == 60 * client["message_bytes"]
         assert sum(thread["latency"]["count"] for thread in client["threads"]) == 60
 
 
@@ -40,12 +44,14 @@ def check_discard(port: int) -> None:
     for words in DISCARD:
         client = run(port, "discard", f"workload=stream messages=300 {words}")["client"]
         assert record_sum(client, "messages_sent") == 300
-        assert all(thread["elapsed_ns"] > 0 and "messages_received" not in thread for thread in client["threads"])
+        assert all(thread["elapsed_ns"] > 0 and "messages_received" not in thread
+                   for thread in client["threads"])
 
 
 def check_chargen(port: int) -> None:
     for words in CHARGEN:
-        client = run(port, "chargen", f"workload=stream direction=receive messages=300 {words}")["client"]
+        client = run(port, "chargen",
+                     f"workload=stream direction=receive messages=300 {words}")["client"]
         assert client["drives"] and "write" not in client
         assert record_sum(client, "messages_received") >= 300
         assert all("messages_sent" not in thread for thread in client["threads"])
@@ -70,7 +76,9 @@ def test_a_server_of_others_is_a_peer(name: str) -> None:
 
 def test_a_unix_socket_is_a_peer(tmp_path) -> None:
     with server_started(f"unix:{tmp_path}/echo", "--plain", "echo"):
-        (record,) = batch_run([f"transport=unix peer=unix:{tmp_path}/echo control=none verify=on messages=50 depth=4 place=free"])
+        (record,) = batch_run(
+            [
+                f"transport=unix peer=unix:{tmp_path}/echo control=none verify=on messages=50 depth=4 place=free"])
     assert record["status"] == "ok" and record_sum(record["client"], "messages_received") == 50
 
 
@@ -87,9 +95,11 @@ def test_a_timed_run_against_a_peer_ends_when_its_time_is_over() -> None:
 
 
 def test_a_peer_that_sends_back_something_else_is_found_out() -> None:
-    """discard answers nothing: within the patience with a stuck run that is said; chargen sends what was not sent."""
+    """discard answers nothing: within the patience with a stuck run that is said; chargen sends
+    what was not sent."""
     with server_started("127.0.0.1:0", "--plain", "chargen") as server:
-        (record,) = batch_run([f"peer={server.address} control=none verify=on messages=5 place=free"])
+        (record,) = batch_run(
+            [f"peer={server.address} control=none verify=on messages=5 place=free"])
     assert record["status"] == "failed"
     assert "wrong content" in record["reason"] or "came of replies of which" in record["reason"]
 
@@ -108,8 +118,10 @@ def test_a_peer_that_is_not_there_is_named() -> None:
         (["control=none"], "peer=HOST:PORT"),
         (["peer=nowhere", "control=none"], "HOST:PORT"),
         (["peer=127.0.0.1:7", "control=none", "workload=stream"], "workload=request"),
-        (["peer=127.0.0.1:7", "control=none", "peer_does=discard"], "workload=stream direction=send"),
-        (["peer=127.0.0.1:7", "control=none", "peer_does=chargen", "workload=stream", "direction=both"], "direction=receive"),
+        (["peer=127.0.0.1:7", "control=none", "peer_does=discard"],
+         "workload=stream direction=send"),
+        (["peer=127.0.0.1:7", "control=none", "peer_does=chargen", "workload=stream",
+          "direction=both"], "direction=receive"),
         (["peer=127.0.0.1:7", "control=none", "peer_does=eco"], "echo"),
         (["peer=127.0.0.1:7", "control=none", "transport=unix"], "transport=unix"),
         (["peer=unix:/tmp/x", "control=none"], "transport=tcp"),
@@ -117,14 +129,16 @@ def test_a_peer_that_is_not_there_is_named() -> None:
         (["peer=127.0.0.1:7", "control=none", "server=127.0.0.1:8"], "'server' has no effect"),
     ],
 )
-def test_words_that_a_peer_contradicts_are_refused_in_one_line(words: list[str], named: str) -> None:
+def test_words_that_a_peer_contradicts_are_refused_in_one_line(words: list[str],
+                                                               named: str) -> None:
     done = client_run(*words)
     assert done.returncode == 2
     assert named in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("engine", ["block", "poll"])
-def test_the_time_with_a_peer_that_sends_slowly_is_over_in_the_middle_of_a_message(engine: str) -> None:
+def test_the_time_with_a_peer_that_sends_slowly_is_over_in_the_middle_of_a_message(
+        engine: str) -> None:
     def send_slowly(listener: socket.socket) -> None:
         connection, _ = listener.accept()
         with connection, suppress(OSError):
@@ -134,7 +148,9 @@ def test_the_time_with_a_peer_that_sends_slowly_is_over_in_the_middle_of_a_messa
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=send_slowly, args=(listener,), daemon=True).start()
-        (record,) = batch_run([f"peer=127.0.0.1:{listener.getsockname()[1]} control=none workload=stream direction=receive "
+        (record,) = batch_run(
+            [
+                f"peer=127.0.0.1:{listener.getsockname()[1]} control=none workload=stream direction=receive "
                                f"peer_does=chargen message=1M duration=300ms warmup=100ms engine={engine} place=free"],
                               within_s=20)
     assert record["status"] == "ok", record.get("reason")

@@ -119,7 +119,8 @@ def test_what_was_sent_before_a_half_close_comes_back_and_then_the_end(name: str
         for size in (0, 1, 64 << 10, len(DATA)):
             with patient(address) as connection:
                 sender = threading.Thread(
-                    target=lambda: (connection.sendall(DATA[:size]), connection.shutdown(socket.SHUT_WR))
+                    target=lambda: (connection.sendall(DATA[:size]),
+                                    connection.shutdown(socket.SHUT_WR))
                 )
                 sender.start()
                 assert everything(connection) == DATA[:size]
@@ -145,7 +146,9 @@ def test_foreign_chargen_sends_until_the_client_goes(name: str) -> None:
 @pytest.mark.parametrize("listen", LISTEN)
 def test_chargen_sends_the_lines_of_rfc_864_whatever_comes(listen: str, tmp_path: Path) -> None:
     expected = lines_of_rfc_864() * 1000
-    with plain_started("chargen", listen.format(path=tmp_path)) as server, patient(server.address) as connection:
+    with plain_started("chargen",
+                       listen.format(path=tmp_path)) as server, patient(
+                           server.address) as connection:
         got = b""
         sizes = random.Random(1)
         while len(got) < 6 << 20:
@@ -154,13 +157,17 @@ def test_chargen_sends_the_lines_of_rfc_864_whatever_comes(listen: str, tmp_path
         assert got == expected[: len(got)]
         connection.shutdown(socket.SHUT_WR)
         rest = everything(connection)
-        assert not rest.strip(bytes(range(32, 127)) + b"\r\n"), "after the half-close only what was under way comes"
+        assert not rest.strip(bytes(range(32, 127)) +
+                              b"\r\n"), "after the half-close only what was under way comes"
 
 
 @pytest.mark.parametrize("listen", LISTEN)
-def test_echo_holds_back_a_client_that_does_not_read_and_loses_nothing(listen: str, tmp_path: Path) -> None:
+def test_echo_holds_back_a_client_that_does_not_read_and_loses_nothing(listen: str,
+    tmp_path: Path) -> None:
     sizes = random.Random(2)
-    with plain_started("echo", listen.format(path=tmp_path)) as server, patient(server.address) as connection:
+    with plain_started("echo",
+                       listen.format(path=tmp_path)) as server, patient(
+                           server.address) as connection:
         sent = 0
         connection.setblocking(False)
         while select.select([], [connection], [], 0.5)[1]:
@@ -195,7 +202,8 @@ def test_200_clients_are_served_at_once(listen: str, tmp_path: Path) -> None:
 
 
 def test_a_client_that_does_not_read_keeps_nobody_waiting() -> None:
-    with plain_started("chargen") as server, patient(server.address) as silent, patient(server.address) as other:
+    with plain_started("chargen") as server, patient(server.address) as silent, patient(
+        server.address) as other:
         assert len(exactly(other, 8 << 20)) == 8 << 20
         assert len(exactly(silent, 1000)) == 1000
 
@@ -249,7 +257,8 @@ def test_whatever_a_crowd_of_clients_does_the_server_serves_on(service: str) -> 
                 elif what < 0.9:
                     crowd[at].recv(int(10 ** (6 * dice.random())))
                 elif what < 0.94:
-                    crowd[at].shutdown(dice.choice((socket.SHUT_RD, socket.SHUT_WR, socket.SHUT_RDWR)))
+                    crowd[at].shutdown(dice.choice((socket.SHUT_RD, socket.SHUT_WR,
+                                                    socket.SHUT_RDWR)))
                 else:
                     dice.choice((reset, socket.socket.close))(crowd.pop(at))
             except BlockingIOError:
@@ -299,7 +308,8 @@ def test_the_ready_line_is_the_servers_and_names_the_service(service: str) -> No
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_and_every_connection(service: str, number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_ends_it_and_every_connection(service: str, number: signal.Signals,
+                                               tmp_path: Path) -> None:
     with plain_started(service, f"unix:{tmp_path}/plain") as server:
         crowd = [patient(server.address) for _ in range(5)]
         crowd[0].sendall(DATA[:1000])
@@ -341,8 +351,10 @@ def test_a_port_that_was_asked_for_can_be_taken_again_at_once() -> None:
         (["--listen", "127.0.0.1:0", "--plain"], "needs a value"),
         (["--plain", "echo"], "--listen"),
         (["--listen", "127.0.0.1:0", "--plain", "echo", "--plain", "discard"], "twice"),
-        (["--listen", "127.0.0.1:0", "--plain", "echo", "discard"], "'discard': the server takes no words"),
-        (["--listen", "127.0.0.1:0", "--plain", "echo", "chunk=64"], "'chunk=64': the server takes no words"),
+        (["--listen", "127.0.0.1:0", "--plain", "echo", "discard"],
+         "'discard': the server takes no words"),
+        (["--listen", "127.0.0.1:0", "--plain", "echo", "chunk=64"],
+         "'chunk=64': the server takes no words"),
         (["--listen", "0.0.0.0:0", "--plain", "echo"], "--insecure"),
         (["--listen", "[::]:0", "--plain", "chargen"], "--insecure"),
     ],
@@ -365,7 +377,8 @@ def test_other_machines_are_served_only_where_that_was_said() -> None:
 
 
 @pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
-def test_a_request_is_one_receive_one_send_and_no_change_of_what_is_waited_for(tmp_path: Path) -> None:
+def test_a_request_is_one_receive_one_send_and_no_change_of_what_is_waited_for(
+        tmp_path: Path) -> None:
     requests, log = 100, tmp_path / "log"
     watched = f"trace=recvfrom,sendto,setsockopt,{LOOP_CHANGES}"
     process = subprocess.Popen(
@@ -374,7 +387,8 @@ def test_a_request_is_one_receive_one_send_and_no_change_of_what_is_waited_for(t
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"},  # it cannot look for leaks while it is traced
+        # it cannot look for leaks while it is traced
+        env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"},
     )
     assert process.stdin and process.stdout
     ready = json.loads(process.stdout.readline())["ready"]
@@ -394,7 +408,8 @@ def test_a_request_is_one_receive_one_send_and_no_change_of_what_is_waited_for(t
     assert sum(name in LOOP_CHANGES.split(",") for name, _ in calls) < 20
     options = [told for name, told in calls if name == "setsockopt"]
     assert any("TCP_NODELAY, [1]" in told for told in options)
-    assert any('TCP_CONGESTION, "cubic"' in told for told in options), "or a pacer is measured as the socket"
+    assert any('TCP_CONGESTION, "cubic"' in told
+               for told in options), "or a pacer is measured as the socket"
 
 
 # ---- clients of others ----
@@ -408,7 +423,8 @@ def test_socat_gets_back_what_it_sent(listen: str, tmp_path: Path) -> None:
         to = f"TCP:{server.address}"
         if server.address.startswith("unix:"):
             to = server.address.replace("unix:", "UNIX-CONNECT:")
-        done = subprocess.run(["socat", "-t", "60", "-", to], input=DATA * 5, capture_output=True, timeout=60)
+        done = subprocess.run(["socat", "-t", "60", "-", to], input=DATA * 5, capture_output=True,
+                              timeout=60)
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout == DATA * 5
 
@@ -418,11 +434,13 @@ def test_netcat_gets_what_each_service_gives(service: str) -> None:
     netcat = shutil.which("nc.openbsd") or shutil.which("nc")
     if not netcat:
         pytest.skip("netcat is not installed")
-    if "-N" not in subprocess.run([netcat, "-h"], capture_output=True, text=True, timeout=10).stderr:
+    if "-N" not in subprocess.run([netcat, "-h"], capture_output=True, text=True,
+                                  timeout=10).stderr:
         pytest.skip("this netcat has no -N, which half-closes at the end of its input")
     with plain_started(service) as server:
         host, port = server.address.split(":")
-        done = subprocess.run([netcat, "-N", host, port], input=DATA * 5, capture_output=True, timeout=60)
+        done = subprocess.run([netcat, "-N", host, port], input=DATA * 5, capture_output=True,
+                              timeout=60)
         assert (done.returncode, done.stderr) == (0, b"")
         if service == "chargen":
             assert done.stdout.startswith(lines_of_rfc_864())
@@ -444,12 +462,14 @@ NETPERF = shutil.which("netperf")
         ("chargen", "TCP_MAERTS", []),
     ],
 )
-def test_netperf_without_a_control_connection_measures_it(service: str, test: str, sizes: list[str]) -> None:
+def test_netperf_without_a_control_connection_measures_it(service: str, test: str,
+                                                          sizes: list[str]) -> None:
     with plain_started(service) as server:
         host, port = server.address.split(":")
         command = [str(NETPERF), "-N", "-P", "0", "-H", f"{host},4", "-t", test, "-l", "1"]
         done = subprocess.run(
-            [*command, "--", "-P", f",{port}", *sizes, "-o", "THROUGHPUT"], capture_output=True, text=True, timeout=30
+            [*command, "--", "-P", f",{port}", *sizes, "-o", "THROUGHPUT"], capture_output=True,
+            text=True, timeout=30
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert float(done.stdout.split()[-1]) > 0

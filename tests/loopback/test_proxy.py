@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""workload=proxy: what it sends on, for whom it does not, and what is left when one of the three dies."""
+"""workload=proxy: what it sends on, for whom it does not, and what is left when one of the three
+dies."""
 
 from __future__ import annotations
 
@@ -69,8 +70,10 @@ SIZES = [
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_every_strategy_sends_on_what_came_whichever_way(transport: str) -> None:
-    lines = [f"workload=proxy transport={transport} direction={direction} write={write} engine=poll {size} verify=on "
-             "place=free" for write, direction, size in product(STRATEGIES, ["send", "receive", "both"], SIZES)]
+    lines = [
+        f"workload=proxy transport={transport} direction={direction} write={write} engine=poll {size} verify=on "
+             "place=free" for write, direction, size in product(STRATEGIES,
+                                                                ["send", "receive", "both"], SIZES)]
     lines += [line.replace("engine=poll", "engine=block").replace("threads=2 ", "")
               for line in lines if "both" not in line]
     for text, record in zip(lines, batch_run(lines), strict=True):
@@ -79,7 +82,8 @@ def test_every_strategy_sends_on_what_came_whichever_way(transport: str) -> None
             continue
         messages = int(re.findall(r"messages=(\d+)", text)[0]) * (2 if "both" in text else 1)
         proxy = record["proxy"]
-        assert record_sum(proxy, "bytes_received") == record_sum(proxy, "bytes_sent") == messages * MESSAGE, text
+        assert record_sum(proxy, "bytes_received") == record_sum(proxy,
+            "bytes_sent") == messages * MESSAGE, text
         chunk, window = (int(re.findall(rf"{key}=(\d+)", text)[0]) for key in ("chunk", "window"))
         if "chunk=64K" not in text:
             assert record_sum(proxy, "chunks_sent") >= messages * MESSAGE / chunk, text
@@ -88,32 +92,41 @@ def test_every_strategy_sends_on_what_came_whichever_way(transport: str) -> None
 
 def test_nothing_is_lost_between_warm_up_and_run() -> None:
     """The proxy begins to count at the byte that was announced, whoever sends it."""
-    lines = [f"workload=proxy direction={direction} messages=4 chunk=999 window=8 connections=2 warmup=5ms verify=on "
-             f"place=free engine={engine}" for direction in ("send", "receive", "both") for engine in ("poll", "auto")] * 3
+    lines = [
+        f"workload=proxy direction={direction} messages=4 chunk=999 window=8 connections=2 warmup=5ms verify=on "
+             f"place=free engine={engine}" for direction in ("send", "receive", "both")
+             for engine in ("poll", "auto")] * 3
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert record["status"] == "ok", f"{text}: {record['reason']}"
-        assert record_sum(record["proxy"], "bytes_received") == (8 if "both" in text else 4) * MESSAGE, text
+        assert record_sum(record["proxy"],
+                          "bytes_received") == (8 if "both" in text else 4) * MESSAGE, text
 
 
 @pytest.mark.parametrize("engine", ["block", "poll"])
 def test_a_group_is_what_one_wake_up_filled(engine: str) -> None:
     words = f"workload=proxy messages=20 chunk=32 engine={engine} warmup=0s place=free"
     wide, narrow, apart = (record["proxy"]["threads"][0] for record in batch_run(
-        [f"{words} write=writev window=256", f"{words} write=writev window=1", f"{words} write=nodelay window=256"]))
-    assert wide["write_calls"] - wide["would_block"] <= wide["groups_sent"] < wide["chunks_sent"] / 8
+        [f"{words} write=writev window=256", f"{words} write=writev window=1",
+         f"{words} write=nodelay window=256"]))
+    assert wide["write_calls"] - wide["would_block"] <= wide["groups_sent"] < wide[
+        "chunks_sent"] / 8
     assert narrow["groups_sent"] == narrow["chunks_sent"] == narrow["calls"]["sendmsg"]
     assert apart["calls"]["sendto"] >= apart["chunks_sent"] >= 20 * MESSAGE / 32
 
 
 def test_source_and_sink_are_what_they_are_and_say_so() -> None:
-    (record,) = batch_run(["workload=proxy write=cork chunk=100 messages=2 warmup=0s place=free verify=on"])
+    (record,) = batch_run(
+        ["workload=proxy write=cork chunk=100 messages=2 warmup=0s place=free verify=on"])
     assert record["client"]["write"] == "coalesce" and record["client"]["message_bytes"] == MESSAGE
     assert record["server"]["read"] == "recv" and record["proxy"]["write"] == "cork"
     assert record["words"]["chunk"] == "100" and "message" not in record["words"]
-    assert "message_bytes" not in record["proxy"] and "messages_sent" not in record["proxy"]["threads"][0]
+    assert "message_bytes" not in record["proxy"] and "messages_sent" not in record["proxy"][
+        "threads"][0]
 
 
-@pytest.mark.parametrize("word", ["message=64", "reply=1", "depth=2", "client.chunk=4K", "server.read=recv", "source=hot",
+@pytest.mark.parametrize("word",
+                         ["message=64", "reply=1", "depth=2", "client.chunk=4K",
+                          "server.read=recv", "source=hot",
                                   "reply_write=cork", "client.nodelay=off"])
 def test_a_word_of_what_is_fixed_is_refused(word: str) -> None:
     done = client_run(*ONE, word)
@@ -136,7 +149,8 @@ def test_the_third_list_of_a_placement_is_the_proxys() -> None:
     first, second = sorted(os.sched_getaffinity(0))[:2]
     lines = [f"workload=proxy messages=1 warmup=0s place={place}"
              for place in (f"{first}/{second}/{first}", f"{first}/{second}", "apart")]
-    asked = [[record[end]["threads"][0]["cpus"]["asked"][0] for end in ("client", "server", "proxy")]
+    asked = [[record[end]["threads"][0]["cpus"]["asked"][0]
+              for end in ("client", "server", "proxy")]
              for record in batch_run(lines)]
     assert asked[:2] == [[first, second, first], [first, second, second]]
     assert asked[2][0] == asked[2][1] != asked[2][2]
@@ -148,8 +162,10 @@ def test_a_proxy_and_a_server_of_others_are_used_where_they_are(tmp_path: Path) 
         for _ in range(2):
             done = client_run("--json", *ONE, *places(proxy, server))
             record = json.loads(done.stdout)
-            assert record["status"] == "ok" and record["via"] == proxy.address and record["peer"] == server.address
-        assert client_json("--facts", "workload=proxy", *places(proxy, server))[0].keys() == {"client", "server", "proxy"}
+            assert record["status"] == "ok" and record["via"] == proxy.address and record[
+                "peer"] == server.address
+        assert client_json("--facts", "workload=proxy",
+                           *places(proxy, server))[0].keys() == {"client", "server", "proxy"}
         assert "per message" in client_run(*ONE, *places(proxy, server)).stdout
 
 
@@ -165,8 +181,10 @@ def test_the_calls_of_a_proxy_are_those_that_strace_counts(engine: str, tmp_path
     assert done.returncode == 0, done.stderr
     (trace,) = [text for path in tmp_path.glob("trace.*")
                 if "\nsendmsg(" in (text := as_recorded(path.read_text()))]
-    trace = trace[trace.index("MSG_WAITALL"): trace.index("shutdown(")]  # after the sink's answer, up to the half-close
-    counts = {name: len(re.findall(rf"^{name}\(", trace, re.MULTILINE)) for name in ("sendmsg", "recvfrom", "epoll_wait")}
+    # after the sink's answer, up to the half-close
+    trace = trace[trace.index("MSG_WAITALL"): trace.index("shutdown(")]
+    counts = {name: len(re.findall(rf"^{name}\(", trace, re.MULTILINE))
+              for name in ("sendmsg", "recvfrom", "epoll_wait")}
     counts["recvfrom"] -= len(re.findall(r"^recvfrom\(.*= 0$", trace, re.MULTILINE))
     (thread,) = json.loads(done.stdout)["proxy"]["threads"]
     assert thread["calls"] == {name: count for name, count in counts.items() if count}
@@ -176,7 +194,8 @@ def test_the_calls_of_a_proxy_are_those_that_strace_counts(engine: str, tmp_path
 
 
 class Sink:
-    """A listener that somebody names as the sink of a run; it answers a connection as a test says."""
+    """A listener that somebody names as the sink of a run; it answers a connection as a test
+    says."""
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -193,7 +212,8 @@ class Sink:
 
 
 def run_opened(proxy: Server, sink: str, token: str = "00" * 16) -> tuple[Channel, socket.socket]:
-    """A run of one message as far as the source's data connection, which says already what it has to say."""
+    """A run of one message as far as the source's data connection, which says already what it has
+    to say."""
     channel = Channel(proxy.address)
     ready = plan_send(channel, VERSION, *ONE, end="proxy")
     assert ready["type"] == "ready", ready
@@ -211,7 +231,8 @@ def rest_of(connection: socket.socket) -> bytes:
 
 
 def test_what_is_sent_on_is_what_came_and_its_end_comes_last() -> None:
-    """The source's half-close is answered when the sink's has come, which has taken everything by then."""
+    """The source's half-close is answered when the sink's has come, which has taken everything by
+    then."""
     token, message = os.urandom(16), os.urandom(MESSAGE)
     sink = Sink()
     with server_started("127.0.0.1:0", "--proxy") as proxy:
@@ -242,9 +263,12 @@ def echo(connection: socket.socket) -> None:
 
 ANSWERS = {
     "says nothing": lambda connection: None,
-    "greets everybody": lambda connection: connection.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"),
-    "echoes": lambda connection: threading.Thread(target=echo, args=(connection.dup(),), daemon=True).start(),
-    "stops in the middle": lambda connection: (connection.sendall(bytes(15)), connection.shutdown(socket.SHUT_WR)),
+    "greets everybody": lambda connection: connection.sendall(
+        b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"),
+    "echoes": lambda connection: threading.Thread(target=echo, args=(connection.dup(),),
+                                                  daemon=True).start(),
+    "stops in the middle": lambda connection: (connection.sendall(bytes(15)),
+                                               connection.shutdown(socket.SHUT_WR)),
     "closes": lambda connection: connection.shutdown(socket.SHUT_RDWR),
 }
 
@@ -283,7 +307,8 @@ def test_a_server_that_waits_for_another_run_accepts_nothing() -> None:
 
 @pytest.mark.parametrize(("flags", "allowed"), [
     ([], True), (["--allow-sink", "192.0.2.0/24"], False), (["--allow-sink", "unix"], False),
-    (["--allow-sink", "192.0.2.0/24", "--allow-sink", "127.0.0.1"], True), (["--allow-sink", "::/0"], False),
+    (["--allow-sink", "192.0.2.0/24", "--allow-sink", "127.0.0.1"], True),
+    (["--allow-sink", "::/0"], False),
 ])
 def test_a_proxy_connects_only_where_it_may(flags: list[str], allowed: bool) -> None:
     sink = Sink()
@@ -296,7 +321,8 @@ def test_a_proxy_connects_only_where_it_may(flags: list[str], allowed: bool) -> 
             sink.accept()
         else:
             failed = channel.receive()
-            assert failed["type"] == "failed" and f"may not connect to {sink.address}" in failed["text"]
+            assert failed["type"] == "failed" and f"may not connect to {sink.address}" in failed[
+                "text"]
             sink.listener.settimeout(0.2)
             with pytest.raises(TimeoutError):
                 sink.accept()
@@ -324,19 +350,24 @@ def test_a_server_is_no_proxy_and_a_proxy_no_server() -> None:
 
 
 @pytest.mark.parametrize("arguments", [
-    ["--allow-sink", "10.0.0.0/8"], ["--proxy", "--plain", "echo"], ["--proxy", "--allow-sink", "10.0.0.0/33"],
-    ["--proxy", "--allow-sink", "example.org"], ["--proxy", "--allow-sink", ""], ["--proxy", "--allow-sink", "10.0.0.0/"],
+    ["--allow-sink", "10.0.0.0/8"], ["--proxy", "--plain", "echo"],
+    ["--proxy", "--allow-sink", "10.0.0.0/33"],
+    ["--proxy", "--allow-sink", "example.org"], ["--proxy", "--allow-sink", ""],
+    ["--proxy", "--allow-sink", "10.0.0.0/"],
 ])
 def test_a_proxy_started_wrongly_says_so_in_one_line(arguments: list[str]) -> None:
-    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *arguments], capture_output=True, text=True, timeout=10)
+    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *arguments],
+                          capture_output=True, text=True, timeout=10)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
 # ---- whatever dies ----
 
-RUNS = [["direction=send"], ["direction=receive", "transport=unix"], ["direction=both", "connections=3", "write=uv"]]
+RUNS = [["direction=send"], ["direction=receive", "transport=unix"],
+        ["direction=both", "connections=3", "write=uv"]]
 if ring_trouble() is None:
-    RUNS.append(["direction=both", "connections=3", "write=uring-bundle", "read=uring-multishot", "engine=ring", "chunk=512",
+    RUNS.append(["direction=both", "connections=3", "write=uring-bundle", "read=uring-multishot",
+                 "engine=ring", "chunk=512",
                  "window=64"])
 LONG = ["workload=proxy", "duration=60s", "warmup=0s", "place=free"]
 
@@ -351,7 +382,8 @@ class Loss:
     ending: Ending
 
 
-def loss_of(victim: str, proxy: Server, server: Server, number: signal.Signals, words: list[str]) -> Loss:
+def loss_of(victim: str, proxy: Server, server: Server, number: signal.Signals,
+            words: list[str]) -> Loss:
     dies, lives = (proxy, server) if victim == "proxy" else (server, proxy)
     client = client_start("--json", *places(proxy, server), *LONG, *words)
     busy(proxy.pid, server.pid)
@@ -372,10 +404,13 @@ def assert_told(loss: Loss, named: bool) -> None:
     assert client_run(*ONE, other).returncode == 0
 
 
-@pytest.mark.parametrize(("number", "words"), [*((signal.SIGKILL, words) for words in RUNS), (signal.SIGSTOP, RUNS[0])])
-def test_a_proxy_or_a_server_that_goes_away_is_told_within_5_s(number: signal.Signals, words: list[str]) -> None:
+@pytest.mark.parametrize(("number", "words"),
+                         [*((signal.SIGKILL, words) for words in RUNS), (signal.SIGSTOP, RUNS[0])])
+def test_a_proxy_or_a_server_that_goes_away_is_told_within_5_s(number: signal.Signals,
+                                                               words: list[str]) -> None:
     with proxy_and_server() as first, proxy_and_server() as second:
-        losses = [loss_of("proxy", *first, number, words), loss_of("server", *second, number, words)]
+        losses = [loss_of("proxy", *first, number, words),
+                  loss_of("server", *second, number, words)]
         for loss in losses:  # what one waits for, the other waits for meanwhile
             assert_told(loss, named=number == signal.SIGKILL)
 
@@ -413,7 +448,8 @@ def test_whenever_a_client_is_killed_proxy_and_server_are_soon_free_again() -> N
         assert client_run(*ONE, *places(proxy, server)).returncode == 0
         files = [open_files(one.pid) for one in (proxy, server)]
         for milliseconds in (1, 2, 4, 7, 10, 14, 20, 30, 60, 120):
-            client = client_start(*places(proxy, server), "workload=proxy", "connections=4", "duration=60s", "warmup=50ms",
+            client = client_start(*places(proxy, server), "workload=proxy", "connections=4",
+                                  "duration=60s", "warmup=50ms",
                                   "place=free")
             time.sleep(milliseconds / 1000)
             client.kill()
@@ -427,14 +463,16 @@ def test_whenever_a_client_is_killed_proxy_and_server_are_soon_free_again() -> N
 def test_whenever_one_of_them_ends_the_client_says_so(victim: str) -> None:
     for milliseconds in (1, 3, 6, 10, 15, 20, 30, 60, 130):
         with proxy_and_server() as (proxy, server):
-            client = client_start("--json", *places(proxy, server), "workload=proxy", "duration=60s", "warmup=20ms",
+            client = client_start("--json", *places(proxy, server), "workload=proxy",
+                                  "duration=60s", "warmup=20ms",
                                   "place=free")
             time.sleep(milliseconds / 1000)
             dies = (proxy if victim == "proxy" else server).process
             dies.kill()
             dies.wait()
             out, error = client.communicate(timeout=20)
-            assert client.returncode == 1 and error.count("\n") == 1, f"after {milliseconds} ms: {error}"
+            assert client.returncode == 1 and error.count(
+                "\n") == 1, f"after {milliseconds} ms: {error}"
             record = json.loads(out)
             assert record["status"] == "failed" and record["phase"], record
 
@@ -445,7 +483,8 @@ def test_a_busy_proxy_keeps_no_server_waiting() -> None:
         busy(proxy.pid)
         second = client_start(*ONE, *places(proxy, server))
         time.sleep(0.5)
-        assert client_run("messages=1", "warmup=0s", "place=free", f"server={server.address}").returncode == 0
+        assert client_run("messages=1", "warmup=0s", "place=free",
+                          f"server={server.address}").returncode == 0
         first.kill()
         first.wait()
         _, error = second.communicate(timeout=20)
@@ -453,7 +492,8 @@ def test_a_busy_proxy_keeps_no_server_waiting() -> None:
 
 
 def test_a_proxy_of_our_own_is_started_again_after_it_died() -> None:
-    client = subprocess.Popen([str(CLIENT), "--batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    client = subprocess.Popen([str(CLIENT), "--batch", "-"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
     assert client.stdin and client.stdout
     client.stdin.write(f"{' '.join(LONG)}\n{' '.join(ONE)}\n")
     client.stdin.close()
@@ -464,7 +504,8 @@ def test_a_proxy_of_our_own_is_started_again_after_it_died() -> None:
             break
         time.sleep(0.01)
     time.sleep(0.3)
-    (proxy,) = [child for child in children if b"--proxy" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    (proxy,) = [child for child in children
+                if b"--proxy" in Path(f"/proc/{child}/cmdline").read_bytes()]
     os.kill(int(proxy), signal.SIGKILL)
     first, second, end = map(json.loads, client.stdout.read().splitlines())
     assert client.wait(20) == 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The control channel by TLS with a pre-shared key: who is let in, who is not, and what each is told."""
+"""The control channel by TLS with a pre-shared key: who is let in, who is not, and what each is
+told."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def said(server: Server) -> str:
 ])
 def test_a_run_goes_as_without_a_key(keys: str, words: list[str]) -> None:
     with server_started("127.0.0.1:0", "--psk", keys) as server:
-        (record,) = client_json("--psk", keys, "--json", f"server={server.address}", "warmup=10ms", "place=free", *words)
+        (record,) = client_json("--psk", keys, "--json", f"server={server.address}", "warmup=10ms",
+                                "place=free", *words)
         assert record["status"] == "ok"
         assert record["server"]["turned_away"] == 0
 
@@ -79,13 +81,17 @@ def test_facts_batches_and_unix_sockets_go_by_tls_too(keys: str, tmp_path: Path)
     with server_started(f"unix:{tmp_path}/control", "--psk", keys) as server:
         (facts,) = client_json("--psk", keys, "--facts", f"server={server.address}")
         assert facts["client"]["id"] == facts["server"]["id"]
-        *records, end = client_json("--psk", keys, "--batch", "-", stdin=f"server={server.address} {' '.join(ONE)}\n" * 3)
+        *records, end = client_json("--psk", keys, "--batch", "-",
+                                    stdin=f"server={server.address} {' '.join(ONE)}\n" * 3)
         assert [record["status"] for record in records] == ["ok"] * 3 and end == {"end": 3}
 
 
 def test_a_proxy_and_its_sink_have_the_key_too(keys: str) -> None:
-    with server_started("127.0.0.1:0", "--psk", keys) as server, server_started("127.0.0.1:0", "--psk", keys, "--proxy") as proxy:
-        (record,) = client_json("--psk", keys, "--json", "workload=proxy", f"via={proxy.address}", f"server={server.address}",
+    with server_started("127.0.0.1:0", "--psk",
+                        keys) as server, server_started("127.0.0.1:0", "--psk", keys,
+                                                        "--proxy") as proxy:
+        (record,) = client_json("--psk", keys, "--json", "workload=proxy", f"via={proxy.address}",
+                                f"server={server.address}",
                                 "messages=20", "warmup=0s", "place=free", "verify=on")
         assert record["status"] == "ok"
         assert record["proxy"]["turned_away"] == record["server"]["turned_away"] == 0
@@ -101,7 +107,8 @@ def test_any_identity_of_the_server_is_let_in_by_any_file(keys: str, tmp_path: P
         reading, writing = os.pipe()
         os.write(writing, f"alice:{KEY}\n".encode())
         os.close(writing)
-        done = client_run("--psk", f"/dev/fd/{reading}", f"server={server.address}", *ONE, pass_fds=[reading])
+        done = client_run("--psk", f"/dev/fd/{reading}", f"server={server.address}", *ONE,
+                          pass_fds=[reading])
         os.close(reading)
         assert done.returncode == 0, done.stderr
 
@@ -112,7 +119,8 @@ def test_who_has_no_key_or_a_wrong_one_is_told_so_and_counted(keys: str, tmp_pat
     with server_started("127.0.0.1:0", "--psk", keys) as server:
         for options, says in (
             ([], "this server takes only clients with a key: give --psk FILE"),
-            (["--psk", wrong], f"the server {server.address} has another key for 'alice' than our --psk file"),
+            (["--psk", wrong],
+             f"the server {server.address} has another key for 'alice' than our --psk file"),
             (["--psk", unknown], f"the server {server.address} knows no key for 'mallory'"),
         ):
             began = time.monotonic()
@@ -123,7 +131,8 @@ def test_who_has_no_key_or_a_wrong_one_is_told_so_and_counted(keys: str, tmp_pat
         assert turned_away(server, keys) == 3
         assert turned_away(server, keys) == 0
         (line,) = said(server).splitlines()  # the others came within the same second
-        assert line.startswith("uncork-server: turned away a client at 127.0.0.1:") and "speaks no TLS" in line
+        assert line.startswith(
+            "uncork-server: turned away a client at 127.0.0.1:") and "speaks no TLS" in line
 
 
 def test_a_client_with_a_key_says_that_a_server_has_none(keys: str) -> None:
@@ -138,7 +147,8 @@ def test_a_client_with_a_key_says_that_a_server_has_none(keys: str) -> None:
 
 def test_garbage_and_plain_messages_end_their_own_connection_only(keys: str) -> None:
     with server_started("127.0.0.1:0", "--psk", keys) as server:
-        garbage = [b"GET / HTTP/1.1\r\n\r\n", b"\0", HELLO + bytes(194), b"\x15\x03\x03\x00\x02\x02\x28",
+        garbage = [b"GET / HTTP/1.1\r\n\r\n", b"\0", HELLO + bytes(194),
+                   b"\x15\x03\x03\x00\x02\x02\x28",
                    b"\x16\x03\x03\xff\xff" + bytes(100)]
         for sent in garbage:
             with connect(server.address) as stranger:
@@ -201,20 +211,26 @@ def answer(listener: socket.socket, sent: bytes) -> socket.socket:
 def test_what_a_client_meets_in_place_of_a_server_is_named_within_5_s(keys: str) -> None:
     meets = [
         ("the server did not finish the TLS handshake within 4 s", (b"", False)),
-        ("the server did not finish the TLS handshake within 4 s", (b"\x16\x03\x03\x00\x7a\x02\x00", False)),
+        ("the server did not finish the TLS handshake within 4 s",
+         (b"\x16\x03\x03\x00\x7a\x02\x00", False)),
         ("the server closed the connection when it saw TLS", (b"", True)),
-        ("the server closed the connection in the middle of the TLS handshake", (b"\x16\x03\x03\x00\x7a\x02\x00", True)),
+        ("the server closed the connection in the middle of the TLS handshake",
+         (b"\x16\x03\x03\x00\x7a\x02\x00", True)),
         ("the server speaks no TLS: start it with --psk FILE", (b"SSH-2.0-x\r\n", False)),
-        ("the server cannot be understood in TLS", (b"\x16\x03\x03\x00\x04\xff\x00\x00\x00", False)),
+        ("the server cannot be understood in TLS",
+         (b"\x16\x03\x03\x00\x04\xff\x00\x00\x00", False)),
     ]
     with ExitStack() as stack:
         stopped = stack.enter_context(server_started("127.0.0.1:0", "--psk", keys))
         idle = open_files(stopped.pid)
-        clients = [("the server has been silent for 4 s", client_start("--psk", keys, f"server={stopped.address}", *LONG))]
+        clients = [("the server has been silent for 4 s",
+                    client_start("--psk", keys, f"server={stopped.address}", *LONG))]
         until_busy(stopped, idle)
         for says, (sent, closes) in meets:
             listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-            clients.append((says, client_start("--psk", keys, f"server=127.0.0.1:{listener.getsockname()[1]}", *ONE)))
+            clients.append((says, client_start("--psk", keys,
+                                               f"server=127.0.0.1:{listener.getsockname()[1]}",
+                                               *ONE)))
             connection = stack.enter_context(answer(listener, sent))
             if closes:
                 connection.close()
@@ -230,8 +246,10 @@ def test_what_a_client_meets_in_place_of_a_server_is_named_within_5_s(keys: str)
 
 def test_no_byte_of_a_key_is_where_others_look(keys: str) -> None:
     with server_started("127.0.0.1:0", "--psk", keys) as server:
-        client = client_start("--psk", keys, "--json", f"server={server.address}", "duration=300ms", "warmup=0s", "place=free")
-        seen = [Path(f"/proc/{pid}/{name}").read_bytes() for pid in (client.pid, server.pid) for name in ("cmdline", "environ")]
+        client = client_start("--psk", keys, "--json", f"server={server.address}",
+                              "duration=300ms", "warmup=0s", "place=free")
+        seen = [Path(f"/proc/{pid}/{name}").read_bytes() for pid in (client.pid, server.pid)
+                for name in ("cmdline", "environ")]
         out, error = client.communicate(timeout=20)
         assert client.returncode == 0, error
         everything = b"".join(seen) + out.encode() + error.encode() + said(server).encode()
@@ -258,7 +276,8 @@ def test_a_key_crosses_only_what_nobody_else_can_read(keys: str) -> None:
     if "unsupported" in check:
         pytest.skip(check["unsupported"])
     with server_started("127.0.0.1:0", "--psk", keys) as server:
-        done = client_run("--psk", keys, f"server={server.address}", "security=gnutls", "verify=on", *ONE)
+        done = client_run("--psk", keys, f"server={server.address}", "security=gnutls",
+                          "verify=on", *ONE)
         assert done.returncode == 0, done.stderr
 
 
@@ -270,16 +289,20 @@ def test_a_key_crosses_only_what_nobody_else_can_read(keys: str) -> None:
     (["--psk", "{open}"], "every user of this machine may read these keys; chmod 600"),
     (["--psk", "{wrong}"], "wrong:2: there is no colon"),
 ])
-def test_a_wrong_key_file_or_option_is_answered_in_one_line_by_both(arguments: list[str], says: str, keys: str, tmp_path: Path) -> None:
+def test_a_wrong_key_file_or_option_is_answered_in_one_line_by_both(arguments: list[str],
+    says: str, keys: str, tmp_path: Path) -> None:
     (tmp_path / "open").write_text(f"alice:{KEY}\n")
     (tmp_path / "open").chmod(0o644)
     keys_write(tmp_path / "wrong")
     (tmp_path / "wrong").write_text(f"alice:{KEY}\n{ANOTHER_KEY}\n")
-    filled = [argument.format(keys=keys, open=tmp_path / "open", wrong=tmp_path / "wrong") for argument in arguments]
-    asked = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *filled], capture_output=True, text=True, timeout=10)
+    filled = [argument.format(keys=keys, open=tmp_path / "open", wrong=tmp_path / "wrong")
+              for argument in arguments]
+    asked = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *filled], capture_output=True,
+                           text=True, timeout=10)
     for done in (asked, client_run(*filled, *(["server=127.0.0.1:1"] if len(filled) > 1 else []))):
         assert done.returncode == 2 and done.stderr.count("\n") == 1
-        assert says in done.stderr and KEY[:8] not in done.stderr and ANOTHER_KEY[:8] not in done.stderr
+        assert says in done.stderr and KEY[:8] not in done.stderr and ANOTHER_KEY[
+            :8] not in done.stderr
 
 
 def test_options_that_say_nothing_here_are_refused(keys: str) -> None:
@@ -287,6 +310,7 @@ def test_options_that_say_nothing_here_are_refused(keys: str) -> None:
         done = client_run(*options, *ONE)
         assert done.returncode == 2
         assert f"{options[0]} is for a server that is there already: add server=HOST:PORT" in done.stderr
-    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", "--plain", "echo", "--psk", keys],
+    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", "--plain", "echo", "--psk",
+                           keys],
                           capture_output=True, text=True, timeout=10)
     assert done.returncode == 2 and "--plain serves clients that know no key" in done.stderr

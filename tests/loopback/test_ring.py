@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The engine with an io_uring: what it counts, what it is set up with, and a system that has none."""
+"""The engine with an io_uring: what it counts, what it is set up with, and a system that has
+none."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ import pytest
 from programs import CLIENT, batch_run, client_json, client_run, ring_trouble
 
 MESSAGES = 200
-TRIES = 3  # whoever is kept from the CPU for longer than an RTO begins with a small window of congestion again, and joins segments
+# whoever is kept from the CPU for longer than an RTO begins with a small window of congestion again, and joins segments
+TRIES = 3
 ALONE = "warmup=0s place=free verify=on reply=2"
 LONE = f"{ALONE} message=15x2"
 
@@ -31,20 +33,25 @@ def figures(record: dict, end: str) -> tuple[int, int, int]:
 @needs_ring
 @pytest.mark.parametrize("write", ["uring-sendmsg", "uring-bundle"])
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
-def test_a_request_is_one_enter_one_request_and_one_completion_on_each_side(transport: str, write: str) -> None:
-    (record,) = batch_run([f"{LONE} transport={transport} write={write} reply_write={write} read=uring-multishot "
+def test_a_request_is_one_enter_one_request_and_one_completion_on_each_side(transport: str,
+    write: str) -> None:
+    (record,) = batch_run(
+        [f"{LONE} transport={transport} write={write} reply_write={write} read=uring-multishot "
                            f"messages={MESSAGES}"])
-    twice = transport == "unix"  # where the end is asked for by itself, and the receive then begun again
+    # where the end is asked for by itself, and the receive then begun again
+    twice = transport == "unix"
     begun = 1 + twice  # the receive that goes on
     assert figures(record, "client") == (MESSAGES, MESSAGES + begun, MESSAGES)
     end = 1  # the half-close is waited for, and completes
     least = MESSAGES + end, MESSAGES + begun, MESSAGES + end
-    assert all(low <= count <= low + 3 * twice for count, low in zip(figures(record, "server"), least, strict=True))
+    assert all(low <= count <= low + 3 * twice
+               for count, low in zip(figures(record, "server"), least, strict=True))
 
 
 @needs_ring
 def test_fifteen_linked_sends_are_fifteen_requests_and_one_enter() -> None:
-    warm = LONE.replace("warmup=0s", "warmup=20ms")  # or the first ones wait together for a window of congestion
+    # or the first ones wait together for a window of congestion
+    warm = LONE.replace("warmup=0s", "warmup=20ms")
     line = f"{warm} write=uring-send client.read=uring-multishot messages={MESSAGES}"
     segments = []
     for _ in range(TRIES):
@@ -58,7 +65,9 @@ def test_fifteen_linked_sends_are_fifteen_requests_and_one_enter() -> None:
 
 @needs_ring
 def test_groups_that_must_not_be_joined_are_a_request_each() -> None:
-    (record,) = batch_run([f"{ALONE} message=32/2x4K write=uring-bundle client.read=uring-multishot messages={MESSAGES}"])
+    (record,) = batch_run(
+        [
+            f"{ALONE} message=32/2x4K write=uring-bundle client.read=uring-multishot messages={MESSAGES}"])
     _, requests, completions = figures(record, "client")
     assert requests == 2 * MESSAGES + 1
     assert completions == 2 * MESSAGES  # of the first send, and of what came back
@@ -67,7 +76,9 @@ def test_groups_that_must_not_be_joined_are_a_request_each() -> None:
 @needs_ring
 def test_a_proxy_begins_its_receive_again_for_a_window_of_buffers_and_not_for_each() -> None:
     window = 64
-    (record,) = batch_run([f"workload=proxy engine=ring read=uring-multishot write=uring-ring chunk=32 window={window} "
+    (record,) = batch_run(
+        [
+            f"workload=proxy engine=ring read=uring-multishot write=uring-ring chunk=32 window={window} "
                            "messages=20 warmup=0s place=free verify=on"])
     (thread,) = record["proxy"]["threads"]
     receives = thread["requests"] - thread["chunks_sent"]  # those of both connections
@@ -77,8 +88,10 @@ def test_a_proxy_begins_its_receive_again_for_a_window_of_buffers_and_not_for_ea
 @needs_ring
 @pytest.mark.parametrize("write", ["uring-ring:4", "uring-bundle:4", "uring-bundle:1"])
 @pytest.mark.parametrize("window", [1, 256])
-def test_a_ring_smaller_than_a_message_has_fragments_carries_it_whole(write: str, window: int) -> None:
-    (record,) = batch_run([f"workload=stream message=15x2/300x3 write={write} window={window} messages=300 "
+def test_a_ring_smaller_than_a_message_has_fragments_carries_it_whole(write: str,
+    window: int) -> None:
+    (record,) = batch_run(
+        [f"workload=stream message=15x2/300x3 write={write} window={window} messages=300 "
                            "verify=on warmup=0s place=free sndbuf=4K"])
     assert record["status"] == "ok", record["reason"]
 
@@ -89,14 +102,16 @@ def test_a_ring_smaller_than_a_message_has_fragments_carries_it_whole(write: str
 def test_a_bundle_of_more_buffers_than_the_kernel_takes_at_once_is_sent_whole_though_it_waits_for_room(
     message: str, depth: int
 ) -> None:
-    (record,) = batch_run([f"{ALONE} transport=unix client.sndbuf=4K message={message} write=uring-bundle:1024 "
+    (record,) = batch_run(
+        [f"{ALONE} transport=unix client.sndbuf=4K message={message} write=uring-bundle:1024 "
                            f"depth={depth} server.chunk=333 messages=20"])
     assert record["status"] == "ok", record["reason"]
 
 
 @needs_ring
 def test_a_proxy_that_may_keep_more_than_a_ring_has_buffers_carries_all() -> None:
-    (record,) = batch_run(["workload=proxy write=uring-bundle read=uring-bundle connections=300 window=64 chunk=32 "
+    (record,) = batch_run(
+        ["workload=proxy write=uring-bundle read=uring-bundle connections=300 window=64 chunk=32 "
                            "messages=300 verify=on warmup=0s place=free"])
     assert record["status"] == "ok", record["reason"]
 
@@ -105,9 +120,12 @@ def test_a_proxy_that_may_keep_more_than_a_ring_has_buffers_carries_all() -> Non
 @pytest.mark.parametrize("read", ["uring-multishot", "uring-bundle"])
 @pytest.mark.parametrize("switches", ["", "defer_taskrun=off"])
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
-def test_an_end_that_came_before_the_receive_was_begun_again_is_seen(transport: str, switches: str, read: str) -> None:
-    """More arrives than there are buffers for, and then the end; the receive is begun again when both are there."""
-    for record in batch_run([f"workload=stream direction=receive transport={transport} message=64K messages={messages} "
+def test_an_end_that_came_before_the_receive_was_begun_again_is_seen(transport: str, switches: str,
+    read: str) -> None:
+    """More arrives than there are buffers for, and then the end; the receive is begun again when
+    both are there."""
+    for record in batch_run([
+        f"workload=stream direction=receive transport={transport} message=64K messages={messages} "
                              f"read={read} chunk=333 verify=on warmup=0s place=free {switches}"
                              for messages in (1, 2, 60, 60, 60, 60)]):
         assert record["status"] == "ok", record["reason"]
@@ -116,17 +134,22 @@ def test_an_end_that_came_before_the_receive_was_begun_again_is_seen(transport: 
 def test_more_buffers_than_a_ring_can_have_are_refused() -> None:
     done = client_run("write=uring-bundle:32769")
     assert done.returncode == 2
-    assert "a size from 1 to 32K must follow the colon" in done.stderr and done.stderr.count("\n") == 1
+    assert "a size from 1 to 32K must follow the colon" in done.stderr and done.stderr.count(
+        "\n") == 1
 
 
 @needs_ring
 @pytest.mark.parametrize("words", [
-    "defer_taskrun=off", "defer_taskrun=off single_issuer=off", "registered_ring=off", "fixed_files=off",
+    "defer_taskrun=off", "defer_taskrun=off single_issuer=off", "registered_ring=off",
+    "fixed_files=off",
     "defer_taskrun=off single_issuer=off registered_ring=off fixed_files=off"])
 def test_what_a_ring_is_set_up_with_can_be_switched_off(words: str) -> None:
-    (record,) = batch_run([f"{LONE} {words} write=uring-send reply_write=uring-bundle read=uring-bundle messages={MESSAGES}"])
+    (record,) = batch_run(
+        [
+            f"{LONE} {words} write=uring-send reply_write=uring-bundle read=uring-bundle messages={MESSAGES}"])
     assert record["status"] == "ok", record["reason"]
-    assert all(word in [f"{key}={value}" for key, value in record["words"].items()] for word in words.split())
+    assert all(word in [f"{key}={value}" for key, value in record["words"].items()]
+               for word in words.split())
 
 
 def test_deferred_completions_need_a_single_issuer() -> None:
@@ -148,31 +171,38 @@ IO_URING_SETUP = 425  # the number of io_uring_setup(2) on every architecture
 
 
 def without_ring(errno: int) -> Callable[[], None]:
-    """Makes the calling process, and all that it starts, one for which io_uring_setup(2) fails: seccomp(2)."""
+    """Makes the calling process, and all that it starts, one for which io_uring_setup(2) fails:
+    seccomp(2)."""
     program = b"".join(struct.pack("HBBI", *line) for line in (
         (0x20, 0, 0, 0),  # load the number of the call
         (0x15, 0, 1, IO_URING_SETUP),
         (0x06, 0, 0, DENY | errno),
         (0x06, 0, 0, ALLOW)))
     buffer = ctypes.create_string_buffer(program)
-    prog = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer)))  # struct sock_fprog
+    # struct sock_fprog
+    prog = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer)))
     kept = buffer, prog
     libc = ctypes.CDLL(None, use_errno=True)
 
     def forbid() -> None:
-        if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, kept[1]):
+        if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP,
+            SECCOMP_MODE_FILTER, kept[1]):
             raise OSError(ctypes.get_errno(), "seccomp")
 
     return forbid
 
 
-@pytest.mark.parametrize(("errno", "why"), [(1, "a policy of this system forbids it"), (38, "built without it")])
+@pytest.mark.parametrize(("errno", "why"),
+                         [(1, "a policy of this system forbids it"), (38, "built without it")])
 def test_where_io_uring_is_forbidden_its_cells_are_unsupported_with_the_reason_and_all_others_run(
     errno: int, why: str
 ) -> None:
-    lines = ["write=nodelay", "write=uring-bundle", "write=writev", "write=nodelay read=uring-multishot", "engine=ring"]
-    records = batch_run([f"{line} messages=20 warmup=0s place=free" for line in lines], preexec_fn=without_ring(errno))
-    assert [record["status"] for record in records] == ["ok", "unsupported", "ok", "unsupported", "unsupported"]
+    lines = ["write=nodelay", "write=uring-bundle", "write=writev",
+             "write=nodelay read=uring-multishot", "engine=ring"]
+    records = batch_run([f"{line} messages=20 warmup=0s place=free" for line in lines],
+                        preexec_fn=without_ring(errno))
+    assert [record["status"] for record in records] == ["ok", "unsupported", "ok", "unsupported",
+                                                        "unsupported"]
     for record in records:
         if record["status"] == "unsupported":
             assert why in record["reason"]
@@ -194,11 +224,13 @@ def test_the_client_says_in_one_line_why_it_cannot() -> None:
 
 
 def test_where_the_sysctl_forbids_it_the_reason_names_the_sysctl(tmp_path: Path) -> None:
-    """In a mount namespace of its own, where another file stands for the system's: that one stays as it is."""
+    """In a mount namespace of its own, where another file stands for the system's: that one stays
+    as it is."""
     forbidden = tmp_path / "io_uring_disabled"
     forbidden.write_text("2\n")
     inside = f"mount --bind {forbidden} /proc/sys/kernel/io_uring_disabled && exec {CLIENT} write=uring-send duration=10ms"
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", inside], capture_output=True, text=True, timeout=60,
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", inside], capture_output=True,
+                          text=True, timeout=60,
                           preexec_fn=without_ring(1))
     if "kernel.io_uring_disabled" not in done.stderr and "uncork-client" not in done.stderr:
         pytest.skip(f"no mount namespace can be made here: {done.stderr.strip()}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The scheduling class of the data threads: taken and seen on the live threads, or refused with what would allow it."""
+"""The scheduling class of the data threads: taken and seen on the live threads, or refused with
+what would allow it."""
 
 from __future__ import annotations
 
@@ -47,11 +48,13 @@ def limited(priority: int) -> list[str]:
 
 
 def run(before: list[str], *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*before, str(CLIENT), *words], capture_output=True, text=True, timeout=60)
+    return subprocess.run([*before, str(CLIENT), *words], capture_output=True, text=True,
+                          timeout=60)
 
 
 def scheduling(pid: int) -> list[tuple[int, int]]:
-    """(policy, priority) of every thread of a process, the first thread first, but for those that end meanwhile."""
+    """(policy, priority) of every thread of a process, the first thread first, but for those that
+    end meanwhile."""
     found = []
     for task in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
         with suppress(FileNotFoundError, ProcessLookupError):
@@ -76,11 +79,14 @@ def test_live_data_threads_have_the_class_that_was_asked_for_and_others_have_not
     words: dict[str, str], expected: dict[str, list[tuple[int, int]]]
 ) -> None:
     with server_started() as server:
-        client = client_start(f"server={server.address}", *(f"{end}.sched={value}" for end, value in words.items()),
-                              "place=free", "connections=2", "engine=block", "rate=100", "duration=60s")
+        client = client_start(f"server={server.address}",
+                              *(f"{end}.sched={value}" for end, value in words.items()),
+                              "place=free", "connections=2", "engine=block", "rate=100",
+                              "duration=60s")
         pids = {"client": client.pid, "server": server.pid}
         for _ in range(500):
-            found = {end: [each for each in scheduling(pid) if each != (0, 0)] for end, pid in pids.items()}
+            found = {end: [each for each in scheduling(pid) if each != (0, 0)]
+                     for end, pid in pids.items()}
             if found == expected:
                 break
             time.sleep(0.01)
@@ -94,7 +100,8 @@ def test_live_data_threads_have_the_class_that_was_asked_for_and_others_have_not
 @pytest.mark.usefixtures("permitted")
 def test_a_record_says_which_class_each_thread_had() -> None:
     records = batch_run([f"{words} {' '.join(SHORT)}" for words in
-                         ("sched=rr:2 server.sched=fifo:99", "workload=stream sched=fifo:1 engine=poll", "connections=2")])
+                         ("sched=rr:2 server.sched=fifo:99",
+                          "workload=stream sched=fifo:1 engine=poll", "connections=2")])
     found = [[thread["sched"] for end in ("client", "server") for thread in record[end]["threads"]]
              for record in records]
     assert found == [["rr:2", "fifo:99"], ["fifo:1", "fifo:1"], ["other", "other"]]
@@ -107,7 +114,8 @@ def test_a_class_that_was_inherited_is_given_back() -> None:
     done = run(["chrt", "-r", "1"], "--json", *SHORT)
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
-    assert [thread["sched"] for end in ("client", "server") for thread in record[end]["threads"]] == ["other", "other"]
+    assert [thread["sched"] for end in ("client", "server")
+            for thread in record[end]["threads"]] == ["other", "other"]
 
 
 def test_without_the_right_a_cell_is_unsupported_with_the_command_that_allows_it() -> None:
@@ -127,8 +135,10 @@ def test_a_class_that_was_inherited_and_may_not_be_left_is_named_as_the_reason()
 
 
 def test_only_the_cells_that_need_the_right_are_unsupported() -> None:
-    lines = "\n".join(f"{sched} {' '.join(SHORT)}" for sched in ("sched=rr:2", "sched=other", "server.sched=rr:2"))
-    done = subprocess.run([*limited(0), str(CLIENT), "--batch", "-"], input=lines, capture_output=True, text=True,
+    lines = "\n".join(f"{sched} {' '.join(SHORT)}"
+                      for sched in ("sched=rr:2", "sched=other", "server.sched=rr:2"))
+    done = subprocess.run([*limited(0), str(CLIENT), "--batch", "-"], input=lines,
+                          capture_output=True, text=True,
                           timeout=60)
     assert done.returncode == 0
     *records, _ = map(json.loads, done.stdout.splitlines())
@@ -160,11 +170,13 @@ def group() -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("permitted")
-def test_in_a_group_without_real_time_time_the_file_is_named_that_gives_it_some(group: Path) -> None:
+def test_in_a_group_without_real_time_time_the_file_is_named_that_gives_it_some(
+        group: Path) -> None:
     inside = ["sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh"]
     done = run(inside, "sched=rr:2", *SHORT)
     assert done.returncode == 1
-    assert done.stderr.endswith(f"no real-time time; as root: echo 500000 > {group}/cpu.rt_runtime_us\n")
+    assert done.stderr.endswith(
+        f"no real-time time; as root: echo 500000 > {group}/cpu.rt_runtime_us\n")
     try:
         (group / "cpu.rt_runtime_us").write_text("100000")
     except OSError as error:
@@ -176,10 +188,12 @@ SPINS = "rate=1000 pace=spin duration=20ms warmup=0s"
 
 
 @pytest.mark.parametrize("words", ["place=together", "place=0/0", "place=0/0.0 server.sched=other",
-                                   "place=0/0 server.sched=fifo:4", "client.threads=3 connections=3 place=0/1"])
+                                   "place=0/0 server.sched=fifo:4",
+                                   "client.threads=3 connections=3 place=0/1"])
 def test_a_spinning_client_that_would_keep_a_cpu_that_others_need_is_refused(words: str) -> None:
     said = trouble(f"sched=fifo:5 {SPINS} {words}")
-    assert said and said.startswith("pace=spin needs a CPU of its own: with client.sched=fifo:5"), said
+    assert said and said.startswith(
+        "pace=spin needs a CPU of its own: with client.sched=fifo:5"), said
 
 
 @pytest.mark.usefixtures("permitted")
@@ -194,7 +208,9 @@ def test_it_may_share_one_with_a_server_that_goes_first() -> None:
 @pytest.mark.usefixtures("permitted")
 def test_real_time_threads_of_both_ends_leave_control_enough_to_end_the_run() -> None:
     places = ["together"] if trouble("place=apart") else ["together", "apart"]
-    lines = [f"sched={sched} place={place} {work} duration=150ms warmup=20ms" for place in places for sched, work in
-             [("rr:2", "workload=stream message=64K"), ("fifo:2", "workload=stream direction=both engine=poll")]]
+    lines = [f"sched={sched} place={place} {work} duration=150ms warmup=20ms" for place in places
+             for sched, work in
+             [("rr:2", "workload=stream message=64K"),
+              ("fifo:2", "workload=stream direction=both engine=poll")]]
     for line, record in zip(lines, batch_run(lines), strict=True):
         assert record["status"] == "ok", f"{line}: {record['reason']}"

@@ -23,7 +23,8 @@ from programs import (
 )
 
 CALLS = ("sendto", "sendmsg", "sendfile", "recvmsg", "setsockopt", "recvfrom", "io_uring_enter")
-PER_MESSAGE = {"nagle": 15, "nodelay": 15, "cork": 17, "more": 15, "writev": 1, "coalesce": 1, "sendfile": 17}
+PER_MESSAGE = {"nagle": 15, "nodelay": 15, "cork": 17, "more": 15, "writev": 1, "coalesce": 1,
+               "sendfile": 17}
 FEW, MANY = 20, 60
 
 
@@ -43,7 +44,8 @@ def counted(
         capture_output=True,
         text=True,
         timeout=60,
-        env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"},  # it cannot look for leaks while it is traced
+        # it cannot look for leaks while it is traced
+        env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"},
     )
     assert done.returncode == 0, done.stderr
     threads = [re.findall(r"^(\w+)\(", path.read_text(), re.MULTILINE)
@@ -65,12 +67,14 @@ def test_calls_of_a_message_are_those_that_strace_counts(write: str, tmp_path: P
     assert thread["write_calls"] == MANY * PER_MESSAGE[write]
 
 
-BY_RING = {"uring-send": 1, "uring-sendmsg": 1, "uring-ring": 15, "uring-bundle": 1, "uring-zc": None}
+BY_RING = {"uring-send": 1, "uring-sendmsg": 1, "uring-ring": 15, "uring-bundle": 1,
+           "uring-zc": None}
 
 
 @pytest.mark.parametrize("write", BY_RING)
 def test_enters_of_a_message_are_those_that_strace_counts(write: str, tmp_path: Path) -> None:
-    words = ["message=15x2", "reply=2", f"write={write}", "client.read=uring-multishot", "warmup=0s", "place=free"]
+    words = ["message=15x2", "reply=2", f"write={write}", "client.read=uring-multishot",
+             "warmup=0s", "place=free"]
     with server_started() as server:
         (check,) = client_json("--check", "-", stdin=" ".join(words) + "\n")[:-1]
         if "unsupported" in check:
@@ -90,14 +94,17 @@ def test_a_message_by_uv_is_one_writev_that_nobody_counts(tmp_path: Path) -> Non
             ["strace", "-ff", "-o", str(tmp_path / "trace"), "-e",
              f"trace=write,writev,sendto,sendmsg,read,recvfrom,{LOOP_WAITS},shutdown",
              str(CLIENT), "--json",
-             f"server={server.address}", f"messages={MANY}", "message=15x2", "reply=2", "write=uv", "warmup=0s", "place=free"],
-            capture_output=True, text=True, timeout=60, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+             f"server={server.address}", f"messages={MANY}", "message=15x2", "reply=2", "write=uv",
+             "warmup=0s", "place=free"],
+            capture_output=True, text=True, timeout=60,
+            env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
     assert done.returncode == 0, done.stderr
     (thread,) = json.loads(done.stdout)["client"]["threads"]
     whole = re.compile(r"^writev\(\d+, .*, 15\) += 30$", re.MULTILINE)
     (trace,) = [text for path in tmp_path.glob("trace.*")
                 if whole.search(text := as_recorded(path.read_text()))]
-    assert len(whole.findall(trace)) == len(re.findall(r"^(?:writev|sendmsg)\(", trace, re.MULTILINE)) == MANY
+    assert len(whole.findall(trace)) == len(re.findall(r"^(?:writev|sendmsg)\(", trace,
+                                                       re.MULTILINE)) == MANY
     assert len(re.findall(r"^sendto\(", trace, re.MULTILINE)) == 1  # the token
     assert len(re.findall(r"^read\(\d+, .*, 65536\) += 2$", trace, re.MULTILINE)) == MANY
     assert len(re.findall(r"^recvfrom\(", trace, re.MULTILINE)) == 0
@@ -106,15 +113,17 @@ def test_a_message_by_uv_is_one_writev_that_nobody_counts(tmp_path: Path) -> Non
 
 
 CONNECTIONS, REQUESTS = 64, 3000
-WORK = ["message=64", "reply=1", f"connections={CONNECTIONS}", "engine=poll", "place=together", "warmup=0s"]
+WORK = ["message=64", "reply=1", f"connections={CONNECTIONS}", "engine=poll", "place=together",
+        "warmup=0s"]
 
 
 def calls_in_interval(lines: list[str]) -> dict[str, int]:
-    """Of a data thread: from its first look at all of its connections to its first half-close, without the reads that
-    found the end of a stream and the writes of the token."""
+    """Of a data thread: from its first look at all of its connections to its first half-close,
+    without the reads that found the end of a stream and the writes of the token."""
     text = "\n".join(lines)
     text = text[: text.index("shutdown(")]
-    counts = {name: len(re.findall(rf"^{name}\(", text, re.MULTILINE)) for name in ("sendto", "recvfrom", "epoll_wait")}
+    counts = {name: len(re.findall(rf"^{name}\(", text, re.MULTILINE))
+              for name in ("sendto", "recvfrom", "epoll_wait")}
     counts["recvfrom"] -= len(re.findall(r"^recvfrom\(.*= 0$", text, re.MULTILINE))
     counts["sendto"] -= len(re.findall(r"^sendto\(\d+, .*, 20, ", text, re.MULTILINE))
     return counts
@@ -123,7 +132,8 @@ def calls_in_interval(lines: list[str]) -> dict[str, int]:
 def data_threads(folder: Path, size: int) -> list[list[str]]:
     """The traces of the threads that sent messages of this size."""
     traces = [as_recorded(path.read_text()).splitlines() for path in folder.glob("trace.*")]
-    return [lines for lines in traces if sum(f", {size}, MSG_NOSIGNAL" in line for line in lines) >= REQUESTS]
+    return [lines for lines in traces
+            if sum(f", {size}, MSG_NOSIGNAL" in line for line in lines) >= REQUESTS]
 
 
 def test_the_poll_engine_counts_its_waits_as_strace_does_on_both_sides(tmp_path: Path) -> None:
@@ -150,7 +160,8 @@ def test_the_poll_engine_changes_nothing_in_what_it_watches_while_it_runs(tmp_pa
         with server_started() as server:
             command = ["strace", "-f", "-c", "-o", str(tmp_path / "summary"), "-e",
                        f"trace={LOOP_CHANGES}", str(CLIENT), "--json"]
-            done = subprocess.run([*command, f"server={server.address}", f"messages={messages}", *WORK],
+            done = subprocess.run([*command, f"server={server.address}", f"messages={messages}",
+                                   *WORK],
                                   capture_output=True, text=True, timeout=120,
                                   env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
         assert done.returncode == 0, done.stderr

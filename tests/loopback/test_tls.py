@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""TLS: every legal combination carries its bytes whole, and its records are those that the strategy promises."""
+"""TLS: every legal combination carries its bytes whole, and its records are those that the strategy
+promises."""
 
 from __future__ import annotations
 
@@ -16,9 +17,11 @@ LIBRARIES = [
     layer["name"] for layer in VOCABULARY["variants"]["security"]
     if layer["name"] in ("gnutls", "openssl") and "tcp" not in layer["unsupported"]
 ]
-SENDERS = ["nagle", "nodelay", "cork:record", "cork:segment", "cork:record:4K", "coalesce", "coalesce:1K"]
+SENDERS = ["nagle", "nodelay", "cork:record", "cork:segment", "cork:record:4K", "coalesce",
+           "coalesce:1K"]
 ACROSS_RECORDS = ["20000+5", "2x16384", "1M/1"]  # a record has 16384 bytes at most
-MIXED = {key: values for key, values in OTHERS.items() if key not in ("engine", "rate", "arrival", "pace")} | {
+MIXED = {key: values for key, values in OTHERS.items()
+         if key not in ("engine", "rate", "arrival", "pace")} | {
     "message": [*OTHERS["message"], *ACROSS_RECORDS],
     "cipher": ["aes-128-gcm", "chacha20-poly1305"],
     "handshake": ["psk-ecdhe", "psk"],
@@ -37,18 +40,22 @@ def sides() -> list[dict[str, str]]:
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_every_encrypted_combination_carries_its_bytes_whole(transport: str, tally) -> None:
     senders = SENDERS if "tsan" not in BIN.parts else ["nodelay", "cork:record"]
-    rows, kinds = cycle(pairwise_rows(MIXED)), cycle(shape for shape in shapes() if shape["workload"] != "request")
+    rows, kinds = cycle(pairwise_rows(MIXED)), cycle(shape for shape in shapes()
+                                                     if shape["workload"] != "request")
     planned = []
     for _, write, engine, security in product(range(ROUNDS), senders, ENGINES, sides()):
-        common = COMMON | {"transport": transport, "read": "recv", "write": write, "engine": engine} | security
+        common = COMMON | {"transport": transport, "read": "recv", "write": write,
+                           "engine": engine} | security
         if engine == "block":
             common |= {"client.threads": "2"}
-        planned.append(agreeing(common | {"workload": "request", "reply_write": write} | next(rows)))
+        planned.append(agreeing(common | {"workload": "request", "reply_write": write} |
+                                next(rows)))
         planned.append(agreeing(common | next(kinds) | next(rows)))
     cells_run(planned, tally)
 
 
-RECORDS_PER_REPLY = {"nodelay": 2, "cork": 1, "cork:record": 1, "cork:segment": 2, "coalesce": 1, "cork:4K": 2,
+RECORDS_PER_REPLY = {"nodelay": 2, "cork": 1, "cork:record": 1, "cork:segment": 2, "coalesce": 1,
+                     "cork:4K": 2,
                      "cork:5K": 1, "coalesce:4K": 2}
 
 
@@ -72,7 +79,8 @@ def test_records_per_reply_are_those_of_the_strategy(security: str, rest: str) -
 
 @pytest.mark.parametrize("security", LIBRARIES)
 def test_what_left_by_one_cork_of_segments_left_in_one_segment(security: str) -> None:
-    (record,) = batch_run([f"security={security} reply=16+4K reply_write=cork:segment messages=200 warmup=10ms"])
+    (record,) = batch_run(
+        [f"security={security} reply=16+4K reply_write=cork:segment messages=200 warmup=10ms"])
     thread = record["server"]["threads"][0]
     assert thread["tcp_info"]["data_segs_out"]["sum"] == thread["messages_sent"]
     assert thread["records_sent"] == 2 * thread["messages_sent"]
@@ -85,13 +93,15 @@ def test_a_plain_header_and_page_are_one_segment_unless_they_are_sent_apart() ->
     common = "message=28 reply=16+4K messages=200 warmup=10ms"
     records = records_ok([f"{common} reply_write={write}" for write in SEGMENTS_PER_REPLY])
     for record, (write, count) in zip(records, SEGMENTS_PER_REPLY.items(), strict=True):
-        assert record["server"]["threads"][0]["tcp_info"]["data_segs_out"]["sum"] == 200 * count, write
+        assert record["server"]["threads"][0]["tcp_info"]["data_segs_out"][
+            "sum"] == 200 * count, write
 
 
 @pytest.mark.parametrize("security", LIBRARIES)
 def test_a_record_carries_sixteen_kibibytes_and_twenty_two_bytes_of_its_own(security: str) -> None:
     """Header 5, type of the content 1, tag 16: RFC 8446, 5.2."""
-    (record,) = batch_run([f"security={security} workload=stream message=64K messages=10 warmup=0s"])
+    (record,) = batch_run(
+        [f"security={security} workload=stream message=64K messages=10 warmup=0s"])
     client = record["client"]
     assert record_sum(client, "records_sent") == 40
     assert record_sum(client, "tls_bytes_sent") == 10 * 65536 + 40 * 22
@@ -102,13 +112,16 @@ HANDSHAKES = ["psk-ecdhe", "psk", "ticket"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_connection_for_each_request_shakes_hands_in_the_way_that_was_asked_for(engine: str) -> None:
+def test_a_connection_for_each_request_shakes_hands_in_the_way_that_was_asked_for(
+        engine: str) -> None:
     """A server needs an engine that takes the next connection while one is served."""
     cells = list(product(sides(), HANDSHAKES))
     common = f"workload=connect connections=4 messages=40 warmup=20ms verify=on client.engine={engine} " \
              f"server.engine={'poll' if engine == 'block' else engine}"
-    records = records_ok([f"{common} handshake={handshake} client.security={security['client.security']} "
-                          f"server.security={security['server.security']}" for security, handshake in cells])
+    records = records_ok(
+        [f"{common} handshake={handshake} client.security={security['client.security']} "
+                          f"server.security={security['server.security']}"
+                          for security, handshake in cells])
     for record, (_, handshake) in zip(records, cells, strict=True):
         for end in (record["client"], record["server"]):
             assert record_sum(end, "handshakes") == 40
@@ -126,11 +139,13 @@ def test_a_connection_that_stays_gets_no_ticket(security: str) -> None:
 
 
 def test_a_record_says_which_library_cipher_and_exchange_it_was() -> None:
-    (record,) = batch_run([f"security={LIBRARIES[-1]} cipher=chacha20-poly1305 handshake=psk messages=1 warmup=0s"])
+    (record,) = batch_run(
+        [f"security={LIBRARIES[-1]} cipher=chacha20-poly1305 handshake=psk messages=1 warmup=0s"])
     assert record["client"]["security"] == LIBRARIES[-1]
     assert record["client"]["library"].split()[0].lower() == LIBRARIES[-1]
     options = record["server"]["threads"][0]["options"]
-    assert (options["tls_version"], options["cipher"], options["key_exchange"]) == ("1.3", "chacha20-poly1305", "psk")
+    assert (options["tls_version"], options["cipher"],
+            options["key_exchange"]) == ("1.3", "chacha20-poly1305", "psk")
 
 
 def unsupported(*words: str) -> str:
@@ -141,10 +156,14 @@ def unsupported(*words: str) -> str:
 
 
 @pytest.mark.parametrize("security", LIBRARIES)
-def test_strategies_that_need_the_descriptor_are_not_supported_above_a_library(security: str) -> None:
-    writes = ["more", "writev", "uv", "uring-send", "uring-sendmsg", "uring-ring", "uring-bundle", "uring-zc",
+def test_strategies_that_need_the_descriptor_are_not_supported_above_a_library(
+        security: str) -> None:
+    writes = ["more", "writev", "uv", "uring-send", "uring-sendmsg", "uring-ring", "uring-bundle",
+              "uring-zc",
               "sendfile", "zerocopy"]
-    records = batch_run([f"security={security} write={write} engine={'poll' if write == 'uv' else 'auto'}" for write in writes])
+    records = batch_run(
+        [f"security={security} write={write} engine={'poll' if write == 'uv' else 'auto'}"
+         for write in writes])
     for record in records:
         assert record["status"] == "unsupported"
         assert any(why in record["reason"] for why in ("takes no flags and no vectors", "io_uring"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong in TLS is named by both ends within 5 s, the next client is served, and nobody tells a key."""
+"""What goes wrong in TLS is named by both ends within 5 s, the next client is served, and nobody
+tells a key."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ LIBRARIES = [
     layer["name"] for layer in VOCABULARY["variants"]["security"]
     if layer["name"] in ("gnutls", "openssl") and "tcp" not in layer["unsupported"]
 ]
-SIDES = [f"client.security={client} server.security={server}" for client, server in product(LIBRARIES, LIBRARIES)]
+SIDES = [f"client.security={client} server.security={server}"
+         for client, server in product(LIBRARIES, LIBRARIES)]
 LOOPS = ["poll", "ring"] if ring_trouble() is None else ["poll"]
 CARRIERS = [f"engine={engine}" for engine in ("block", *LOOPS)] + \
            [f"workload=connect engine={engine} connections=3" for engine in LOOPS]
@@ -76,7 +78,8 @@ def check_handshake(text: str, record: dict[str, Any], one: Between, session: in
     assert (record["status"], record["phase"]) == ("failed", "handshake"), f"{text}: {record}"
     for end in ("client", "server"):
         failure = one.failure(session, end)
-        assert failure["phase"] == "handshake" and "hand" in failure["text"], f"{text}: {end}: {failure}"
+        assert failure["phase"] == "handshake" and "hand" in failure[
+            "text"], f"{text}: {end}: {failure}"
     assert record["reason"] == one.failure(session, "client")["text"]
 
 
@@ -85,7 +88,8 @@ def test_a_spoilt_handshake_is_named_by_both_ends_and_the_next_is_whole(carrier:
     faults = [fault for spoilt in SPOILT_HANDSHAKES.values() for fault in (spoilt, None)]
     titles = [title for spoilt in SPOILT_HANDSHAKES for title in (spoilt, "")]
     with server_started() as server, between(server.address, *faults) as one:
-        sides = [side for side, _ in zip(cycle(SIDES + SIDES[:1]), SPOILT_HANDSHAKES) for _ in (0, 1)]
+        sides = [side for side, _ in zip(cycle(SIDES + SIDES[:1]), SPOILT_HANDSHAKES)
+                 for _ in (0, 1)]
         records = batch_run([f"server={one.address} {FEW} {carrier} {side}" for side in sides])
         for session, (title, side, record) in enumerate(zip(titles, sides, records, strict=True)):
             text = f"{carrier} {side} {title}"
@@ -133,7 +137,8 @@ def stop_server(words: str) -> None:
         out, error = client.communicate(timeout=20)
         assert time.monotonic() - began < WITHIN_S
         record = json.loads(out)
-        assert record["status"] == "failed" and "server" in record["reason"] and error.count("\n") == 1
+        assert record["status"] == "failed" and "server" in record["reason"] and error.count(
+            "\n") == 1
         server.process.kill()
         server.process.wait()
 
@@ -142,18 +147,25 @@ def test_whoever_stalls_or_stops_is_named_within_5_s() -> None:
     """All at the same time: they wait."""
     sides, carriers = cycle(SIDES + SIDES[:1]), cycle(CARRIERS)
     with ThreadPoolExecutor(16) as pool:
-        waits = [pool.submit(stall, f"{next(carriers)} {next(sides)}", fault) for fault in STALLS + STALLS]
+        waits = [pool.submit(stall, f"{next(carriers)} {next(sides)}", fault) for fault in STALLS +
+                 STALLS]
         waits += [pool.submit(stop, f"{carrier} {next(sides)}") for stop, carrier in
-                  zip((stop_client, stop_server, stop_client), (CARRIERS[0], CARRIERS[1], CARRIERS[-1]))]
+                  zip((stop_client, stop_server, stop_client),
+                      (CARRIERS[0], CARRIERS[1], CARRIERS[-1]))]
         for wait in waits:
             wait.result()
 
 
 @pytest.mark.parametrize(("direction", "taker"), [("send", "server"), ("receive", "client")])
 @pytest.mark.parametrize("engine", ["block", *LOOPS])
-def test_a_stream_that_ends_in_the_middle_of_a_record_is_no_end(engine: str, direction: str, taker: str) -> None:
-    with server_started() as server, between(server.address, *[Fault(taker, after=4000, closes=True)] * len(SIDES)) as one:
-        records = batch_run([f"server={one.address} workload=stream direction={direction} message=1000 messages=100 warmup=0s "
+def test_a_stream_that_ends_in_the_middle_of_a_record_is_no_end(engine: str, direction: str,
+                                                                taker: str) -> None:
+    with server_started() as server, between(server.address,
+                                             *[Fault(taker, after=4000, closes=True)] *
+                                             len(SIDES)) as one:
+        records = batch_run(
+            [
+                f"server={one.address} workload=stream direction={direction} message=1000 messages=100 warmup=0s "
                              f"place=free engine={engine} {side}" for side in SIDES])
         for session, record in enumerate(records):
             assert record["status"] == "failed" and record["phase"] != "handshake"
@@ -164,7 +176,8 @@ def test_a_stream_that_ends_in_the_middle_of_a_record_is_no_end(engine: str, dir
 @pytest.mark.parametrize("side", SIDES)
 def test_a_client_that_is_killed_between_two_records_did_not_end_its_stream(side: str) -> None:
     with server_started() as server, between(server.address, Fault()) as one:
-        client = client_start(f"server={one.address}", "workload=stream", "message=10000", "engine=block",
+        client = client_start(f"server={one.address}", "workload=stream", "message=10000",
+                              "engine=block",
                               *f"{LONG} {side}".split())
         one.await_data(100_000)
         client.kill()
@@ -176,13 +189,16 @@ def test_a_client_that_is_killed_between_two_records_did_not_end_its_stream(side
 @pytest.mark.parametrize("engine", LOOPS)
 def test_a_stranger_without_the_token_ends_no_run(engine: str) -> None:
     with server_started() as server, between(server.address) as one:
-        client = client_start("--json", f"server={one.address}", "workload=connect", "duration=400ms", "warmup=0s",
+        client = client_start("--json", f"server={one.address}", "workload=connect",
+                              "duration=400ms", "warmup=0s",
                               "connections=3", f"engine={engine}", "place=free", *SIDES[0].split())
         ready = one.first_ready()
         token = bytes.fromhex(ready["token"])
-        said = [HTTP * 3, bytes(HELLO) + TOO_LONG, token + bytes.fromhex("00000003") + TOO_LONG, b"\x16\x03\x01", token[:10]]
+        said = [HTTP * 3, bytes(HELLO) + TOO_LONG, token + bytes.fromhex("00000003") + TOO_LONG,
+                b"\x16\x03\x01", token[:10]]
         for text in said:
-            with connect(ready["address"]) as stranger, suppress(OSError):  # it may have been seen off already
+            # it may have been seen off already
+            with connect(ready["address"]) as stranger, suppress(OSError):
                 stranger.sendall(text)
                 stranger.shutdown(socket.SHUT_WR)
                 assert stranger.recv(1) == b""
@@ -192,33 +208,43 @@ def test_a_stranger_without_the_token_ends_no_run(engine: str) -> None:
 
 
 def test_a_listener_that_has_no_room_for_a_second_is_waited_for() -> None:
-    """Until the connection is there nothing can be said on it, and the token comes before the handshake."""
+    """Until the connection is there nothing can be said on it, and the token comes before the
+    handshake."""
     with server_started() as server, between(server.address, full_for_s=0.2) as one:
-        (record,) = batch_run([f"server={one.address} workload=connect messages=1 warmup=0s client.engine=poll {SIDES[0]}"])
+        (record,) = batch_run(
+            [
+                f"server={one.address} workload=connect messages=1 warmup=0s client.engine=poll {SIDES[0]}"])
         assert record["status"] == "ok", record["reason"]
 
 
 @pytest.mark.parametrize("security", LIBRARIES)
 def test_what_ends_a_stream_is_no_record_of_it(security: str) -> None:
-    words = ["workload=stream direction=both", "workload=stream", "workload=request", "workload=connect"]
-    for text, record in zip(words, batch_run([f"security={security} {FEW} connections=2 {each}" for each in words]), strict=True):
+    words = ["workload=stream direction=both", "workload=stream", "workload=request",
+             "workload=connect"]
+    for text, record in zip(words,
+                            batch_run([f"security={security} {FEW} connections=2 {each}"
+                                       for each in words]), strict=True):
         for one, other in permutations([record["client"], record["server"]]):
             for what in ("records", "tls_bytes"):
-                assert record_sum(one, f"{what}_sent") == record_sum(other, f"{what}_received"), text
+                assert record_sum(one, f"{what}_sent") == record_sum(other,
+                    f"{what}_received"), text
 
 
 def told(pids: list[int]) -> bytes:
     """What everybody may read of these processes, and what they were given."""
-    return b"".join(Path(f"/proc/{pid}/{file}").read_bytes() for pid in pids for file in ("cmdline", "environ", "comm"))
+    return b"".join(Path(f"/proc/{pid}/{file}").read_bytes() for pid in pids
+                    for file in ("cmdline", "environ", "comm"))
 
 
-def run_watched(words: str, server: Server, proxy: Server | None = None) -> tuple[list[bytes], bytes]:
+def run_watched(words: str, server: Server,
+                proxy: Server | None = None) -> tuple[list[bytes], bytes]:
     """The keys of a run, and all that can be seen of it."""
     with ExitStack() as stack:
         servers = [server, proxy] if proxy else [server]
         gates = [stack.enter_context(between(each.address)) for each in servers]
         places = [f"{key}={gate.address}" for key, gate in zip(("server", "via"), gates)]
-        client = client_start("--json", *places, "duration=100ms", "warmup=0s", "place=free", *words.split())
+        client = client_start("--json", *places, "duration=100ms", "warmup=0s", "place=free",
+                              *words.split())
         keys = [bytes.fromhex(gate.first_ready()["key"]) for gate in gates]
         seen = told([client.pid, *[each.pid for each in servers]])
         out, error = client.communicate(timeout=20)
@@ -238,7 +264,8 @@ def test_nobody_tells_the_key_of_a_run(security: str) -> None:
     keys, seen = [key for of_run, _ in runs for key in of_run], b"".join(each for _, each in runs)
     assert len(keys) == 4 and len(set(keys)) == 4 and all(len(key) == 32 for key in keys)
     for key in keys:
-        for spelling in (key, key.hex().encode(), key.hex().upper().encode(), base64.b64encode(key)[:40]):
+        for spelling in (key, key.hex().encode(), key.hex().upper().encode(),
+                         base64.b64encode(key)[:40]):
             assert spelling not in seen
     assert security.encode() in seen
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Ways to send without a copy: what they put on the wire, what they call, and that memory that was lent comes back."""
+"""Ways to send without a copy: what they put on the wire, what they call, and that memory that was
+lent comes back."""
 
 from __future__ import annotations
 
@@ -37,18 +38,22 @@ def supported(words: str) -> str:
 @pytest.mark.parametrize("engine", ["block", "poll"])
 def test_a_group_is_one_segment(engine: str, write: str) -> None:
     groups = {"16+4K": 1, "15x2": 1, "4K": 1, "16+3x4K": 1, "32/2x4K": 2}
-    common = supported(f"write={write} engine={engine} messages={MESSAGES} warmup=0s place=free verify=on")
+    common = supported(
+        f"write={write} engine={engine} messages={MESSAGES} warmup=0s place=free verify=on")
     for record in batch_run([f"message={message} {common}" for message in groups]):
         assert record["status"] == "ok", record["reason"]
         (thread,) = record["client"]["threads"]
-        assert thread["tcp_info"]["data_segs_out"]["sum"] == MESSAGES * groups[record["words"]["message"]]
+        assert thread["tcp_info"]["data_segs_out"][
+            "sum"] == MESSAGES * groups[record["words"]["message"]]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("workload", ["request reply=16+4K reply_write=zerocopy", "stream", "connect"])
+@pytest.mark.parametrize("workload",
+                         ["request reply=16+4K reply_write=zerocopy", "stream", "connect"])
 def test_all_memory_that_was_lent_is_back_when_a_run_is_over(workload: str, engine: str) -> None:
     ours = "client." if workload == "connect" else ""
-    (record,) = batch_run([supported(f"workload={workload} write=zerocopy message=16+4K messages={MESSAGES} connections=3 "
+    (record,) = batch_run([supported(
+        f"workload={workload} write=zerocopy message=16+4K messages={MESSAGES} connections=3 "
                                      f"{ours}engine={engine} warmup=0s verify=on place=free")])
     assert record["status"] == "ok", record["reason"]
     for end in ("client", "server"):
@@ -63,7 +68,8 @@ def traced(folder: Path, words: str) -> tuple[str, dict]:
         ["strace", "-ff", "-o", str(folder / "trace"), "-e",
          f"trace=sendmsg,recvmsg,ppoll,{LOOP_WAITS},shutdown", str(CLIENT), "--json",
          *words.split()],
-        capture_output=True, text=True, timeout=60, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+        capture_output=True, text=True, timeout=60,
+        env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
     assert done.returncode == 0, done.stderr
     (trace,) = [text for path in folder.glob("trace.*")
                 if "MSG_ZEROCOPY" in (text := as_recorded(path.read_text()))]
@@ -72,13 +78,16 @@ def traced(folder: Path, words: str) -> tuple[str, dict]:
 
 @pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
 @pytest.mark.parametrize("engine", ENGINES)
-def test_calls_that_lend_and_take_back_are_those_that_strace_counts(engine: str, tmp_path: Path) -> None:
+def test_calls_that_lend_and_take_back_are_those_that_strace_counts(engine: str,
+    tmp_path: Path) -> None:
     trace, record = traced(tmp_path, supported(
         f"workload=stream message=16+4K write=zerocopy messages={MESSAGES} warmup=0s place=free engine={engine}"))
     (thread,) = record["client"]["threads"]
-    patterns = {"sendmsg": r"^sendmsg\(.*MSG_ZEROCOPY", "recvmsg": r"^recvmsg\(.*MSG_ERRQUEUE", "ppoll": r"^ppoll\(",
+    patterns = {"sendmsg": r"^sendmsg\(.*MSG_ZEROCOPY", "recvmsg": r"^recvmsg\(.*MSG_ERRQUEUE",
+                "ppoll": r"^ppoll\(",
                 "epoll_wait": r"^epoll_wait\("}
-    seen = {name: len(re.findall(pattern, trace, re.MULTILINE)) for name, pattern in patterns.items()}
+    seen = {name: len(re.findall(pattern, trace, re.MULTILINE))
+            for name, pattern in patterns.items()}
     assert {name: count for name, count in seen.items() if count} == {
         name: count for name, count in thread["calls"].items() if name in patterns}
     assert seen["sendmsg"] == MESSAGES
@@ -96,7 +105,8 @@ def test_pages_that_were_lent_are_mapped_and_what_was_copied_is_not(engine: str)
     lent, copied = batch_run([f"write={write} {common}" for write in ("zerocopy", "nodelay")])
     for record in (lent, copied):
         assert record["status"] == "ok", record["reason"]
-        both = record_sum(record["server"], "mapped_bytes") + record_sum(record["server"], "copied_bytes")
+        both = record_sum(record["server"], "mapped_bytes") + record_sum(record["server"],
+            "copied_bytes")
         assert both == record_sum(record["server"], "bytes_received") == MESSAGES * size
     assert record_sum(lent["server"], "mapped_bytes") >= (MESSAGES - 2) * size
     assert record_sum(copied["server"], "mapped_bytes") == 0
@@ -105,11 +115,13 @@ def test_pages_that_were_lent_are_mapped_and_what_was_copied_is_not(engine: str)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_mebibyte_is_mapped_whole_in_every_way_that_it_is_sent(engine: str) -> None:
     common = f"message=1M engine={engine} read=zerocopy verify=on warmup=0s place=free"
-    ways = ["messages=2 reply=1M reply_write={write}", "messages=2 workload=stream", "messages=2 workload=stream direction=receive",
+    ways = ["messages=2 reply=1M reply_write={write}", "messages=2 workload=stream",
+            "messages=2 workload=stream direction=receive",
             "messages=8 depth=4 reply=300x3K/1 reply_write={write} window=2 connections=2",
             "messages=6 workload=stream direction=both reply_write={write}"]
     buffers = {"zerocopy": "sndbuf=64K", "writev": "rcvbuf=4K", "sendfile": "sndbuf=64K"}
-    lines = [f"{common} {size} write={write} {way.format(write=write)}" for write, size in buffers.items() for way in ways]
+    lines = [f"{common} {size} write={write} {way.format(write=write)}"
+             for write, size in buffers.items() for way in ways]
     records = batch_run(lines)
     for text, record in zip(lines, records, strict=True):
         assert record["status"] in ("ok", "unsupported"), f"{text}: {record['reason']}"
@@ -119,7 +131,8 @@ def test_a_mebibyte_is_mapped_whole_in_every_way_that_it_is_sent(engine: str) ->
 
 def test_an_engine_that_cannot_be_told_not_to_wait_does_not_send_files() -> None:
     (check,) = client_json("--check", "-", stdin="write=sendfile engine=ring\n")[:-1]
-    assert "cannot be told not to wait" in check["unsupported"] or "io_uring" in check["unsupported"]
+    assert "cannot be told not to wait" in check["unsupported"] or "io_uring" in check[
+        "unsupported"]
 
 
 @pytest.mark.parametrize("write, words, why", [

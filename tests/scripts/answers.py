@@ -65,7 +65,8 @@ def runs_of(*records: dict[str, Any]) -> Runs:
     """The columns of good runs of one cell, of which only their ends are told."""
     builder = Builder()
     for number, record in enumerate(records, start=1):
-        builder.record(Record({"status": "ok"} | record | {"run": {"cell": "", "label": "A", "round": number}}))
+        builder.record(Record({"status": "ok"} | record |
+                              {"run": {"cell": "", "label": "A", "round": number}}))
     return builder.runs()
 
 

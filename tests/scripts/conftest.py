@@ -111,7 +111,8 @@ def misbehave(binaries: Client, tmp_path: Path) -> Callable[[str], Uncork]:
 
 @pytest.fixture
 def folder_short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where programs make their temporary files, which nobody removes of a runner that was killed; a socket fits into it."""
+    """Where programs make their temporary files, which nobody removes of a runner that was killed;
+    a socket fits into it."""
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder:
         monkeypatch.setenv("TMPDIR", folder)
         yield Path(folder)

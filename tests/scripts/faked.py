@@ -13,7 +13,8 @@ ENDING_STEPS = 100  # of 0.1 s
 
 
 class Faked:
-    """A folder first on PATH; what a program was started with is in `asked`, an argument a line, after its name."""
+    """A folder first on PATH; what a program was started with is in `asked`, an argument a line,
+    after its name."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
@@ -23,7 +24,8 @@ class Faked:
     def program(self, name: str, script: str) -> Path:
         """A program of this name that runs the script; `$ASKED` is the file of its arguments."""
         path = self.folder / name
-        path.write_text(f"#!/bin/sh\nASKED='{self.folder}/asked'\nprintf '%s\\n' {name} \"$@\" >>\"$ASKED\"\n{script}\n")
+        path.write_text(
+            f"#!/bin/sh\nASKED='{self.folder}/asked'\nprintf '%s\\n' {name} \"$@\" >>\"$ASKED\"\n{script}\n")
         path.chmod(0o755)
         return path
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""An Ansible that only pretends: all of its hosts are this machine. It is asked, and answers, as the real one.
+"""An Ansible that only pretends: all of its hosts are this machine. It is asked, and answers, as
+the real one.
 
-The file `lost` beside the programs has a line for a host that cannot be reached, with the number of the first step of which
-that is so.
+The file `lost` beside the programs has a line for a host that cannot be reached, with the number of
+the first step of which that is so.
 """
 
 from __future__ import annotations
@@ -50,11 +51,13 @@ if last:
 
 def listing_make(groups: Mapping[str, list[str]], **variables: Mapping[str, str]) -> dict[str, Any]:
     """What ansible-inventory prints for these groups, and variables of hosts."""
-    return {"_meta": {"hostvars": dict(variables)}} | {group: {"hosts": hosts} for group, hosts in groups.items()}
+    return {"_meta": {"hostvars": dict(variables)}} | {group: {"hosts": hosts}
+                                                       for group, hosts in groups.items()}
 
 
 def ansible_pretend(folder: Path, listing: Mapping[str, Any]) -> Path:
-    """A folder of programs for $UNCORK_ANSIBLE, and beside them an inventory, whatever stands in it."""
+    """A folder of programs for $UNCORK_ANSIBLE, and beside them an inventory, whatever stands in
+    it."""
     folder.mkdir()
     (folder / "lost").write_text("")
     (folder / "inventory.ini").write_text("")

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Machines for tests: N network namespaces on one bridge, each with an sshd of its own, and a place that reaches them.
+"""Machines for tests: N network namespaces on one bridge, each with an sshd of its own, and a place
+that reaches them.
 
-A host has processes, mounts, a name, a boot id and a home of its own, so that nothing of it is this machine's: its sshd
-needs no user, no service and no folder here. All that it starts lives in its process namespace, whose first process
-reads a pipe of ours: the kernel ends the host with that process, and that process ends with us.
+A host has processes, mounts, a name, a boot id and a home of its own, so that nothing of it is this
+machine's: its sshd needs no user, no service and no folder here. All that it starts lives in its
+process namespace, whose first process reads a pipe of ours: the kernel ends the host with that
+process, and that process ends with us.
 
-    hosts     h1 198.19.0.1   h2 198.19.0.2   ...   all of them behind one bridge, in a namespace of its own
+    hosts     h1 198.19.0.1   h2 198.19.0.2   ...   all of them behind one bridge, in a namespace of
+              its own
     runner    198.19.0.254    where a test starts `uncork run` (`Hosts.inside()`)
 """
 
@@ -28,14 +31,16 @@ from suite.base.client import ROOT
 from suite.places.lab.namespace import descriptor_path, lines_run, namespace_inside, namespace_make
 from suite.places.lab.probe import namespaces_refusal
 
-NETWORK, PREFIX_BITS = "198.19.0", 24  # of those reserved for benchmarks (RFC 2544), and no lab of the suite has it
+# of those reserved for benchmarks (RFC 2544), and no lab of the suite has it
+NETWORK, PREFIX_BITS = "198.19.0", 24
 RUNNER_NUMBER = 254
 PORT = 22
 STARTS_S = 20.0  # a host is there within some 0.1 s, on a machine that is not busy
 SSHD_PROGRAMS = ("sshd", "sshd-session", "sshd-auth")  # OpenSSH 9.8 and newer has the last two
 UNPACKED = ROOT / "build" / "sshd"  # by scripts/setup/sshd.sh, where the system has no sshd
 
-# The first process of a host: $1 is its folder, $2 its name, $3 a folder that it does not see, the rest its sshd.
+# The first process of a host: $1 is its folder, $2 its name, $3 a folder that it does not see, the
+# rest its sshd.
 INIT = """
 mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && mount -t tmpfs tmpfs /var/log || exit
 for file in passwd shadow; do mount --bind "$1/$file" "/etc/$file" || exit; done
@@ -86,11 +91,13 @@ class Daemon:
 
 def system_sshd() -> str | None:
     """The absolute path of the system's sshd, by which it must be started."""
-    return shutil.which("sshd", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
+    return shutil.which("sshd",
+                        path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
 
 
 def daemon_choose(folder: Path) -> Daemon:
-    """The system's sshd, or a copy of the one that was unpacked for tests: the tree may be hidden from hosts."""
+    """The system's sshd, or a copy of the one that was unpacked for tests: the tree may be hidden
+    from hosts."""
     found = system_sshd()
     if found:
         return Daemon((found,))
@@ -113,14 +120,16 @@ def hosts_refusal() -> str | None:
             return f"{program} is missing (package openssh-client)"
     if system_sshd() is None and not (UNPACKED / "usr/sbin/sshd").exists():
         return "sshd is missing (package openssh-server; scripts/test suite unpacks it into build/sshd)"
-    tried = subprocess.run(["unshare", "--mount", "--pid", "--uts", "--fork", "--mount-proc", "mount", "-t", "tmpfs",
+    tried = subprocess.run(["unshare", "--mount", "--pid", "--uts", "--fork", "--mount-proc",
+                            "mount", "-t", "tmpfs",
                             "tmpfs", "/run"], capture_output=True, text=True, timeout=STARTS_S)
     return None if tried.returncode == 0 else f"no mounts of its own for a host: {tried.stderr.strip()}"
 
 
 def key_make(path: Path) -> str:
     """A fresh key pair in a file and FILE.pub; gives the public one."""
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", path.name, "-f", path], check=True,
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", path.name, "-f", path],
+                   check=True,
                    capture_output=True, timeout=STARTS_S)
     return path.with_suffix(".pub").read_text()
 
@@ -156,29 +165,36 @@ class Host:
         (self.folder / "boot_id").write_text(f"{uuid.uuid4()}\n")
         (self.folder / "authorized_keys").write_text(key)
         (self.folder / "sshd_config").write_text(
-            SSHD_CONFIG.format(port=PORT, address=self.address, folder=self.folder) + self.daemon.lines)
+            SSHD_CONFIG.format(port=PORT, address=self.address, folder=self.folder) +
+            self.daemon.lines)
         return key_make(self.folder / "host_key")
 
     def start(self) -> None:
         """Switches it on; it is off or was never on."""
         assert self.process is None
-        command = ["unshare", "--mount", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc", "sh", "-c", INIT,
-                   "init", self.folder, self.name, self.hidden or "", *self.daemon.command, "-D", "-e", "-f",
+        command = ["unshare", "--mount", "--pid", "--uts", "--fork", "--kill-child",
+                   "--mount-proc", "sh", "-c", INIT,
+                   "init", self.folder, self.name, self.hidden or "", *self.daemon.command, "-D",
+                   "-e", "-f",
                    self.folder / "sshd_config"]
         with namespace_inside(self.namespace), open(self.folder / "sshd.log", "ab") as log:
-            self.process = subprocess.Popen(command, cwd="/", stdin=subprocess.PIPE, stdout=log, stderr=log)
+            self.process = subprocess.Popen(command, cwd="/", stdin=subprocess.PIPE, stdout=log,
+                                            stderr=log)
 
     def stop(self) -> None:
-        """Pulls its plug: when this returns all of its processes are dead, and the kernel has closed their sockets."""
+        """Pulls its plug: when this returns all of its processes are dead, and the kernel has
+        closed their sockets."""
         process, self.process = self.process, None
         if process is not None:
             with contextlib.suppress(BrokenPipeError):
-                process.communicate()  # the first process finds its pipe closed and ends, and all others with it
+                # the first process finds its pipe closed and ends, and all others with it
+                process.communicate()
 
     def pids(self) -> list[int]:
         """All of its processes, as this machine numbers them."""
         assert self.process is not None
-        (first,) = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        (first,) = Path(
+            f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         own, found = os.readlink(f"/proc/{first}/ns/pid"), []
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):  # it has ended meanwhile
@@ -191,13 +207,15 @@ class Host:
         found = []
         for pid in self.pids():
             with contextlib.suppress(OSError):
-                begun = Path(f"/proc/{pid}/cmdline").read_bytes().decode().partition("\0")[0]  # "sshd: root" as well
+                # "sshd: root" as well
+                begun = Path(f"/proc/{pid}/cmdline").read_bytes().decode().partition("\0")[0]
                 if Path(begun.partition(":")[0]).name in names:
                     found.append(pid)
         return found
 
     def sshd_kill(self) -> None:
-        """Kills its sshd and all connections that it has; what they started is left as they leave it."""
+        """Kills its sshd and all connections that it has; what they started is left as they leave
+        it."""
         deadline = time.monotonic() + STARTS_S
         while pids := self.programs(*SSHD_PROGRAMS):  # a new one may begin, and none ends at once
             assert time.monotonic() < deadline, f"{pids} cannot be killed"
@@ -256,7 +274,8 @@ class Hosts:
 def host_add(hosts: Hosts, name: str, key: str, shell: str, hidden: Path | None) -> str:
     """One more host, not yet on; gives the lines by which ssh knows it."""
     namespace = namespace_make()
-    host = hosts.hosts[name] = Host(name, hosts.plug(namespace, len(hosts.hosts) + 1), hosts.folder / name, namespace,
+    host = hosts.hosts[name] = Host(name, hosts.plug(namespace, len(hosts.hosts) + 1),
+                                    hosts.folder / name, namespace,
                                     hosts.daemon, hidden)
     public = host.files_make(key, shell)
     with open(hosts.folder / "known_hosts", "a") as file:
@@ -266,18 +285,23 @@ def host_add(hosts: Hosts, name: str, key: str, shell: str, hidden: Path | None)
 
 @contextlib.contextmanager
 def hosts_open(folder: Path, count: int, shell: str = "/bin/sh", hidden: Path | None = None) -> Iterator[Hosts]:
-    """`count` hosts that are on, named h1, h2, ..., with all that they have in a folder of the test's; gone afterwards.
+    """`count` hosts that are on, named h1, h2, ..., with all that they have in a folder of the
+    test's; gone afterwards.
 
-    `shell` is what their user has for one; they do not see the folder `hidden`, which must not be above `folder`.
+    `shell` is what their user has for one; they do not see the folder `hidden`, which must not be
+    above `folder`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     hosts = Hosts(folder, daemon_choose(folder), namespace_make(), namespace_make())
     try:
-        lines_run(hosts.switch, "ip", ["link add name bridge type bridge", "link set dev bridge up"])
+        lines_run(hosts.switch, "ip",
+                  ["link add name bridge type bridge", "link set dev bridge up"])
         hosts.plug(hosts.runner, RUNNER_NUMBER)
         key = key_make(folder / "key")
-        known = [host_add(hosts, f"h{number}", key, shell, hidden) for number in range(1, count + 1)]
-        (folder / "ssh_config").write_text(SSH_CONFIG.format(hosts="\n".join(known), port=PORT, folder=folder))
+        known = [host_add(hosts, f"h{number}", key, shell, hidden)
+                 for number in range(1, count + 1)]
+        (folder / "ssh_config").write_text(SSH_CONFIG.format(hosts="\n".join(known), port=PORT,
+                                                             folder=folder))
         for host in hosts.hosts.values():
             host.start()
         for name in hosts.hosts:
@@ -286,5 +310,6 @@ def hosts_open(folder: Path, count: int, shell: str = "/bin/sh", hidden: Path | 
     finally:
         for host in hosts.hosts.values():
             host.stop()
-        for descriptor in (hosts.switch, hosts.runner, *(host.namespace for host in hosts.hosts.values())):
+        for descriptor in (hosts.switch, hosts.runner,
+                           *(host.namespace for host in hosts.hosts.values())):
             os.close(descriptor)

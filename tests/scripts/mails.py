@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of blocks share: blocks of a result, commands, and comparisons that nobody made."""
+"""What the tests of blocks share: blocks of a result, commands, and comparisons that nobody
+made."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def estimate_random(chance):
     """A ratio around 1, or far from it."""
     value = chance.choice([1 + chance.gauss(0, 0.01), 10 ** chance.uniform(-4, 4)])
     low, high = value * (1 - chance.random() / 9), value * (1 + chance.random() / 9)
-    return stats.Estimate(value, chance.choice([None, stats.Interval(low, high, 0.96)]), chance.randint(1, 40))
+    return stats.Estimate(value, chance.choice([None, stats.Interval(low, high, 0.96)]),
+                          chance.randint(1, 40))
 
 
 def change_random(chance, metric):
@@ -66,7 +68,8 @@ def change_random(chance, metric):
 
 def mean_random(chance, rows):
     """A geometric mean of some of so many rows."""
-    left_out = {place: chance.choice(["no ratio", "exact counts", "n=3"]) for place in range(rows) if chance.random() < 0.2}
+    left_out = {place: chance.choice(["no ratio", "exact counts", "n=3"]) for place in range(rows)
+                if chance.random() < 0.2}
     return Mean(estimate_random(chance), rows - len(left_out), left_out)
 
 
@@ -86,17 +89,20 @@ def value_random(chance, axis):
 def comparison_random(matrix, seed):
     """A comparison that nobody made: any axes, any figures, any marks."""
     chance = random.Random(f"mail {seed}")
-    axes = tuple(chance.sample(["message", "place", "reply_write", "transport", "security"], chance.randint(0, 4)))
+    axes = tuple(chance.sample(["message", "place", "reply_write", "transport", "security"],
+                               chance.randint(0, 4)))
     metrics = tuple(METRICS[name] for name in chance.sample(list(METRICS), chance.randint(1, 3)))
     places = dict.fromkeys(tuple(value_random(chance, axis) for axis in axes)
                            for _ in range(chance.randint(1, 12) if axes else 1))
     rows = tuple(Row(dict(zip(axes, place, strict=True)), None, None, {
-        metric.name: change_random(chance, metric) for metric in metrics if chance.random() < 0.9 or not number})
+        metric.name: change_random(chance, metric) for metric in metrics if chance.random() < 0.9
+        or not number})
         for number, place in enumerate(places))
     more = {"build": ODD[-1 - seed % 2]} if seed % 5 == 0 else {"depth": "4"} if seed % 2 else {}
     sides = [Side(words_text({"write": name} | more), matrix, {"write": name} | more, ("s1",))
              for name in ("nodelay", "cork")]
-    differences = tuple(Difference(chance.choice(["kernel", "sysctl"]), f"net.ipv4.tcp_{number}", "4096\t131072",
+    differences = tuple(Difference(chance.choice(["kernel", "sysctl"]), f"net.ipv4.tcp_{number}",
+                                   "4096\t131072",
                                    "x" * chance.randint(0, 60))
                         for number in range(chance.randint(0, 4)))
     return Comparison(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Results of simulated runs: records as columns, so that thousands of comparisons take seconds.
 
-One result holds many independent groups of cells. Within a group the cells differ in `write` only, the
-first value is the baseline, and it runs twice in every round, as the runner does it.
+One result holds many independent groups of cells. Within a group the cells differ in `write` only,
+the first value is the baseline, and it runs twice in every round, as the runner does it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def two_modes(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray
 
 
 def heavy_tailed(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Mostly quiet, with outliers of any size (logarithms by Student's t with 2 degrees of freedom)."""
+    """Mostly quiet, with outliers of any size (logarithms by Student's t with 2 degrees of
+    freedom)."""
     return np.exp(0.02 * chance.standard_t(2, shape))
 
 
@@ -57,11 +58,13 @@ def uniform(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def drifting(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Noise on a machine that gets slower by 10 % from the first round to the last, for all cells alike."""
+    """Noise on a machine that gets slower by 10 % from the first round to the last, for all cells
+    alike."""
     return normal(chance, shape) * np.linspace(1, 1.1, shape[-1])
 
 
-NOISES: tuple[Draw, ...] = (normal, lognormal, exponential, two_modes, heavy_tailed, uniform, drifting)
+NOISES: tuple[Draw, ...] = (normal, lognormal, exponential, two_modes, heavy_tailed, uniform,
+                            drifting)
 
 
 def cell_name(group: int, place: int) -> str:
@@ -70,8 +73,9 @@ def cell_name(group: int, place: int) -> str:
 
 
 def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
-    """The columns of records. first: values of the runs A, (groups, cells, rounds); again: those of the
-    runs A' of each group's first cell, (groups, rounds). A run whose value is NaN has failed."""
+    """The columns of records. first: values of the runs A, (groups, cells, rounds); again: those of
+    the runs A' of each group's first cell, (groups, rounds). A run whose value is NaN has
+    failed."""
     groups, cells, rounds = first.shape
     number = groups * cells
     values = np.concatenate([first.reshape(number, rounds), again]).ravel()
@@ -83,19 +87,24 @@ def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
     nothing = Coded(np.zeros(len(values), dtype=int), ("",))
     words = dict.fromkeys(WORDS, nothing) | {
         "status": Coded(failed.astype(int), ("ok", "failed")), "cell": Coded(cell, names),
-        "label": Coded((np.arange(len(values)) >= number * rounds).astype(int), (LABEL, LABEL_AGAIN))}
+        "label": Coded((np.arange(len(values)) >= number * rounds).astype(int),
+                       (LABEL, LABEL_AGAIN))}
     places = dict.fromkeys(PLACES, np.zeros(len(values), dtype=np.int64)) | {
         "round": np.tile(np.arange(1, rounds + 1), number + groups)}
-    return Runs(words, places, Coded(nothing.codes, (Traits(),)), metrics, np.zeros(metrics.shape, dtype=bool))
+    return Runs(words, places, Coded(nothing.codes, (Traits(),)), metrics,
+                np.zeros(metrics.shape, dtype=bool))
 
 
 def matrix_simulated(first: np.ndarray, again: np.ndarray) -> Matrix:
     """The frames of such runs, by the functions that make them of records."""
     groups, cells, rounds = first.shape
-    planned = tuple(PlannedCell(cell_name(group, place), {"group": f"{group:05}", "write": f"w{place}"}, {}, place == 0)
+    planned = tuple(PlannedCell(cell_name(group, place),
+                                {"group": f"{group:05}", "write": f"w{place}"}, {}, place == 0)
                     for group in range(groups) for place in range(cells))
-    plan = Plan("simulated", ("group", "write"), planned, rounds, 1, f"write={BASE}", "client").begun(Boots("simulated"))
-    result = Result(Path("simulated"), Scenario("simulated"), plan, {}, runs_simulated(first, again), ())
+    plan = Plan("simulated", ("group", "write"), planned, rounds, 1, f"write={BASE}",
+                "client").begun(Boots("simulated"))
+    result = Result(Path("simulated"), Scenario("simulated"), plan, {},
+                    runs_simulated(first, again), ())
     return matrix_build(result)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a batch leaves, wherever it ran: every cell has one record, and nothing is believed that was not whole."""
+"""What a batch leaves, wherever it ran: every cell has one record, and nothing is believed that was
+not whole."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from suite.places.batch import batch_records
 from suite.result.plan import PlannedCell
 
 NAMES = ("cork", "more", "writev")
-CELLS = [PlannedCell(f"write={name}", {"write": name, "target": "vng:a"}, {"write": name}) for name in NAMES]
+CELLS = [PlannedCell(f"write={name}", {"write": name, "target": "vng:a"}, {"write": name})
+         for name in NAMES]
 END = '{"end": 3}'
 
 
@@ -28,16 +30,19 @@ def record(name: str, **more: Any) -> str:
 
 def heard(script: str, limit_s: float = 20) -> Listener:
     """Listens to a script for the shell."""
-    child = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    child = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE,
                              process_group=0)
     return Listener(child, limit_s)
 
 
-def outcome(script: str, cells: Sequence[PlannedCell] = CELLS, limit_s: float = 20) -> dict[str, str]:
+def outcome(script: str, cells: Sequence[PlannedCell] = CELLS,
+            limit_s: float = 20) -> dict[str, str]:
     """The status, or the reason of a failure, by the strategy of the cell; each has one."""
     found = list(batch_records(heard(script, limit_s), cells))
     assert sorted(number for number, _ in found) == list(range(len(cells)))
-    return {cells[number].words["write"]: one.get("reason", one["status"]) for number, one in sorted(found)}
+    return {cells[number].words["write"]: one.get("reason", one["status"])
+            for number, one in sorted(found)}
 
 
 def script_of(*lines: str, then: str = "true") -> str:
@@ -58,9 +63,13 @@ def test_records_come_as_soon_as_the_next_line_is_there():
     assert listener.status is not None  # who does not want the rest ends it
 
 
-@pytest.mark.parametrize("garbage", ["Welcome to h1", "", "[    1.5] random: crng init done", "{", "[]", "7", '{"a": 1}',
-                                     '{"status": "ok"}', '{"status": "ok", "words": {"write": "nagle"}}',
-                                     '{"status": 7, "words": {"write": "cork"}}', '{"status": "ok", "words": 7}'])
+@pytest.mark.parametrize("garbage",
+                         ["Welcome to h1", "", "[    1.5] random: crng init done", "{", "[]", "7",
+                          '{"a": 1}',
+                                     '{"status": "ok"}',
+                                     '{"status": "ok", "words": {"write": "nagle"}}',
+                                     '{"status": 7, "words": {"write": "cork"}}',
+                                     '{"status": "ok", "words": 7}'])
 def test_what_is_no_record_of_the_batch_is_passed_over(garbage: str):
     lines = [part for name in NAMES for part in (garbage, record(name))]
     assert outcome(script_of(*lines, garbage, END, garbage)) == dict.fromkeys(NAMES, "ok")
@@ -79,7 +88,8 @@ def test_a_record_that_was_torn_in_the_middle_costs_one_cell():
 
 def test_output_that_is_cut_costs_the_last_record_and_those_behind_it():
     cut = script_of(record("cork"), record("more"), then=f"printf '%s' '{record('writev')[:30]}'")
-    assert outcome(cut) == {"cork": "ok"} | dict.fromkeys(NAMES[1:], "uncork-client printed no whole record")
+    assert outcome(cut) == {"cork": "ok"} | dict.fromkeys(NAMES[1:],
+                                                          "uncork-client printed no whole record")
 
 
 @pytest.mark.parametrize(("then", "says"), [
@@ -89,13 +99,16 @@ def test_output_that_is_cut_costs_the_last_record_and_those_behind_it():
     ("kill -SEGV $$", "uncork-client was ended by SIGSEGV"),
 ])
 def test_how_a_batch_ended_is_the_reason_of_what_is_missing(then: str, says: str):
-    assert outcome(script_of(record("cork"), record("more"), then=then)) == {"cork": "ok", "more": says, "writev": says}
+    assert outcome(script_of(record("cork"), record("more"), then=then)) == {"cork": "ok",
+        "more": says, "writev": says}
 
 
 def test_the_last_record_is_not_believed_without_its_end_or_with_a_bad_one():
     for end in ("", '{"end": 2}', '{"end": "3"}'):
-        assert outcome(script_of(*map(record, NAMES), end))["writev"] == "uncork-client printed no whole record"
-    assert outcome(script_of(*map(record, NAMES), END, then="exit 3"))["writev"].endswith("status 3")
+        assert outcome(script_of(*map(record, NAMES),
+                                 end))["writev"] == "uncork-client printed no whole record"
+    assert outcome(script_of(*map(record, NAMES), END,
+                             then="exit 3"))["writev"].endswith("status 3")
 
 
 def test_a_batch_that_hangs_is_ended_with_all_that_it_started():
@@ -103,7 +116,8 @@ def test_a_batch_that_hangs_is_ended_with_all_that_it_started():
     listener = heard(script, limit_s=0.7)
     found = dict(batch_records(listener, CELLS))
     assert found[0]["status"] == "ok"
-    assert "not finished after 1 s, so it was ended" in found[1]["reason"] and found[2]["status"] == "failed"
+    assert "not finished after 1 s, so it was ended" in found[1]["reason"] and found[2][
+        "status"] == "failed"
     assert has_ended(int(listener.stderr.split()[0]))
 
 
@@ -120,10 +134,12 @@ def test_one_that_closes_its_output_and_goes_on_is_ended_at_its_limit():
 
 def test_the_same_cell_twice_has_two_records():
     cells = [CELLS[0], CELLS[0]]
-    found = dict(batch_records(heard(script_of(record("cork", n=1), record("cork", n=2), '{"end": 2}')), cells))
+    found = dict(batch_records(heard(script_of(record("cork", n=1), record("cork", n=2),
+                                               '{"end": 2}')), cells))
     assert [found[0]["n"], found[1]["n"]] == [1, 2]
 
 
 def test_a_flood_on_standard_error_blocks_nothing():
-    assert outcome("head -c 2000000 /dev/zero | tr '\\0' x >&2\n" + script_of(*map(record, NAMES), END)) == dict.fromkeys(
+    assert outcome("head -c 2000000 /dev/zero | tr '\\0' x >&2\n" +
+                   script_of(*map(record, NAMES), END)) == dict.fromkeys(
         NAMES, "ok")

@@ -22,7 +22,8 @@ SHORT = ("message=15x2", "reply=2", "place=free", "duration=5ms", "warmup=1ms", 
 
 @pytest.fixture
 def build(binaries: Client, tmp_path: Path) -> Callable[[str], Path]:
-    """Makes a build tree whose client notes down in the file `asked` what it was asked, and is otherwise the real one.
+    """Makes a build tree whose client notes down in the file `asked` what it was asked, and is
+    otherwise the real one.
 
     A `script` stands before that and may end it.
     """
@@ -30,7 +31,8 @@ def build(binaries: Client, tmp_path: Path) -> Callable[[str], Path]:
         tree = tmp_path / name
         (tree / "bin").mkdir(parents=True)
         client = tree / "bin" / BINARIES[0]
-        client.write_text(f'#!/bin/sh\necho "$@" >>"{tree}/asked"\n{script}\nexec "{binaries.program}" "$@"\n')
+        client.write_text(
+            f'#!/bin/sh\necho "$@" >>"{tree}/asked"\n{script}\nexec "{binaries.program}" "$@"\n')
         client.chmod(0o755)
         (tree / "bin" / BINARIES[1]).symlink_to(binaries.folder / BINARIES[1])
         return tree
@@ -42,15 +44,20 @@ def batches_of(tree: Path) -> int:
     return sum("--batch" in line for line in (tree / "asked").read_text().splitlines())
 
 
-def test_each_cell_is_run_by_its_build_in_the_same_rounds(uncork: Uncork, build: Callable[..., Path]) -> None:
+def test_each_cell_is_run_by_its_build_in_the_same_rounds(uncork: Uncork,
+                                                          build: Callable[..., Path]) -> None:
     old, new = build("old"), build("new")
     done = uncork.run("run", *SHORT, f"build={old},{new}/bin", "-o", "both")
     assert done.returncode == 0, done.stderr
     counted = [record for record in records_of(Path("both")) if record["run"]["round"] == 1]
-    assert sorted(record["words"]["build"] for record in counted) == sorted([str(old)] * 2 + [f"{new}/bin"])
-    assert (batches_of(old), batches_of(new)) == (4, 2)  # the baseline twice a round, and a warm-up round
+    assert sorted(record["words"]["build"] for record in counted) == sorted([str(old)] * 2 +
+        [f"{new}/bin"])
+    # the baseline twice a round, and a warm-up round
+    assert (batches_of(old), batches_of(new)) == (4, 2)
     told = json.loads(Path("both/plan.json").read_text())["builds"]
-    assert told[str(old)]["folder"] == str(old / "bin") and told[str(old)]["digest"] != told[f"{new}/bin"]["digest"]
+    assert told[str(old)]["folder"] == str(old /
+                                           "bin") and told[str(old)][
+                                               "digest"] != told[f"{new}/bin"]["digest"]
     assert "\nbuilds " in done.stdout
 
 
@@ -60,14 +67,17 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_what_would_run_names_the_program_of_each_build(uncork: Uncork, build: Callable[..., Path]) -> None:
+def test_what_would_run_names_the_program_of_each_build(uncork: Uncork,
+                                                        build: Callable[..., Path]) -> None:
     old = build("old")
     lines = uncork.run("run", *SHORT, f"build=this,{old}", "-n").stdout.splitlines()
-    assert [line.split()[0] for line in lines if not line.startswith("#")] == ["uncork-client", f"{old}/bin/uncork-client"]
+    assert [line.split()[0] for line in lines if not line.startswith("#")] == ["uncork-client",
+        f"{old}/bin/uncork-client"]
     assert not any("build=" in line for line in lines if not line.startswith("#"))
 
 
-def test_a_cell_is_shown_with_the_program_that_ran_it(uncork: Uncork, build: Callable[..., Path]) -> None:
+def test_a_cell_is_shown_with_the_program_that_ran_it(uncork: Uncork,
+                                                      build: Callable[..., Path]) -> None:
     old = build("old")
     assert uncork.run("run", *SHORT, f"build=this,{old}", "-o", "both").returncode == 0
     shown = uncork.run("show", "both", f"build={old}")
@@ -75,31 +85,37 @@ def test_a_cell_is_shown_with_the_program_that_ran_it(uncork: Uncork, build: Cal
 
 
 @pytest.mark.parametrize("missing", [*BINARIES, "both"])
-def test_a_folder_without_both_programs_is_refused(uncork: Uncork, build: Callable[..., Path], missing: str) -> None:
+def test_a_folder_without_both_programs_is_refused(uncork: Uncork, build: Callable[..., Path],
+                                                   missing: str) -> None:
     old = build("old")
     if missing == "both":
         shutil.rmtree(old)
     else:
         (old / "bin" / missing).unlink()
     told = uncork.refused("run", *SHORT, f"build=this,{old}")
-    assert told == (f"uncork: build={old}: uncork-client and uncork-server are neither in {old} nor in its bin/: "
+    assert told == (
+        f"uncork: build={old}: uncork-client and uncork-server are neither in {old} nor in its bin/: "
                     "give the folder of a build")
 
 
-def test_what_an_older_build_does_not_know_names_the_build(uncork: Uncork, build: Callable[..., Path]) -> None:
-    old = build("old", '[ "$1" = --check ] && { echo "uncork-client: standard input:1: unknown word \\"capture\\"" >&2; exit 2; }')
+def test_what_an_older_build_does_not_know_names_the_build(uncork: Uncork,
+                                                           build: Callable[..., Path]) -> None:
+    old = build("old",
+                '[ "$1" = --check ] && { echo "uncork-client: standard input:1: unknown word \\"capture\\"" >&2; exit 2; }')
     told = uncork.refused("run", *SHORT, "capture=on", f"build=this,{old}")
     assert told == f'uncork: unknown word "capture" (build={old})'
 
 
-def test_a_build_that_changed_meanwhile_is_not_mixed_in(uncork: Uncork, build: Callable[..., Path]) -> None:
+def test_a_build_that_changed_meanwhile_is_not_mixed_in(uncork: Uncork,
+                                                        build: Callable[..., Path]) -> None:
     old = build("old")
     words = ("run", *SHORT, f"build=this,{old}", "-o", "both", "seed=1")
     assert uncork.run(*words).returncode == 0
     client = old / "bin" / BINARIES[0]
     client.write_text(client.read_text() + "# another\n")
     told = uncork.refused(*words, "--more")
-    assert told.startswith(f"uncork: both was measured with another build={old} (") and "now it is" in told
+    assert told.startswith(
+        f"uncork: both was measured with another build={old} (") and "now it is" in told
 
 
 def test_a_client_is_told_neither_that_it_is_a_build_nor_where_it_is() -> None:
@@ -117,5 +133,6 @@ def test_a_heading_tells_this_build_only_where_a_cell_had_it() -> None:
 
 
 def test_the_client_by_itself_says_who_starts_another_build(binaries: Client) -> None:
-    done = subprocess.run([binaries.program, "build=/tmp"], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([binaries.program, "build=/tmp"], capture_output=True, text=True,
+                          timeout=20)
     assert done.returncode == 2 and "scripts/uncork run starts it" in done.stderr

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""capture=on in a matrix: what is kept of it, what is derived from it, and that it tells the truth."""
+"""capture=on in a matrix: what is kept of it, what is derived from it, and that it tells the
+truth."""
 
 from __future__ import annotations
 
@@ -184,8 +185,8 @@ PAYLOADS = {"nodelay": [32, *[4096] * 8], "writev": [32, *[8192] * 4],
 def sizes_joined(sizes: list[int]) -> list[int]:
     """Payloads of segments with the halves of a group as one.
 
-    MSG_MORE holds until the next send, not longer: an acknowledgement that comes between two sends lets
-    the first half go, and on a busy machine one does. A cork holds what it holds.
+    MSG_MORE holds until the next send, not longer: an acknowledgement that comes between two sends
+    lets the first half go, and on a busy machine one does. A cork holds what it holds.
     """
     joined: list[int] = []
     for size in sizes:

@@ -76,7 +76,8 @@ def test_missing_binaries_are_a_failure_in_one_line(uncork: Uncork, tmp_path: Pa
 def test_help_says_what_there_is(uncork: Uncork) -> None:
     done = uncork.run("--help")
     assert done.returncode == 0
-    for name in ("run", "list", "table", "compare", "show", "check", "plot", "report", "paste", "verify", "export", "lab",
+    for name in ("run", "list", "table", "compare", "show", "check", "plot", "report", "paste",
+                 "verify", "export", "lab",
                  "doctor"):
         assert f"  {name}" in done.stdout
 
@@ -117,7 +118,8 @@ def test_list_shows_scenarios_words_and_strategies(uncork: Uncork) -> None:
     text = uncork.run("list").stdout
     unwrapped = " ".join(text.split())
     for name in ("quick", "nodelay", "sizes", "message=64", "rounds=10", "writev", "unix",
-                 "1mbit to 400gbit", "0% to 50%", "0.01% to 50%", "0s to 10s", "handover_p99", "the slowest request; s"):
+                 "1mbit to 400gbit", "0% to 50%", "0.01% to 50%", "0s to 10s", "handover_p99",
+                 "the slowest request; s"):
         assert name in unwrapped
     assert max(map(len, text.splitlines())) <= 100
 
@@ -131,7 +133,8 @@ def test_list_for_programs_has_all_that_the_client_knows(uncork: Uncork) -> None
     document = json.loads(uncork.run("list", "--json").stdout)
     assert {"words", "variants", "scenarios"} <= document.keys()
     assert "quick" in [scenario["name"] for scenario in document["scenarios"]]
-    assert {"name": "bandwidth", "unit": "bit/s", "better": "higher", "means": "payload of messages at the receiver"} \
+    assert {"name": "bandwidth", "unit": "bit/s", "better": "higher",
+            "means": "payload of messages at the receiver"} \
         in document["metrics"]
 
 

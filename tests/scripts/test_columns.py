@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Columns that were kept are the columns of what is there now, and of this program; or they are made again."""
+"""Columns that were kept are the columns of what is there now, and of this program; or they are
+made again."""
 
 from __future__ import annotations
 
@@ -79,8 +80,10 @@ def test_small_results_keep_nothing(tmp_path):
     assert not cache.kept_file(folder / "records.jsonl").exists()
 
 
-def test_columns_stay_with_a_result_that_is_moved_and_nothing_is_written_into_it(path, tmp_path, monkeypatch):
-    assert {file.name for file in path.parent.iterdir()} == {file.name for file in NODELAY.iterdir()}
+def test_columns_stay_with_a_result_that_is_moved_and_nothing_is_written_into_it(path, tmp_path,
+    monkeypatch):
+    assert {file.name for file in path.parent.iterdir()} == {file.name
+                                                             for file in NODELAY.iterdir()}
     moved = path.parent.rename(tmp_path / "moved") / "records.jsonl"
     numbers = parsed(monkeypatch)
     columns(moved)
@@ -129,7 +132,8 @@ def empty(path):
     path.write_bytes(b"")
 
 
-@pytest.mark.parametrize("change", [line_edit, line_remove, tail_cut, tail_lose, tail_append, replace, empty])
+@pytest.mark.parametrize("change",
+                         [line_edit, line_remove, tail_cut, tail_lose, tail_append, replace, empty])
 def test_what_changed_is_never_told_from_kept_columns(path, change):
     before = columns(path)
     change(path)
@@ -160,7 +164,8 @@ def test_columns_of_other_formulas_are_made_again(path, monkeypatch):
 
 
 def test_the_source_of_every_module_is_in_the_digest_of_the_program(tmp_path, monkeypatch):
-    copied = shutil.copytree(cache.SUITE, tmp_path / "suite", ignore=shutil.ignore_patterns("__pycache__"))
+    copied = shutil.copytree(cache.SUITE, tmp_path / "suite",
+                             ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(cache, "SUITE", copied)
     digest = cache.program_digest.__wrapped__
     before = digest()

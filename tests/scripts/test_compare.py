@@ -29,31 +29,37 @@ from suite.present.pictures.distribution import histogram_of, runs_good
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)
-BUILDS = {value: {"folder": f"/{value}", "digest": f"{value}-digest", "revision": f"v{value}", "uncork": "0.1.0"}
+BUILDS = {value: {"folder": f"/{value}", "digest": f"{value}-digest", "revision": f"v{value}",
+                  "uncork": "0.1.0"}
           for value in ("old", "new")}
 SYSCTL = {"sysctl": {"net.ipv4.tcp_rmem": "4096 131072 33554432"}}
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """Folders by name: old and new have four sessions, once has one, work does a set work, builds has two builds."""
+    """Folders by name: old and new have four sessions, once has one, work does a set work, builds
+    has two builds."""
     folder = tmp_path_factory.mktemp("results")
     work = recipe_sessions("work", NEW[:1])
     builds = {"build": ["old", "new"], "write": ["nodelay"]}
     paths = (sessions_write(recipe_sessions("old", OLD), folder, 4),
-             sessions_write(recipe_sessions("new", NEW), folder, 4, {"kernel": "6.19.0", "cpus_online": 4},
+             sessions_write(recipe_sessions("new", NEW), folder, 4,
+                            {"kernel": "6.19.0", "cpus_online": 4},
                             build="fff"),
-             sessions_write(recipe_sessions("once", NEW[:1]), folder, 1, {"kernel": "6.19.0", **SYSCTL}),
+             sessions_write(recipe_sessions("once", NEW[:1]), folder, 1,
+                            {"kernel": "6.19.0", **SYSCTL}),
              sessions_write(recipe_sessions("slow", OLD[:1]), folder, 1, {"virtualisation": "tcg"}),
              sessions_write(replace(work, fixed={**work.fixed, "messages": "300"}), folder, 1),
-             sessions_write(recipe_sessions("builds", NEW[:1], sweep=builds), folder, 1, builds=BUILDS))
+             sessions_write(recipe_sessions("builds", NEW[:1], sweep=builds), folder, 1,
+                            builds=BUILDS))
     return {path.name: path for path in paths}
 
 
 @pytest.fixture(scope="module")
 def corked():
     """nodelay against cork in the stored result, times and counts."""
-    return [compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "cork"}, [TIME, SEGMENTS])]
+    return [compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "cork"},
+                          [TIME, SEGMENTS])]
 
 
 def between(folders, base: str, new: str, *metrics, **words):
@@ -86,7 +92,8 @@ def test_two_results_begin_with_what_differs_between_their_machines(folders, wid
     lines = text.render([between(folders, "old", "new")], width)
     assert max(map(len, lines.splitlines())) <= width
     golden_check(f"compare-results-{width}.txt", lines)
-    assert lines.index("cpus_online 2 -> 4") < lines.index("kernel 6.18.0-test -> 6.19.0") < lines.index("Time per")
+    assert lines.index("cpus_online 2 -> 4") < lines.index(
+        "kernel 6.18.0-test -> 6.19.0") < lines.index("Time per")
 
 
 def test_two_sessions_are_too_few_to_say_anything_and_a_note_says_so(folders):
@@ -98,7 +105,8 @@ def test_two_sessions_are_too_few_to_say_anything_and_a_note_says_so(folders):
 def test_the_other_forms_of_the_same_comparison(corked):
     golden_check("compare.md", markdown.render(corked))
     golden_check("compare.csv", csv_format.render(corked))
-    golden_check("compare.json", json_format.render(corked).replace(f"{DATA}/", ""))  # wherever this tree is
+    # wherever this tree is
+    golden_check("compare.json", json_format.render(corked).replace(f"{DATA}/", ""))
     golden_check("compare.benchstat", benchstat.render(corked))
 
 
@@ -108,14 +116,17 @@ def test_csv_and_json_have_what_the_model_has(folders):
     assert [row["row"] for row in rows] == ["cell"] * 6 + ["geomean"] + ["cell"] * 6
     change = comparison.rows[0].changes[TIME.name]
     assert float(rows[0]["change"]) == pytest.approx(change.ratio.value - 1)
-    assert (rows[0]["verdict"], rows[0]["pairs"], rows[7]["verdict"], rows[7]["p"]) == ("changed", "4", "exact", "")
+    assert (rows[0]["verdict"], rows[0]["pairs"], rows[7]["verdict"],
+            rows[7]["p"]) == ("changed", "4", "exact", "")
     whole = json.loads(json_format.render([comparison]))["comparisons"][0]
-    assert whole["forced"] and not whole["paired"] and len(whole["differences"]) == len(comparison.differences)
+    assert whole["forced"] and not whole["paired"] and len(whole["differences"]) == len(
+        comparison.differences)
     assert whole["rows"][0]["changes"][TIME.name]["ratio"]["p"] == change.p
 
 
 def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
-    comparison = compare_cells(corked[0].base.matrix, {"write": "nodelay"}, {"write": "cork", "place": "apart"}, [TIME])
+    comparison = compare_cells(corked[0].base.matrix, {"write": "nodelay"},
+                               {"write": "cork", "place": "apart"}, [TIME])
     lines = text.render([comparison], 100)
     assert re.search(r"^together +35\.6 +2\.0% +- +- +-$", lines, re.MULTILINE)
     assert "1 of 2 rows have a cell on one side only" in lines
@@ -125,14 +136,16 @@ def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
 
 def test_a_change_within_the_noise_floor_has_a_footnote(corked):
     together, apart = (replace(row, changes={
-        name: replace(change, floor=1.06) for name, change in row.changes.items()}) for row in corked[0].rows)
+        name: replace(change, floor=1.06) for name, change in row.changes.items()})
+        for row in corked[0].rows)
     lines = text.render([replace(corked[0], rows=(together, apart))], 100)
     assert "+5.1% [1]" in lines and "[1]       within the noise floor of 6.0%" in lines
     assert "-75.8% [1]" not in lines and "A/A max 6.0%" in lines
 
 
 def test_what_would_be_found_stands_below_where_there_is_no_room_beside():
-    comparison = compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "writev"}, [TIME])
+    comparison = compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "writev"},
+                               [TIME])
     wide, narrow = text.render([comparison], 74), text.render([comparison], 73)
     assert re.search(r"^apart .* ~ .* 13% +1\+1$", wide, re.MULTILINE)
     assert re.search(r"^apart .* ~ .*%\]$", narrow, re.MULTILINE)
@@ -154,12 +167,15 @@ def benchmarks_read(lines: str) -> dict[str, list[dict[str, float]]]:
     for line in filter(None, lines.splitlines()):
         fields = line.split(" ")
         if fields[0].startswith("Benchmark"):
-            assert re.fullmatch(r"Benchmark[A-Z][^ ]*", fields[0]) and not re.search(r"-\d+$", fields[0])
+            assert re.fullmatch(r"Benchmark[A-Z][^ ]*", fields[0]) and not re.search(r"-\d+$",
+                fields[0])
             assert int(fields[1]) > 0 and len(fields) % 2 == 0 and len(fields) > 2
             found.setdefault(fields[0], []).append(
-                {unit: float(value) for value, unit in zip(fields[2::2], fields[3::2], strict=True)})
+                {unit: float(value) for value, unit in zip(fields[2::2], fields[3::2],
+                                                           strict=True)})
         else:
-            assert re.fullmatch(r"Unit \S+( (better=(lower|higher)|assume=exact))+|[a-z][^A-Z ]*: .+", line), line
+            assert re.fullmatch(
+                r"Unit \S+( (better=(lower|higher)|assume=exact))+|[a-z][^A-Z ]*: .+", line), line
     return found
 
 
@@ -172,7 +188,8 @@ def test_benchstat_has_the_values_of_each_round_or_of_each_session(corked, folde
                            for place in ("together", "apart") for side in ("base", "new")]
     cell = corked[0].rows[0].new.name
     rounds = corked[0].new.matrix.rounds_of(cell, TIME.name).tolist()
-    assert [line["time_per_message-sec"] for line in found["BenchmarkNodelay/place=together/side=new"]] == \
+    assert [line["time_per_message-sec"]
+            for line in found["BenchmarkNodelay/place=together/side=new"]] == \
         pytest.approx(rounds, rel=1e-9)
     sessions = benchmarks_read(benchstat.render([between(folders, "old", "once")]))
     assert [len(values) for values in sessions.values()] == [4, 1] * 6
@@ -184,7 +201,8 @@ def test_hgrm_has_both_sides_of_every_row(corked):
         f"# write={write} place={place}: latency in us"
         for place in ("together", "apart") for write in ("nodelay", "cork")]
     runs = runs_good(corked[0].new.matrix, corked[0].rows[0].new.name)
-    assert tables[1].partition("\n")[2] == hgrm_text(histogram_of(runs, "latency"), "us").rstrip("\n")
+    assert tables[1].partition("\n")[2] == hgrm_text(histogram_of(runs, "latency"),
+                                                     "us").rstrip("\n")
 
 
 def test_a_base_that_all_share_stands_in_hgrm_and_hyperfine_once(folders):
@@ -193,16 +211,19 @@ def test_a_base_that_all_share_stands_in_hgrm_and_hyperfine_once(folders):
     results = json.loads(hyperfine.render(comparisons))["results"]
     assert [entry["parameters"] for entry in results] == [
         {"side": f"write={write}", "place": place} for places in (
-            [("together", "nodelay"), ("together", "cork"), ("apart", "nodelay"), ("apart", "cork")],
+            [("together", "nodelay"), ("together", "cork"), ("apart", "nodelay"),
+             ("apart", "cork")],
             [("together", "writev"), ("apart", "writev")]) for place, write in places]
     assert hgrm.render(comparisons).count("Max") == 6
 
 
 def test_hyperfine_has_the_times_of_runs_that_do_a_set_work(folders):
-    comparison = compare_cells(matrix_of(folders["work"]), {"write": "nodelay"}, {"write": "cork"}, [TIME])
+    comparison = compare_cells(matrix_of(folders["work"]), {"write": "nodelay"}, {"write": "cork"},
+                               [TIME])
     entry = json.loads(hyperfine.render([comparison]))["results"][0]
     times = comparison.base.matrix.rounds_of(comparison.rows[0].base.name, "time").tolist()
-    assert entry["times"] == times and entry["exit_codes"] == [0] * 6 and entry["mean"] == pytest.approx(sum(times) / 6)
+    assert entry["times"] == times and entry["exit_codes"] == [
+        0] * 6 and entry["mean"] == pytest.approx(sum(times) / 6)
     assert entry["min"] <= entry["median"] <= entry["max"] and entry["stddev"] > 0
     assert entry["command"].startswith("uncork-client ") and "messages=300" in entry["command"]
     assert {"user", "system"} < entry.keys()
@@ -214,9 +235,12 @@ def test_hyperfine_refuses_what_runs_for_a_set_time(corked):
 
 
 def test_two_builds_tell_their_revisions_and_are_what_is_compared(folders):
-    comparison = compare_cells(matrix_of(folders["builds"]), {"build": "old"}, {"build": "new"}, [TIME])
-    assert [(one.of, one.name, one.base, one.new, one.declared) for one in comparison.differences] == [
-        ("binaries", "revision", "vold", "vnew", True), ("binaries", "digest", "old-digest", "new-digest", True)]
+    comparison = compare_cells(matrix_of(folders["builds"]), {"build": "old"}, {"build": "new"},
+                               [TIME])
+    assert [(one.of, one.name, one.base, one.new, one.declared)
+            for one in comparison.differences] == [
+        ("binaries", "revision", "vold", "vnew", True),
+        ("binaries", "digest", "old-digest", "new-digest", True)]
 
 
 def test_the_command_compares_within_a_result():
@@ -239,7 +263,8 @@ def test_two_results_take_a_selector_each_and_words_that_narrow_both(capsys, fol
     assert main(["compare", str(folders["old"]), str(folders["once"]), *words, "--json"]) == 0
     (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
     assert comparison["base"]["words"] == {"write": "nodelay", "place": "apart"}
-    assert comparison["new"]["words"] == {"write": "cork", "place": "apart"} and len(comparison["rows"]) == 1
+    assert comparison["new"]["words"] == {"write": "cork",
+                                          "place": "apart"} and len(comparison["rows"]) == 1
 
 
 def test_across_the_number_of_cpus_only_force_or_the_axis_compares(capsys, folders):
@@ -258,7 +283,8 @@ def test_strict_refuses_what_is_not_declared_and_a_kernel_brings_a_boot_with_it(
     assert "differ in more than what is compared: sysctl net.ipv4.tcp_rmem unknown -> 4096" in line
     assert "boot" not in line and "(axis=kernel,sysctl declares it)" in line
     assert main(["compare", *map(str, sides), "axis=kernel,sysctl", "--strict", "--json"]) == 0
-    assert all(one["declared"] for one in json.loads(capsys.readouterr().out)["comparisons"][0]["differences"])
+    assert all(one["declared"]
+               for one in json.loads(capsys.readouterr().out)["comparisons"][0]["differences"])
 
 
 def test_what_compare_refuses(capsys, folders, tmp_path):
@@ -268,11 +294,13 @@ def test_what_compare_refuses(capsys, folders, tmp_path):
             ([tmp_path / "none"], "none: no such folder"),
             ([old, once, old], "there are two results, not more"),
             ([old, old], "are of one session"),
-            ([old, once, "axis=kernal"], "the two results do not differ in it: did you mean kernel?"),
+            ([old, once, "axis=kernal"],
+             "the two results do not differ in it: did you mean kernel?"),
             ([old, "axis=kernel"], "axis=kernel is for two results"),
             ([NODELAY, "wrote=cork"], "no word wrote in nodelay: did you mean write?"),
             ([NODELAY, "write=nodelay", "write=corc"], "has write=corc: did you mean cork?"),
-            ([NODELAY, "write=nodelay", "write=cork", "write=more"], "there are two sides, not more"),
+            ([NODELAY, "write=nodelay", "write=cork", "write=more"],
+             "there are two sides, not more"),
             ([NODELAY, "write=cork", "write=cork"], '"write=cork" is given twice'),
             ([NODELAY, "columns=bogus"], 'unknown metric "bogus" (uncork list shows them)'),
             ([NODELAY, "columns=time_per_massage"], "did you mean time_per_message?"),
@@ -280,7 +308,8 @@ def test_what_compare_refuses(capsys, folders, tmp_path):
             ([NODELAY, "columns=time", "columns=user"], "columns is given twice"),
             ([NODELAY, "--hgrm", "columns=time"], "--hgrm is always of the same metrics"),
             ([NODELAY, "--csv", "--json"], "not allowed with argument"),
-            ([old, folders["slow"], "axis=virtualisation"], "functional only: under emulation time_per_message"),
+            ([old, folders["slow"], "axis=virtualisation"],
+             "functional only: under emulation time_per_message"),
     ):
         assert says in said(capsys, *arguments), arguments
 

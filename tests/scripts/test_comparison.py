@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a comparison is built from: sides, rows, units of chance, verdicts, differences of machines."""
+"""What a comparison is built from: sides, rows, units of chance, verdicts, differences of
+machines."""
 
 from __future__ import annotations
 
@@ -31,12 +32,14 @@ def nodelay():
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Results by name: old and new have four sessions, once has one, wide has a third placement and no cork."""
+    """Results by name: old and new have four sessions, once has one, wide has a third placement and
+    no cork."""
     folder = tmp_path_factory.mktemp("results")
     wide = {"place": ["apart", "free"], "write": ["nodelay", "writev"]}
     return {path.name: matrix_of(path) for path in (
         sessions_write(recipe_sessions("old", OLD), folder, 4),
-        sessions_write(recipe_sessions("new", NEW), folder, 4, {"kernel": "6.19.0", "cpus_online": 4}, build="fff"),
+        sessions_write(recipe_sessions("new", NEW), folder, 4,
+                       {"kernel": "6.19.0", "cpus_online": 4}, build="fff"),
         sessions_write(recipe_sessions("once", NEW[:1]), folder, 1),
         sessions_write(recipe_sessions("wide", NEW[:1], sweep=wide), folder, 1),
         sessions_write(recipe_sessions("slow", OLD[:1]), folder, 1, {"virtualisation": "tcg"}))}
@@ -49,7 +52,8 @@ def change_of(ratio: stats.Estimate) -> Change:
 
 
 def changes_of(*factors: float, rounds: int = 10) -> tuple[Family, list[Change]]:
-    """The family and the changes of rows that became slower by these factors, with 1 % of noise, the same in each."""
+    """The family and the changes of rows that became slower by these factors, with 1 % of noise,
+    the same in each."""
     base = np.exp(np.linspace(-0.01, 0.01, rounds))
     changes = [change_of(stats.ratio_estimate(base[::-1] * factor, base)) for factor in factors]
     family = family_make({place: change.ratio for place, change in enumerate(changes)})
@@ -80,8 +84,10 @@ def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
 
 
 def test_a_ratio_is_new_over_base_whichever_way_is_better(nodelay):
-    forth = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [TIME]).rows[0].changes[TIME.name]
-    back = compare_cells(nodelay, {"write": "cork"}, {"write": "nodelay"}, [TIME]).rows[0].changes[TIME.name]
+    forth = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"},
+                          [TIME]).rows[0].changes[TIME.name]
+    back = compare_cells(nodelay, {"write": "cork"}, {"write": "nodelay"},
+                         [TIME]).rows[0].changes[TIME.name]
     assert forth.ratio.value == pytest.approx(forth.new.median / forth.base.median, rel=0.01)
     assert forth.ratio.value * back.ratio.value == pytest.approx(1)
 
@@ -94,14 +100,16 @@ def test_counts_that_are_the_same_in_every_round_need_no_interval(nodelay):
 
 
 def test_a_word_that_both_selectors_have_selects_rows(nodelay):
-    comparison = compare_cells(nodelay, {"write": "nodelay", "place": "apart"}, {"write": "cork", "place": "apart"},
+    comparison = compare_cells(nodelay, {"write": "nodelay", "place": "apart"},
+                               {"write": "cork", "place": "apart"},
                                [TIME])
     assert comparison.axes == () and len(comparison.rows) == 1
     assert (comparison.base.name, comparison.new.name) == ("write=nodelay", "write=cork")
 
 
 def test_a_word_of_one_selector_leaves_rows_without_a_partner_and_says_so(nodelay):
-    comparison = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork", "place": "apart"}, [TIME])
+    comparison = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork", "place": "apart"},
+                               [TIME])
     assert [row.new is None for row in comparison.rows] == [True, False]
     assert comparison.rows[0].changes == {}
     assert comparison.notes == ("1 of 2 rows have a cell on one side only",)
@@ -112,8 +120,10 @@ def test_a_word_of_one_selector_leaves_rows_without_a_partner_and_says_so(nodela
     ("write=nodelay", "place=apart", "differ in no word"),
     ("write=nodelay", "write=corc", "no cell of nodelay has write=corc: did you mean cork?"),
     ("write=nodelay", "wrote=cork", "no word wrote in nodelay: did you mean write?"),
-    ("write=nodelay", "write=cork,more", "write=cork,more: a side has one value of what is compared"),
-    ("write=nodelay place=apart", "write=cork place=nowhere", "no cell of nodelay has place=nowhere"),
+    ("write=nodelay", "write=cork,more",
+     "write=cork,more: a side has one value of what is compared"),
+    ("write=nodelay place=apart", "write=cork place=nowhere",
+     "no cell of nodelay has place=nowhere"),
 ])
 def test_selectors_that_say_nothing_are_refused(nodelay, base, new, says):
     words = [dict(word.split("=") for word in text.split()) for text in (base, new)]
@@ -134,7 +144,8 @@ def test_between_two_results_a_session_is_the_unit(made):
     assert not comparison.paired and comparison.axes == ("place", "write")
     assert change.base.rounds == change.new.rounds == change.ratio.pairs == 4
     assert change.verdict is Verdict.CHANGED and change.ratio.interval.contains(0.92)
-    medians = [[made[name].rounds_of(row.name, TIME.name).loc[first:first + 5].median() for first in (1, 7, 13, 19)]
+    medians = [[made[name].rounds_of(row.name, TIME.name).loc[first:first + 5].median()
+                for first in (1, 7, 13, 19)]
                for name, row in (("new", comparison.rows[0].new), ("old", comparison.rows[0].base))]
     assert change.ratio == stats.ratio_unpaired(*medians)
     assert comparison.geomeans["time_per_message"].ratio.value == pytest.approx(0.92, abs=0.01)
@@ -165,7 +176,8 @@ def test_machines_that_differ_are_told_and_what_was_declared_is_marked(made):
 
 
 def test_words_that_differ_between_results_and_are_no_rows_are_told(made):
-    comparison = compare_results(made["old"], made["new"], {"write": "nodelay"}, {"write": "cork"}, [TIME])
+    comparison = compare_results(made["old"], made["new"], {"write": "nodelay"}, {"write": "cork"},
+                                 [TIME])
     told = {one.name: one for one in comparison.differences if one.of == "words"}
     assert told["write"].declared and (told["write"].base, told["write"].new) == ("nodelay", "cork")
     assert comparison.new.name == "6.19.0 write=cork"
@@ -173,7 +185,8 @@ def test_words_that_differ_between_results_and_are_no_rows_are_told(made):
 
 def test_cells_of_one_result_only_stand_in_rows_of_their_own(made):
     comparison = compare_results(made["old"], made["wide"], {}, {}, [TIME])
-    rows = [(*row.axes.values(), row.base is not None, row.new is not None) for row in comparison.rows]
+    rows = [(*row.axes.values(), row.base is not None, row.new is not None)
+            for row in comparison.rows]
     assert ("apart", "nodelay", True, True) in rows and ("apart", "cork", True, False) in rows
     assert rows[-1] == ("free", "writev", False, True) and len(rows) == 8
 
@@ -213,7 +226,8 @@ def test_a_change_within_the_noise_floor_of_its_row_is_known_in_either_direction
     for factor in (1.02, 1 / 1.02):
         (change,) = changes_of(factor)[1]
         assert change.verdict is Verdict.CHANGED
-        assert [replace(change, floor=floor).within_floor for floor in (1.03, 1.01, None)] == [True, False, False]
+        assert [replace(change, floor=floor).within_floor
+                for floor in (1.03, 1.01, None)] == [True, False, False]
 
 
 def test_a_decrease_can_lie_beyond_a_noise_floor_above_100_percent():

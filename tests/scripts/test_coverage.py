@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What intervals and tests promise, on simulated noise: coverage, false claims, and changes that are found.
+"""What intervals and tests promise, on simulated noise: coverage, false claims, and changes that
+are found.
 
-Everything is seeded. Many samples are taken at once, one a row, with intervals of rows as numpy makes them; the first
-rows of each are held against the functions of the suite, so that it is these that are tested.
+Everything is seeded. Many samples are taken at once, one a row, with intervals of rows as numpy
+makes them; the first rows of each are held against the functions of the suite, so that it is these
+that are tested.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from suite.scenario.scenario import LABEL
 
 SAMPLES = 4000
 ROWS_CHECKED = 20  # of every simulation, by the functions of the suite
-ERRORS = 4         # standard errors of a share that a simulation may be off: there are some sixty of them
+# standard errors of a share that a simulation may be off: there are some sixty of them
+ERRORS = 4
 DRIFT = 0.06       # at most, over a whole run
 Ends = tuple[np.ndarray, np.ndarray]
 
@@ -47,8 +50,10 @@ Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
 
 def drifts(chance: np.random.Generator, samples: int, length: int) -> np.ndarray:
-    """For each sample a random walk with a trend, of which highest and lowest are at most DRIFT apart."""
-    walk = np.cumsum(chance.normal(chance.normal(0, 0.5, (samples, 1)), 1, (samples, length)), axis=1)
+    """For each sample a random walk with a trend, of which highest and lowest are at most DRIFT
+    apart."""
+    walk = np.cumsum(chance.normal(chance.normal(0, 0.5, (samples, 1)), 1, (samples, length)),
+                     axis=1)
     reach = np.ptp(walk, axis=1, keepdims=True)
     return (walk - walk[:, :1]) / reach * chance.uniform(0, DRIFT, (samples, 1))
 
@@ -75,7 +80,8 @@ def ends_check(ends: Ends, estimates: list[stats.Interval | None]) -> None:
     """That these are the intervals of the suite, of the first rows."""
     for row, interval in enumerate(estimates):
         assert interval is not None
-        assert (interval.low, interval.high) == pytest.approx((ends[0][row], ends[1][row]), abs=1e-12)
+        assert (interval.low, interval.high) == pytest.approx((ends[0][row], ends[1][row]),
+                                                              abs=1e-12)
 
 
 def paired(rows: np.ndarray) -> Ends:
@@ -89,15 +95,18 @@ def ratio_paired(new: np.ndarray, base: np.ndarray) -> Ends:
     """The interval of new / base of each row, both in logarithms."""
     ends = paired(new - base)
     ends_check((np.exp(ends[0]), np.exp(ends[1])),
-               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row])).interval for row in range(ROWS_CHECKED)])
+               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row])).interval
+                for row in range(ROWS_CHECKED)])
     return ends
 
 
 def ratio_unpaired(new: np.ndarray, base: np.ndarray) -> Ends:
     """The same where no round is shared."""
-    ends = ends_of(shifts_unpaired(new, base), stats.mann_whitney_null(new.shape[1], base.shape[1]).rank)
+    ends = ends_of(shifts_unpaired(new, base),
+                   stats.mann_whitney_null(new.shape[1], base.shape[1]).rank)
     ends_check((np.exp(ends[0]), np.exp(ends[1])),
-               [stats.ratio_unpaired(np.exp(new[row]), np.exp(base[row])).interval for row in range(ROWS_CHECKED)])
+               [stats.ratio_unpaired(np.exp(new[row]), np.exp(base[row])).interval
+                for row in range(ROWS_CHECKED)])
     return ends
 
 
@@ -132,7 +141,8 @@ def test_the_interval_of_a_median_covers_at_its_exact_level(noise: Noise, rounds
 
 
 @pytest.mark.parametrize("rounds", [6, 10, 25])
-def test_under_drift_the_interval_of_a_median_covers_that_of_all_rounds_more_often_never_less(rounds: int) -> None:
+def test_under_drift_the_interval_of_a_median_covers_that_of_all_rounds_more_often_never_less(
+        rounds: int) -> None:
     # Hoeffding (1956): of trials with different chances the number that succeed spreads less.
     chance = np.random.default_rng(rounds)
     trend = np.linspace(-DRIFT / 2, DRIFT / 2, rounds)
@@ -144,7 +154,8 @@ def test_under_drift_the_interval_of_a_median_covers_that_of_all_rounds_more_oft
 @pytest.mark.parametrize("rounds", [6, 10, 25])
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("drifting", [False, True], ids=["still", "drifting"])
-def test_a_paired_ratio_covers_at_its_exact_level_also_under_drift(noise: Noise, rounds: int, drifting: bool) -> None:
+def test_a_paired_ratio_covers_at_its_exact_level_also_under_drift(noise: Noise, rounds: int,
+    drifting: bool) -> None:
     chance = np.random.default_rng(rounds)
     base, new = noise(chance, (2, SAMPLES, rounds))
     if drifting:  # within a round as well: it is a coin that says which of the two comes first
@@ -165,7 +176,8 @@ def test_an_unpaired_ratio_covers_at_its_exact_level(noise: Noise, sides: tuple[
 
 @pytest.mark.parametrize("rounds", [6, 10])
 @pytest.mark.parametrize("noise", NOISES)
-def test_a_geometric_mean_of_cells_covers_at_its_exact_level_also_under_drift(noise: Noise, rounds: int) -> None:
+def test_a_geometric_mean_of_cells_covers_at_its_exact_level_also_under_drift(noise: Noise,
+    rounds: int) -> None:
     cells, chance = 3, np.random.default_rng(rounds)
     machine = drifts(chance, SAMPLES, rounds)  # all cells of a round have it in common
     base, new = noise(chance, (2, cells, SAMPLES, rounds)) + machine
@@ -178,9 +190,11 @@ def test_a_geometric_mean_of_cells_covers_at_its_exact_level_also_under_drift(no
 
 
 def runs_placed(runs: int, rounds: int) -> np.ndarray:
-    """When each first run of the baseline is made, of two in every round: by the schedule, one matrix a row."""
+    """When each first run of the baseline is made, of two in every round: by the schedule, one
+    matrix a row."""
     cell = PlannedCell("a", {}, {}, baseline=True)
-    return np.array([[next(run.position for run in round_order([cell], seed, number) if run.label == LABEL)
+    return np.array([[next(run.position for run in round_order([cell], seed, number)
+                           if run.label == LABEL)
                       for number in range(1, rounds + 1)] for seed in range(runs)])
 
 
@@ -189,10 +203,12 @@ def test_of_interleaved_runs_of_the_same_on_a_drifting_machine_5_percent_are_cla
     times = drifts(chance, runs, 2 * rounds) + normal(chance, (runs, 2 * rounds)) / 2
     first = runs_placed(runs, rounds)
     within = times.reshape(runs, rounds, 2)
-    one, other = (np.take_along_axis(within, place[:, :, None], axis=2)[:, :, 0] for place in (first, 1 - first))
+    one, other = (np.take_along_axis(within, place[:, :, None], axis=2)[:, :, 0]
+                  for place in (first, 1 - first))
     claimed = 1 - stats.signed_rank_null(rounds).level
     assert claimed <= 0.05
-    assert 1 - covered(ratio_paired(other, one), 0) == pytest.approx(claimed, abs=error_of(claimed, runs))
+    assert 1 - covered(ratio_paired(other, one), 0) == pytest.approx(claimed,
+        abs=error_of(claimed, runs))
     assert 1 - covered(ratio_paired(times[:, rounds:], times[:, :rounds]), 0) >= 0.4
 
 
@@ -200,17 +216,20 @@ BOOTS = 0.03  # standard deviation of what a boot brings with it, the same in al
 
 
 def boots_run(chance: np.random.Generator, kernels: int, boots: int, runs: int) -> np.ndarray:
-    """Logarithms of times of kernels that are the same: (kernel, sample, boot, run), noise of a run within its boot."""
+    """Logarithms of times of kernels that are the same: (kernel, sample, boot, run), noise of a run
+    within its boot."""
     effects = chance.normal(0, BOOTS, (kernels, SAMPLES, boots, 1))
     return effects + chance.normal(0, 0.005, (kernels, SAMPLES, boots, runs))
 
 
 @pytest.mark.parametrize("boots", [4, 8])
-def test_of_boots_the_ratio_covers_at_its_exact_level_and_rounds_in_one_boot_claim_nearly_always(boots: int) -> None:
+def test_of_boots_the_ratio_covers_at_its_exact_level_and_rounds_in_one_boot_claim_nearly_always(
+        boots: int) -> None:
     base, new = boots_run(np.random.default_rng(boots), 2, boots, 10)
     of_boots = ratio_unpaired(new[:, :, 0], base[:, :, 0])
     assert_covers(of_boots, 0, stats.mann_whitney_null(boots, boots).level)
-    of_rounds = ratio_paired(new[:, 0], base[:, 0])  # ten rounds within one boot of each, taken as pairs
+    # ten rounds within one boot of each, taken as pairs
+    of_rounds = ratio_paired(new[:, 0], base[:, 0])
     assert 1 - covered(of_rounds, 0) > 0.8
 
 
@@ -219,14 +238,17 @@ def test_boots_that_take_turns_on_a_drifting_machine_claim_no_more_than_on_a_sti
     values = boots_run(chance, 2, boots, 1)[:, :, :, 0]
     order = np.array([[0, 1] if number % 2 == 0 else [1, 0] for number in range(boots)])  # A B B A
     machine = drifts(chance, SAMPLES, 2 * boots).reshape(SAMPLES, boots, 2)
-    base, new = (values[side] + np.take_along_axis(machine, np.where(order == side)[1][None, :, None], axis=2)[:, :, 0]
+    base, new = (values[side] +
+                 np.take_along_axis(machine, np.where(order == side)[1][None, :, None],
+                                    axis=2)[:, :, 0]
                  for side in (0, 1))
     level = stats.mann_whitney_null(boots, boots).level
     assert covered(ratio_unpaired(new, base), 0) >= level - error_of(level)
 
 
 def found_paired(noise: Noise, rounds: int) -> float:
-    """In which share of comparisons the change is found that an earlier comparison said would be."""
+    """In which share of comparisons the change is found that an earlier comparison said would
+    be."""
     logs = noise(np.random.default_rng(rounds), (2, 2, SAMPLES, rounds))
     before, after = logs[:, 0] - logs[:, 1]
     ends, again = paired(before), paired(after)
@@ -234,13 +256,15 @@ def found_paired(noise: Noise, rounds: int) -> float:
 
 
 def stopped(values: np.ndarray, width: float, rounds: int) -> np.ndarray:
-    """In which round until=WIDTH ends the run of each row: (ends of its median's interval, rounds)."""
+    """In which round until=WIDTH ends the run of each row: (ends of its median's interval,
+    rounds)."""
     ends, last = np.zeros((2, len(values))), np.zeros(len(values), dtype=int)
     done, most = rounds, rounds * UNTIL_TIMES
     while True:
         low, high = medians(values[:, :done])
         centre = np.median(values[:, :done], axis=1)
-        now = (last == 0) & ((np.maximum(high - centre, centre - low) <= width * centre) | (done >= most))
+        now = (last == 0) & ((np.maximum(high - centre, centre - low) <= width * centre) |
+                             (done >= most))
         ends[0, now], ends[1, now], last[now] = low[now], high[now], done
         if done >= most:
             return np.array([*ends, last])
@@ -248,10 +272,12 @@ def stopped(values: np.ndarray, width: float, rounds: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("noise", [normal, skewed])
-def test_rounds_that_until_adds_cost_an_interval_little_of_its_coverage_and_claims_stay_as_rare(noise: Noise) -> None:
+def test_rounds_that_until_adds_cost_an_interval_little_of_its_coverage_and_claims_stay_as_rare(
+        noise: Noise) -> None:
     base, new = np.exp(noise(np.random.default_rng(3), (2, SAMPLES, 100)))
     low, high, last = stopped(base, 0.01, 10)
-    assert np.mean(last == 10) < 0.1 and np.mean(last < 100) > 0.8  # so that most runs did stop by their width
+    # so that most runs did stop by their width
+    assert np.mean(last == 10) < 0.1 and np.mean(last < 100) > 0.8
     assert covered((low, high), 1) >= 0.92
     claims = np.zeros(SAMPLES, dtype=bool)
     for rounds in np.unique(last).astype(int):
@@ -263,7 +289,8 @@ def test_rounds_that_until_adds_cost_an_interval_little_of_its_coverage_and_clai
 
 
 def found_share(before: Ends, after: Ends, change: float) -> float:
-    """The same of intervals; change: what was said of the first row, from which the factor of all is known."""
+    """The same of intervals; change: what was said of the first row, from which the factor of all
+    is known."""
     half_widths = (before[1] - before[0]) / 2
     changes = half_widths * math.log1p(change) / half_widths[0]
     return 1 - covered((after[0] + changes, after[1] + changes), 0)
@@ -285,6 +312,8 @@ def test_the_smallest_detectable_change_between_sessions_is_found_in_80_percent_
     sides: tuple[int, int],
 ) -> None:
     before, after = normal(np.random.default_rng(sides), (2, SAMPLES, sum(sides)))
-    ends, again = (ratio_unpaired(rows[:, :sides[0]], rows[:, sides[0]:]) for rows in (before, after))
-    change = stats.smallest_detectable_unpaired(np.exp(before[0, :sides[0]]), np.exp(before[0, sides[0]:]))
+    ends, again = (ratio_unpaired(rows[:, :sides[0]], rows[:, sides[0]:])
+                   for rows in (before, after))
+    change = stats.smallest_detectable_unpaired(np.exp(before[0, :sides[0]]),
+                                                np.exp(before[0, sides[0]:]))
     assert found_share(ends, again, change) == pytest.approx(0.8, abs=error_of(0.8) + 0.01)

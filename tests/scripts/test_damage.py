@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A damaged result is answered by one clear line or shown without what is damaged: never by a traceback, never by a
-figure that is none."""
+"""A damaged result is answered by one clear line or shown without what is damaged: never by a
+traceback, never by a figure that is none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from suite.present.pictures import gnuplot
 from within import uncork_call
 
 COMMANDS = {  # name: what it is asked
-    "table": (), "check": (), "show": ("place=together", "write=cork"), "plot": (), "export": ("write=cork",),
+    "table": (), "check": (), "show": ("place=together", "write=cork"), "plot": (),
+    "export": ("write=cork",),
     "paste": ("write=nodelay", "write=cork", "place=together"), "report": (),
     "compare": ("write=nodelay", "write=cork", "place=together")}
 STATUSES = {0, 1, 2, 3}
@@ -34,7 +35,8 @@ def nothing_drawn(monkeypatch):
     """Pictures are as far as their data goes: gnuplot has its own tests."""
     def draw(script: Path) -> None:
         script.with_suffix(".txt").write_text("")
-        script.with_suffix(".svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>')
+        script.with_suffix(".svg").write_text(
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>')
     monkeypatch.setattr(gnuplot, "gnuplot_run", draw)
 
 
@@ -55,11 +57,13 @@ def lines_write(folder: Path, records: list[Any]) -> None:
     """Replaces them; what is bytes is a line of its own."""
     with (folder / "records.jsonl").open("wb") as file:
         for record in records:
-            file.write((record if isinstance(record, bytes) else json.dumps(record).encode()) + b"\n")
+            file.write((record if isinstance(record, bytes) else json.dumps(record).encode()) +
+                       b"\n")
 
 
 def answer(command: str, folder: Path) -> tuple[int, str, str]:
-    """Exit status and both outputs of one command, within this process: a traceback would fail the test."""
+    """Exit status and both outputs of one command, within this process: a traceback would fail the
+    test."""
     place = ["-o", folder.parent / command] if command in ("plot", "export", "report") else []
     done = uncork_call([command, folder, *COMMANDS[command], *place], {"COLUMNS": "100"})
     return done.returncode, done.stdout, done.stderr
@@ -91,35 +95,46 @@ def change(path: str, value: Any) -> Callable[[Path], None]:
 
 def insert(line: bytes) -> Callable[[Path], None]:
     """A damage: another line in the middle."""
-    return lambda folder: lines_write(folder, [*records_of(folder)[:15], line, *records_of(folder)[15:]])
+    return lambda folder: lines_write(folder,
+                                      [*records_of(folder)[:15], line, *records_of(folder)[15:]])
 
 
 THREAD = "client/threads/0"
 LEFT_OUT = {  # damage: what the note says of line 16
     "an array": (insert(b"[1]"), "no record: is a list, not an object"),
-    "half an object": (insert(b'{"schema": 1, "sta'), "not JSON: Unterminated string starting at (its character 15)"),
+    "half an object": (insert(b'{"schema": 1, "sta'),
+                       "not JSON: Unterminated string starting at (its character 15)"),
     "not UTF-8": (insert(b'{"status": "\xff"}'), "not UTF-8 at its byte 13"),
     "UTF-16": (insert('{"status": "ok"}'.encode("utf-16-le")), "not JSON: "),
     "nested deeply": (insert(b"[" * 100_000), "not JSON: nested too deeply"),
     "NaN": (insert(b'{"wall_ns": NaN}'), "not JSON: NaN is no number"),
     "infinite": (insert(b'{"wall_ns": -Infinity}'), "not JSON: -Infinity is no number"),
-    "another schema": (change("schema", 2), "schema 2 is of a newer uncork; this one understands schema 1"),
-    "many digits": (insert(b'{"wall_ns": %s}' % (b"9" * 5000)), "not JSON: a number of thousands of digits"),
+    "another schema": (change("schema", 2),
+                       "schema 2 is of a newer uncork; this one understands schema 1"),
+    "many digits": (insert(b'{"wall_ns": %s}' % (b"9" * 5000)),
+                    "not JSON: a number of thousands of digits"),
     "a huge integer": (change(f"{THREAD}/elapsed_ns", 10**300),
                        f"client.threads[0].elapsed_ns is 1{'0' * 39}..., not a number"),
     "a huge float": (change("wall_ns", 1e300), "wall_ns is 1e+300, not a number"),
-    "null for a number": (change(f"{THREAD}/bytes_sent", None), "client.threads[0].bytes_sent is null, not a number"),
-    "text for a number": (change(f"{THREAD}/cpu/user_ns", "7"), 'client.threads[0].cpu.user_ns is "7", not a number'),
+    "null for a number": (change(f"{THREAD}/bytes_sent", None),
+                          "client.threads[0].bytes_sent is null, not a number"),
+    "text for a number": (change(f"{THREAD}/cpu/user_ns", "7"),
+                          'client.threads[0].cpu.user_ns is "7", not a number'),
     "a list for an object": (change("server", []), "server is a list, not an object"),
-    "an object for a list": (change("client/threads", {}), "client.threads is an object, not a list"),
-    "true for a number": (change("run/round", True), "run.round is true, not a whole number from 0 to 1000000"),
+    "an object for a list": (change("client/threads", {}),
+                             "client.threads is an object, not a list"),
+    "true for a number": (change("run/round", True),
+                          "run.round is true, not a whole number from 0 to 1000000"),
     "a fraction of a round": (change("run/round", 1.5), "run.round is 1.5, not a whole number"),
-    "another unit": (change(f"{THREAD}/latency/unit", "us"), 'client.threads[0].latency.unit is "us", not ns'),
+    "another unit": (change(f"{THREAD}/latency/unit", "us"),
+                     'client.threads[0].latency.unit is "us", not ns'),
     "a bin of two": (change(f"{THREAD}/latency/bins", [[1, 2]]),
                      "client.threads[0].latency.bins[0] is not [low, width, count]"),
     "another label": (change("run/label", "B"), 'run.label is "B", not A or A\''),
-    "a line feed in a name": (change("client/engine", "a\nb"), 'client.engine is "a\\nb", not one line of text'),
-    "half a character": (change("client/library", "\ud800"), 'client.library is "\\ud800", not one line of text'),
+    "a line feed in a name": (change("client/engine", "a\nb"),
+                              'client.engine is "a\\nb", not one line of text'),
+    "half a character": (change("client/library", "\ud800"),
+                         'client.library is "\\ud800", not one line of text'),
     "no rate": (change("words/rate", "0"), 'words.rate is "0", not a number above 0 or closed'),
 }
 
@@ -171,7 +186,9 @@ def plan_change(**values: Any) -> Callable[[Path], None]:
 
 def cells_keep(count: int) -> Callable[[Path], None]:
     """A damage: plan.json has only so many of its cells."""
-    return lambda folder: plan_change(cells=json.loads((folder / "plan.json").read_text())["cells"][-count:])(folder)
+    return lambda folder: plan_change(cells=json.loads((folder /
+                                                        "plan.json").read_text())["cells"][
+                                                            -count:])(folder)
 
 
 def records_twice(folder: Path) -> None:
@@ -181,7 +198,8 @@ def records_twice(folder: Path) -> None:
 
 def all_failed(folder: Path) -> None:
     """No damage: no run was good."""
-    lines_write(folder, [{"schema": 1, "status": "failed", "reason": "no luck", "run": record["run"]}
+    lines_write(folder, [{"schema": 1, "status": "failed", "reason": "no luck",
+                          "run": record["run"]}
                          for record in records_of(folder)])
 
 
@@ -192,8 +210,10 @@ def torn(folder: Path) -> None:
 
 
 SHOWN = {  # damage: what tables say of it
-    "torn": (torn, "the last line is torn"), "twice": (records_twice, "is there twice: the first was kept"),
-    "no hosts": (file_remove("hosts.json"), "hosts.json is missing: nothing is known of the machine"),
+    "torn": (torn, "the last line is torn"),
+    "twice": (records_twice, "is there twice: the first was kept"),
+    "no hosts": (file_remove("hosts.json"),
+                 "hosts.json is missing: nothing is known of the machine"),
     "empty hosts": (file_write("hosts.json", b""), "hosts.json is damaged (not JSON"),
     "hosts of numbers": (file_write("hosts.json", b'{"a": {"cpus_online": "x"}}'),
                          'hosts.json is damaged (a.cpus_online is "x"'),
@@ -203,17 +223,24 @@ SHOWN = {  # damage: what tables say of it
 REFUSED = {  # damage: exit status, what is said
     "no records": (file_remove("records.jsonl"), 2, "no such file, so"),
     "empty records": (file_write("records.jsonl", b""), 2, "no record yet, nothing was measured"),
-    "blank records": (file_write("records.jsonl", b"\n \n"), 2, "no record yet, nothing was measured"),
-    "only a torn line": (file_write("records.jsonl", b'{"sch'), 2, "nothing was measured, its only line is torn"),
+    "blank records": (file_write("records.jsonl", b"\n \n"), 2,
+                      "no record yet, nothing was measured"),
+    "only a torn line": (file_write("records.jsonl", b'{"sch'), 2,
+                         "nothing was measured, its only line is torn"),
     "no whole record": (file_write("records.jsonl", b"{\n[]\n"), 1, "records.jsonl:1: not JSON"),
     "all newer": (file_write("records.jsonl", b'{"schema": 2}\n' * 9), 1,
                   "this one understands schema 1; the line was left out, nor is any of 8"),
     "no plan": (file_remove("plan.json"), 2, "plan.json: no such file, so"),
-    "binary plan": (file_write("plan.json", b"\xff\xfe"), 1, "plan.json: damaged: not UTF-8 at its byte 1"),
-    "plan without cells": (plan_change(cells=[]), 1, "records are of cells that are not in plan.json"),
-    "plan of texts": (plan_change(cells=["a"]), 1, 'plan.json: damaged: cells[0] is "a", not an object'),
-    "axes of numbers": (plan_change(axes=[1]), 1, "plan.json: damaged: axes[0] is 1, not one line of text"),
-    "sessions of nulls": (plan_change(sessions=[None]), 1, "damaged: sessions[0] is null, not an object"),
+    "binary plan": (file_write("plan.json", b"\xff\xfe"), 1,
+                    "plan.json: damaged: not UTF-8 at its byte 1"),
+    "plan without cells": (plan_change(cells=[]), 1,
+                           "records are of cells that are not in plan.json"),
+    "plan of texts": (plan_change(cells=["a"]), 1,
+                      'plan.json: damaged: cells[0] is "a", not an object'),
+    "axes of numbers": (plan_change(axes=[1]), 1,
+                        "plan.json: damaged: axes[0] is 1, not one line of text"),
+    "sessions of nulls": (plan_change(sessions=[None]), 1,
+                          "damaged: sessions[0] is null, not an object"),
     "newer plan": (plan_change(schema=2), 2, "schema 2 is of a newer uncork"),
     "binary scenario": (file_write("scenario.toml", b"\xff"), 2, "scenario.toml"),
 }
@@ -241,7 +268,8 @@ def test_what_cannot_be_shown_is_refused_in_one_line(folder, name, command):
 
 
 def test_the_table_of_a_damaged_result_is_that_of_the_rest(folder):
-    lines_write(folder, [*records_of(folder)[:20], b"{", *records_of(folder)[20:], records_of(folder)[3]])
+    lines_write(folder, [*records_of(folder)[:20], b"{", *records_of(folder)[20:],
+                         records_of(folder)[3]])
     (folder / "hosts.json").unlink()
     golden_check("damage/table.txt", said(folder, "table", {0}))
 
@@ -275,7 +303,8 @@ def part_cut(data: bytes, chance: random.Random) -> bytes:
     return data[:begin] + data[begin + chance.randrange(1, 2000):]
 
 
-STRANGE = (None, True, -1, 0, 1.5, 2**63, 10**30, 1e308, "", "x", "\u202e\x1b[31m", [], {}, [[]], {"": None})
+STRANGE = (None, True, -1, 0, 1.5, 2**63, 10**30, 1e308, "", "x", "\u202e\x1b[31m", [], {}, [[]],
+           {"": None})
 
 
 def value_swap(value: Any, chance: random.Random) -> Any:
@@ -308,11 +337,14 @@ def test_no_mutation_of_a_result_ends_in_a_traceback(folder, command):
     chance = random.Random(f"{os.environ.get('UNCORK_SEED', SEED)} {command}")
     whole = {path: path.read_bytes() for path in folder.iterdir()}
     for number in range(int(os.environ.get("UNCORK_MUTATIONS", MUTATIONS))):
-        path = chance.choices([folder / name for name in ("records.jsonl", "plan.json", "hosts.json")], (6, 3, 1))[0]
+        path = chance.choices([folder / name
+                               for name in ("records.jsonl", "plan.json", "hosts.json")],
+                               (6, 3, 1))[0]
         mutate = chance.choices((values_swap, bytes_flip, part_cut), (6, 3, 1))[0]
         path.write_bytes(mutate(whole[path], chance))
         try:
             said(folder, command)
         except Exception as error:
-            raise AssertionError(f"mutation {number}, {mutate.__name__} of {path.name}: {error!r}") from error
+            raise AssertionError(
+                f"mutation {number}, {mutate.__name__} of {path.name}: {error!r}") from error
         path.write_bytes(whole[path])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is called exact: a count that was the same in every run, the second runs of a baseline included."""
+"""What is called exact: a count that was the same in every run, the second runs of a baseline
+included."""
 
 from __future__ import annotations
 
@@ -25,11 +26,13 @@ def segments_set(record: dict[str, Any], count: int) -> None:
     if record["words"]["write"] == "nodelay":
         client = record["client"]["threads"][0]
         segments = count * client["messages_sent"]
-        client["tcp_info"]["data_segs_out"] = dict.fromkeys(("sum", "min", "median", "max"), segments)
+        client["tcp_info"]["data_segs_out"] = dict.fromkeys(("sum", "min", "median", "max"),
+                                                            segments)
 
 
 def alternating(record: dict[str, Any]) -> None:
-    """14 segments in one run of a round and 16 in the other, which is the first in every second round."""
+    """14 segments in one run of a round and 16 in the other, which is the first in every second
+    round."""
     first = record["run"]["label"] == "A"
     segments_set(record, 14 if first == (record["run"]["round"] % 2 == 0) else 16)
 
@@ -50,8 +53,10 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def test_a_count_that_differs_between_the_two_runs_of_a_round_has_an_interval(folder: Path) -> None:
     rows = csv.DictReader(io.StringIO(uncork("table", folder, "--csv").stdout))
-    exact = {row["write"]: row["segments_per_message_low"] == "" for row in rows if row["place"] == "apart"}
-    assert exact == {"nagle": False, "nodelay": False, "cork": True, "more": True, "writev": True, "coalesce": True}
+    exact = {row["write"]: row["segments_per_message_low"] == "" for row in rows
+             if row["place"] == "apart"}
+    assert exact == {"nagle": False, "nodelay": False, "cork": True, "more": True, "writev": True,
+                     "coalesce": True}
 
 
 def test_show_calls_it_a_measurement(folder: Path) -> None:
@@ -69,4 +74,5 @@ def test_no_claim_about_it_is_decided_exactly(folder: Path) -> None:
 
 def test_a_comparison_with_it_is_not_exact(folder: Path) -> None:
     done = uncork("compare", folder, "write=cork", "columns=segments_per_message", "--csv")
-    assert {row["verdict"] for row in csv.DictReader(io.StringIO(done.stdout))} <= {"changed", "bracketed", "same"}
+    assert {row["verdict"] for row in csv.DictReader(io.StringIO(done.stdout))} <= {"changed",
+        "bracketed", "same"}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""hosts=INVENTORY without Ansible: inventories, schedules, answers, what hosts are told, whole runs by one that pretends."""
+"""hosts=INVENTORY without Ansible: inventories, schedules, answers, what hosts are told, whole runs
+by one that pretends."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 
 PATH = "inventory.ini"
-UNREACHABLE = ("Task failed: Data could not be sent to remote host \"b\". Make sure this host can be reached over ssh: ssh: "
+UNREACHABLE = (
+    "Task failed: Data could not be sent to remote host \"b\". Make sure this host can be reached over ssh: ssh: "
                "connect to\r\nhost b: No route to host\r\n")  # as Ansible says it
 KEY = b"uncork:00112233445566778899aabbccddeeff\n"
 
@@ -47,16 +49,19 @@ def targets_of(listing: Mapping[str, Any]) -> list[str]:
 # ---- inventories ----
 
 def test_hosts_of_the_same_index_are_a_pair() -> None:
-    assert targets_of(listing_make({"client": ["c1", "c2"], "server": ["s2", "s1"]})) == ["ssh:c1+ssh:s2", "ssh:c2+ssh:s1"]
+    assert targets_of(listing_make({"client": ["c1", "c2"],
+                                    "server": ["s2", "s1"]})) == ["ssh:c1+ssh:s2", "ssh:c2+ssh:s1"]
 
 
 def test_with_a_proxy_they_are_three_and_where_they_listen_is_in_the_value() -> None:
-    listing = listing_make({"client": ["c"], "server": ["s"], "proxy": ["p"]}, s={"uncork_address": "10.0.0.1"})
+    listing = listing_make({"client": ["c"], "server": ["s"], "proxy": ["p"]},
+                           s={"uncork_address": "10.0.0.1"})
     assert targets_of(listing) == ["ssh:c+ssh:s/10.0.0.1+ssh:p"]
 
 
 def test_a_host_that_is_both_ends_is_one_target() -> None:
-    assert targets_of(listing_make({"client": ["a", "b"], "server": ["a", "b"]})) == ["ssh:a", "ssh:b"]
+    assert targets_of(listing_make({"client": ["a", "b"], "server": ["a", "b"]})) == ["ssh:a",
+        "ssh:b"]
 
 
 def test_groups_may_have_groups() -> None:
@@ -68,7 +73,8 @@ def test_groups_may_have_groups() -> None:
 def test_pairs_may_have_names() -> None:
     def of(pair: str, role: str) -> dict[str, str]:
         return {"uncork_pair": pair, "uncork_role": role}
-    listing = listing_make({"pairs": ["a", "b", "c", "d", "e"]}, a=of("x", "server"), b=of("y", "client"), c=of("x", "client"),
+    listing = listing_make({"pairs": ["a", "b", "c", "d", "e"]}, a=of("x", "server"),
+                           b=of("y", "client"), c=of("x", "client"),
                            d=of("y", "server"), e=of("y", "proxy"))
     assert targets_of(listing) == ["ssh:c+ssh:a", "ssh:b+ssh:d+ssh:e"]
 
@@ -76,18 +82,25 @@ def test_pairs_may_have_names() -> None:
 @pytest.mark.parametrize(("listing", "says"), [
     (listing_make({"web": ["a"]}), "it needs groups client and server, or a group pairs"),
     (listing_make({"client": [], "server": []}), "there is no host in its groups"),
-    (listing_make({"client": ["a", "b"], "server": ["c"]}), "groups are of one size: client has 2, server has 1"),
+    (listing_make({"client": ["a", "b"], "server": ["c"]}),
+     "groups are of one size: client has 2, server has 1"),
     (listing_make({"client": ["a"], "server": ["b"], "proxy": ["c", "d"]}), "proxy has 2"),
-    (listing_make({"client": ["a"], "server": ["b"], "pairs": ["c"]}), "it has a group pairs and a group client"),
+    (listing_make({"client": ["a"], "server": ["b"], "pairs": ["c"]}),
+     "it has a group pairs and a group client"),
     (listing_make({"client": ["a", "b"], "server": ["c", "a"]}), "host a is in 2 pairs"),
     (listing_make({"client": ["a+b"], "server": ["c"]}), 'host "a+b": give it a name of letters'),
-    (listing_make({"client": ["a"], "server": ["b"]}, b={"uncork_address": "10.0.0.1 -x"}), "is no address"),
-    (listing_make({"pairs": ["a"]}, a={"uncork_pair": "x"}), "host a of the group pairs needs uncork_pair=NAME and uncork_role="),
-    (listing_make({"pairs": ["a"]}, a={"uncork_pair": "x", "uncork_role": "client"}), "pair x has no host of uncork_role=server"),
+    (listing_make({"client": ["a"], "server": ["b"]}, b={"uncork_address": "10.0.0.1 -x"}),
+     "is no address"),
+    (listing_make({"pairs": ["a"]}, a={"uncork_pair": "x"}),
+     "host a of the group pairs needs uncork_pair=NAME and uncork_role="),
+    (listing_make({"pairs": ["a"]}, a={"uncork_pair": "x", "uncork_role": "client"}),
+     "pair x has no host of uncork_role=server"),
     (listing_make({"pairs": ["a", "b"]}, a={"uncork_pair": "x", "uncork_role": "client"},
-                  b={"uncork_pair": "x", "uncork_role": "client"}), "pair x has two hosts of uncork_role=client: a and b"),
+                  b={"uncork_pair": "x", "uncork_role": "client"}),
+                  "pair x has two hosts of uncork_role=client: a and b"),
 ])
-def test_an_inventory_that_is_not_clear_is_refused_in_one_line(listing: dict[str, Any], says: str) -> None:
+def test_an_inventory_that_is_not_clear_is_refused_in_one_line(listing: dict[str, Any],
+                                                               says: str) -> None:
     with pytest.raises(UsageError) as refused:
         targets_of(listing)
     assert str(refused.value).startswith(f"hosts={PATH}: ") and says in str(refused.value)
@@ -101,16 +114,21 @@ def test_an_inventory_that_is_not_there_or_cannot_be_read_is_refused(
     monkeypatch.setenv("UNCORK_ANSIBLE", str(programs))
     with pytest.raises(UsageError, match="there is no such file"):
         inventory_list(str(tmp_path / "none.ini"))
-    (programs / "ansible-inventory").write_text("#!/bin/sh\necho '[WARNING]: Failed to parse x: line 3' >&2; exit 1\n")
+    (programs /
+     "ansible-inventory").write_text(
+         "#!/bin/sh\necho '[WARNING]: Failed to parse x: line 3' >&2; exit 1\n")
     with pytest.raises(UsageError, match="Ansible cannot read it: Failed to parse x: line 3"):
         inventory_list(str(programs / PATH))
 
 
-def test_without_ansible_the_one_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ansible_the_one_command_is_named(tmp_path: Path,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "PYPI", tmp_path)
-    with pytest.raises(Failure, match="ansible-runner is missing: scripts/setup/target fleet installs it"):
+    with pytest.raises(Failure,
+                       match="ansible-runner is missing: scripts/setup/target fleet installs it"):
         programs_find({})
-    with pytest.raises(Failure, match=f"there is no ansible-inventory in {tmp_path} \\(UNCORK_ANSIBLE\\)"):
+    with pytest.raises(Failure,
+                       match=f"there is no ansible-inventory in {tmp_path} \\(UNCORK_ANSIBLE\\)"):
         programs_find({"UNCORK_ANSIBLE": str(tmp_path)})
 
 
@@ -129,8 +147,10 @@ def planned(binaries: Client, *words: str) -> Plan:
     return plan_make(Pretended(binaries), Scenario("words"), None, words).plan
 
 
-def test_the_pairs_are_the_first_axis_and_the_result_keeps_the_word_that_was_typed(binaries: Client) -> None:
-    made = plan_make(Pretended(binaries), Scenario("words"), None, ["hosts=inventory.ini", "write=nodelay,writev"])
+def test_the_pairs_are_the_first_axis_and_the_result_keeps_the_word_that_was_typed(
+        binaries: Client) -> None:
+    made = plan_make(Pretended(binaries), Scenario("words"), None,
+                     ["hosts=inventory.ini", "write=nodelay,writev"])
     plan, scenario = made.plan, made.scenario
     assert plan.axes == ("target", "write") and plan.baseline == "write=nodelay"
     assert plan.hosts == "inventory.ini" and scenario.run["hosts"] == "inventory.ini"
@@ -146,41 +166,51 @@ def test_all_pairs_have_the_same_order_and_a_round_is_one_batch(binaries: Client
     cells = planned(binaries, "hosts=a.ini", "write=nodelay,writev,more,cork").cells
     runs = [run for number in (1, 2) for run in round_together(cells, 5, number)]
     orders = [[(run.round, run.position, run.cell.words["write"], run.label) for run in runs
-               if run.cell.words["target"] == target] for target in Pretended(binaries).hosts_open("")]
+               if run.cell.words["target"] == target]
+               for target in Pretended(binaries).hosts_open("")]
     assert orders[0] == orders[1] and len(orders[0]) == 2 * 5
     assert [len(batch) for batch in batches_together(runs)] == [10, 10]
     assert runs_seconds(runs, together=True)[0] == pytest.approx(runs_seconds(runs)[0] / 2)
 
 
 def test_cells_of_other_programs_and_without_another_end_are_batches_of_their_own() -> None:
-    cells = [PlannedCell(f"{number}", {"target": "ssh:a", "transport": transport, "build": build}, {})
-             for number, (transport, build) in enumerate([("tcp", "x"), ("tcp", "y"), ("null", "x")])]
+    cells = [PlannedCell(f"{number}", {"target": "ssh:a", "transport": transport, "build": build},
+                         {})
+             for number, (transport, build) in enumerate([("tcp", "x"), ("tcp", "y"),
+                                                          ("null", "x")])]
     batches = batches_together(round_together(cells, 1, 1))
     assert [len(batch) for batch in batches] == [1, 1, 1]
 
 
 # ---- answers ----
 
-def test_lines_that_say_nothing_are_passed_over_and_a_host_of_which_nothing_is_said_has_failed(tmp_path: Path) -> None:
+def test_lines_that_say_nothing_are_passed_over_and_a_host_of_which_nothing_is_said_has_failed(
+        tmp_path: Path) -> None:
     (tmp_path / "a.out").write_text("yes")
-    lines = [b"\x1b[0;32mPLAY", b"[1]", b'{"host": 7}', json.dumps({"host": "a", "how": "ok", "status": 3}).encode(),
+    lines = [b"\x1b[0;32mPLAY", b"[1]", b'{"host": 7}',
+             json.dumps({"host": "a", "how": "ok", "status": 3}).encode(),
              json.dumps({"host": "b", "how": "unreachable", "why": UNREACHABLE}).encode(),
-             json.dumps({"host": "d", "how": "ok", "status": 0}).encode(), b'{"end": "failed", "why": ""}', b"after"]
+             json.dumps({"host": "d", "how": "ok", "status": 0}).encode(),
+             b'{"end": "failed", "why": ""}', b"after"]
     found = outcomes_read(lines, ["a", "b", "c", "d"], tmp_path)
     assert found and (found["a"].how, found["a"].status, found["a"].stdout) == ("ok", 3, b"yes")
-    assert (found["b"].how, found["b"].why, found["b"].stdout) == ("unreachable", "ssh: connect to host b: No route to host", b"")
+    assert (found["b"].how, found["b"].why,
+            found["b"].stdout) == ("unreachable", "ssh: connect to host b: No route to host", b"")
     assert (found["c"].how, found["c"].why) == ("failed", "Ansible says nothing of it (failed)")
     assert (found["d"].how, found["d"].why) == ("failed", "its output is missing")
 
 
 def test_a_step_that_is_cut_in_the_middle_is_no_step(tmp_path: Path) -> None:
-    assert outcomes_read([b'{"host": "a", "how": "ok", "status": 0}', b'{"end'], ["a"], tmp_path) is None
+    assert outcomes_read([b'{"host": "a", "how": "ok", "status": 0}', b'{"end'], ["a"],
+                         tmp_path) is None
 
 
 def test_a_driver_that_ends_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = ansible_pretend(tmp_path / "ansible", {})
     monkeypatch.setenv("UNCORK_ANSIBLE", str(programs))
-    (programs / "python").write_text("#!/bin/sh\nread -r _; echo '{\"ho'; echo 'no module of that name' >&2; exit 1\n")
+    (programs /
+     "python").write_text(
+         "#!/bin/sh\nread -r _; echo '{\"ho'; echo 'no module of that name' >&2; exit 1\n")
     started = Driver(str(programs / PATH), tmp_path)
     with pytest.raises(Failure, match="ansible-runner has ended: no module of that name"):
         started.step({"a": Job(("true",), ())}, 10.0)
@@ -192,7 +222,8 @@ def test_what_a_step_leaves_that_was_given_up_is_no_trouble_of_the_last(
 ) -> None:
     programs = ansible_pretend(tmp_path / "ansible", {})
     monkeypatch.setenv("UNCORK_ANSIBLE", str(programs))
-    lines = [{"host": "a", "how": "failed"}, {"end": "canceled"}, {"host": "a", "how": "ok", "status": 0},
+    lines = [{"host": "a", "how": "failed"}, {"end": "canceled"},
+             {"host": "a", "how": "ok", "status": 0},
              {"host": "b", "how": "unreachable", "why": "it is away"}, {"end": "failed"}]
     said = "\n".join(map(json.dumps, lines))
     (programs / "python").write_text(f"#!/bin/sh\ncat >/dev/null\ncat <<'END'\n{said}\nEND\n")
@@ -202,17 +233,22 @@ def test_what_a_step_leaves_that_was_given_up_is_no_trouble_of_the_last(
     assert started.close() == {"b": "it is away"}
 
 
-def test_of_the_events_of_ansible_runner_only_those_of_hosts_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_the_events_of_ansible_runner_only_those_of_hosts_count(
+        monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ansible_runner", types.ModuleType("ansible_runner"))
     outcome_of = runpy.run_path(str(driver.PROGRAM))["outcome_of"]
-    assert outcome_of({}) is outcome_of({"event": "playbook_on_stats", "event_data": {"host": "a"}}) is None
-    fine = outcome_of({"event": "runner_on_ok", "event_data": {"host": "a", "res": {"status": 3, "stderr": "no"}}})
+    assert outcome_of({}) is outcome_of({"event": "playbook_on_stats",
+                                         "event_data": {"host": "a"}}) is None
+    fine = outcome_of({"event": "runner_on_ok",
+                       "event_data": {"host": "a", "res": {"status": 3, "stderr": "no"}}})
     assert fine == {"host": "a", "how": "ok", "status": 3, "why": "", "stderr": "no"}
     dropped = outcome_of({"event": "runner_on_ok", "event_data": {"host": "a", "res": {}}})
     assert dropped["status"] is None, "and nothing is believed of such a host"
-    lost = outcome_of({"event": "runner_on_unreachable", "event_data": {"host": "a", "res": {"msg": "x" * 5000}}})
+    lost = outcome_of({"event": "runner_on_unreachable",
+                       "event_data": {"host": "a", "res": {"msg": "x" * 5000}}})
     assert (lost["how"], len(lost["why"])) == ("unreachable", 2000)
-    assert outcome_of({"event": "runner_on_failed", "event_data": {"host": "a"}})["why"] == "it does not say why"
+    assert outcome_of({"event": "runner_on_failed",
+                       "event_data": {"host": "a"}})["why"] == "it does not say why"
 
 
 # ---- what hosts are told ----
@@ -230,15 +266,18 @@ def program_write(folder: Path, name: str, script: str) -> str:
 
 
 def test_a_client_gets_its_key_its_words_and_its_lines(tmp_path: Path) -> None:
-    program = program_write(tmp_path, "uncork-client", 'echo "$*"; cat /dev/fd/3; cat; echo no >&2; exit 3')
+    program = program_write(tmp_path, "uncork-client",
+                            'echo "$*"; cat /dev/fd/3; cat; echo no >&2; exit 3')
     note = note_path(str(tmp_path), "r", "client")
-    done = told(client_words(program, note, 60, ["--psk", "/dev/fd/3", "a b", "'$c'"]), KEY + b"line 1\nline 2\n")
+    done = told(client_words(program, note, 60, ["--psk", "/dev/fd/3", "a b", "'$c'"]),
+                KEY + b"line 1\nline 2\n")
     assert (done.returncode, done.stderr) == (3, b"no\n")
     assert done.stdout == b"--psk /dev/fd/3 a b '$c'\n" + KEY + b"line 1\nline 2\n"
     assert not Path(note).exists()
 
 
-def test_a_client_whose_time_is_over_is_ended_and_what_it_has_said_comes_back(tmp_path: Path) -> None:
+def test_a_client_whose_time_is_over_is_ended_and_what_it_has_said_comes_back(
+        tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-client", "echo begun; exec sleep 60")
     begun = time.monotonic()
     done = told(client_words(program, note_path(str(tmp_path), "r", "client"), 1, []))
@@ -246,7 +285,8 @@ def test_a_client_whose_time_is_over_is_ended_and_what_it_has_said_comes_back(tm
 
 
 def test_a_server_stays_until_it_is_taken_down_and_nobody_else_is(tmp_path: Path) -> None:
-    program = program_write(tmp_path, "uncork-server", f'cat /dev/fd/3 >{tmp_path}/key; echo "$*"; exec sleep 600')
+    program = program_write(tmp_path, "uncork-server",
+                            f'cat /dev/fd/3 >{tmp_path}/key; echo "$*"; exec sleep 600')
     note = note_path(str(tmp_path), "r", "server")
     done = told(server_words(program, note, "127.0.0.1:0", 60, ["--proxy"]))
     assert done.stdout == b"--listen 127.0.0.1:0 --psk /dev/fd/3 --idle 60s --proxy\n", done.stderr
@@ -254,12 +294,15 @@ def test_a_server_stays_until_it_is_taken_down_and_nobody_else_is(tmp_path: Path
     other = int(Path(note).read_text())
     assert told(down_words(str(tmp_path), "r")).returncode == 0
     assert not Path(note).parent.exists()
-    os.kill(other, signal.SIGKILL)  # it has become sleep(1): a number that was given anew is somebody else's
+    # it has become sleep(1): a number that was given anew is somebody else's
+    os.kill(other, signal.SIGKILL)
 
 
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
-    program = program_write(tmp_path, "uncork-server", "echo 'uncork-server: no such address' >&2; exit 1")
-    done = told(server_words(program, note_path(str(tmp_path), "r", "server"), "192.0.2.1:0", 60, []))
+    program = program_write(tmp_path, "uncork-server",
+                            "echo 'uncork-server: no such address' >&2; exit 1")
+    done = told(server_words(program, note_path(str(tmp_path), "r", "server"), "192.0.2.1:0", 60,
+                             []))
     assert done.returncode == 1 and done.stderr == b"uncork-server: no such address\n"
 
 
@@ -296,9 +339,13 @@ def test_a_fleet_runs_a_matrix_and_leaves_nothing_behind(
     (folder,) = uncork.results.iterdir()
     records = records_of(folder)
     assert len(records) == 2 * 2 * 3 and {record["status"] for record in records} == {"ok"}
-    assert {record["words"]["target"] for record in records} == {"ssh:c1+ssh:s1/127.0.0.1", "ssh:c2+ssh:s2/127.0.0.1"}
-    assert not any("psk" in json.dumps(record) or record["words"].get("server", "own") != "own" for record in records)
-    assert set(json.loads((folder / "plan.json").read_text())["targets"]) == {record["words"]["target"] for record in records}
+    assert {record["words"]["target"] for record in records} == {"ssh:c1+ssh:s1/127.0.0.1",
+        "ssh:c2+ssh:s2/127.0.0.1"}
+    assert not any("psk" in json.dumps(record) or record["words"].get("server", "own") != "own"
+                   for record in records)
+    assert set(json.loads((folder /
+                           "plan.json").read_text())["targets"]) == {record["words"]["target"]
+                               for record in records}
     assert list((tmp_path / "cache/uncork/run").iterdir()) == []
     assert not started_from(tmp_path), "hosts that share a home take down what is theirs"
     compared = uncork.run("compare", str(folder), "write=nodelay", "write=writev")
@@ -323,8 +370,10 @@ def test_a_host_that_goes_away_costs_the_runs_of_its_pair(
     done = uncork.run("run", f"hosts={programs}/{PATH}", *CELLS, "rounds=2", "place=free")
     assert done.returncode == 1 and "every run of" in done.stderr, done.stderr  # but the warm-up
     (folder,) = uncork.results.iterdir()
-    away = {(record["run"]["round"], record["reason"]) for record in records_of(folder) if record["status"] != "ok"}
-    assert away == {(1, "c2 cannot be reached: it is away"), (2, "c2 cannot be reached: it is away")}
+    away = {(record["run"]["round"], record["reason"]) for record in records_of(folder)
+            if record["status"] != "ok"}
+    assert away == {(1, "c2 cannot be reached: it is away"),
+                    (2, "c2 cannot be reached: it is away")}
     lost = [record["run"]["cell"] for record in records_of(folder) if record["status"] != "ok"]
     assert len(lost) == 2 * 3 and all("target=ssh:c2+" in cell for cell in lost)
     assert "what runs on c2 could not be taken down and ends by itself: it is away" in done.stderr

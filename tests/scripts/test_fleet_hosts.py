@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""hosts=INVENTORY with Ansible, ssh(1) and sshd(8): two pairs of machines made of namespaces, driven at the same time."""
+"""hosts=INVENTORY with Ansible, ssh(1) and sshd(8): two pairs of machines made of namespaces,
+driven at the same time."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def left_on(hosts: Hosts) -> list[str]:
     """Our programs and folders of runs on hosts, and what runners have left here."""
     found = []
     for host in hosts.hosts.values():
-        found += [f"{host.name} {name}" for name in ("uncork-client", "uncork-server") if host.programs(name)]
+        found += [f"{host.name} {name}" for name in ("uncork-client", "uncork-server")
+                  if host.programs(name)]
         found += map(str, host.home.glob(".cache/uncork/run/*"))
     return found + [str(path) for path in (hosts.folder / "tmp").iterdir()]
 
@@ -71,9 +73,11 @@ def left_on(hosts: Hosts) -> list[str]:
 def started(uncork: Uncork, hosts: Hosts, *words: str) -> subprocess.Popen[str]:
     """A run of a fleet under way."""
     command = uncork.command("run", f"hosts={hosts.folder}/inventory.ini", *CELLS, *words)
-    environment = uncork.environment | {"UNCORK_SSH": hosts.ssh, "TMPDIR": str(hosts.folder / "tmp")}
+    environment = uncork.environment | {"UNCORK_SSH": hosts.ssh,
+                                        "TMPDIR": str(hosts.folder / "tmp")}
     with hosts.inside():
-        return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
 
 
 def ended(run: subprocess.Popen[str]) -> tuple[int, str]:
@@ -104,7 +108,8 @@ def of_pair(records: list[dict[str, Any]], pair: str) -> list[dict[str, Any]]:
     return [record for record in records if f"target={pair} " in record["run"]["cell"]]
 
 
-def test_all_pairs_run_the_same_schedule_and_the_key_is_nowhere_to_be_seen(hosts: Hosts, uncork: Uncork) -> None:
+def test_all_pairs_run_the_same_schedule_and_the_key_is_nowhere_to_be_seen(hosts: Hosts,
+    uncork: Uncork) -> None:
     run = started(uncork, hosts, "rounds=2", "duration=300ms", "seed=7")
     seen: set[bytes] = set()
     key = b""
@@ -117,11 +122,13 @@ def test_all_pairs_run_the_same_schedule_and_the_key_is_nowhere_to_be_seen(hosts
     assert len(key) == 64 and not [text for text in seen if key in text]
     records = records_of(result(uncork))
     assert {record["status"] for record in records} == {"ok"}
-    orders = [[(record["run"]["round"], record["run"]["position"], record["words"]["write"], record["run"]["label"])
+    orders = [[(record["run"]["round"], record["run"]["position"], record["words"]["write"],
+                record["run"]["label"])
                for record in of_pair(records, pair)] for pair in PAIRS]
     assert sorted(orders[0]) == sorted(orders[1]) and len(orders[0]) == 3 * 3
     facts = json.loads((result(uncork) / "hosts.json").read_text())
-    names = [{facts[record[end]["host"]]["host_name"] for record in of_pair(records, pair) for end in ("client", "server")}
+    names = [{facts[record[end]["host"]]["host_name"] for record in of_pair(records, pair)
+              for end in ("client", "server")}
              for pair in PAIRS]
     assert names == [{"h1", "h2"}, {"h3", "h4"}]
 
@@ -136,9 +143,12 @@ def key_of(run: subprocess.Popen[str]) -> bytes:
 
 
 def visible_texts(hosts: Hosts) -> set[bytes]:
-    """Arguments and environments of all processes, here and on the hosts, and what stands in files of a run."""
-    paths = [path for name in ("cmdline", "environ") for path in Path("/proc").glob(f"[0-9]*/{name}")]
-    for folder in (Path("/tmp").glob("uncork-*"), [hosts.folder / "tmp"], *(host.home.glob(".cache/uncork/run") for host in hosts.hosts.values())):
+    """Arguments and environments of all processes, here and on the hosts, and what stands in files
+    of a run."""
+    paths = [path for name in ("cmdline", "environ")
+             for path in Path("/proc").glob(f"[0-9]*/{name}")]
+    for folder in (Path("/tmp").glob("uncork-*"), [hosts.folder / "tmp"],
+                   *(host.home.glob(".cache/uncork/run") for host in hosts.hosts.values())):
         paths += [path for top in folder for path in top.rglob("*") if path.is_file()]
     found = set()
     for path in paths:
@@ -153,7 +163,8 @@ def batches(hosts: Hosts, name: str) -> list[int]:
     return [pid for pid in found if b"--batch" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-def test_a_host_that_disappears_costs_its_pair_only_which_goes_on_when_it_is_back(hosts: Hosts, uncork: Uncork) -> None:
+def test_a_host_that_disappears_costs_its_pair_only_which_goes_on_when_it_is_back(hosts: Hosts,
+    uncork: Uncork) -> None:
     run = started(uncork, hosts, "rounds=4", "duration=500ms")
     records_until(uncork, lambda records: len(records) >= 6)
     hosts.hosts["h4"].stop()
@@ -164,7 +175,8 @@ def test_a_host_that_disappears_costs_its_pair_only_which_goes_on_when_it_is_bac
     status, said = ended(run)
     assert status == 0, said
     records = records_of(result(uncork))
-    assert len(records) == 2 * 5 * 3 and {record["status"] for record in of_pair(records, PAIRS[0])} == {"ok"}
+    assert len(records) == 2 * 5 * 3 and {record["status"]
+                                          for record in of_pair(records, PAIRS[0])} == {"ok"}
     lost = [record for record in of_pair(records, PAIRS[1]) if record["status"] != "ok"]
     assert lost and all("h4" in record["reason"] for record in lost), lost
     last = [record for record in of_pair(records, PAIRS[1]) if record["run"]["round"] == 4]

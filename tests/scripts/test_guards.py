@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons that cannot mislead: boots as replicates, no times of emulated cells, and machines that differ."""
+"""Comparisons that cannot mislead: boots as replicates, no times of emulated cells, and machines
+that differ."""
 
 from __future__ import annotations
 
@@ -36,15 +37,19 @@ from suite.present.pictures.plot import drawings_make
 from suite.present.report.sections import machine_make
 from suite.scenario.scenario import Claim, Picture
 
-TIME, SEGMENTS, SENDS = (METRICS[name] for name in ("time_per_message", "segments_per_message", "sends_per_message"))
+TIME, SEGMENTS, SENDS = (METRICS[name]
+                         for name in ("time_per_message", "segments_per_message",
+                                      "sends_per_message"))
 OLD, NEW = {"target": "vng:6.1"}, {"target": "vng:6.18"}
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> dict[str, Path]:
-    """Folders by name: systems (gVisor beside this machine), kernels (booted), emulated (and this machine)."""
+    """Folders by name: systems (gVisor beside this machine), kernels (booted), emulated (and this
+    machine)."""
     folder = tmp_path_factory.mktemp("results")
-    made = (targets_make.systems_write(folder), targets_make.kernels_write(folder), targets_make.emulated_write(folder))
+    made = (targets_make.systems_write(folder), targets_make.kernels_write(folder),
+            targets_make.emulated_write(folder))
     return {path.name: path for path in made}
 
 
@@ -75,7 +80,8 @@ def unpaired(matrix: Matrix, write: str, metric=TIME) -> stats.Estimate:
 # ---- which cells share rounds ----
 
 @pytest.mark.parametrize("one, two, common", [
-    ("local", "local", True), ("local", "gvisor", True), ("local", "ssh:h1+ssh:h2", True), ("vng:a", "vng:a", True),
+    ("local", "local", True), ("local", "gvisor", True), ("local", "ssh:h1+ssh:h2", True),
+    ("vng:a", "vng:a", True),
     ("vng:a", "vng:b", False), ("vng:a", "local", False), ("gvisor", "vng:a", False)])
 def test_rounds_are_shared_unless_one_of_two_targets_is_booted(made, one, two, common):
     cell = next(iter(made["systems"].cells.values()))
@@ -92,12 +98,14 @@ def test_of_two_kernels_a_boot_is_the_unit_and_within_one_a_round(made):
     assert within.unit is Unit.ROUND and set(changes_of(within)) == {("vng:6.1",), ("vng:6.18",)}
     narrow, wide = (changes_of(one)[key].ratio.interval
                     for one, key in ((within, ("vng:6.1",)), (between, ("cork",))))
-    assert narrow.high / narrow.low < 1.01 < wide.high / wide.low  # what a boot brings with it is in one of them only
+    # what a boot brings with it is in one of them only
+    assert narrow.high / narrow.low < 1.01 < wide.high / wide.low
 
 
 def test_systems_of_the_same_rounds_are_paired(made):
     comparison = compare_cells(made["systems"], {"target": "local"}, {"target": "gvisor"}, [TIME])
-    assert comparison.unit is Unit.ROUND and changes_of(comparison)[("cork",)].ratio.interval.contains(1.6)
+    assert comparison.unit is Unit.ROUND and changes_of(comparison)[
+        ("cork",)].ratio.interval.contains(1.6)
 
 
 def test_the_table_gains_and_the_best_value_take_the_same_ratio_as_a_comparison(made):
@@ -109,7 +117,8 @@ def test_the_table_gains_and_the_best_value_take_the_same_ratio_as_a_comparison(
     assert gain.ratio == wanted and gain.worst is gain.best is None
     again = gain_build(matrix, old, old, TIME)
     assert again.worst is not None and abs(again.ratio.value - 1) < 0.01
-    optimum = next(one for one in optima_build(matrix, "target", TIME) if one.place["write"] == "cork")
+    optimum = next(one for one in optima_build(matrix, "target", TIME)
+                   if one.place["write"] == "cork")
     assert optimum.best == "vng:6.18" and optimum.marks["vng:6.1"] == ""  # worse
 
 
@@ -117,24 +126,32 @@ def test_three_boots_a_side_say_nothing_and_four_do(tmp_path):
     for boots, known in ((3, False), (4, True)):
         matrix = matrix_of(targets_make.kernels_write(tmp_path / str(boots), boots))
         change = changes_of(compare_cells(matrix, OLD, NEW, [TIME]))[("cork",)]
-        assert (change.ratio.interval is not None) is (change.verdict is not Verdict.UNKNOWN) is known
+        assert (change.ratio.interval is not None) is (
+            change.verdict is not Verdict.UNKNOWN) is known
 
 
 @pytest.mark.parametrize("that, outcome, says", [
-    ("time_per_message(write=cork target=vng:6.1) / time_per_message(write=cork target=vng:6.18) > 1.05", "ok",
+    (
+        "time_per_message(write=cork target=vng:6.1) / time_per_message(write=cork target=vng:6.18) > 1.05", "ok",
      "boots a side"),
-    ("time_per_message(write=cork target=vng:6.18) < 0.5 * time_per_message(write=cork target=vng:6.1)", "not ok",
+    (
+        "time_per_message(write=cork target=vng:6.18) < 0.5 * time_per_message(write=cork target=vng:6.1)", "not ok",
      "boots"),
-    ("1.13 * time_per_message(write=cork target=vng:6.18) == time_per_message(write=cork target=vng:6.1)",
+    (
+        "1.13 * time_per_message(write=cork target=vng:6.18) == time_per_message(write=cork target=vng:6.1)",
      "undecided", "left / right"),
-    ("time_per_message(write=nodelay target=vng:6.1) / time_per_message(write=cork target=vng:6.1) / "
+    (
+        "time_per_message(write=nodelay target=vng:6.1) / time_per_message(write=cork target=vng:6.1) / "
      "(time_per_message(write=nodelay target=vng:6.18) / time_per_message(write=cork target=vng:6.18)) < 2", "ok",
      "8 boots"),
-    ("time_per_message(write=cork target=vng:6.1) - time_per_message(write=cork target=vng:6.18) > 0", "undecided",
+    (
+        "time_per_message(write=cork target=vng:6.1) - time_per_message(write=cork target=vng:6.18) > 0", "undecided",
      "only a quotient of such figures"),
-    ("segments_per_message(write=nodelay target=vng:6.1) - segments_per_message(write=cork target=vng:6.18) == 14",
+    (
+        "segments_per_message(write=nodelay target=vng:6.1) - segments_per_message(write=cork target=vng:6.18) == 14",
      "ok", "exactly 14.00 against 14.00"),
-    ("time_per_message(write=cork target=vng:6.18) <= time_per_message(write=cork target=best)", "ok", "left / right"),
+    ("time_per_message(write=cork target=vng:6.18) <= time_per_message(write=cork target=best)",
+     "ok", "left / right"),
 ])
 def test_claims_about_two_kernels_are_decided_on_all_boots(made, that, outcome, says):
     verdict = claim_decide(made["kernels"], Claim("a claim", that))
@@ -168,7 +185,8 @@ def test_blocks_of_targets_are_verified(folders, name, tmp_path):
     assert uncork("verify", tmp_path / "mail", folders[name]).returncode == 0
 
 
-def test_claims_about_times_that_were_emulated_are_undecided_and_those_about_counts_are_not(folders):
+def test_claims_about_times_that_were_emulated_are_undecided_and_those_about_counts_are_not(
+        folders):
     done = uncork("check", folders["emulated"])
     assert done.returncode == 3
     golden_check("targets/check-emulated.tap", done.stdout)
@@ -176,18 +194,23 @@ def test_claims_about_times_that_were_emulated_are_undecided_and_those_about_cou
 
 
 def test_a_claim_that_names_no_target_is_held_against_each(made):
-    claims = tuple(Claim("it holds", f"{metric.name}(write=writev) == 1") for metric in (SENDS, SEGMENTS))
+    claims = tuple(Claim("it holds", f"{metric.name}(write=writev) == 1")
+                   for metric in (SENDS, SEGMENTS))
     scenario = replace(made["systems"].result.scenario, claims=claims)
-    verdicts = claims_decide(replace(made["systems"], result=replace(made["systems"].result, scenario=scenario)))
-    assert [verdict.claim.says for verdict in verdicts] == [f"it holds (target={target})" for target in
+    verdicts = claims_decide(replace(made["systems"],
+                                     result=replace(made["systems"].result, scenario=scenario)))
+    assert [verdict.claim.says for verdict in verdicts] == [f"it holds (target={target})"
+                                                            for target in
                                                             ("local", "gvisor", "local", "gvisor")]
     assert [verdict.outcome for verdict in verdicts] == ["ok", "ok", "ok", "undecided"]
     assert "segments_per_message is not known here" in verdicts[-1].remarks[0]
 
 
 def test_gains_and_best_values_of_targets(folders):
-    golden_check("targets/table-gain-kernels.txt", uncork("table", folders["kernels"], "gain=time_per_message").stdout)
-    golden_check("targets/table-best-emulated.txt", uncork("table", folders["emulated"], "best=write").stdout)
+    golden_check("targets/table-gain-kernels.txt",
+                 uncork("table", folders["kernels"], "gain=time_per_message").stdout)
+    golden_check("targets/table-best-emulated.txt",
+                 uncork("table", folders["emulated"], "best=write").stdout)
 
 
 # ---- emulation ----
@@ -196,30 +219,41 @@ def said_of(folder: Path) -> dict[str, str]:
     """Everything that is made of a result, by what makes it."""
     local, old, new = "target=local", "target=vng:6.1", "target=vng:6.18"
     commands = [
-        ("table", folder), ("table", folder, "--csv"), ("table", folder, "--json"), ("table", folder, "--md"),
-        ("table", folder, "columns=latency_p99,cpu_per_message,messages_per_second,user,requests_late"),
-        ("table", folder, "gain=time_per_message"), ("table", folder, "best=target"), ("compare", folder),
+        ("table", folder), ("table", folder, "--csv"), ("table", folder, "--json"),
+        ("table", folder, "--md"),
+        ("table", folder,
+         "columns=latency_p99,cpu_per_message,messages_per_second,user,requests_late"),
+        ("table", folder, "gain=time_per_message"), ("table", folder, "best=target"),
+        ("compare", folder),
         ("compare", folder, old, new), ("compare", folder, local, new, "--json"),
-        ("compare", folder, old, new, "--csv"), ("compare", folder, "write=nodelay", "write=cork", "--benchstat"),
+        ("compare", folder, old, new, "--csv"),
+        ("compare", folder, "write=nodelay", "write=cork", "--benchstat"),
         ("compare", folder, local, old, "--hgrm"),
-        ("compare", folder, old, new, "--hyperfine"), ("paste", folder), ("paste", folder, old, new),
-        ("check", folder), ("show", folder, "write=cork", new), ("export", folder, "-o", folder / "hgrm"),
+        ("compare", folder, old, new, "--hyperfine"), ("paste", folder),
+        ("paste", folder, old, new),
+        ("check", folder), ("show", folder, "write=cork", new),
+        ("export", folder, "-o", folder / "hgrm"),
         ("export", folder, old, "-o", folder / "hgrm")]
-    said = {" ".join(map(str, words)).replace(str(folder), ""): uncork(*words) for words in commands}
-    texts = {name: (done.stdout + done.stderr).replace(str(folder.parent), "") for name, done in said.items()}
+    said = {" ".join(map(str, words)).replace(str(folder), ""): uncork(*words)
+            for words in commands}
+    texts = {name: (done.stdout + done.stderr).replace(str(folder.parent), "")
+             for name, done in said.items()}
     matrix = matrix_of(folder)
     pictures = [Picture(kind, None, None, None, kind) for kind in (
         "bars", "curve", "heatmap", "forest", "order", "counts", "percentiles", "ecdf")]
-    return texts | {drawing.name: drawing.data + drawing.settings for drawing in drawings_make(matrix, pictures)}
+    return texts | {drawing.name: drawing.data + drawing.settings
+                    for drawing in drawings_make(matrix, pictures)}
 
 
 def test_how_long_emulated_runs_took_changes_nothing_that_is_shown(folders, tmp_path, monkeypatch):
     as_made = said_of(folders["emulated"])
-    slower = {name: replace(system, slow=7 * system.slow) if name in (*OLD.values(), *NEW.values()) else system
+    slower = {name: replace(system, slow=7 * system.slow) if name in (*OLD.values(), *NEW.values())
+              else system
               for name, system in targets_make.EMULATED.items()}
     monkeypatch.setattr(targets_make, "EMULATED", slower)
     folder = targets_make.emulated_write(tmp_path)
-    assert (folder / "records.jsonl").read_text() != (folders["emulated"] / "records.jsonl").read_text()
+    assert (folder / "records.jsonl").read_text() != (folders["emulated"] /
+                                                      "records.jsonl").read_text()
     assert said_of(folder) == as_made
     assert {"bars", "forest"} < as_made.keys() and all(as_made.values())
 
@@ -248,8 +282,10 @@ def test_a_booted_kernel_of_which_nothing_is_known_is_taken_for_emulated(folders
 
 
 @pytest.mark.parametrize("name, timed", [
-    ("time_per_message", True), ("bandwidth", True), ("messages_per_second", True), ("latency_max", True),
-    ("user", True), ("requests_late", True), ("handshakes_per_second", True), ("segments_per_message", False),
+    ("time_per_message", True), ("bandwidth", True), ("messages_per_second", True),
+    ("latency_max", True),
+    ("user", True), ("requests_late", True), ("handshakes_per_second", True),
+    ("segments_per_message", False),
     ("copied_share", False), ("tls_bytes_per_reply", False), ("memory_per_connection", False),
     ("syscalls_per_message", False)])
 def test_a_metric_knows_whether_it_tells_how_fast_something_was(name, timed):
@@ -259,7 +295,8 @@ def test_a_metric_knows_whether_it_tells_how_fast_something_was(name, timed):
 def test_until_of_times_that_nobody_shows_is_not_called_reached(made):
     cells = {name: cell for name, cell in made["emulated"].cells.items() if cell.target != "local"}
     result = made["emulated"].result
-    emulated = replace(made["emulated"], cells=cells, result=replace(result, plan=replace(result.plan, until="1%")))
+    emulated = replace(made["emulated"], cells=cells,
+                       result=replace(result, plan=replace(result.plan, until="1%")))
     assert precision_text(precision_measure(emulated)) == (
         "1% of time_per_message, which no cell knows: no round was added for it")
 
@@ -279,8 +316,10 @@ def test_the_small_print_of_a_picture_leaves_out_processors_before_a_machine(mad
     matrix = made["systems"]
     cells = list(matrix.cells.values())
     told = note_text(matrix, cells, "median of 10 rounds")
-    assert len(told) <= NOTE_MAX and told.endswith("gvisor: 2 CPUs, Linux 4.4.0, gvisor") and "Invented" not in told
-    alone = replace(matrix, cells={name: cell for name, cell in matrix.cells.items() if cell.target == "gvisor"})
+    assert len(told) <= NOTE_MAX and told.endswith(
+        "gvisor: 2 CPUs, Linux 4.4.0, gvisor") and "Invented" not in told
+    alone = replace(matrix, cells={name: cell for name, cell in matrix.cells.items()
+                                   if cell.target == "gvisor"})
     assert "gvisor: Invented CPU" in note_text(alone, cells, "median of 10 rounds")
 
 
@@ -293,14 +332,17 @@ def test_a_machine_on_which_no_cell_ran_is_none_of_the_result(made):
 def test_systems_side_by_side_are_compared_where_nobody_says_otherwise(made):
     matrix = made["systems"]
     assert sides_within(matrix, [], "compare") == [({"target": "local"}, {"target": "gvisor"})]
-    assert sides_within(matrix, ["write=cork"], "compare") == [({"write": "nodelay"}, {"write": "cork"})]
-    pairs = replace(matrix, result=replace(matrix.result, plan=replace(matrix.result.plan, hosts="inventory.ini")))
+    assert sides_within(matrix, ["write=cork"],
+                        "compare") == [({"write": "nodelay"}, {"write": "cork"})]
+    pairs = replace(matrix, result=replace(matrix.result,
+                                           plan=replace(matrix.result.plan, hosts="inventory.ini")))
     assert [base for base, _ in sides_within(pairs, [], "compare")] == [{"write": "nodelay"}] * 3
 
 
 def test_boots_are_one_machine_where_all_their_facts_agree(made):
     first, *others = boots = list(made["kernels"].result.machines.values())
-    assert [len(machine.hosts) for machine in machines_group(boots)] == [9, 9]  # with the boot that warms up
+    # with the boot that warms up
+    assert [len(machine.hosts) for machine in machines_group(boots)] == [9, 9]
     changed = replace(first, facts={**first.facts, "sysctl": {"net.ipv4.tcp_sack": "0"}})
     assert [len(machine.hosts) for machine in machines_group([changed, *others])] == [1, 8, 9]
     page = "".join("".join(part.itertext()) for part in machine_make(boots))
@@ -309,19 +351,24 @@ def test_boots_are_one_machine_where_all_their_facts_agree(made):
 
 def test_only_what_differs_between_the_machines_of_the_cells_is_told(made):
     comparison = compare_cells(made["kernels"], OLD, NEW, [TIME])
-    assert [(one.of, one.name, one.declared) for one in comparison.differences] == [("kernel", "kernel", True)]
-    assert compare_cells(made["kernels"], {"write": "nodelay"}, {"write": "cork"}, [TIME]).differences == ()
-    assert compare_cells(made["systems"], {"write": "nodelay"}, {"write": "cork"}, [TIME]).differences == ()
+    assert [(one.of, one.name, one.declared)
+            for one in comparison.differences] == [("kernel", "kernel", True)]
+    assert compare_cells(made["kernels"], {"write": "nodelay"}, {"write": "cork"},
+                         [TIME]).differences == ()
+    assert compare_cells(made["systems"], {"write": "nodelay"}, {"write": "cork"},
+                         [TIME]).differences == ()
 
 
 def test_a_kind_of_fact_of_which_one_side_knows_nothing_is_one_difference(folders):
     result = result_load(folders["systems"])
     sysctls = {"sysctl": {f"net.ipv4.tcp_{number}": "1" for number in range(20)}}
-    machines = {host: replace(machine, facts={**machine.facts, **({} if machine.target else sysctls)})
+    machines = {host: replace(machine,
+                              facts={**machine.facts, **({} if machine.target else sysctls)})
                 for host, machine in result.machines.items()}
     matrix = matrix_build(replace(result, machines=machines))
     comparison = compare_cells(matrix, {"target": "local"}, {"target": "gvisor"}, [TIME])
-    assert [(one.name, one.base, one.new) for one in comparison.differences if one.of == "sysctl"] == [
+    assert [(one.name, one.base, one.new) for one in comparison.differences
+            if one.of == "sysctl"] == [
         ("", "20 known", "unknown")]
 
 
@@ -334,14 +381,17 @@ def test_of_two_systems_a_kind_with_many_differences_has_one_line(folders):
     comparison = compare_cells(matrix, {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert sum(one.of == "sysctl" for one in comparison.differences) == 20
     lines = text.render([comparison], 100)
-    assert "sysctl net.ipv4.tcp_0 False -> True; and 19 more of sysctl\n" in lines and lines.count("tcp_") == 1
+    assert "sysctl net.ipv4.tcp_0 False -> True; and 19 more of sysctl\n" in lines and lines.count(
+        "tcp_") == 1
 
 
 def lonely(matrix: Matrix, pairs: set[tuple[str, str]]) -> Matrix:
     """The result with these cells (strategy, target) only."""
-    names = [name for name, cell in matrix.cells.items() if (cell.words["write"], cell.target) in pairs]
+    names = [name for name, cell in matrix.cells.items()
+             if (cell.words["write"], cell.target) in pairs]
     result = matrix.result
-    plan = replace(result.plan, cells=tuple(cell for cell in result.plan.cells if cell.name in names))
+    plan = replace(result.plan,
+                   cells=tuple(cell for cell in result.plan.cells if cell.name in names))
     rows = [row for name in names for row in result.runs.rows_of_cells[name]]
     return matrix_build(replace(result, plan=plan, runs=result.runs.take(sorted(rows))))
 
@@ -349,10 +399,12 @@ def lonely(matrix: Matrix, pairs: set[tuple[str, str]]) -> Matrix:
 def test_systems_that_nobody_declared_are_refused_and_marked_where_they_are_forced(made):
     matrix = lonely(made["systems"], {("nodelay", "local"), ("cork", "gvisor")})
     comparison = compare_cells(matrix, {"write": "nodelay"}, {"write": "cork"}, [TIME])
-    with pytest.raises(UsageError, match="virtualisation hypervisor -> gvisor; congestion cubic -> reno: a ratio"):
+    with pytest.raises(UsageError,
+                       match="virtualisation hypervisor -> gvisor; congestion cubic -> reno: a ratio"):
         refusals_check(comparison, (), False, False)
     lines = text.render([refusals_check(comparison, (), False, True)], 100)
-    assert re.search(r"^forced +virtualisation hypervisor -> gvisor\n +congestion cubic -> reno$", lines, re.MULTILINE)
+    assert re.search(r"^forced +virtualisation hypervisor -> gvisor\n +congestion cubic -> reno$",
+                     lines, re.MULTILINE)
     assert "forced across virtualisation hypervisor -> gvisor; congestion cubic -> reno" in lines
     with pytest.raises(UsageError, match="ratios across that say nothing, and none are posted"):
         pasted(matrix, "write=nodelay", "write=cork")
@@ -363,11 +415,13 @@ def test_the_word_target_declares_whatever_its_machines_differ_in_and_says_so(ma
     assert refusals_check(comparison, (), True, False) is comparison
     assert {one.of for one in comparison.differences} == {"virtualisation", "congestion", "kernel"}
     lines = text.render([comparison], 100)
-    assert lines.index("target=local,gvisor compares whole systems") < lines.index("Time per message")
+    assert lines.index("target=local,gvisor compares whole systems") < lines.index(
+        "Time per message")
 
 
 def test_what_one_side_does_not_count_stands_on_the_other_without_a_change(made):
-    comparison = compare_cells(made["systems"], {"target": "local"}, {"target": "gvisor"}, [SEGMENTS])
+    comparison = compare_cells(made["systems"], {"target": "local"}, {"target": "gvisor"},
+                               [SEGMENTS])
     assert not any(row.changes for row in comparison.rows)
     lines = text.render([comparison], 100)
     assert re.search(r"^nodelay +15\.00 +n/a \[1\] +- +-$", lines, re.MULTILINE)
@@ -377,7 +431,8 @@ def test_what_one_side_does_not_count_stands_on_the_other_without_a_change(made)
 def test_where_nobody_asks_systems_are_compared_by_all_that_the_table_has(made):
     assert metrics_choose(made["systems"], None) == (TIME, SEGMENTS, SENDS)
     assert metrics_choose(made["systems"], "bandwidth") == (METRICS["bandwidth"],)
-    assert [one.metrics for one in compare_baseline(made["kernels"], metrics_choose(made["kernels"], None))] == [
+    assert [one.metrics for one in compare_baseline(made["kernels"],
+                                                    metrics_choose(made["kernels"], None))] == [
         (TIME, SEGMENTS, SENDS)]
 
 
@@ -385,7 +440,8 @@ def test_a_page_has_the_machines_of_all_targets_and_no_times_of_emulated_ones(fo
     done = uncork("report", folders["emulated"])
     assert done.returncode == 0, done.stderr
     page = Path(done.stdout.strip()).read_text()
-    assert "functional only: emulated" in page and page.count(">machine 3<") == 1 and ">machine 4<" not in page
+    assert "functional only: emulated" in page and page.count(
+        ">machine 3<") == 1 and ">machine 4<" not in page
 
 
 def test_json_says_what_one_value_is(folders):

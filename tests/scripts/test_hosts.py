@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The machines that tests make: that they are reached, that they are apart, and that nothing is left of them."""
+"""The machines that tests make: that they are reached, that they are apart, and that nothing is
+left of them."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ with hosts_open(pathlib.Path(sys.argv[1]), 1) as hosts:
 def said(hosts: Hosts, name: str, command: str) -> str:
     """What a command prints on a host."""
     with hosts.inside():
-        done = subprocess.run([*shlex.split(hosts.ssh), name, command], stdin=subprocess.DEVNULL, capture_output=True,
+        done = subprocess.run([*shlex.split(hosts.ssh), name, command], stdin=subprocess.DEVNULL,
+                              capture_output=True,
                               text=True, timeout=60)
     assert done.returncode == 0, done.stderr + hosts.hosts[name].log
     return done.stdout
@@ -74,7 +76,8 @@ def test_a_host_is_switched_off_and_on_and_its_link_goes_down_and_up(tmp_path: P
 
 
 def test_hosts_end_with_who_made_them(tmp_path: Path) -> None:
-    maker = subprocess.run([sys.executable, "-c", MAKER, tmp_path / "hosts"], capture_output=True, text=True,
+    maker = subprocess.run([sys.executable, "-c", MAKER, tmp_path / "hosts"], capture_output=True,
+                           text=True,
                            timeout=60, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
     pids = [int(pid) for pid in maker.stdout.split()]
     assert len(pids) >= 2, maker.stderr

@@ -40,7 +40,8 @@ def plan_timed(client: Client, *words: str) -> Plan:
 
 @pytest.fixture
 def fake(binaries: Client, tmp_path: Path) -> Fake:
-    """Gives a client that runs a shell script where hyperfine starts it, and else is the real one."""
+    """Gives a client that runs a shell script where hyperfine starts it, and else is the real
+    one."""
     def make(script: str) -> Client:
         folder = tmp_path / "bin"
         folder.mkdir()
@@ -127,7 +128,8 @@ def test_a_hyperfine_that_is_too_old_is_refused(
         version_read()
 
 
-@pytest.mark.parametrize("script", ["echo garbage", "printf '\\377\\376'", "exit 3", "exec sleep 600"])
+@pytest.mark.parametrize("script",
+                         ["echo garbage", "printf '\\377\\376'", "exit 3", "exec sleep 600"])
 def test_a_program_of_that_name_that_is_another_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str,
 ) -> None:

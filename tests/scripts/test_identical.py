@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is claimed of cells that do not differ, from records to answers: as often as the level says."""
+"""What is claimed of cells that do not differ, from records to answers: as often as the level
+says."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ def test_the_best_of_six_identical_values_is_the_baseline_in_one_group_of_six() 
 
 
 def test_the_second_run_stands_in_where_the_first_failed_and_only_there() -> None:
-    first, again = np.array([[[1.0, np.nan, 3.0], [5.0, 6.0, 7.0]]]), np.array([[10.0, 20.0, np.nan]])
+    first, again = np.array([[[1.0, np.nan, 3.0], [5.0, 6.0, 7.0]]]), np.array([[10.0, 20.0,
+        np.nan]])
     matrix = matrix_simulated(first, again)
     assert matrix.rounds_of(cell_name(0, 0), METRIC).tolist() == [1, 20, 3]
     assert matrix.rounds_of(cell_name(0, 1), METRIC).tolist() == [5, 6, 7]
@@ -75,7 +77,8 @@ def test_a_rate_and_the_time_that_it_is_the_reciprocal_of_have_reciprocal_ratios
 
 
 def test_the_noise_floor_of_a_row_is_that_of_its_own_baseline() -> None:
-    quiet, noisy = (np.exp(np.random.default_rng(6).normal(0, width, (3, 10))) for width in (0.01, 1.5))
+    quiet, noisy = (np.exp(np.random.default_rng(6).normal(0, width, (3, 10)))
+                    for width in (0.01, 1.5))
     matrix = matrix_simulated(np.array([quiet[:2], noisy[:2]]), np.array([quiet[2], noisy[2]]))
     floors = summary_build(matrix, (METRIC,)).floors[METRIC]
     assert 1 < floors[cell_name(0, 0)] < 1.1 and floors[cell_name(1, 0)] > 2
@@ -105,7 +108,8 @@ def any_compare(matrix: Matrix) -> bool:
 
 def any_best(matrix: Matrix) -> bool:
     """Whether some value is called worse than the best."""
-    return any(WORSE in optimum.marks.values() for optimum in optima_build(matrix, "write", METRICS[METRIC]))
+    return any(WORSE in optimum.marks.values()
+               for optimum in optima_build(matrix, "write", METRICS[METRIC]))
 
 
 ANY = (any_table, any_gain, any_compare, any_best)
@@ -127,7 +131,8 @@ def test_every_command_says_the_same_of_a_row() -> None:
     first[:, 1] *= np.exp(np.linspace(-0.05, 0.05, 30))[:, None]
     matrix = matrix_simulated(first, again[:, 0])
     verdicts = {cell: found[METRIC].verdict
-                for cell, found in summary_build(matrix, (METRIC,)).figures.items() if found[METRIC].ratio}
+                for cell, found in summary_build(matrix, (METRIC,)).figures.items()
+                if found[METRIC].ratio}
     gains = summary_build(matrix, (METRIC,), gain=METRIC).gains
     (whole,) = compare_baseline(matrix, [METRICS[METRIC]])
     assert {Verdict.CHANGED, Verdict.BRACKETED, Verdict.SAME} == set(verdicts.values())
@@ -135,7 +140,8 @@ def test_every_command_says_the_same_of_a_row() -> None:
     assert {cell: gains[cell].verdict for cell in verdicts} == verdicts
     for group in (3, 10, 25):  # however few rows are asked for
         words = {"group": f"{group:05}"}
-        one = compare_cells(matrix, {"write": "w0"} | words, {"write": "w1"} | words, [METRICS[METRIC]])
+        one = compare_cells(matrix, {"write": "w0"} | words, {"write": "w1"} | words,
+                            [METRICS[METRIC]])
         assert one.rows[0].changes[METRIC].verdict is verdicts[cell_name(group, 1)]
         assert one.tested[METRIC] == 30
 
@@ -144,10 +150,12 @@ def test_medians_of_a_comparison_are_over_the_rounds_that_both_sides_share() -> 
     rounds = np.arange(10.0)
     slow = np.where(rounds < 7, np.nan, 103.0 + rounds)
     whole = 100 + rounds
-    matrix = matrix_simulated(np.array([[whole, slow], [whole, 1.02 * whole]]), np.array([whole, whole]))
+    matrix = matrix_simulated(np.array([[whole, slow], [whole, 1.02 * whole]]),
+                              np.array([whole, whole]))
     (comparison,) = compare_baseline(matrix, [METRICS[METRIC]])
     short, whole = (row.changes[METRIC] for row in comparison.rows)
-    assert (short.base.median, short.new.median) == (108, 111) and short.base.rounds == short.new.rounds == 3
+    assert (short.base.median,
+            short.new.median) == (108, 111) and short.base.rounds == short.new.rounds == 3
     assert short.verdict is Verdict.UNKNOWN and whole.base.rounds == 10
 
 
@@ -156,7 +164,9 @@ def test_a_geometric_mean_says_its_n_and_leaves_out_rows_that_failed_too_often()
     first = chance.normal(100, 1, (4, 2, 10))
     first[0, 1, :7] = np.nan
     first[1, 1, 4] = np.nan
-    (comparison,) = compare_baseline(matrix_simulated(first, chance.normal(100, 1, (4, 10))), [METRICS[METRIC]])
+    (comparison,) = compare_baseline(matrix_simulated(first, chance.normal(100, 1, (4, 10))),
+                                     [METRICS[METRIC]])
     mean = comparison.geomeans[METRIC]
     assert mean.rows == 3 and mean.ratio.pairs == 9 and mean.left_out == {0: "n=3"}
-    assert mean_text(comparison, METRICS[METRIC]) == "geomean: of 3 of 4 cells, n=9, without 00000 (n=3)"
+    assert mean_text(comparison,
+                     METRICS[METRIC]) == "geomean: of 3 of 4 cells, n=9, without 00000 (n=3)"

@@ -39,7 +39,8 @@ def namespaces_of(pid: int) -> set[str]:
     found = set()
     process = Path(f"/proc/{pid}")
     for pattern in ("task/*/ns/net", "fd/*"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it ends while it is looked at
+        # it ends while it is looked at
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for path in process.glob(pattern):
                 with contextlib.suppress(OSError):  # or closes what was there
                     found |= set(re.findall(r"^net:\[\d+\]$", os.readlink(path)))
@@ -305,7 +306,8 @@ def test_a_server_that_others_reach_takes_nobody_without_its_key(
     assert good.returncode == 0, good.stderr
     record = json.loads(good.stdout)
     assert record["server"]["turned_away"] == 2
-    assert record["words"]["security"] == "gnutls", "the key of its connections may cross the channel"
+    assert record["words"][
+        "security"] == "gnutls", "the key of its connections may cross the channel"
     assert "turned away a client at 198.18.1.1:" in told and "warning" not in told
 
 

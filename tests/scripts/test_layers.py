@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The folder tree is the architecture: rooms of scripts/suite import what docs/architecture.md draws."""
+"""The folder tree is the architecture: rooms of scripts/suite import what docs/architecture.md
+draws."""
 
 from __future__ import annotations
 
@@ -25,8 +26,10 @@ def module_name(path: Path) -> str:
 
 def imports_of(path: Path, known: set[str]) -> set[str]:
     """The modules of the suite that a file imports, those for type checkers only included."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
-    names = [(node.module or "", f"{node.module}.{alias.name}") for node in nodes for alias in node.names]
+    nodes = [node for node in ast.walk(ast.parse(path.read_text()))
+             if isinstance(node, ast.ImportFrom)]
+    names = [(node.module or "", f"{node.module}.{alias.name}") for node in nodes
+             for alias in node.names]
     return {whole if whole in known else module
             for module, whole in names if module.partition(".")[0] == "suite"}
 
@@ -77,7 +80,8 @@ def test_nobody_imports_a_command_and_commands_do_not_import_each_other(modules)
 
 def test_nothing_outside_imports_the_fleet(modules):
     wrong = [f"{name} imports {other}" for name, others in modules.items() for other in others
-             if other.startswith("suite.places.fleet") and not name.startswith("suite.places.fleet")]
+             if other.startswith("suite.places.fleet")
+             and not name.startswith("suite.places.fleet")]
     assert not wrong
 
 

@@ -40,13 +40,15 @@ def made(tmp_path_factory):
     """Results that are made, not stored, by name."""
     folder = tmp_path_factory.mktemp("results")
     return {recipe.name: result_make.result_write(recipe, folder) for recipe in (
-        result_make.recipe_transports(), result_make.recipe_sizes(2, 6), result_make.recipe_sizes(1, 1, rounds=1),
+        result_make.recipe_transports(), result_make.recipe_sizes(2, 6),
+        result_make.recipe_sizes(1, 1, rounds=1),
         result_make.recipe_replies(), result_make.recipe_buffers())}
 
 
 BAD = [
     "x" * (COLUMNS + 1), "a\tb", "ends with a blank ", "\x1b[31mred", "---", "--- a/file", "--",
-    "--- ----", "---- four", "diff --git a/x b/x", "diff -u x y", "Index: x", "From here on", "From: somebody",
+    "--- ----", "---- four", "diff --git a/x b/x", "diff -u x y", "Index: x", "From here on",
+    "From: somebody",
     "Subject: x", "Date: x", "# comment", "> quoted", "caf\u00e9",
 ]
 
@@ -63,7 +65,8 @@ def test_every_rule_is_broken_by_some_line_and_none_by_what_is_allowed():
         assert any(rule.broken(line) for line in BAD), rule.why
     for lines in ([], ["", "a"], ["a", ""], ["a", "", "", "b"]):
         assert any(broken(lines) for broken, _ in WHOLE), lines
-    good = ["----", "x" * COLUMNS, "- an item", "  --- indented", "Fromage", "indexes: 1", "|---|", "~", "", "2x4K #1"]
+    good = ["----", "x" * COLUMNS, "- an item", "  --- indented", "Fromage", "indexes: 1", "|---|",
+            "~", "", "2x4K #1"]
     assert rules_broken(good) == []
     assert rules_broken(["\u00b5s \u00b1"], utf8=True) == []
 
@@ -80,14 +83,18 @@ def test_the_block_in_the_readme_is_this_one():
 
 def test_two_builds_are_called_by_their_revisions(nodelay):
     known = nodelay.result.plan
-    plan = replace(known, programs=replace(known.programs, builds={"../old": Build("../old", "v1.0-3", "d")}))
+    plan = replace(known, programs=replace(known.programs,
+                                           builds={"../old": Build("../old", "v1.0-3", "d")}))
     matrix = replace(nodelay, result=replace(nodelay.result, plan=plan))
-    sides = [Side(f"build={build}", matrix, {"build": build}, ("s1",)) for build in ("this", "../old")]
+    sides = [Side(f"build={build}", matrix, {"build": build}, ("s1",))
+             for build in ("this", "../old")]
     assert sides_name(*sides) == ("0123abcd; build=this", "v1.0-3; build=../old")
     assert sides_name(sides[0], sides[0]) == ("build=this", "build=this")
-    block = comparison_block(replace(comparison_random(nodelay, 3), base=sides[0], new=sides[1]), [["nodelay"]])
+    block = comparison_block(replace(comparison_random(nodelay, 3), base=sides[0], new=sides[1]),
+                             [["nodelay"]])
     posted, = blocks_read("\n".join(block_lines(block)))
-    assert [side_words(posted.heads[label]) for label in ("base", "new")] == [side.words for side in sides]
+    assert [side_words(posted.heads[label]) for label in ("base", "new")] == [side.words
+        for side in sides]
 
 
 def test_blocks_of_other_shapes(made):
@@ -118,10 +125,13 @@ def test_without_words_the_baseline_is_compared_with_each_other_value(nodelay):
 
 
 @pytest.mark.parametrize("words, base, new", [
-    (["write=cork"], "write=nodelay", "write=cork"), (["write=more", "write=cork"], "write=more", "write=cork"),
+    (["write=cork"], "write=nodelay", "write=cork"),
+    (["write=more", "write=cork"], "write=more", "write=cork"),
     (["write=cork", "place=apart"], "write=nodelay place=apart", "write=cork place=apart"),
-    (["place=together", "place=apart", "write=cork"], "place=together write=cork", "place=apart write=cork"),
-    (["write=cork place=apart", "write=more place=together"], "write=cork place=apart", "write=more place=together"),
+    (["place=together", "place=apart", "write=cork"], "place=together write=cork",
+     "place=apart write=cork"),
+    (["write=cork place=apart", "write=more place=together"], "write=cork place=apart",
+     "write=more place=together"),
 ])
 def test_words_choose_sides_and_narrow_them(nodelay, words, base, new):
     block, = pasted(nodelay, *words)
@@ -131,12 +141,14 @@ def test_words_choose_sides_and_narrow_them(nodelay, words, base, new):
 def test_what_is_too_wide_is_cut_by_columns_and_then_by_the_first_axis(nodelay):
     comparison = comparison_random(nodelay, 1)
     change = Change(*[Figure(123456.0, stats.Interval(1, 2, 0.97), 7, False, None, ())] * 2,
-                    stats.Estimate(900.0, stats.Interval(800.0, 1000.0, 0.97), 7), 0.01, 0.01, Verdict.CHANGED)
+                    stats.Estimate(900.0, stats.Interval(800.0, 1000.0, 0.97), 7), 0.01, 0.01,
+                    Verdict.CHANGED)
     metric = METRICS["messages_per_second"]
 
     def lines_of(axes):
         row = Row(axes, None, None, {metric.name: change})
-        one = Comparison(comparison.base, comparison.new, tuple(axes), (metric,), (row,), Unit.ROUND, {}, {}, (), (),
+        one = Comparison(comparison.base, comparison.new, tuple(axes), (metric,), (row,),
+                         Unit.ROUND, {}, {}, (), (),
                          ())
         return block_lines(comparison_block(one, [["nodelay"]]))
     titles = [line for line in lines_of({"message": "32/2x4K/2x4K/2x4K/2x4K"}) if "better" in line]
@@ -163,12 +175,14 @@ def test_any_comparison_makes_a_block_that_obeys_the_rules_and_is_verified(nodel
 def kernels(tmp_path_factory):
     """Results of four sessions by kernel, and one of a machine with more CPUs."""
     folder, times = tmp_path_factory.mktemp("kernels"), (1.0, 1.02, 0.99, 1.01)
-    return {name: sessions_write(recipe_sessions(name, [factor * time for time in times], 2), folder, 4, facts)
+    return {name: sessions_write(recipe_sessions(name, [factor * time for time in times], 2),
+                                 folder, 4, facts)
             for name, factor, facts in (("old", 1.0, {}), ("new", 0.9, {"kernel": "6.19.0-rc1"}),
                                         ("large", 1.0, {"cpus_online": 64}))}
 
 
-def test_two_results_are_called_by_their_kernels_and_verified_in_their_order(kernels, tmp_path, capsys):
+def test_two_results_are_called_by_their_kernels_and_verified_in_their_order(kernels, tmp_path,
+    capsys):
     old, new = kernels["old"], kernels["new"]
     status, text = command_run(paste, capsys, old, new, "place=together")
     golden_check("paste-kernels.txt", text)
@@ -181,7 +195,8 @@ def test_two_results_are_called_by_their_kernels_and_verified_in_their_order(ker
 
 def test_results_with_long_and_foreign_names_make_a_block(tmp_path, capsys):
     names = ("pr\u00fcfung", "x" * 90 + "-20260102-030405")
-    results = [sessions_write(recipe_sessions(name, [1.0], 2), tmp_path, 1).rename(tmp_path / folder)
+    results = [sessions_write(recipe_sessions(name, [1.0], 2), tmp_path,
+                              1).rename(tmp_path / folder)
                for name, folder in zip("ab", names, strict=True)]
     for symbols in ((), ("--utf8",)):
         status, text = command_run(paste, capsys, *results, *symbols)
@@ -201,15 +216,20 @@ def test_a_block_of_an_emulated_machine_is_verified(nodelay):
 
 def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
     exact = Figure(15.0, None, 7, True, None, ())
-    rows = tuple(Row({"place": name}, None, None, {"segments_per_message": change}) for name, change in (
-        ("one", Change(replace(exact, exact=False), exact, stats.Estimate(0.5, None, 7), None, None, Verdict.UNKNOWN)),
+    rows = tuple(Row({"place": name}, None, None, {"segments_per_message": change})
+                 for name, change in (
+        ("one", Change(replace(exact, exact=False), exact, stats.Estimate(0.5, None, 7), None,
+                       None, Verdict.UNKNOWN)),
         ("two", Change(exact, exact, stats.Estimate(1.0, None, 7), None, None, Verdict.EXACT)),
         ("three", Change(exact, exact, None, None, None, Verdict.UNKNOWN))))
     metric = METRICS["segments_per_message"]
-    mean = Mean(stats.Estimate(0.5, stats.Interval(0.4, 0.6, 0.97), 7), 1, {1: "exact counts", 2: "no ratio"})
-    comparison = replace(comparison_random(nodelay, 3), axes=("place",), metrics=(metric,), rows=rows,
+    mean = Mean(stats.Estimate(0.5, stats.Interval(0.4, 0.6, 0.97), 7), 1,
+                {1: "exact counts", 2: "no ratio"})
+    comparison = replace(comparison_random(nodelay, 3), axes=("place",), metrics=(metric,),
+                         rows=rows,
                          geomeans={metric.name: mean})
-    assert mean_text(comparison, metric) == "geomean: of 1 of 3 cells, without two (exact counts), three (no ratio)"
+    assert mean_text(comparison,
+                     metric) == "geomean: of 1 of 3 cells, without two (exact counts), three (no ratio)"
     (grid,) = comparison_grids(comparison)
     assert grid.total == ("geomean of 1 of 3 cells", "-50.0%", "[-60.0%, -40.0%]")
     whole = replace(comparison, geomeans={metric.name: replace(mean, rows=3, left_out={})})
@@ -253,8 +273,10 @@ def test_paste_takes_one_result_or_two(capsys):
 
 @pytest.mark.parametrize("words, said", [
     (["write=crok"], "did you mean cork?"), (["columns=bandwith"], "did you mean bandwidth?"),
-    (["columns=time,time"], "given twice"), (["columns=time", "columns=user"], "columns is given twice"),
-    (["write=cork", "write=more", "write=nagle"], "two sides"), (["columns=bandwidth_of"], "unknown metric"),
+    (["columns=time,time"], "given twice"),
+    (["columns=time", "columns=user"], "columns is given twice"),
+    (["write=cork", "write=more", "write=nagle"], "two sides"),
+    (["columns=bandwidth_of"], "unknown metric"),
     (["columns=records_per_reply", "write=cork"], "have no"), (["place=elsewhere"], "no cell"),
 ])
 def test_what_paste_refuses(nodelay, words, said):

@@ -30,7 +30,8 @@ def words_typed(lines):
     """The words that a shell makes of the command."""
     text = "\n".join(lines)
     assert text.startswith(f"{PROGRAM} ")
-    return subprocess.run(["sh", "-c", text.replace(PROGRAM, "printf '%s\\n'", 1)], capture_output=True, text=True,
+    return subprocess.run(["sh", "-c", text.replace(PROGRAM, "printf '%s\\n'", 1)],
+                          capture_output=True, text=True,
                           timeout=60, check=True).stdout.splitlines()
 
 
@@ -45,7 +46,8 @@ def shipped_of(name):
     (["sizes", "message=64..1K", "not=write=nagle message=64"], None),
     (["connections", "place=apart"], "scripts/uncork run connections place=apart seed=7"),
 ])
-def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(binaries, tmp_path, arguments, short):
+def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(binaries, tmp_path,
+    arguments, short):
     scenario, plan = stored(binaries, tmp_path, *arguments)
     lines = command_lines(command_words(scenario, plan, shipped_of(arguments[0])))
     assert rules_broken(lines) == [] and lines[0].startswith(f"scripts/uncork run {arguments[0]}")
@@ -58,17 +60,20 @@ def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(b
     ["message=16+4K,15x2", "write=cork,nodelay", "baseline=write=nodelay", "duration=300ms",
      "not=message=15x2 write=cork"],
     ["message=" + ",".join(str(size) for size in range(100, 140)), "write=nodelay"],
-    ["not=message=64 write=cork,more,nagle,writev,coalesce,nodelay,sendfile place=together", "message=64,128",
+    ["not=message=64 write=cork,more,nagle,writev,coalesce,nodelay,sendfile place=together",
+     "message=64,128",
      "write=cork,more,coalesce", "place=together,apart"],
     ["latency", "rate=closed", "write=cork", "place=together,apart", "reply=4,2"],
 ])
-def test_a_command_of_all_words_makes_the_same_cells_in_the_same_order(binaries, tmp_path, arguments):
+def test_a_command_of_all_words_makes_the_same_cells_in_the_same_order(binaries, tmp_path,
+    arguments):
     scenario, known = stored(binaries, tmp_path, *arguments)
     lines = command_lines(command_words(scenario, known, None))
     assert rules_broken(lines) == []
     again, path, words = scenario_choose(words_typed(lines))
     plan = plan_make(Targets(binaries), again, path, words).plan
-    cells = [[(cell.words, cell.given, cell.baseline) for cell in one.cells] for one in (plan, known)]
+    cells = [[(cell.words, cell.given, cell.baseline) for cell in one.cells]
+             for one in (plan, known)]
     assert cells[0] == cells[1]
     assert (plan.seed, plan.rounds, plan.axes) == (known.seed, known.rounds, known.axes)
 
@@ -96,7 +101,8 @@ def test_a_scenario_that_ships_otherwise_now_is_written_out():
 @pytest.mark.parametrize("values, text", [
     (["64", "128", "256", "512", "1K"], "64..1K"), (["64", "256", "1K", "4K"], "64..4K:4"),
     (["64", "128", "256"], "64,128,256"), (["64", "128", "256", "500"], "64,128,256,500"),
-    (["default", "64K", "128K", "256K", "512K"], "default,64K,128K,256K,512K"), (["cork", "more"], "cork,more"),
+    (["default", "64K", "128K", "256K", "512K"], "default,64K,128K,256K,512K"),
+    (["cork", "more"], "cork,more"),
 ])
 def test_sizes_become_a_range_where_they_are_one(values, text):
     assert values_text(values) == text

@@ -15,9 +15,27 @@ from suite.result.record import Record
 from suite.stats import Beyond
 from suite.stats.histogram import HISTOGRAMS, Histogram, histogram_find
 
-NAMES = ["time_per_message", "messages_per_second", "bandwidth", "segments_per_message", "segments_per_reply", "captured_segments_per_message", "captured_segments_per_reply", "smallest_segment", "largest_segment", "super_packets", "capture_difference", "records_per_message", "records_per_reply", "tls_bytes_per_message", "tls_bytes_per_reply", "sends_per_message", "sends_per_reply", "syscalls_per_message", "server_syscalls_per_message", "proxy_sends_per_message", "proxy_syscalls_per_message", "proxy_chunks_per_group", "ring_requests_per_message", "ring_completions_per_message", "proxy_ring_requests_per_message", "proxy_ring_completions_per_message", "copied_share", "mapped_share", "cpu_per_message", "client_cpu_per_message", "server_cpu_per_message", "proxy_cpu_per_message", "cpu_per_byte", "proxy_cpu_per_byte", "latency_p50", "latency_p90", "latency_p99", "latency_p999", "latency_max", "service_p50", "service_p90", "service_p99", "service_p999", "service_max", "late_start_p50", "late_start_p99", "late_start_max", "handover_p50", "handover_p90", "handover_p99", "handover_p999", "handover_max", "handshakes_per_second", "handshake_p50", "handshake_p90", "handshake_p99", "handshake_p999", "handshake_max", "peer_window", "requests_late", "memory_per_connection", "server_memory_per_connection", "time", "user", "system", "client_user", "client_system", "server_user", "server_system", "proxy_user", "proxy_system", "softirq"]
+NAMES = ["time_per_message", "messages_per_second", "bandwidth", "segments_per_message",
+         "segments_per_reply", "captured_segments_per_message", "captured_segments_per_reply",
+         "smallest_segment", "largest_segment", "super_packets", "capture_difference",
+         "records_per_message", "records_per_reply", "tls_bytes_per_message",
+         "tls_bytes_per_reply", "sends_per_message", "sends_per_reply", "syscalls_per_message",
+         "server_syscalls_per_message", "proxy_sends_per_message", "proxy_syscalls_per_message",
+         "proxy_chunks_per_group", "ring_requests_per_message", "ring_completions_per_message",
+         "proxy_ring_requests_per_message", "proxy_ring_completions_per_message", "copied_share",
+         "mapped_share", "cpu_per_message", "client_cpu_per_message", "server_cpu_per_message",
+         "proxy_cpu_per_message", "cpu_per_byte", "proxy_cpu_per_byte", "latency_p50",
+         "latency_p90", "latency_p99", "latency_p999", "latency_max", "service_p50", "service_p90",
+         "service_p99", "service_p999", "service_max", "late_start_p50", "late_start_p99",
+         "late_start_max", "handover_p50", "handover_p90", "handover_p99", "handover_p999",
+         "handover_max", "handshakes_per_second", "handshake_p50", "handshake_p90",
+         "handshake_p99", "handshake_p999", "handshake_max", "peer_window", "requests_late",
+         "memory_per_connection", "server_memory_per_connection", "time", "user", "system",
+         "client_user", "client_system", "server_user", "server_system", "proxy_user",
+         "proxy_system", "softirq"]
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
-OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share", "mapped_share"]
+OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share",
+           "mapped_share"]
 OF_HANDOVER = [name for name in NAMES if name.startswith("handover_")]
 OF_CAPTURE = [name for name in NAMES if name.startswith("capture") or name in (
     "smallest_segment", "largest_segment", "super_packets")]
@@ -128,7 +146,8 @@ def test_an_open_loop_adds_service_time_late_starts_and_what_was_never_sent(open
     }
     assert {name: values[name] for name in expected} == pytest.approx(expected)
     assert {name for name in expected if isinstance(values[name], Beyond)} == {
-        "latency_p99", "latency_max", "late_start_p99", "late_start_max"}  # 10 of 410 were never sent
+        # 10 of 410 were never sent
+        "latency_p99", "latency_max", "late_start_p99", "late_start_max"}
 
 
 def test_an_open_loop_takes_as_long_as_its_schedule(open_record):
@@ -323,7 +342,8 @@ def test_two_directions_at_once_add_up_their_rates():
     assert values["messages_per_second"] == pytest.approx(200 / 1e-3 + 100 / 2e-3)
     assert values["bandwidth"] == pytest.approx(80 * (200 / 1e-3 + 100 / 2e-3))
     assert values["time_per_message"] == pytest.approx(1 / 250_000)
-    assert values["segments_per_message"] == 0.5 and values["sends_per_message"] == pytest.approx(700 / 300)
+    assert values["segments_per_message"] == 0.5 and values["sends_per_message"] == pytest.approx(
+        700 / 300)
     assert values["segments_per_reply"] is None
 
 
@@ -435,4 +455,5 @@ def test_what_was_mapped_is_a_share_of_what_every_end_received_that_maps(request
         worker |= {"mapped_bytes": 300, "copied_bytes": 0}
     of_server = 100 * len(request_record["server"]["threads"])
     of_client = 300 * len(request_record["client"]["threads"])
-    assert metrics_compute(Record(request_record))["mapped_share"] == of_client / (of_client + of_server)
+    assert metrics_compute(Record(request_record))["mapped_share"] == of_client / (of_client +
+        of_server)

@@ -39,7 +39,8 @@ TIME, BANDWIDTH = METRICS["time"], METRICS["bandwidth"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Buffers of a Unix socket in two directions, seven rounds."""
-    return result_make.result_write(result_make.recipe_buffers(), tmp_path_factory.mktemp("results"))
+    return result_make.result_write(result_make.recipe_buffers(),
+                                    tmp_path_factory.mktemp("results"))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,8 @@ def test_the_json_has_the_answer_by_group_and_the_mark_by_cell(buffers):
     assert (send["words"], send["best"], send["alike"]) == (
         {"direction": "send"}, "256K", ["256K", "1M"])
     assert receive["alike"] == ["256K", "1M", "4M"]
-    cells = {(cell["axes"]["direction"], cell["axes"]["sndbuf"]): cell["best"] for cell in value["cells"]}
+    cells = {(cell["axes"]["direction"], cell["axes"]["sndbuf"]): cell["best"]
+             for cell in value["cells"]}
     assert cells["send", "256K"]["mark"] == "*" and cells["send", "4M"]["mark"] == ""
     assert cells["send", "256K"]["better_low"] < 1.5 < cells["send", "256K"]["better_high"]
     assert cells["send", "default"] == {"mark": ""}
@@ -124,10 +126,13 @@ def test_only_what_is_worse_and_beyond_the_noise_is_told_apart(ratio, low, high,
      "Set sndbuf=256K or more; nothing is gained beyond."),
     ({"size_64K": WORSE, "size_256K": ALIKE, "size_1M": BEST, "size_4M": WORSE},
      "Set sndbuf=256K; nothing is gained beyond, and 4M is slower."),
-    ({"size_64K": WORSE, "size_1M": BEST}, "Set sndbuf=1M, the largest that was tried: more may be better still."),
-    ({"default": ALIKE, "size_64K": BEST}, "Leave it at default: what others gain is less than can be told here."),
+    ({"size_64K": WORSE, "size_1M": BEST},
+     "Set sndbuf=1M, the largest that was tried: more may be better still."),
+    ({"default": ALIKE, "size_64K": BEST},
+     "Leave it at default: what others gain is less than can be told here."),
     ({"default": BEST, "size_64K": WORSE}, "Leave it at default."),
-    ({"size_1M": ALIKE, "size_4M": BEST, "size_64K": ALIKE}, "Set sndbuf=64K or more; nothing is gained beyond."),
+    ({"size_1M": ALIKE, "size_4M": BEST, "size_64K": ALIKE},
+     "Set sndbuf=64K or more; nothing is gained beyond."),
     ({"nodelay": WORSE, "cork": BEST}, ""),
     ({"size_64K": BEST, "size_1M": UNKNOWN}, ""),
 ])
@@ -136,7 +141,8 @@ def test_the_advice_is_the_smallest_value_that_is_good_enough(marks, said):
 
 
 @pytest.mark.parametrize("marks, said", [
-    ({"size_64K": BEST, "size_1M": WORSE}, "sndbuf=64K is best (1.00 s); every other value is slower."),
+    ({"size_64K": BEST, "size_1M": WORSE},
+     "sndbuf=64K is best (1.00 s); every other value is slower."),
     ({"size_64K": BEST, "size_1M": ALIKE}, "no other value can be told apart from it"),
     ({"size_64K": BEST, "size_1M": UNKNOWN}, "whether others are worse needs 6 rounds"),
     ({"size_64K": BEST}, "sndbuf=64K is the only value with a good run (1.00 s)."),
@@ -163,7 +169,8 @@ def test_a_picture_says_shaded_only_where_it_is(buffers, tmp_path):
 def test_where_nothing_is_told_apart_the_noise_of_the_machine_is_said_to_be_in_the_way(buffers):
     summary, layout = summary_of(buffers)
     noisy = replace(summary, floors=summary.floors | {"time": {"one": 4.0}}, optima=tuple(
-        replace(each, marks={value: mark or ALIKE for value, mark in each.marks.items()}) for each in summary.optima))
+        replace(each, marks={value: mark or ALIKE for value, mark in each.marks.items()})
+        for each in summary.optima))
     assert "No smaller difference is told apart.\n" in table_text(summary, layout, 120)
     assert "Noise floor (A/A): 300%. No smaller difference is told apart; more work in each run" in table_text(
         noisy, layout, 120)
@@ -184,14 +191,16 @@ def test_a_cell_without_a_good_run_is_in_no_group(buffers):
 
 
 def test_user_and_system_are_absent_where_too_little_cpu_was_used(buffers):
-    absent = {cell.axes["direction"]: {"user", "system"} <= cell.unsplit for cell in buffers.cells.values()}
+    absent = {cell.axes["direction"]: {"user", "system"} <= cell.unsplit
+              for cell in buffers.cells.values()}
     assert absent == {"send": False, "receive": True}
     (cell,) = [name for name in buffers.cells if name.endswith("direction=receive sndbuf=1M")]
     assert buffers.rounds_of(cell, "user").empty and len(buffers.rounds_of(cell, "time")) == 7
 
 
 @pytest.mark.parametrize("unsplit, rows", [
-    ((), ["all,", "user,", "system,"]), (("client_user", "client_system", "server_user", "server_system"), ["all,"]),
+    ((), ["all,", "user,", "system,"]),
+    (("client_user", "client_system", "server_user", "server_system"), ["all,"]),
 ])
 def test_parts_of_a_cpu_time_that_is_too_short_to_be_split_are_not_shown(buffers, unsplit, rows):
     cell = replace(next(iter(buffers.cells.values())), unsplit=frozenset(unsplit))
@@ -201,10 +210,13 @@ def test_parts_of_a_cpu_time_that_is_too_short_to_be_split_are_not_shown(buffers
 
 
 def test_a_cell_that_hyperfine_timed_is_shown_with_the_command_that_does_it_again(buffers):
-    timed = replace(buffers, result=replace(buffers.result, plan=replace(buffers.result.plan, timer="hyperfine")))
+    timed = replace(buffers,
+                    result=replace(buffers.result,
+                                   plan=replace(buffers.result.plan, timer="hyperfine")))
     cell = next(cell for cell in timed.cells.values() if "send" in cell.axes.values())
     *_, command = show_text(timed, cell, 100).splitlines()
-    assert command.startswith("  hyperfine -N") and f"'uncork-client --json record.json {cell.name}'" in command
+    assert command.startswith(
+        "  hyperfine -N") and f"'uncork-client --json record.json {cell.name}'" in command
 
 
 def test_the_shell_and_the_scenario_choose_of_which_word_the_best_is_shown(buffers, folder):
@@ -222,7 +234,8 @@ def test_a_scenario_with_a_best_is_read_and_written_again(folder, tmp_path):
     scenario = scenario_load(folder / "scenario.toml")
     path = tmp_path / "again.toml"
     path.write_text(scenario_text(scenario))
-    assert scenario_load(path).table == Table(("direction", "sndbuf"), ("time", "user", "system"), best="sndbuf")
+    assert scenario_load(path).table == Table(("direction", "sndbuf"), ("time", "user", "system"),
+                                              best="sndbuf")
     path.write_text('[table]\ngain = "time"\nbest = "sndbuf"\n')
     with pytest.raises(UsageError, match="gain or best, not both"):
         scenario_load(path)

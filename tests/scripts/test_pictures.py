@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of comparisons, of runs in their order and of counts: data and scripts byte for byte, and drawn."""
+"""Pictures of comparisons, of runs in their order and of counts: data and scripts byte for byte,
+and drawn."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def test_data_and_script_of_comparisons(verdicts, kind):
 
 def test_data_and_script_of_runs_in_their_order(verdicts):
     drawings = {drawing.name: drawing for drawing in drawings_make(verdicts, [asked("order")])}
-    assert list(drawings) == [f"bandwidth-order-{size}" for size in ("64", "256", "1K", "4K", "16K")]
+    assert list(drawings) == [f"bandwidth-order-{size}"
+                              for size in ("64", "256", "1K", "4K", "16K")]
     golden_check("order.dat", drawings["bandwidth-order-4K"].data)
     golden_check("order.gp", drawings["bandwidth-order-4K"].settings)
 
@@ -140,7 +142,8 @@ def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
     def tile(times):
         return Tile({}, "", times, False)
     assert colour_of(tile(1.0), 2.0) == MIDDLE_COLOUR
-    assert colour_of(tile(1000.0), 8.0) == BETTER_COLOUR and colour_of(tile(0.001), 8.0) == WORSE_COLOUR
+    assert colour_of(tile(1000.0), 8.0) == BETTER_COLOUR and colour_of(tile(0.001),
+        8.0) == WORSE_COLOUR
     for step in range(-30, 31):
         colour = colour_of(tile(8 ** (step / 30)), 8.0)
         light, dark = sorted((luminance(colour), luminance(text_colour(colour))), reverse=True)
@@ -150,7 +153,8 @@ def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
 def floor_set(comparison, floor):
     """The comparison with this noise floor in all of its rows."""
     return replace(comparison, rows=tuple(replace(row, changes={
-        name: replace(change, floor=floor) for name, change in row.changes.items()}) for row in comparison.rows))
+        name: replace(change, floor=floor) for name, change in row.changes.items()})
+        for row in comparison.rows))
 
 
 @needs_gnuplot
@@ -160,7 +164,8 @@ def test_a_noise_floor_wider_than_the_axis_ends_with_it(nodelay, tmp_path):
     (narrow,), (drawing,) = (forest_draw([floor_set(one, floor) for one in comparisons],
                                          Versus(metric, None, "forest")) for floor in (None, 2.5))
     assert "\n0.4 2.5 -0.5 0.5\n" not in narrow.data and "\n0.4 2.5 " in drawing.data
-    assert [line for line in drawing.settings.splitlines() if line.startswith(("left", "right"))] == [
+    assert [line for line in drawing.settings.splitlines()
+            if line.startswith(("left", "right"))] == [
         line for line in narrow.settings.splitlines() if line.startswith(("left", "right"))]
     assert all(path.exists() for path in drawing_write(drawing, tmp_path))
 
@@ -174,7 +179,8 @@ def test_comparisons_of_one_row_each_are_the_rows_of_one_forest(tmp_path):
 
 def test_many_rows_become_several_forests_and_a_comparison_stays_whole():
     trees = [Tree(name, ((),) * 15) for name in "abcde"]
-    assert ["".join(tree.head for tree in group) for group in trees_group(trees)] == ["ab", "cd", "e"]
+    assert ["".join(tree.head for tree in group) for group in trees_group(trees)] == ["ab", "cd",
+        "e"]
     assert trees_group([Tree("a", ((),) * 50)]) == [[Tree("a", ((),) * 50)]]
 
 
@@ -198,18 +204,22 @@ def test_runs_stand_in_the_order_in_which_they_were_run(nodelay):
     at = sorted(float(line.split()[0]) for block in drawing.data.split("\n\n\n")[:-1]
                 for line in block.splitlines()[1:])
     frame = nodelay.frame
-    assert len(at) == len(frame[(frame["round"] > 0) & (frame["place"] == "together")]) and at[0] > 0 and at[-1] < 7
+    assert len(at) == len(frame[(frame["round"] > 0) & (
+        frame["place"] == "together")]) and at[0] > 0 and at[-1] < 7
     in_first = frame.loc[frame["round"] == 1, "cell"].tolist()
-    place = next(index for index, cell in enumerate(in_first) if "place=together write=cork" in cell)
+    place = next(index for index, cell in enumerate(in_first)
+                 if "place=together write=cork" in cell)
     cork = next(block for block in drawing.data.split("\n\n\n") if block.startswith("# cork"))
-    assert float(cork.splitlines()[1].split()[0]) == pytest.approx((place + 0.5) / len(in_first), rel=1e-5)
+    assert float(cork.splitlines()[1].split()[0]) == pytest.approx((place + 0.5) / len(in_first),
+        rel=1e-5)
 
 
 @needs_gnuplot
 @pytest.mark.parametrize("recipe, kinds", [
     (result_make.recipe_sizes(14, 2, rounds=1), ("heatmap", "forest")),
     (result_make.recipe_sizes(2, 1), ("heatmap", "forest", "order", "counts")),
-    (recipe_same(), ("heatmap", "forest")), (result_make.recipe_transports(), ("heatmap", "order", "counts")),
+    (recipe_same(), ("heatmap", "forest")),
+    (result_make.recipe_transports(), ("heatmap", "order", "counts")),
 ], ids=lambda value: getattr(value, "name", None))
 def test_pictures_of_few_and_many_cells_are_drawn(tmp_path, recipe, kinds):
     matrix = made(tmp_path, recipe)
@@ -222,14 +232,17 @@ def test_figures_names_and_reasons_are_in_the_text_of_a_picture(tmp_path, verdic
     for kind in ("heatmap", "forest"):
         draw(verdicts, tmp_path, [asked(kind)])
         text = (tmp_path / f"bandwidth-{kind}.txt").read_text()
-        assert all(name in text for name in ("cork", "writev", LONG[:29] + "...", "16K", "failed", "~", "999"))
+        assert all(name in text for name in ("cork", "writev", LONG[:29] + "...", "16K", "failed",
+                                             "~", "999"))
         assert "verdicts: bandwidth" in text.splitlines()[0]
 
 
 def test_titles_name_words_as_they_are_typed(tmp_path):
     matrix = made(tmp_path, result_make.recipe_replies(rounds=1))
-    for kind, said in (("heatmap", "messages per second, times faster than reply_write=nodelay, transport=unix'"),
-                       ("forest", "messages per second against reply_write=nodelay (higher is better)'")):
+    for kind, said in (("heatmap",
+                        "messages per second, times faster than reply_write=nodelay, transport=unix'"),
+                       ("forest",
+                        "messages per second against reply_write=nodelay (higher is better)'")):
         assert said in drawings_make(matrix, [asked(kind, "messages_per_second")])[0].settings
 
 
@@ -238,7 +251,8 @@ def test_pictures_of_nothing_but_failures_are_drawn_and_say_so(tmp_path):
     path = result_make.result_write(result_make.recipe_sizes(2, 2, rounds=1), tmp_path)
     records = (path / "records.jsonl").read_text()
     (path / "records.jsonl").write_text(records.replace('"status":"ok"', '"status":"failed"'))
-    for drawing in draw(matrix_of(path), tmp_path, [asked("heatmap"), asked("forest"), asked("order")]):
+    for drawing in draw(matrix_of(path), tmp_path,
+                        [asked("heatmap"), asked("forest"), asked("order")]):
         text = (tmp_path / f"{drawing.name}.txt").read_text()
         assert "failed" in text and (drawing.template != "order" or " x" in text)
 
@@ -252,7 +266,8 @@ def test_the_shell_chooses_pictures_that_nobody_wrote_down(tmp_path):
 
 
 def test_each_kind_is_drawn_with_each_metric_and_takes_its_own_words():
-    pictures = pictures_read(["kind=forest,ecdf,counts", "metric=bandwidth,time", "of=service", "x=message"])
+    pictures = pictures_read(["kind=forest,ecdf,counts", "metric=bandwidth,time", "of=service",
+                              "x=message"])
     assert [(p.kind, p.metric, p.of, p.x) for p in pictures] == [
         ("forest", "bandwidth", None, "message"), ("forest", "time", None, "message"),
         ("ecdf", None, "service", "message"), ("counts", None, None, "message")]
@@ -283,7 +298,8 @@ def test_a_wrong_word_of_the_shell_is_answered_in_one_line(tmp_path):
 def test_nothing_beside_a_baseline_and_nothing_counted_are_said(tmp_path):
     alone = made(tmp_path, result_make.recipe_sizes(1, 2, rounds=1))
     for kind in ("heatmap", "forest"):
-        with pytest.raises(UsageError, match=f"picture: {kind}: nothing stands beside a baseline here"):
+        with pytest.raises(UsageError,
+                           match=f"picture: {kind}: nothing stands beside a baseline here"):
             drawings_make(alone, [asked(kind)])
     timed = made(tmp_path, result_make.recipe_buffers(rounds=1))
     with pytest.raises(UsageError, match="picture: counts: nothing was counted here"):

@@ -30,7 +30,8 @@ def plan_of(binaries: Client, *words: str, scenario: Scenario = Scenario("words"
 
 def planned_of(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> Planned:
     """The same, as a scenario and with what a user is told."""
-    return plan_make(Targets(binaries), scenario, Path("scene.toml") if scenario is SCENE else None, words)
+    return plan_make(Targets(binaries), scenario,
+                     Path("scene.toml") if scenario is SCENE else None, words)
 
 
 def values_of(plan: Plan, key: str) -> list[str | None]:
@@ -61,8 +62,10 @@ def test_a_name_has_the_words_of_the_plan_and_can_be_run_by_hand(binaries: Clien
     assert cell.words["transport"] == "tcp"
 
 
-def test_published_figures_are_of_the_fixed_words_that_the_shell_has_changed(binaries: Client) -> None:
-    scene = replace(SCENE, published=(Published("write=cork", "time_per_message", 1e-6, "a.csv:b"),))
+def test_published_figures_are_of_the_fixed_words_that_the_shell_has_changed(
+        binaries: Client) -> None:
+    scene = replace(SCENE, published=(Published("write=cork", "time_per_message", 1e-6,
+                                                "a.csv:b"),))
     for words, published in ((["write=cork,nodelay", "rounds=6", "place=free"], "write=cork"),
                              (["message=64,15x2"], "write=cork message=15x2")):
         (figure,) = planned_of(binaries, *words, scenario=scene).scenario.published
@@ -213,13 +216,16 @@ def test_a_wrong_word_of_a_scenario_is_named_with_file_and_key(binaries: Client)
     with pytest.raises(UsageError, match=r"^scene.toml: \[fixed\] rounds: .*\[run\]"):
         plan_make(Targets(binaries), Scenario("x", fixed={"rounds": "3"}), Path("scene.toml"), [])
     with pytest.raises(UsageError, match=r"^scene.toml: \[fixed\] write: .*\[sweep\]"):
-        plan_make(Targets(binaries), Scenario("x", fixed={"write": "cork,more"}), Path("scene.toml"), [])
+        plan_make(Targets(binaries), Scenario("x", fixed={"write": "cork,more"}),
+                  Path("scene.toml"), [])
     with pytest.raises(UsageError, match=r"^scene.toml: \[run\] not: .*exclude"):
-        plan_make(Targets(binaries), Scenario("x", run={"not": "write=cork"}), Path("scene.toml"), [])
+        plan_make(Targets(binaries), Scenario("x", run={"not": "write=cork"}), Path("scene.toml"),
+                  [])
 
 
 def test_a_plan_written_as_a_scenario_is_the_same_plan(binaries: Client, tmp_path: Path) -> None:
-    planned = planned_of(binaries, "reply=1,2", "not=reply=2 write=cork", "place=free", scenario=SCENE)
+    planned = planned_of(binaries, "reply=1,2", "not=reply=2 write=cork", "place=free",
+                         scenario=SCENE)
     plan, as_run = planned.plan, scenario_seeded(planned.scenario, 5)
     path = tmp_path / "scene.toml"
     path.write_text(scenario_text(as_run))

@@ -50,7 +50,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
 
 def run_of(number: int) -> Run:
     """One run of the first round."""
-    return Run(PlannedCell(f"write=w{number}", {}, {"write": f"w{number}"}), "A", round=1, position=number)
+    return Run(PlannedCell(f"write=w{number}", {}, {"write": f"w{number}"}), "A", round=1,
+               position=number)
 
 
 def status_of(record: Mapping[str, Any]) -> str:
@@ -78,7 +79,8 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
 
 def watches(terminal: Terminal) -> list[Watch]:
     """A bar and a log on the same terminal."""
-    return [Bar(Pace(2, 1.0), ("write",), 1, status_of, terminal.inside), Log(Pace(2, 1.0), ("write",), 1, terminal.inside)]
+    return [Bar(Pace(2, 1.0), ("write",), 1, status_of, terminal.inside),
+            Log(Pace(2, 1.0), ("write",), 1, terminal.inside)]
 
 
 def test_a_failure_within_a_batch_is_written_when_the_batch_is_over(terminal: Terminal) -> None:

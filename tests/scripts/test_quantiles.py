@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Quantiles of rounds that have too few requests for them, and of open loops that could not send all that was due."""
+"""Quantiles of rounds that have too few requests for them, and of open loops that could not send
+all that was due."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def cells_where(matrix: Matrix, **words: str) -> Any:
 
 
 def slow_rounds_short(record: dict[str, Any]) -> None:
-    """The corked cell is slow in every third round, and makes fewer requests then than a p99 needs."""
+    """The corked cell is slow in every third round, and makes fewer requests then than a p99
+    needs."""
     client = record["client"]["threads"][0]
     if record["words"]["write"] == "cork" and record["run"]["round"] % 3 == 0:
         client["latency"] = result_make.histogram_of(1e6, 60)
@@ -85,8 +87,10 @@ def test_requests_that_were_never_sent_rank_behind_all_others() -> None:
     assert histogram(sent, 0).quantile(0.5) == 30 and histogram(sent, 40).quantile(0.5) == 50
     p90 = histogram(sent, 40).quantile(0.9)
     assert isinstance(p90, Beyond) and p90 == 60
-    assert isinstance(histogram(sent, 1).largest(), Beyond) and not isinstance(histogram(sent, 0).largest(), Beyond)
-    assert histogram(sent, 39).quantile(0.99) is None and histogram(sent, 40).quantile(0.99) is not None
+    assert isinstance(histogram(sent, 1).largest(),
+                      Beyond) and not isinstance(histogram(sent, 0).largest(), Beyond)
+    assert histogram(sent, 39).quantile(0.99) is None and histogram(sent,
+        40).quantile(0.99) is not None
 
 
 def test_a_quantile_that_some_round_does_not_know_is_none_of_the_cell(short: Path) -> None:
@@ -102,7 +106,8 @@ def test_a_quantile_that_some_round_does_not_know_is_none_of_the_cell(short: Pat
 
 @pytest.mark.parametrize("arguments", [
     ("table",), ("table", "gain=latency_p99"), ("table", "best=write", "columns=latency_p99"),
-    ("compare", "write=cork", "columns=latency_p99"), ("compare", "write=cork", "columns=latency_p99", "--md"),
+    ("compare", "write=cork", "columns=latency_p99"),
+    ("compare", "write=cork", "columns=latency_p99", "--md"),
     ("show", "write=cork")])
 def test_in_how_many_rounds_it_is_known_is_said_wherever_it_would_stand(
         short: Path, late: Path, arguments: tuple[str, ...]) -> None:
@@ -144,7 +149,8 @@ def test_a_median_that_is_a_bound_is_the_last_and_its_ratio_is_a_direction(late:
     matrix = matrix_of(late)
     (row,) = compare_cells(matrix, {"write": "nodelay"}, {"write": "cork"}, [P50]).rows
     change = row.changes[P50.name]
-    assert isinstance(change.new.median, Beyond) and change.new.median == pytest.approx(50e-6, rel=0.02)
+    assert isinstance(change.new.median, Beyond) and change.new.median == pytest.approx(50e-6,
+        rel=0.02)
     assert isinstance(change.new.interval.high, Beyond)
     assert change.ratio.directed and change.ratio.value == np.inf and change.ratio.p == pytest.approx(2 * 56 / 1024)
     assert change.verdict is Verdict.SAME  # 8 of 10 rounds are sure: p is 11 %
@@ -152,10 +158,12 @@ def test_a_median_that_is_a_bound_is_the_last_and_its_ratio_is_a_direction(late:
 
 def test_csv_and_json_carry_the_bound_and_that_it_is_one(late: Path) -> None:
     by_write = {row["write"]: row for row in rows_of(late, "table")}
-    assert by_write["cork"]["latency_p50_censored"] == "median" and by_write["writev"]["latency_p50_censored"] == ""
+    assert by_write["cork"]["latency_p50_censored"] == "median" and by_write["writev"][
+        "latency_p50_censored"] == ""
     assert float(by_write["cork"]["latency_p50"]) == pytest.approx(50e-6, rel=0.02)
     (row,) = rows_of(late, "compare", "write=cork", "columns=latency_p50")
-    assert (row["new_censored"], row["base_censored"], row["change"], row["change_low"]) == ("median", "", "", "")
+    assert (row["new_censored"], row["base_censored"], row["change"],
+            row["change_low"]) == ("median", "", "", "")
     value = json.loads(uncork("table", late, "--json").stdout)
     (cork,) = [cell for cell in value["cells"] if cell["axes"]["write"] == "cork"]
     figure = cork["metrics"]["latency_p50"]
@@ -174,7 +182,8 @@ def test_a_best_value_is_none_that_is_only_a_bound(late: Path) -> None:
     ("latency_p50(write=writev) < latency_p50(write=nodelay)", "ok"),
     ("latency_max(write=cork) < latency_p50(write=writev)", "not ok"),
 ])
-def test_a_claim_about_a_bound_is_decided_by_what_is_sure(late: Path, that: str, outcome: str) -> None:
+def test_a_claim_about_a_bound_is_decided_by_what_is_sure(late: Path, that: str,
+                                                          outcome: str) -> None:
     assert claim_decide(matrix_of(late), Claim("it is so", that)).outcome == outcome
 
 

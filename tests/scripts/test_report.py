@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`uncork report`: one page that needs nothing else, that nothing a result says can break, and that works without scripts."""
+"""`uncork report`: one page that needs nothing else, that nothing a result says can break, and that
+works without scripts."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ from suite.present.report.page import Drawings, result_page
 from suite.scenario.scenario import Table
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-with_chromium = pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed: no page is opened")
+with_chromium = pytest.mark.skipif(not CHROMIUM,
+                                   reason="chromium is not installed: no page is opened")
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><title>Gnuplot</title>{}</svg>'
 
 
@@ -60,7 +62,8 @@ def page_of(folder: Path, *drawn: Drawn) -> str:
     asked = matrix.result.scenario.table or Table()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    return result_page(summary, layout, claims_decide(matrix), compare_baseline(matrix, summary.metrics[:1]),
+    return result_page(summary, layout, claims_decide(matrix),
+                       compare_baseline(matrix, summary.metrics[:1]),
                        Drawings(drawn), ["run", "nodelay"])
 
 
@@ -78,7 +81,8 @@ def drawn_of(names: str, *groups: str) -> Drawn:
 def classes_of(drawn: Drawn) -> list[str]:
     """The series of each plot in order; empty for those of none."""
     figure = figure_make(drawn, 1)
-    return [part.get("class", "") for part in figure.iter("g") if "gnuplot_plot" in part.get("id", "")]
+    return [part.get("class", "") for part in figure.iter("g")
+            if "gnuplot_plot" in part.get("id", "")]
 
 
 def test_the_page_of_a_stored_result_is_the_golden_one() -> None:
@@ -105,14 +109,16 @@ def test_the_page_loads_nothing() -> None:
 def test_what_a_result_says_stays_text(tmp_path: Path) -> None:
     folder = result_write(recipe_nodelay(), tmp_path / "<b>&amp;")
     path = folder / "scenario.toml"
-    path.write_text(path.read_text().replace("What do small writes cost", "<script>alert(1)</script> & </style>"))
+    path.write_text(path.read_text().replace("What do small writes cost",
+                                             "<script>alert(1)</script> & </style>"))
     page = page_of(folder)
     assert Parts(page).tags["script"] == 1 and "alert(1)</script> & " not in page
     assert "<script>alert(1)</script> & </style>" in " ".join(Parts(page).said)
 
 
 def test_a_series_is_told_by_its_colour_in_every_panel() -> None:
-    drawn = drawn_of("'nodelay', 'cork'", group(1, "#0072b2", "a"), group(2, "rgb(213,  94,   0)", "a"),
+    drawn = drawn_of("'nodelay', 'cork'", group(1, "#0072b2", "a"),
+                     group(2, "rgb(213,  94,   0)", "a"),
                      group(3, "#888888", "a"), group(1, "#d55e00", "b"))
     assert classes_of(drawn) == ["s1", "s2", "", "s2"]
 
@@ -135,7 +141,8 @@ def test_each_series_of_a_drawn_picture_can_be_switched_off(tmp_path: Path, seri
     page = (tmp_path / "page.html").read_text()
     (drawing, *_) = drawings_make(matrix_of(folder))
     assert len(series_names(drawing)) == series
-    plots = Counter(value for name, value in Parts(page).attributes if name == "class" and re.fullmatch(r"s\d+", value))
+    plots = Counter(value for name, value in Parts(page).attributes if name == "class"
+                    and re.fullmatch(r"s\d+", value))
     assert len(plots) == series and min(plots.values()) >= 2, plots  # a box, and plots
     assert not list(tmp_path.glob("*.new"))
 
@@ -146,8 +153,10 @@ def test_without_a_name_the_page_is_in_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_result_in_which_every_run_failed_has_a_page(tmp_path: Path) -> None:
-    recipe = Recipe("failed", {"workload": "request", "message": "15x2"}, {"write": ["nodelay", "cork"]}, 2,
-                    "write=nodelay", lambda words, *_: {"schema": 1, "status": "failed", "reason": "<gone>", "words": words})
+    recipe = Recipe("failed", {"workload": "request", "message": "15x2"},
+                    {"write": ["nodelay", "cork"]}, 2,
+                    "write=nodelay", lambda words, *_: {"schema": 1, "status": "failed",
+                                                        "reason": "<gone>", "words": words})
     matrix = matrix_of(result_write(recipe, tmp_path))
     (drawn,) = changes_draw(changes_of(matrix, (METRICS["time_per_message"],)))
     assert "failed" in drawn.text
@@ -159,11 +168,13 @@ def test_the_page_of_an_emulated_machine_compares_what_was_counted() -> None:
     slow = emulated(matrix)
     time, count = METRICS["time_per_message"], METRICS["segments_per_message"]
     assert [one.metrics for one in changes_of(slow, (time, count))] == [(count,)] * 5
-    assert changes_of(slow, (time,)) == [] and changes_of(matrix, (time, count))[0].metrics == (time,)
+    assert changes_of(slow, (time,)) == [] and changes_of(matrix,
+                                                          (time, count))[0].metrics == (time,)
 
 
 def test_of_two_results_the_page_says_first_what_differs(tmp_path: Path) -> None:
-    base, new = (sessions_write(recipe_sessions(name, [1.0]), tmp_path / name, 1) for name in ("r1", "r2"))
+    base, new = (sessions_write(recipe_sessions(name, [1.0]), tmp_path / name, 1)
+                 for name in ("r1", "r2"))
     done = uncork("report", base, new)
     assert done.returncode == 0 and done.stdout == f"{new}/report.html\n", done.stderr
     said = " ".join(Parts((new / "report.html").read_text()).said)
@@ -183,11 +194,13 @@ def test_what_is_refused_is_noted_on_a_page_that_has_all_the_rest(tmp_path: Path
 
 
 def test_more_than_two_results_are_no_page() -> None:
-    assert refused("report", NODELAY, NODELAY, NODELAY) == "a page is of one result, or of two that are compared, not of 3"
+    assert refused("report", NODELAY, NODELAY,
+                   NODELAY) == "a page is of one result, or of two that are compared, not of 3"
 
 
 def test_a_page_has_the_name_of_a_file(tmp_path: Path) -> None:
-    assert refused("report", NODELAY, "-o", tmp_path) == f"-o {tmp_path} is a folder: give the name of a file"
+    assert refused("report", NODELAY, "-o",
+                   tmp_path) == f"-o {tmp_path} is a folder: give the name of a file"
 
 
 def opened(page: str, folder: Path, script: str) -> str:
@@ -195,7 +208,8 @@ def opened(page: str, folder: Path, script: str) -> str:
     file = folder / "page.html"
     file.write_text(page.replace("</body>", f"<script>{script}</script></body>"))
     done = subprocess.run(
-        [CHROMIUM or "", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
+        [CHROMIUM or "", "--headless", "--no-sandbox", "--disable-gpu",
+         f"--user-data-dir={folder / 'profile'}",
          "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=60)
     found = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
     assert found, done.stderr

@@ -62,7 +62,8 @@ def test_a_damaged_line_in_the_middle_is_named_and_the_rest_is_there(folder):
     lines_write(folder, lines)
     result = result_load(folder)
     (note,) = result.notes
-    assert note.startswith("records.jsonl:5: not JSON: ") and note.endswith("; the line was left out")
+    assert note.startswith("records.jsonl:5: not JSON: ") and note.endswith(
+        "; the line was left out")
     assert len(result.runs) == len(lines) - 1
 
 
@@ -160,7 +161,8 @@ def test_of_the_two_runs_of_a_baseline_the_first_is_the_value_of_the_round(folde
 
 
 def test_a_result_in_which_no_cell_ran_twice_is_shown(folder):
-    lines_write(folder, [line for line in lines_of(folder) if json.loads(line)["run"]["label"] == "A"])
+    lines_write(folder, [line for line in lines_of(folder)
+                         if json.loads(line)["run"]["label"] == "A"])
     assert "noise floor           not known" in uncork("table", folder).stdout
 
 

@@ -75,7 +75,8 @@ def test_an_end_that_told_nothing_has_no_column(tmp_path):
     alone = shutil.copytree(NODELAY, tmp_path / "alone")
     records = [json.loads(line) for line in (alone / "records.jsonl").read_text().splitlines()]
     (alone / "records.jsonl").write_text("".join(json.dumps(
-        {key: value for key, value in record.items() if key != "server"}) + "\n" for record in records))
+        {key: value for key, value in record.items() if key != "server"}) + "\n"
+        for record in records))
     for each, heads in ((matrix_of(NODELAY), "client server"), (matrix_of(alone), "client")):
         cell = cell_choose(each, ["place=together", "write=cork"])
         lines = show_text(each, cell, 100).splitlines()
@@ -85,7 +86,8 @@ def test_an_end_that_told_nothing_has_no_column(tmp_path):
 def test_threads_that_ran_at_the_same_place_share_a_line():
     def end(*cpus):
         return {"threads": [{"cpus": {"asked": [cpu], "start": cpu, "end": cpu}} for cpu in cpus]}
-    run = MeasuredRun(Record({"status": "ok", "client": end(*[0] * 500), "server": end(1, 2, 1, 1)}))
+    run = MeasuredRun(Record({"status": "ok", "client": end(*[0] * 500),
+                              "server": end(1, 2, 1, 1)}))
     assert [" ".join(line.split()) for line in placement_lines([run], 80)] == [
         "client threads 0 to 499 asked 0; ran on 0", "server threads 0, 2 to 3 asked 1; ran on 1",
         "server thread 1 asked 2; ran on 2"]
@@ -95,7 +97,8 @@ def test_threads_that_ran_at_the_same_place_share_a_line():
 def test_what_tcp_counted_in_a_run_is_the_sum_of_all_threads():
     def thread(segments, rtt):
         return {"tcp_info": {"data_segs_out": {"sum": segments}, "rtt_ns": {"median": rtt}}}
-    run = MeasuredRun(Record({"status": "ok", "client": {"threads": [thread(100, 7000), thread(250, 9000)]}}))
+    run = MeasuredRun(Record({"status": "ok",
+                              "client": {"threads": [thread(100, 7000), thread(250, 9000)]}}))
     assert [line.split() for line in tcp_lines([run], True, 80)[2:]] == [
         ["data_segs_out", "350"], ["rtt", "8.00", "us"]]
 
@@ -121,14 +124,16 @@ def test_words_that_select_several_cells_list_them():
 
 
 def test_words_that_select_no_cell_are_answered_with_what_was_meant():
-    assert "no cell of nodelay has write=corc: did you mean cork?" in refused("show", NODELAY, "write=corc")
+    assert "no cell of nodelay has write=corc: did you mean cork?" in refused("show", NODELAY,
+        "write=corc")
     assert "no word wirte in nodelay: did you mean write?" in refused("show", NODELAY, "wirte=cork")
 
 
 def test_of_many_words_those_that_vary_are_named():
     matrix = matrix_of(NODELAY)
     many = {f"{letter * 20}": "1" for letter in "abcdefghijkl"}
-    cells = {name: replace(cell, words={**cell.words, **many}) for name, cell in matrix.cells.items()}
+    cells = {name: replace(cell, words={**cell.words, **many})
+             for name, cell in matrix.cells.items()}
     with pytest.raises(UsageError, match=r"no word kind in nodelay \(here vary place, write\)"):
         cells_select(replace(matrix, cells=cells), {"kind": "bars"})
 

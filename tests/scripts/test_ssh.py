@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""target=ssh:HOST with an ssh that only pretends: every host is a folder, the home of its user, on this machine."""
+"""target=ssh:HOST with an ssh that only pretends: every host is a folder, the home of its user, on
+this machine."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ __all__ = ["faked"]
 
 SHORT = ("duration=5ms", "warmup=1ms", "place=free")
 THREE = "target=ssh:one+ssh:two+ssh:three"
-# Of `ssh OPTIONS -- HOST COMMAND`: the options are noted and passed over; $login is the login shell of the user.
+# Of `ssh OPTIONS -- HOST COMMAND`: the options are noted and passed over; $login is the login shell
+# of the user.
 SSH = """options=; while [ "$1" != -- ]; do options="$options $1"; shift; done; host=$2; shift 2
 cd "${0%/*}/$host" 2>/dev/null || { echo "ssh: Could not resolve hostname $host" >&2; exit 255; }
 export HOME="$PWD" SSH_CONNECTION='127.0.0.1 40000 127.0.0.1 22'; unset XDG_CACHE_HOME; login=sh
@@ -49,7 +51,8 @@ LOGIN = 'exec $login -c "$*"'
 MASTER = 'case $options in *" -M "*) exec sh -c "$*" ;; esac\n'  # what follows is for sessions
 BATCH = f'{MASTER}case "$*" in *--batch*) ;; *) exec sh -c "$*" ;; esac\n'  # for those that measure
 BOOTED = 'case $1 in *boot_id) echo another ;; *) exec /bin/cat "$@" ;; esac'  # of `cat`
-SHELLS = [name for name in ("sh", "bash", "dash", "zsh", "csh", "tcsh", "fish", "ksh", "mksh", "yash") if shutil.which(name)]
+SHELLS = [name for name in ("sh", "bash", "dash", "zsh", "csh", "tcsh", "fish", "ksh", "mksh",
+                            "yash") if shutil.which(name)]
 
 
 @pytest.fixture
@@ -79,11 +82,13 @@ def cells_of(targets: Targets, *words: str) -> tuple[PlannedCell, ...]:
 def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
     """The records of the cells of these words, each run once."""
     with targets_open(client) as targets, labs_open() as labs:
-        return [record for cell in cells_of(targets, *words) for _, record in batch_run(targets, [cell], labs)]
+        return [record for cell in cells_of(targets, *words)
+                for _, record in batch_run(targets, [cell], labs)]
 
 
 @pytest.mark.parametrize(("text", "part"), [
-    ("local", Part(None)), ("ssh:h1", Part("h1")), ("ssh:me@h1", Part("me@h1")), ("ssh:h1/10.0.0.1", Part("h1", "10.0.0.1")),
+    ("local", Part(None)), ("ssh:h1", Part("h1")), ("ssh:me@h1", Part("me@h1")),
+    ("ssh:h1/10.0.0.1", Part("h1", "10.0.0.1")),
     ("ssh:h1/fd00::1", Part("h1", "fd00::1")),
 ])
 def test_a_part_is_a_host_and_perhaps_where_it_listens(text: str, part: Part):
@@ -91,7 +96,8 @@ def test_a_part_is_a_host_and_perhaps_where_it_listens(text: str, part: Part):
 
 
 @pytest.mark.parametrize("text", [
-    "ssh:", "ssh:/10.0.0.1", "ssh:h1/", "ssh:-oProxyCommand=x", "gvisor", "ssh", "ssh:h1/h1", "ssh:h1/0.0.0.0", "ssh:h1/::",
+    "ssh:", "ssh:/10.0.0.1", "ssh:h1/", "ssh:-oProxyCommand=x", "gvisor", "ssh", "ssh:h1/h1",
+    "ssh:h1/0.0.0.0", "ssh:h1/::",
 ])
 def test_a_part_that_is_none_is_refused(text: str):
     with pytest.raises(UsageError, match=f"target={text}: "):
@@ -100,17 +106,21 @@ def test_a_part_that_is_none_is_refused(text: str):
 
 def test_a_greeting_is_no_hello():
     assert hello_parse(b"Welcome to h1 | have a nice day") is None
-    assert hello_parse(b"uncork-host|Linux riscv64|b007|/home/me/.cache|10.0.0.9 5000 10.0.0.1 22\r") == Hello(
+    assert hello_parse(
+        b"uncork-host|Linux riscv64|b007|/home/me/.cache|10.0.0.9 5000 10.0.0.1 22\r") == Hello(
         "Linux riscv64", "b007", "/home/me/.cache", "10.0.0.9", "10.0.0.1")
-    unknown = hello_parse(b"uncork-host|Linux riscv64|b007|/home/me/.cache|UNKNOWN 65535 UNKNOWN 65535")
+    unknown = hello_parse(
+        b"uncork-host|Linux riscv64|b007|/home/me/.cache|UNKNOWN 65535 UNKNOWN 65535")
     assert unknown and unknown.seen_at == ""
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_shell_understands_what_it_is_told(shell: str):
-    odd = ["a b", "$HOME", "*", "~", "`id`", "=ls", "{a,b}", "#x", ";", "&", '"q"', "8/2x16", "[::1]:80", "%d", "^x^", "|"]
+    odd = ["a b", "$HOME", "*", "~", "`id`", "=ls", "{a,b}", "#x", ";", "&", '"q"', "8/2x16",
+           "[::1]:80", "%d", "^x^", "|"]
     show = 'read -r line; echo "$line"; cat /dev/fd/3; for word; do echo "$word"; done'
-    done = subprocess.run([shell, "-c", words_line(keyed_words(["sh", "-c", show, "sh", *odd]))], input="KEY:1\nfirst\n",
+    done = subprocess.run([shell, "-c", words_line(keyed_words(["sh", "-c", show, "sh", *odd]))],
+                          input="KEY:1\nfirst\n",
                           capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines() == ["first", "KEY:1", *odd], done.stderr
 
@@ -125,10 +135,12 @@ def test_both_ends_are_on_one_machine_and_the_words_go_by_standard_input(
     client: Client, faked: Faked, hosts: Callable[[str], None],
 ):
     (record,) = records_in(client, "target=ssh:one", "message=15x2")
-    assert record["status"] == "ok" and record["words"]["target"] == "ssh:one" and record["words"]["server"] == "own"
+    assert record["status"] == "ok" and record["words"]["target"] == "ssh:one" and record["words"][
+        "server"] == "own"
     asked = faked.asked()
     assert "BatchMode=yes" in asked and "message=15x2" not in " ".join(asked)
-    assert sorted(path.name for path in faked.folder.glob("one/.cache/uncork/bin/*/*")) == sorted(BINARIES)
+    assert sorted(path.name
+                  for path in faked.folder.glob("one/.cache/uncork/bin/*/*")) == sorted(BINARIES)
 
 
 def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
@@ -139,12 +151,14 @@ def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
             ((_, record),) = batch_run(targets, [cell], labs)
             target = targets.of(cell.words)
     assert record["status"] == "ok", record
-    assert record["words"] | {"target": "", "server": "own", "via": "own"} == record["words"] | {"target": ""}
+    assert record["words"] | {"target": "", "server": "own",
+                              "via": "own"} == record["words"] | {"target": ""}
     asked = "\n".join(faked.asked())
     assert isinstance(target, Ssh) and len(target.key) == 64 and target.key not in asked
     assert asked.count("/one/.cache/uncork/bin/") and "'--allow-sink' '127.0.0.1/32'" in asked
     for host, program, many in (("one", "client", 2), ("two", "server", 2), ("three", "server", 2)):
-        assert asked.count(f"/{host}/.cache/uncork/bin/{target.found()['programs']}/uncork-{program}'") >= many
+        assert asked.count(
+            f"/{host}/.cache/uncork/bin/{target.found()['programs']}/uncork-{program}'") >= many
     assert not target.folder.exists(), "the folder of its sockets is gone"
 
 
@@ -170,8 +184,10 @@ def test_programs_are_copied_once_and_mended_where_they_are_damaged(
 
 
 @pytest.mark.parametrize(("script", "says"), [
-    ('case "$*" in *mv*) exec head -c 1000 | sh -c "$*" ;; esac\n' + LOGIN, "uncork-client cannot be copied to "),
-    ('case "$*" in *mv*) cat >/dev/null; echo "No space left" >&2; exit 1 ;; esac\n' + LOGIN, "on one: No space left"),
+    ('case "$*" in *mv*) exec head -c 1000 | sh -c "$*" ;; esac\n' + LOGIN,
+     "uncork-client cannot be copied to "),
+    ('case "$*" in *mv*) cat >/dev/null; echo "No space left" >&2; exit 1 ;; esac\n' + LOGIN,
+     "on one: No space left"),
     ('case "$*" in *--version*) echo "libuv.so.1: cannot open" >&2; exit 127 ;; esac\n' + LOGIN,
      "uncork-client does not start on one: libuv.so.1: cannot open; scripts/setup/target static builds"),
 ])
@@ -185,29 +201,36 @@ def test_programs_that_cannot_be_there_are_said_before_anything_runs(
 
 
 def test_a_machine_of_another_kind_is_said(client: Client, hosts: Callable[[str], None]):
-    hosts('case "$*" in *uname*) echo "uncork-host|FreeBSD arm64|b|/c|1.1.1.1 1 1.1.1.2 22"; exec cat ;; esac\n' + LOGIN)
-    with targets_open(client) as targets, pytest.raises(Failure, match="one is FreeBSD arm64, and these programs are for"):
+    hosts(
+        'case "$*" in *uname*) echo "uncork-host|FreeBSD arm64|b|/c|1.1.1.1 1 1.1.1.2 22"; exec cat ;; esac\n' + LOGIN)
+    with targets_open(client) as targets, pytest.raises(Failure,
+                                                        match="one is FreeBSD arm64, and these programs are for"):
         cells_of(targets, "target=ssh:one")
 
 
-def test_shells_that_print_are_passed_over(client: Client, faked: Faked, hosts: Callable[[str], None]):
-    shell = faked.program("talks", 'printf "%s\\n" "Welcome {x}" "" "uncork-host|" 7 "[1]" "{"; exec sh "$@"')
+def test_shells_that_print_are_passed_over(client: Client, faked: Faked,
+                                           hosts: Callable[[str], None]):
+    shell = faked.program("talks",
+                          'printf "%s\\n" "Welcome {x}" "" "uncork-host|" 7 "[1]" "{"; exec sh "$@"')
     hosts(f"login={shlex.quote(str(shell))}; {LOGIN}")
     (record,) = records_in(client, "target=ssh:one+ssh:two")
     assert record["status"] == "ok", record
 
 
 @pytest.mark.parametrize(("script", "says"), [
-    ('echo "Permission denied (publickey)." >&2; exit 255', "one cannot be reached by ssh: Permission denied (publickey)."),
+    ('echo "Permission denied (publickey)." >&2; exit 255',
+     "one cannot be reached by ssh: Permission denied (publickey)."),
     ("exec sleep 60", "it did not run sh within 0 s"),
     ("exit 0", "it did not run sh"),
 ])
 def test_a_host_that_lets_nobody_in_is_said_before_anything_runs(
-    uncork: Uncork, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, script: str, says: str,
+    uncork: Uncork, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, script: str,
+    says: str,
 ):
     monkeypatch.setattr(machine, "OPENS_S", 0.3)
     hosts(script)
-    assert f"target=ssh:one: {says}" in uncork.refused("run", "target=ssh:one", *SHORT, status=1).replace(
+    assert f"target=ssh:one: {says}" in uncork.refused("run", "target=ssh:one", *SHORT,
+                                                       status=1).replace(
         "one cannot be reached by ssh: it", "it")
     assert not uncork.results.exists()
 
@@ -215,25 +238,32 @@ def test_a_host_that_lets_nobody_in_is_said_before_anything_runs(
 def test_a_missing_ssh_names_the_one_command(uncork: Uncork, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("UNCORK_SSH", "uncork-no-ssh -F 'some file'")
     said = uncork.refused("run", "target=ssh:one", *SHORT, status=1)
-    assert said.endswith("uncork-no-ssh does not start (No such file or directory): scripts/setup/target ssh installs it")
+    assert said.endswith(
+        "uncork-no-ssh does not start (No such file or directory): scripts/setup/target ssh installs it")
 
 
-def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork, monkeypatch: pytest.MonkeyPatch):
+def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork,
+                                                            monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("UNCORK_SSH", "ssh -F 'some file")
     said = uncork.refused("run", "target=ssh:one", *SHORT, status=2)
-    assert said.endswith("UNCORK_SSH=ssh -F 'some file: no closing quotation: write it as for a shell")
+    assert said.endswith(
+        "UNCORK_SSH=ssh -F 'some file: no closing quotation: write it as for a shell")
 
 
 @pytest.mark.parametrize(("words", "says"), [
-    (["target=ssh:one", "server=10.0.0.1:80"], "target=ssh:one starts the ends itself: leave out server=10.0.0.1:80"),
-    (["target=ssh:one+ssh:two", "workload=proxy"], "workload=proxy has three ends: write client+server+proxy"),
+    (["target=ssh:one", "server=10.0.0.1:80"],
+     "target=ssh:one starts the ends itself: leave out server=10.0.0.1:80"),
+    (["target=ssh:one+ssh:two", "workload=proxy"],
+     "workload=proxy has three ends: write client+server+proxy"),
     (["target=ssh:one", "lab=on"], "lab=on makes namespaces on this machine"),
-    (["target=ssh:one", "peer=unix:/it's", "transport=unix", "control=none", "peer_does=echo"], "cannot be said to the shell"),
+    (["target=ssh:one", "peer=unix:/it's", "transport=unix", "control=none", "peer_does=echo"],
+     "cannot be said to the shell"),
 ])
 def test_words_that_contradict_the_target_are_refused(
     client: Client, hosts: Callable[[str], None], words: list[str], says: str,
 ):
-    with targets_open(client) as targets, pytest.raises((UsageError, Failure), match=re.escape(says)):
+    with targets_open(client) as targets, pytest.raises((UsageError, Failure),
+                                                        match=re.escape(says)):
         for cell in cells_of(targets, *words):
             targets.of(cell.words).facts(cell.given)
 
@@ -249,16 +279,20 @@ def test_a_unix_socket_is_unsupported_where_the_server_is_not_on_loopback(
     assert all(cell.words["server"] == "own" and "server" not in cell.given for cell in cells)
 
 
-def test_facts_are_asked_of_all_ends_that_a_target_has(client: Client, hosts: Callable[[str], None]):
+def test_facts_are_asked_of_all_ends_that_a_target_has(client: Client,
+                                                       hosts: Callable[[str], None]):
     with targets_open(client) as targets:
-        plan = plan_make(targets, Scenario("words"), None, [THREE, "workload=request,proxy", *SHORT]).plan
+        plan = plan_make(targets, Scenario("words"), None,
+                         [THREE, "workload=request,proxy", *SHORT]).plan
         (given,) = cells_asked(plan).values()
         assert set(targets.of(given).facts(given)) == {"client", "server", "proxy"}
 
 
-def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client, hosts: Callable[[str], None]):
+def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client,
+                                                        hosts: Callable[[str], None]):
     hosts(f"SSH_CONNECTION='UNKNOWN 65535 UNKNOWN 65535'; {LOGIN}")
-    with targets_open(client) as targets, pytest.raises(Failure, match="at which address two is: write ssh:two/ADDRESS"):
+    with targets_open(client) as targets, pytest.raises(Failure,
+                                                        match="at which address two is: write ssh:two/ADDRESS"):
         cells_of(targets, "target=ssh:one+ssh:two")
     (record,) = records_in(client, "target=ssh:one+ssh:two/127.0.0.1")
     assert record["status"] == "ok"
@@ -267,7 +301,8 @@ def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client, hosts: C
 @pytest.mark.parametrize(("script", "says"), [
     ('sh -c "$*" | head -c 300', "uncork-client "),
     ("kill -KILL $$", "uncork-client was ended by SIGKILL"),
-    ('echo "Connection to one closed by remote host." >&2; exit 255', "status 255: Connection to one closed"),
+    ('echo "Connection to one closed by remote host." >&2; exit 255',
+     "status 255: Connection to one closed"),
     ('sh -c "$*" | tr "{" "("', "uncork-client printed no whole record"),
 ])
 def test_a_session_that_breaks_is_a_failed_run(
@@ -317,7 +352,8 @@ def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
             targets.round_begin()
             for cell in cells:
                 ((_, record),) = batch_run(targets, [cell], labs)
-                found.setdefault(cell.words["target"], []).append(record.get("reason", record["status"]))
+                found.setdefault(cell.words["target"],
+                                 []).append(record.get("reason", record["status"]))
             return found
 
         assert run_all() == {"ssh:one+ssh:two": ["ok"] * 2, "ssh:three": ["ok"] * 2}
@@ -335,15 +371,19 @@ def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
         assert run_all() == {"ssh:one+ssh:two": ["ok"] * 2, "ssh:three": ["ok"] * 2}
 
 
-def test_a_machine_that_a_cell_has_no_end_on_may_be_lost(client: Client, faked: Faked, hosts: Callable[[str], None]):
+def test_a_machine_that_a_cell_has_no_end_on_may_be_lost(client: Client, faked: Faked,
+                                                         hosts: Callable[[str], None]):
     with targets_open(client) as targets, labs_open() as labs:
         cells = cells_of(targets, THREE, "workload=request,proxy")
-        (three,) = [other for other in targets.of(cells[0].words).remotes() if other.name == "three"]
+        (three,) = [other for other in targets.of(cells[0].words).remotes()
+                    if other.name == "three"]
         os.killpg(three.master.pid, signal.SIGKILL)
         three.master.wait()
         (faked.folder / "three").rename(faked.folder / "gone")
         records = [record for cell in cells for _, record in batch_run(targets, [cell], labs)]
-    assert [record["status"] for record in records] == ["ok", "failed"] and "three was lost" in records[1]["reason"]
+    assert [record["status"] for record in records] == ["ok",
+                                                        "failed"] and "three was lost" in records[
+                                                            1]["reason"]
 
 
 def test_a_machine_that_was_booted_is_of_another_session(
@@ -370,15 +410,19 @@ def test_a_machine_that_says_nothing_any_more_is_named(
         assert target.explain({}, {"status": "failed", "reason": "x"})["reason"] == "x"
         hosts(f'[ "$host" = one ] || exec sleep 60\n{LOGIN}')
         assert target.explain({}, {"status": "ok"}) == {"status": "ok"}
-        assert target.explain({}, {"status": "failed", "reason": "x"})["reason"] == "two was lost: x"
+        assert target.explain({},
+                              {"status": "failed", "reason": "x"})["reason"] == "two was lost: x"
 
 
 def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, hosts: Callable[[str], None]):
-    done = uncork_call(["run", "target=ssh:one,ssh:one+ssh:two", "message=15x2", "-n", *SHORT], uncork.environment)
+    done = uncork_call(["run", "target=ssh:one,ssh:one+ssh:two", "message=15x2", "-n", *SHORT],
+                       uncork.environment)
     assert done.returncode == 0, done.stderr
-    alone, server, asking = (shlex.split(line.partition("  # ")[0]) for line in done.stdout.splitlines() if line[0] != "#")
+    alone, server, asking = (shlex.split(line.partition("  # ")[0])
+                             for line in done.stdout.splitlines() if line[0] != "#")
     assert alone[:2] == server[:1] + ["one"] == ["ssh", "one"] and server[:2] == ["ssh", "two"]
-    assert alone[2].endswith("/uncork-client") and "message=15x2" in alone and "target=ssh:one" not in alone
+    assert alone[2].endswith(
+        "/uncork-client") and "message=15x2" in alone and "target=ssh:one" not in alone
     (place,) = [word for word in asking if word.startswith("server=")]
     assert place.removeprefix("server=") == server[server.index("--listen") + 1]
     assert asking[asking.index("--psk") + 1] == server[server.index("--psk") + 1]
@@ -387,13 +431,15 @@ def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, hosts: Call
 def test_a_result_is_gone_on_with_on_the_same_boots_and_has_sessions_of_others(
     uncork: Uncork, faked: Faked, hosts: Callable[[str], None],
 ):
-    words = ("run", "target=ssh:one+ssh:two,local", "rounds=1", *SHORT, "-o", str(uncork.results / "x"))
+    words = ("run", "target=ssh:one+ssh:two,local", "rounds=1", *SHORT, "-o",
+             str(uncork.results / "x"))
     done = uncork_call(words, uncork.environment)
     assert done.returncode == 0, done.stderr
     records = records_of(uncork.results / "x")
     assert [record["status"] for record in records] == ["ok"] * len(records)
     assert not re.search(r"127\.0\.0\.1|[0-9a-f]{64}", done.stdout)
-    assert {record["run"]["cell"].split()[-1] for record in records} == {"target=ssh:one+ssh:two", "target=local"}
+    assert {record["run"]["cell"].split()[-1] for record in records} == {"target=ssh:one+ssh:two",
+        "target=local"}
     faked.program("cat", BOOTED)
     path = uncork.results / "x" / "records.jsonl"
     path.write_bytes(path.read_bytes().rpartition(b"\n{")[0] + b"\n")

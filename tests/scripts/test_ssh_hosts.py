@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""target=ssh:HOST with ssh(1) and sshd(8): machines made of namespaces, over links that can be cut."""
+"""target=ssh:HOST with ssh(1) and sshd(8): machines made of namespaces, over links that can be
+cut."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ pytestmark = pytest.mark.skipif(hosts_refusal() is not None, reason=str(hosts_re
 SHORT = ("duration=20ms", "warmup=5ms")
 ENDS = ("client", "server", "proxy")
 PROXIED = "target=ssh:h1+ssh:h2+ssh:h3,ssh:h4+ssh:h2+ssh:h3"
-BUNDLES = ("workload=proxy", "read=uring-multishot", "window=256", "chunk=1K", "write=uring-bundle")  # uring_bundles.toml's
+# uring_bundles.toml's
+BUNDLES = ("workload=proxy", "read=uring-multishot", "window=256", "chunk=1K", "write=uring-bundle")
 GONE_S = 30.0
 
 
@@ -107,12 +109,14 @@ def test_bundles_go_across_three_machines_and_a_killed_sshd_fails_its_cells_only
     assert len({record[end]["host"] for end in ENDS}) == 3
     assert record["peer"].startswith("198.19.0.2:") and record["via"].startswith("198.19.0.3:")
     with targets.of(cells[0].words).ends(cells[0].words):
-        assert {"--psk", "/dev/fd/3", "198.19.0.2:0"} <= set(arguments_on(hosts, "h2", "uncork-server"))
+        assert {"--psk", "/dev/fd/3",
+                "198.19.0.2:0"} <= set(arguments_on(hosts, "h2", "uncork-server"))
         assert {"--proxy", "198.19.0.2/32"} <= set(arguments_on(hosts, "h3", "uncork-server"))
     assert left_on(hosts) == []
     hosts.hosts["h4"].sshd_kill()
     whole, lost = round_run(targets, cells).values()
-    assert statuses(whole) == {"ok"} and all(reason.startswith("h4 was lost: ") for reason in statuses(lost))
+    assert statuses(whole) == {"ok"} and all(reason.startswith("h4 was lost: ")
+                                             for reason in statuses(lost))
     hosts.hosts["h4"].stop()
     hosts.hosts["h4"].start()
     hosts.await_ready("h4")
@@ -120,22 +124,28 @@ def test_bundles_go_across_three_machines_and_a_killed_sshd_fails_its_cells_only
 
 
 def exact_figures(record: dict[str, Any]) -> tuple[float, ...]:
-    """Segments and sends for each message of a request. Where others are busy the kernel sends some segments twice, and joins
-    some that wait: in whole numbers that is none."""
+    """Segments and sends for each message of a request. Where others are busy the kernel sends some
+    segments twice, and joins some that wait: in whole numbers that is none."""
     (thread,) = record["client"]["threads"]
-    segments = thread["tcp_info"]["data_segs_out"]["sum"] - thread["tcp_info"]["retrans_segs"]["sum"]
-    return round(segments / thread["messages_sent"]), thread["write_calls"] / thread["messages_sent"]
+    segments = thread["tcp_info"]["data_segs_out"]["sum"] - thread["tcp_info"]["retrans_segs"][
+        "sum"]
+    return round(segments /
+                 thread["messages_sent"]), thread["write_calls"] / thread["messages_sent"]
 
 
 def test_exact_figures_are_the_same_on_other_machines(targets: Targets) -> None:
-    cells = cells_of(targets, "target=local,ssh:h1,ssh:h1+ssh:h2", "write=nodelay,cork,writev", "message=15x2", "reply=2",
+    cells = cells_of(targets, "target=local,ssh:h1,ssh:h1+ssh:h2", "write=nodelay,cork,writev",
+                     "message=15x2", "reply=2",
                      "messages=50", "warmup=0s")
-    found = {target: [exact_figures(record) for record in records] for target, records in round_run(targets, cells).items()}
-    assert found["local"] == found["ssh:h1"] == found["ssh:h1+ssh:h2"] and len(set(found["local"])) == 3, found
+    found = {target: [exact_figures(record) for record in records]
+             for target, records in round_run(targets, cells).items()}
+    assert found["local"] == found["ssh:h1"] == found["ssh:h1+ssh:h2"] and len(
+        set(found["local"])) == 3, found
 
 
 @pytest.mark.long
-def test_a_link_that_is_cut_fails_runs_that_name_the_machine(hosts: Hosts, targets: Targets) -> None:
+def test_a_link_that_is_cut_fails_runs_that_name_the_machine(hosts: Hosts,
+                                                             targets: Targets) -> None:
     cells = cells_of(targets, "target=ssh:h1+ssh:h2,ssh:h3", "duration=1s")
     assert statuses(sum(round_run(targets, cells).values(), [])) == {"ok"}
     hosts.hosts["h2"].link_set("down")
@@ -143,12 +153,14 @@ def test_a_link_that_is_cut_fails_runs_that_name_the_machine(hosts: Hosts, targe
         lost, whole = round_run(targets, cells).values()
     finally:
         hosts.hosts["h2"].link_set("up")
-    assert statuses(whole) == {"ok"} and all(reason.startswith("h2 was lost: ") for reason in statuses(lost))
+    assert statuses(whole) == {"ok"} and all(reason.startswith("h2 was lost: ")
+                                             for reason in statuses(lost))
     assert statuses(sum(round_run(targets, cells).values(), [])) == {"ok"}
 
 
 @pytest.fixture
-def start(uncork: Uncork, hosts: Hosts, folder_short: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def start(uncork: Uncork, hosts: Hosts,
+          folder_short: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts `uncork` where it reaches the hosts."""
     started: list[subprocess.Popen[str]] = []
 
@@ -172,10 +184,12 @@ def test_a_matrix_goes_on_without_a_machine_that_is_lost_in_the_middle(
 ) -> None:
     bundles_require(binaries)
     folder = uncork.results / "x"
-    process = start("run", "uring_bundles", "lab=off", "chunk=1K", "write=writev,uring-bundle", PROXIED, "rounds=6", *SHORT,
+    process = start("run", "uring_bundles", "lab=off", "chunk=1K", "write=writev,uring-bundle",
+                    PROXIED, "rounds=6", *SHORT,
                     "-o", str(folder))
     path = folder / "records.jsonl"
-    until(lambda: process.poll() is not None or (path.exists() and path.read_bytes().count(b"\n") >= 12), "no round is over")
+    until(lambda: process.poll() is not None
+          or (path.exists() and path.read_bytes().count(b"\n") >= 12), "no round is over")
     hosts.hosts["h4"].stop()
     try:
         _, stderr = process.communicate(timeout=200)
@@ -184,11 +198,14 @@ def test_a_matrix_goes_on_without_a_machine_that_is_lost_in_the_middle(
         hosts.await_ready("h4")
     assert process.returncode == 0 and "h4 was lost: " in stderr, stderr
     records = records_of(folder)
-    assert {"ssh:h4" in record["run"]["cell"] for record in records if record["status"] != "ok"} == {True}
+    assert {"ssh:h4" in record["run"]["cell"] for record in records
+            if record["status"] != "ok"} == {True}
     whole = [record for record in records if "ssh:h1" in record["run"]["cell"]]
-    assert len(whole) == 4 * 7 and statuses(whole) == {"ok"}, "baseline cells run twice, and round 0 warms up"
+    assert len(whole) == 4 * 7 and statuses(whole) == {
+        "ok"}, "baseline cells run twice, and round 0 warms up"
     facts = json.loads((folder / "hosts.json").read_text())
-    assert {facts[record[end]["host"]]["host_name"] for record in whole for end in ENDS} == {"h1", "h2", "h3"}
+    assert {facts[record[end]["host"]]["host_name"] for record in whole for end in ENDS} == {"h1",
+        "h2", "h3"}
     assert left_on(hosts) == []
 
 
@@ -198,7 +215,8 @@ def test_an_ended_runner_leaves_nothing_on_other_machines(
     hosts: Hosts, start: Callable[..., subprocess.Popen[str]], number: signal.Signals,
 ) -> None:
     process = start("run", "target=ssh:h1+ssh:h2", "duration=60s")
-    until(lambda: process.poll() is not None or len(left_on(hosts)) == 2, f"no run: {left_on(hosts)}")
+    until(lambda: process.poll() is not None
+          or len(left_on(hosts)) == 2, f"no run: {left_on(hosts)}")
     os.kill(process.pid, number)
     process.communicate(timeout=30)
     until(lambda: not left_on(hosts), f"{left_on(hosts)} is left")

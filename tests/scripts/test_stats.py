@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The statistics against published exact values, R and scipy; test_coverage.py simulates what they promise."""
+"""The statistics against published exact values, R and scipy; test_coverage.py simulates what they
+promise."""
 
 from __future__ import annotations
 
@@ -17,22 +18,28 @@ from suite import stats
 # Lower critical values of the signed-rank statistic, two-sided 5 % (Wilcoxon and Wilcox 1964).
 SIGNED_RANK_CRITICAL = {6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 11: 10, 12: 13, 13: 17, 14: 21, 15: 25,
                         16: 29, 17: 34, 18: 40, 19: 46, 20: 52, 21: 58, 22: 65, 25: 89}
-# Lower critical values of the Mann-Whitney statistic, two-sided 5 % (Mann and Whitney 1947; Siegel 1956, table K).
-MANN_WHITNEY_CRITICAL = {(4, 4): 0, (4, 5): 1, (5, 5): 2, (5, 6): 3, (6, 6): 5, (7, 7): 8, (8, 8): 13, (9, 9): 17,
-                         (10, 10): 23, (5, 10): 8, (12, 12): 37, (15, 15): 64, (20, 20): 127, (10, 20): 55}
+# Lower critical values of the Mann-Whitney statistic, two-sided 5 % (Mann and Whitney 1947; Siegel
+# 1956, table K).
+MANN_WHITNEY_CRITICAL = {(4, 4): 0, (4, 5): 1, (5, 5): 2, (5, 6): 3, (6, 6): 5, (7, 7): 8,
+                         (8, 8): 13, (9, 9): 17,
+                         (10, 10): 23, (5, 10): 8, (12, 12): 37, (15, 15): 64, (20, 20): 127,
+                         (10, 20): 55}
 # Order statistics k, n + 1 - k of the interval of a median (Conover, sign test, two-sided 5 %).
 SIGN_TEST_RANK = {5: 0, 6: 1, 8: 1, 9: 2, 10: 2, 11: 2, 12: 3, 15: 4, 20: 6, 25: 8}
-# Hollander and Wolfe (1973), pages 29 and 69, as the examples of wilcox.test() in R have them; p there is one-sided:
-# 0.01953 and 0.1272. Darwin's pairs of plants, in inches (1876; Fisher 1935). Value, interval and two-sided p by scipy
-# 1.17.1: wilcoxon() and mannwhitneyu() with method="exact", intervals by inverting them.
+# Hollander and Wolfe (1973), pages 29 and 69, as the examples of wilcox.test() in R have them; p
+# there is one-sided: 0.01953 and 0.1272. Darwin's pairs of plants, in inches (1876; Fisher 1935).
+# Value, interval and two-sided p by scipy 1.17.1: wilcoxon() and mannwhitneyu() with
+# method="exact", intervals by inverting them.
 DEPRESSION = ([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30],
               [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29])
-PERMEABILITY = ([0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46], [1.15, 0.88, 0.90, 0.74, 1.21])
+PERMEABILITY = ([0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46],
+                [1.15, 0.88, 0.90, 0.74, 1.21])
 DARWIN = [eighths / 8 for eighths in (49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48)]
 PAIRED_PUBLISHED = [(*DEPRESSION, 0.46, (0.010, 0.786), 2 * 0.01953125),
                     (DARWIN, [0] * 15, 3.125, (0.5, 5.1875), 0.041259765625)]
 UNPAIRED_PUBLISHED = [(*PERMEABILITY, 0.305, (-0.15, 0.76), 0.2544122544122544),
-                      ([5.2, 4.9, 5.6, 5.1, 6.3, 5.8, 5.4], [4.1, 4.75, 5.05, 4.4, 5.25, 4.6, 4.35, 3.9],
+                      ([5.2, 4.9, 5.6, 5.1, 6.3, 5.8, 5.4],
+                       [4.1, 4.75, 5.05, 4.4, 5.25, 4.6, 4.35, 3.9],
                        0.925, (0.35, 1.5), 0.0037296037296037296)]
 # By scipy 1.17.1, quantile_test(values, p=0.5).confidence_interval(0.95).
 MEDIAN_PUBLISHED = [(DARWIN, (1.0, 6.125)), (PERMEABILITY[0], (0.8, 1.89)),
@@ -140,13 +147,16 @@ def test_the_noise_floor_is_the_farther_end_in_logarithms_and_the_same_for_the_r
     for low, high, floor in ((0.97, 1.01, 1 / 0.97), (0.995, 1.02, 1.02), (0.5, 1.9, 2.0)):
         same = stats.Estimate(1, stats.Interval(low, high, 0.96), 6)
         turned = stats.Estimate(1, stats.Interval(1 / high, 1 / low, 0.96), 6)
-        assert math.isclose(stats.noise_floor(same), floor) and math.isclose(stats.noise_floor(turned), floor)
+        assert math.isclose(stats.noise_floor(same),
+                            floor) and math.isclose(stats.noise_floor(turned), floor)
     assert stats.noise_floor(stats.Estimate(1, None, 3)) is None
 
 
 def test_a_ratio_and_its_reciprocal_are_both_within_a_noise_floor_or_neither():
-    for ratio, floor, within in ((1.05, 1.06, True), (1.07, 1.06, False), (0.2, 9.0, True), (0.1, 9.0, False)):
-        assert stats.is_within_floor(ratio, floor) is within is stats.is_within_floor(1 / ratio, floor)
+    for ratio, floor, within in ((1.05, 1.06, True), (1.07, 1.06, False), (0.2, 9.0, True),
+                                 (0.1, 9.0, False)):
+        assert stats.is_within_floor(ratio, floor) is within is stats.is_within_floor(1 / ratio,
+            floor)
     assert not stats.is_within_floor(1.0, None)
 
 
@@ -260,7 +270,8 @@ def test_the_geometric_mean_is_taken_within_each_round():
 
 def test_p_of_many_cells_are_adjusted_as_their_authors_did():
     # Benjamini and Hochberg (1995), section 3.2: at 5 % four of these 15 are claimed.
-    ps = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528,
+    ps = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
+          0.5719, 0.6528,
           0.7590, 1.0]
     assert sum(p <= 0.05 for p in stats.benjamini_hochberg(ps)) == 4
 

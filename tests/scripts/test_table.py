@@ -61,7 +61,8 @@ def test_the_other_forms_of_the_same_table():
 
 def test_counts_that_are_the_same_in_every_round_carry_no_interval_and_all_else_does():
     matrix = matrix_of(NODELAY)
-    names = ("time_per_message", "segments_per_message", "sends_per_message", "peer_window", "cpu_per_message")
+    names = ("time_per_message", "segments_per_message", "sends_per_message", "peer_window",
+             "cpu_per_message")
     summary = summary_build(matrix, names)
     ends = {(row["write"], row["place"], name): row[f"{name}_low"]
             for row in csv.DictReader(io.StringIO(table_csv(summary))) for name in names}
@@ -69,9 +70,11 @@ def test_counts_that_are_the_same_in_every_round_carry_no_interval_and_all_else_
     seen = set()
     for cell in matrix.cells.values():
         for name, figure in summary.figures[cell.name].items():
-            same = METRICS[name].unit in ("1", "B") and matrix.rounds_of(cell.name, name).nunique() == 1
+            same = METRICS[name].unit in ("1", "B") and matrix.rounds_of(cell.name,
+                name).nunique() == 1
             shown = ends[cell.axes["write"], cell.axes["place"], name] != ""
-            assert shown == ("low" in told[cell.name][name]) == (figure.interval is not None) == (not same)
+            assert shown == ("low" in told[cell.name][name]) == (figure.interval is not None) == (
+                not same)
             seen.add(same)
     assert seen == {True, False}
 
@@ -204,7 +207,8 @@ def test_the_commands_give_the_same_as_the_functions():
 
 
 def test_a_change_that_is_not_0_does_not_look_so():
-    assert [units.change_text(share) for share in (0.0, -1e-15, 4e-5, -3e-4, 0.0005, 0.024, -0.9994, 1.42)] == [
+    assert [units.change_text(share)
+            for share in (0.0, -1e-15, 4e-5, -3e-4, 0.0005, 0.024, -0.9994, 1.42)] == [
         "+0.0%", "+0.0%", "+0.004%", "-0.03%", "+0.1%", "+2.4%", "-99.9%", "+142%"]
 
 

@@ -66,7 +66,8 @@ def test_both_ends_on_one_cpu_are_bound_from_outside(binaries: Client, faked: Fa
     assert asked[asked.index("taskset"):][:4] == ["taskset", "--cpu-list", str(first), "runsc"]
 
 
-def test_paths_with_blanks_and_quotes_reach_the_program(binaries: Client, faked: Faked, tmp_path: Path):
+def test_paths_with_blanks_and_quotes_reach_the_program(binaries: Client, faked: Faked,
+                                                        tmp_path: Path):
     folder = tmp_path / "it's a \"folder\" $HOME"
     folder.mkdir()
     for name in BINARIES:
@@ -86,7 +87,8 @@ def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, faked: Fake
 
 
 @pytest.mark.parametrize(("script", "says"), [
-    ("echo 'cannot create sandbox' >&2; exit 128", "a sandbox does not start here: cannot create sandbox"),
+    ("echo 'cannot create sandbox' >&2; exit 128",
+     "a sandbox does not start here: cannot create sandbox"),
     ("exit 0", "a sandbox does not start here: it says nothing"),
     ("exec sleep 60", "timed out"),
 ])
@@ -99,14 +101,16 @@ def test_a_sandbox_that_does_not_start_is_said_before_anything_runs(
     assert not uncork.results.exists()
 
 
-def test_a_missing_program_names_the_one_command(uncork: Uncork, faked: Faked, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_program_names_the_one_command(uncork: Uncork, faked: Faked,
+                                                 monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(gvisor, "PROGRAM", "uncork-no-runsc")
     said = uncork.refused("run", "target=gvisor", *SHORT, status=1)
     assert said == "uncork: target=gvisor: uncork-no-runsc is missing: scripts/setup/target gvisor installs it"
 
 
 def test_greetings_on_standard_output_are_passed_over(binaries: Client, faked: Faked):
-    faked.program("runsc", RUNSC + 'echo "Welcome {to} the sandbox"; "$@"; status=$?; echo bye; exit $status')
+    faked.program("runsc", RUNSC +
+                  'echo "Welcome {to} the sandbox"; "$@"; status=$?; echo bye; exit $status')
     (record,) = records_in(binaries, "target=gvisor", "place=free")
     assert record["status"] == "ok"
 
@@ -114,7 +118,8 @@ def test_greetings_on_standard_output_are_passed_over(binaries: Client, faked: F
 @pytest.mark.parametrize(("script", "says"), [
     ('"$@" | head -c 300', "uncork-client "),
     ("kill -KILL $$", "uncork-client was ended by SIGKILL"),
-    ("echo 'runsc: the sandbox died' >&2; exit 128", "ended with status 128: runsc: the sandbox died"),
+    ("echo 'runsc: the sandbox died' >&2; exit 128",
+     "ended with status 128: runsc: the sandbox died"),
 ])
 def test_a_sandbox_that_dies_under_a_run_is_a_failed_run(
     binaries: Client, faked: Faked, script: str, says: str,
@@ -139,14 +144,18 @@ def test_a_run_that_hangs_in_a_sandbox_is_ended(binaries: Client, faked: Faked):
 def test_what_a_target_cannot_do_is_refused_before_anything_runs(binaries: Client, faked: Faked):
     faked.program("runsc", HERE)
     with targets_open(binaries) as targets:
-        with pytest.raises(UsageError, match="target=gvisor: lab=on makes namespaces on this machine"):
+        with pytest.raises(UsageError,
+                           match="target=gvisor: lab=on makes namespaces on this machine"):
             plan_make(targets, Scenario("words"), None, ["target=gvisor", "lab=on"])
         with pytest.raises(UsageError, match="leave out target=gvisor"):
             plan_make(targets, Scenario("words"), None,
-                      ["target=gvisor", "timer=hyperfine", "bytes=1M", "warmup=0s", "workload=stream"])
+                      ["target=gvisor", "timer=hyperfine", "bytes=1M", "warmup=0s",
+                       "workload=stream"])
 
 
-@pytest.mark.parametrize("word", ["server=127.0.0.1:7411", "peer=127.0.0.1:7", "via=127.0.0.1:7412", "capture=on"])
+@pytest.mark.parametrize("word",
+                         ["server=127.0.0.1:7411", "peer=127.0.0.1:7", "via=127.0.0.1:7412",
+                          "capture=on"])
 def test_what_is_outside_of_a_sandbox_is_refused_before_it_is_looked_for_inside(
     uncork: Uncork, faked: Faked, word: str,
 ):
@@ -155,11 +164,14 @@ def test_what_is_outside_of_a_sandbox_is_refused_before_it_is_looked_for_inside(
     assert said.endswith(f"its own loopback, and its files end with it: leave out {word}")
 
 
-def test_a_result_of_another_sandbox_is_not_gone_on_with(uncork: Uncork, faked: Faked, tmp_path: Path):
+def test_a_result_of_another_sandbox_is_not_gone_on_with(uncork: Uncork, faked: Faked,
+                                                         tmp_path: Path):
     faked.program("runsc", HERE)
-    words = ("run", "target=local,gvisor", "place=free", "rounds=1", *SHORT, "-o", str(tmp_path / "r"))
+    words = ("run", "target=local,gvisor", "place=free", "rounds=1", *SHORT, "-o",
+             str(tmp_path / "r"))
     assert uncork.run(*words).returncode == 0
-    assert {record["words"]["target"] for record in records_of(tmp_path / "r")} == {"local", "gvisor"}
+    assert {record["words"]["target"] for record in records_of(tmp_path / "r")} == {"local",
+        "gvisor"}
     faked.program("runsc", HERE.replace("release-1.2", "release-1.3"))
     said = uncork.refused(*words, "--more")
     assert "was measured where target=gvisor was another (runsc release-1.2; now it is runsc release-1.3)" in said
@@ -170,7 +182,9 @@ def test_only_a_kernel_that_is_booted_makes_a_round_one_batch():
     assert boot_of({"target": "gvisor"}) == boot_of({}) == ""
 
 
-def test_a_target_that_this_runner_does_not_have_is_said(binaries: Client, monkeypatch: pytest.MonkeyPatch):
+def test_a_target_that_this_runner_does_not_have_is_said(binaries: Client,
+                                                         monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("suite.places.targets.KINDS", {})
-    with targets_open(binaries) as targets, pytest.raises(Failure, match="does not know target=gvisor"):
+    with targets_open(binaries) as targets, pytest.raises(Failure,
+                                                          match="does not know target=gvisor"):
         targets.of({"target": "gvisor"})

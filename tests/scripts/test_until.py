@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""until=: rounds are added until intervals are narrow, whatever kills come between; --quick does the opposite."""
+"""until=: rounds are added until intervals are narrow, whatever kills come between; --quick does
+the opposite."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ from test_resume import assert_complete, plan_change, plan_read
 from test_run import SHORT, only_folder, wait_for_records
 
 TIME, SENDS = METRICS["time_per_message"], METRICS["sends_per_message"]
-NARROW = ("run", "place=free", "rounds=1", "until=0.01%", *SHORT)  # which no interval of a time is: so 10 rounds
+# which no interval of a time is: so 10 rounds
+NARROW = ("run", "place=free", "rounds=1", "until=0.01%", *SHORT)
 RUNS = 2 * 11
 
 
@@ -41,7 +43,8 @@ def asked(until: str, columns: tuple[str, ...] = ()) -> Matrix:
     """The stored result as if it had been measured with until=, and had this table."""
     matrix = matrix_of(NODELAY)
     scenario = replace(matrix.result.scenario, table=Table(columns=columns))
-    result = replace(matrix.result, scenario=scenario, plan=replace(matrix.result.plan, until=until))
+    result = replace(matrix.result, scenario=scenario,
+                     plan=replace(matrix.result.plan, until=until))
     return replace(matrix, result=result)
 
 
@@ -65,7 +68,8 @@ def test_cells_that_missed_are_those_that_the_table_shows_wider_than_asked() -> 
         (cell for cell, width in widths.items() if width > 0.02), key=lambda cell: -widths[cell])
     assert 0 < len(precision.wide) < 12
     text = precision_text(precision)
-    assert text.startswith(f"2% of time_per_message, missed by {len(precision.wide)} of 12 cells: place=")
+    assert text.startswith(
+        f"2% of time_per_message, missed by {len(precision.wide)} of 12 cells: place=")
     assert ("until", text) in machine_pairs(matrix)
 
 
@@ -79,7 +83,8 @@ def test_a_metric_that_is_exact_holds_nothing_up_and_without_until_nothing_is_as
 def test_a_cell_that_fails_more_often_than_not_is_not_waited_for() -> None:
     matrix = asked("0.01%")
     name, cell = next(iter(matrix.cells.items()))
-    failing = replace(matrix, cells=dict(matrix.cells) | {name: replace(cell, runs_failed=cell.runs_ok)})
+    failing = replace(matrix,
+                      cells=dict(matrix.cells) | {name: replace(cell, runs_failed=cell.runs_ok)})
     assert {one.cell.name for one in precision_measure(matrix).wide} \
         - {one.cell.name for one in precision_measure(failing).wide} == {name}
 
@@ -115,7 +120,8 @@ def killed_at(uncork: Uncork, count: int) -> Path:
     return folder
 
 
-def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_many(uncork: Uncork) -> None:
+def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_many(
+        uncork: Uncork) -> None:
     folder = killed_at(uncork, 7)
     assert plan_read(folder)["sessions"][0]["rounds"][1] >= 3
     assert killed_at(uncork, 12) == folder and 12 <= len(records_of(folder)) < RUNS
@@ -123,7 +129,8 @@ def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_man
     before = records_of(folder)
     plan = files.plan_read(folder)
     start = Start(plan, plan.session.boots, lambda _: True)
-    with pytest.raises(UsageError, match="rounds left that until=0.01% adds: finish it without --more first"):
+    with pytest.raises(UsageError,
+                       match="rounds left that until=0.01% adds: finish it without --more first"):
         session_choose(start, folder, plan, set(keys_of(folder)), more=True)
     done = uncork.run(*NARROW)
     assert done.returncode == 0 and only_folder(uncork) == folder
@@ -137,9 +144,11 @@ def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_man
     assert 'until = "0.01%"' in (folder / "scenario.toml").read_text()
 
 
-def test_what_is_exact_and_what_fails_is_waited_for_in_no_run(misbehave: Callable[[str], Uncork], tmp_path: Path) -> None:
+def test_what_is_exact_and_what_fails_is_waited_for_in_no_run(misbehave: Callable[[str], Uncork],
+                                                              tmp_path: Path) -> None:
     scene = tmp_path / "scene.toml"
-    scene.write_text('[sweep]\nwrite = ["nodelay", "cork"]\n[fixed]\nplace = "free"\nduration = "20ms"\nwarmup = "0s"\n'
+    scene.write_text(
+        '[sweep]\nwrite = ["nodelay", "cork"]\n[fixed]\nplace = "free"\nduration = "20ms"\nwarmup = "0s"\n'
                      '[run]\nrounds = 2\nuntil = "0.01%"\n[table]\ncolumns = ["sends_per_message"]\n')
     uncork = misbehave('read -r line; case $line in *cork*) exit 1;; esac\n'
                        'echo "$line" > "$STATE/line"; exec "$REAL" --batch "$STATE/line" --with-parent')
@@ -167,10 +176,14 @@ def test_a_quick_look_shortens_and_never_lengthens() -> None:
         == "a first look: rounds=6 in place of 10, duration=200ms in place of 2s, without until=1%"
 
 
-@pytest.mark.parametrize("typed", [("rounds", "7"), ("duration", "1s"), ("warmup", "51ms"), ("until", "50%")])
-def test_a_quick_look_is_refused_together_with_words_that_ask_for_more(typed: tuple[str, str]) -> None:
+@pytest.mark.parametrize("typed",
+                         [("rounds", "7"), ("duration", "1s"), ("warmup", "51ms"),
+                          ("until", "50%")])
+def test_a_quick_look_is_refused_together_with_words_that_ask_for_more(
+        typed: tuple[str, str]) -> None:
     words = dict([typed])
-    with pytest.raises(UsageError, match=f"--quick and {typed[0]}={typed[1]} contradict each other"):
+    with pytest.raises(UsageError,
+                       match=f"--quick and {typed[0]}={typed[1]} contradict each other"):
         changes_find(GIVEN | words, words, {})
 
 
@@ -180,19 +193,22 @@ def quick_of(binaries: Client, scenario: Scenario, *words: str) -> Any:
 
 
 def test_a_quick_plan_says_what_it_changed_and_is_a_plan_of_its_own(binaries: Client) -> None:
-    scene = Scenario("scene", fixed={"place": "free", "duration": "1s"}, run={"rounds": "20", "until": "1%"})
+    scene = Scenario("scene", fixed={"place": "free", "duration": "1s"},
+                     run={"rounds": "20", "until": "1%"})
     planned = quick_of(binaries, scene, "write=nodelay,cork")
     plan = planned.plan
     assert (plan.rounds, plan.until) == (6, None)
     assert plan.cells[0].name == "place=free duration=200ms write=nodelay warmup=50ms"
     assert planned.scenario.run == {"warmup": "50ms", "rounds": "6", "baseline": "write=nodelay"}
-    assert planned.notes == ("--quick: a first look: rounds=6 in place of 20, duration=200ms in place of 1s, "
+    assert planned.notes == (
+        "--quick: a first look: rounds=6 in place of 20, duration=200ms in place of 1s, "
                           "warmup=50ms in place of 200ms, without until=1%",)
     with pytest.raises(UsageError, match="several values"):
         quick_of(binaries, scene, "duration=1s,2s")
     with pytest.raises(UsageError, match="--quick and until=2% contradict"):
         quick_of(binaries, scene, "until=2%")
-    assert quick_of(binaries, Scenario("words"), "messages=10", "rounds=2").plan.cells[0].name == "messages=10 warmup=50ms"
+    assert quick_of(binaries, Scenario("words"), "messages=10",
+                    "rounds=2").plan.cells[0].name == "messages=10 warmup=50ms"
 
 
 def test_a_quick_run_says_so_in_its_heading_and_in_its_plan(uncork: Uncork) -> None:
@@ -200,7 +216,8 @@ def test_a_quick_run_says_so_in_its_heading_and_in_its_plan(uncork: Uncork) -> N
     assert done.returncode == 0 and "uncork: --quick: a first look: warmup=50ms in place of 200ms" in done.stderr
     assert "quick                 a first look: warmup=50ms in place of 200ms" in done.stdout
     folder = only_folder(uncork)
-    assert json.loads((folder / "plan.json").read_text())["quick"] == {"warmup": {"was": "200ms", "is": "50ms"}}
+    assert json.loads((folder / "plan.json").read_text())["quick"] == {"warmup": {"was": "200ms",
+        "is": "50ms"}}
     assert scenario_load(folder / "scenario.toml").run["warmup"] == "50ms"
 
 

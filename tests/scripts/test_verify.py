@@ -35,10 +35,14 @@ def nodelay():
 def quotings(lines):
     """A block as people pass it on."""
     return {
-        "quoted": [f"> {line}" for line in lines], "quoted twice": [f">> {line}".rstrip() for line in lines],
-        "git log": [f"    {line}".rstrip() for line in lines], "spaced": [f"> > {line}" for line in lines],
-        "in a mail": ["Hi,", "base your work on this: x", "", *lines, "", "Tested-by: somebody", "machine: mine"],
-        "discussed": [text for line in lines for text in (f"> {line}", "all 35.5 1.5% 8.63 1.2% -75.8% really?")],
+        "quoted": [f"> {line}" for line in lines],
+        "quoted twice": [f">> {line}".rstrip() for line in lines],
+        "git log": [f"    {line}".rstrip() for line in lines],
+        "spaced": [f"> > {line}" for line in lines],
+        "in a mail": ["Hi,", "base your work on this: x", "", *lines, "", "Tested-by: somebody",
+                      "machine: mine"],
+        "discussed": [text for line in lines
+                      for text in (f"> {line}", "all 35.5 1.5% 8.63 1.2% -75.8% really?")],
         "by other systems": [f"{line}\r" for line in lines],
         "by a browser": [line.replace("  ", " \u00a0") for line in lines],
     }
@@ -46,7 +50,8 @@ def quotings(lines):
 
 @pytest.mark.parametrize("style", STYLES)
 def test_a_posted_block_is_read_however_it_was_quoted(nodelay, style):
-    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message", style=style)
+    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message",
+                    style=style)
     for name, lines in quotings(block).items():
         posted, = blocks_read("\n".join(lines))
         assert deviations_find(posted, block) == [], name
@@ -55,8 +60,10 @@ def test_a_posted_block_is_read_however_it_was_quoted(nodelay, style):
 @pytest.mark.parametrize("columns", (60, 64, 68))
 @pytest.mark.parametrize("style", STYLES)
 def test_a_block_that_a_mail_program_wrapped_is_read(nodelay, style, columns):
-    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message", style=style)
-    wrapped = [part for line in block for part in textwrap.wrap(line, columns, break_on_hyphens=False) or [""]]
+    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message",
+                    style=style)
+    wrapped = [part for line in block
+               for part in textwrap.wrap(line, columns, break_on_hyphens=False) or [""]]
     assert len(wrapped) > len(block)
     posted, = blocks_read("\n".join(wrapped))
     assert deviations_find(posted, block) == []
@@ -64,7 +71,8 @@ def test_a_block_that_a_mail_program_wrapped_is_read(nodelay, style, columns):
 
 @pytest.mark.parametrize("style", STYLES)
 def test_every_changed_digit_is_found(nodelay, style):
-    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message", style=style)
+    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message",
+                    style=style)
     text = "\n".join(block)
     for place in (place for place, letter in enumerate(text) if letter.isdigit()):
         changed = text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1:]
@@ -78,7 +86,8 @@ def test_what_was_left_out_or_turned_round_is_found(nodelay):
         if line.startswith(("together", "geomean", "n=", "machine", "differs")):
             posted, = blocks_read("\n".join(block[:index] + block[index + 1:]))
             assert deviations_find(posted, block), line
-    for old, new in (("-75.8%", "+75.7%"), ("-75.8%", "~"), ("lower is", "higher is"), (", us", ", ms"),
+    for old, new in (("-75.8%", "+75.7%"), ("-75.8%", "~"), ("lower is", "higher is"),
+                     (", us", ", ms"),
                      ("write=cork", "write=more")):
         posted, = blocks_read("\n".join(block).replace(old, new, 1))
         assert deviations_find(posted, block), new
@@ -86,9 +95,11 @@ def test_what_was_left_out_or_turned_round_is_found(nodelay):
 
 @pytest.mark.parametrize("style", STYLES)
 def test_figures_under_a_title_that_is_gone_or_unknown_are_not_called_the_same(nodelay, style):
-    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message", style=style)
+    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message",
+                    style=style)
     for index in (index for index, line in enumerate(block) if "is better" in line):
-        for instead in ([], ["What a message takes, us (lower is better)"], [block[index] + ", TCP over lo"]):
+        for instead in ([], ["What a message takes, us (lower is better)"],
+                        [block[index] + ", TCP over lo"]):
             posted, = blocks_read("\n".join([*block[:index], *instead, *block[index + 1:]]))
             metrics = [f"columns={','.join(posted.metrics)}"]
             again, = pasted(nodelay, "write=cork", *metrics)  # as verify prints it again
@@ -225,7 +236,8 @@ def test_the_commands_say_which_figure_is_not_the_same(tmp_path):
 
 def test_verify_finds_a_block_in_a_mail_and_says_that_all_is_the_same(tmp_path, capsys):
     _, block = command_run(paste, capsys, NODELAY, "write=cork")
-    (tmp_path / "mail").write_text("Hello,\n\n" + "".join(f"> {line}\n" for line in block.splitlines()))
+    (tmp_path / "mail").write_text("Hello,\n\n" +
+                                   "".join(f"> {line}\n" for line in block.splitlines()))
     assert command_run(verify, capsys, tmp_path / "mail", NODELAY) == (
         0, "the same: all 23 figures and texts of write=cork against write=nodelay\n")
 
@@ -257,8 +269,10 @@ def git(tmp_path):
     def run(folder, *arguments):
         place = tmp_path / folder
         place.mkdir(exist_ok=True)
-        done = subprocess.run(["git", *arguments], cwd=place, capture_output=True, text=True, timeout=60,
-                              env=os.environ | names | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"})
+        done = subprocess.run(["git", *arguments], cwd=place, capture_output=True, text=True,
+                              timeout=60,
+                              env=os.environ | names |
+                              {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"})
         assert done.returncode == 0, done.stderr
         return done.stdout
     return run
@@ -266,8 +280,10 @@ def git(tmp_path):
 
 @pytest.mark.parametrize("style, utf8", [("plain", False), ("md", True)])
 def test_a_block_in_a_commit_message_survives_git_am(nodelay, tmp_path, git, style, utf8):
-    blocks = pasted(nodelay, "columns=time_per_message,segments_per_message", style=style, utf8=utf8)
-    message = "net: cork small writes\n\n" + "\n\n".join("\n".join(lines) for lines in blocks) + "\n"
+    blocks = pasted(nodelay, "columns=time_per_message,segments_per_message", style=style,
+                    utf8=utf8)
+    message = "net: cork small writes\n\n" + "\n\n".join("\n".join(lines)
+                                                         for lines in blocks) + "\n"
     (tmp_path / "message").write_text(message)
     for folder in ("from", "to"):
         git(folder, "init", "-q")
@@ -280,6 +296,7 @@ def test_a_block_in_a_commit_message_survives_git_am(nodelay, tmp_path, git, sty
     sent, taken = git("from", "log", "-1", "--format=%B"), git("to", "log", "-1", "--format=%B")
     assert taken == sent and taken.startswith(message)
     assert not [line for line in taken.splitlines()
-                if len(line) > CHECKPATCH_COLUMNS or line.startswith(("---\n", "--- ", "diff -", "#", "From "))]
+                if len(line) > CHECKPATCH_COLUMNS
+                or line.startswith(("---\n", "--- ", "diff -", "#", "From "))]
     assert [deviations_find(posted, lines) for posted, lines in zip(
         blocks_read(git("to", "log", "-1")), blocks, strict=True)] == [[]] * len(blocks)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""target=vng: kernels in guests. virtme-ng only pretends here: it runs on this machine what a guest would."""
+"""target=vng: kernels in guests. virtme-ng only pretends here: it runs on this machine what a guest
+would."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ from suite.scenario.scenario import Scenario
 __all__ = ["faked"]
 
 SHORT = ("message=15x2", "reply=2", "duration=5ms", "warmup=1ms")
-# What virtme-ng does with its arguments: those of a folder go through a shell, the script is the last.
+# What virtme-ng does with its arguments: those of a folder go through a shell, the script is the
+# last.
 VNG = """[ "$1" != --version ] || { echo 'virtme-ng 1.42'; exit; }
 for word; do case $word in --rodir=/run/uncork/bin=*) eval "bin=${word#*=*=}" ;; -v) verbose=yes ;; esac; done
 ln -sfn "$bin" "${0%/*}/guest"
@@ -36,7 +38,8 @@ script=$(printf '%s' "$word" | sed "s,ip link set lo up; ,,; s,/run/uncork/bin,$
 batch=no; case $word in *--batch*) batch=yes ;; esac
 """
 BOOTS = VNG + 'exec sh -c "$script"'
-ONLY_BATCHES = VNG + '[ $batch = yes ] || exec sh -c "$script"\n'  # what follows happens to batches only
+# what follows happens to batches only
+ONLY_BATCHES = VNG + '[ $batch = yes ] || exec sh -c "$script"\n'
 FIRST = '[ "${verbose:-no}" = yes ] && exec sh -c "$script"\n'  # and to the first attempt only
 
 
@@ -53,7 +56,8 @@ def kernel(faked: Faked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 def image_make(path: Path, release: str = "6.99.1-test") -> Path:
     """A file with the header of a kernel's image, and nothing behind it."""
     text = f"{release} (somebody@somewhere) #1 SMP".encode()
-    path.write_bytes(b"MZ".ljust(0x202, b"\0") + struct.pack("<4s8xH", b"HdrS", 0x100) + b"\0" * 0xf0 + text + b"\0")
+    path.write_bytes(b"MZ".ljust(0x202, b"\0") + struct.pack("<4s8xH", b"HdrS", 0x100) + b"\0" *
+                     0xf0 + text + b"\0")
     return path
 
 
@@ -63,7 +67,8 @@ def cells_of(client: Client, *words: str) -> tuple[PlannedCell, ...]:
         return plan_make(targets, Scenario("words"), None, [*words, *SHORT]).plan.cells
 
 
-def batch_of(client: Client, cells: tuple[PlannedCell, ...], beside: Beside = Beside()) -> list[dict[str, Any]]:
+def batch_of(client: Client, cells: tuple[PlannedCell, ...],
+             beside: Beside = Beside()) -> list[dict[str, Any]]:
     """The records of cells, run as one batch, in the order of the cells."""
     with targets_open(client) as targets, labs_open() as labs:
         found = dict(batch_run(targets, cells, labs, beside=beside))
@@ -71,7 +76,8 @@ def batch_of(client: Client, cells: tuple[PlannedCell, ...], beside: Beside = Be
     return [found[number] for number in sorted(found)]
 
 
-def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(binaries: Client, kernel: Path):
+def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(binaries: Client,
+    kernel: Path):
     met: list[dict[str, Any]] = []
     cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
     records = batch_of(binaries, cells, Beside(met.append))
@@ -80,14 +86,16 @@ def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(binaries:
     assert [facts["client"]["id"] for facts in met] == [records[0]["client"]["host"]]
 
 
-def test_each_boot_is_asked_for_once_and_emulated_without_the_modules(binaries: Client, faked: Faked, kernel: Path):
+def test_each_boot_is_asked_for_once_and_emulated_without_the_modules(binaries: Client,
+    faked: Faked, kernel: Path):
     batch_of(binaries, cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork"))
     asked = faked.asked()
     assert asked.count(f"--run={kernel}") == 2  # to check, and to run
     assert asked.count("--disable-kvm") == 2 and asked.count("--force-9p") == 2
 
 
-def test_paths_with_blanks_and_quotes_reach_the_guest(binaries: Client, kernel: Path, tmp_path: Path):
+def test_paths_with_blanks_and_quotes_reach_the_guest(binaries: Client, kernel: Path,
+                                                      tmp_path: Path):
     folder = tmp_path / "it's a \"folder\" $HOME"
     folder.mkdir()
     for name in BINARIES:
@@ -97,20 +105,25 @@ def test_paths_with_blanks_and_quotes_reach_the_guest(binaries: Client, kernel: 
     assert record["status"] == "ok"
 
 
-def test_what_a_kernel_says_before_and_between_records_is_passed_over(binaries: Client, faked: Faked, kernel: Path):
+def test_what_a_kernel_says_before_and_between_records_is_passed_over(binaries: Client,
+    faked: Faked, kernel: Path):
     cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
-    faked.program("vng", VNG + 'echo "[    0.1] Linux {version}"; sh -c "$script" | sed "a [    9.9] virtio: ready"')
+    faked.program("vng", VNG +
+                  'echo "[    0.1] Linux {version}"; sh -c "$script" | sed "a [    9.9] virtio: ready"')
     assert [record["status"] for record in batch_of(binaries, cells)] == ["ok", "ok"]
 
 
-@pytest.mark.parametrize("crash", ["exit 255", "kill -SEGV $$", 'sh -c "$script" | head -c 2500; exit 255'])
+@pytest.mark.parametrize("crash",
+                         ["exit 255", "kill -SEGV $$", 'sh -c "$script" | head -c 2500; exit 255'])
 def test_a_guest_that_crashed_is_booted_once_more_and_what_was_measured_stays(
     binaries: Client, faked: Faked, kernel: Path, tmp_path: Path, crash: str,
 ):
     cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
-    faked.program("vng", ONLY_BATCHES + "[ $verbose ] && echo 'the second boot' >&2\n" + FIRST + crash)
+    faked.program("vng", ONLY_BATCHES + "[ $verbose ] && echo 'the second boot' >&2\n" + FIRST +
+                  crash)
     log = tmp_path / "boots/round-1-position-0.log"
-    assert [record["status"] for record in batch_of(binaries, cells, Beside(log=log))] == ["ok", "ok"]
+    assert [record["status"] for record in batch_of(binaries, cells, Beside(log=log))] == ["ok",
+        "ok"]
     assert log.read_text() == "the second boot\n"
 
 
@@ -124,11 +137,14 @@ def test_only_what_is_missing_is_run_again(binaries: Client, faked: Faked, kerne
     assert [line for line in faked.asked() if line == "-v"] == ["-v"]
 
 
-def test_what_crashed_twice_is_a_failed_run_with_its_log(binaries: Client, faked: Faked, kernel: Path, tmp_path: Path):
+def test_what_crashed_twice_is_a_failed_run_with_its_log(binaries: Client, faked: Faked,
+                                                         kernel: Path, tmp_path: Path):
     cells = cells_of(binaries, f"target=vng:{kernel}")
-    faked.program("vng", ONLY_BATCHES + "[ $verbose ] && echo '[    1.5] Kernel panic - not syncing' >&2\nexit 255")
+    faked.program("vng", ONLY_BATCHES +
+                  "[ $verbose ] && echo '[    1.5] Kernel panic - not syncing' >&2\nexit 255")
     (record,) = batch_of(binaries, cells, Beside(log=tmp_path / "boots/round-1-position-0.log"))
-    assert record == {"status": "failed", "reason": "uncork-client ended with status 255; tried twice, "
+    assert record == {"status": "failed",
+                      "reason": "uncork-client ended with status 255; tried twice, "
                                                     "log: boots/round-1-position-0.log"}
     assert "Kernel panic" in (tmp_path / "boots/round-1-position-0.log").read_text()
 
@@ -140,7 +156,8 @@ def test_a_guest_that_hangs_is_ended_with_all_that_it_started(
     monkeypatch.setattr(vng, "BOOT_S", {False: 0.5})
     faked.program("vng", ONLY_BATCHES + f'sleep 600 & echo $! >>"{faked.folder}/pids"; wait')
     (record,) = batch_of(binaries, cells)
-    assert "not finished after 0 s, so it was ended; tried twice" in record["reason"].replace("after 1 s", "after 0 s")
+    assert "not finished after 0 s, so it was ended; tried twice" in record["reason"].replace(
+        "after 1 s", "after 0 s")
     assert all(has_ended(int(pid)) for pid in (faked.folder / "pids").read_text().split())
 
 
@@ -153,11 +170,14 @@ def test_a_run_may_take_its_time_once_the_guest_has_begun(
     assert record["status"] == "ok"
 
 
-def test_a_guest_ends_with_the_runner_whatever_it_is_at(binaries: Client, faked: Faked, kernel: Path):
+def test_a_guest_ends_with_the_runner_whatever_it_is_at(binaries: Client, faked: Faked,
+                                                        kernel: Path):
     faked.program("vng", ONLY_BATCHES + f'echo $$ >"{faked.folder}/pid"; exec sleep 600')
     with targets_open(binaries) as targets:
-        command = targets.client({"target": f"vng:{kernel}"}).command(["--batch", "-", "--with-parent"], "end\n")
-    child = subprocess.Popen(command.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0)
+        command = targets.client({"target": f"vng:{kernel}"}).command(["--batch", "-",
+            "--with-parent"], "end\n")
+    child = subprocess.Popen(command.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             process_group=0)
     while not (faked.folder / "pid").exists() or not (faked.folder / "pid").read_text().strip():
         assert child.poll() is None
     child.communicate(timeout=30)  # closes its standard input
@@ -166,7 +186,8 @@ def test_a_guest_ends_with_the_runner_whatever_it_is_at(binaries: Client, faked:
 
 @pytest.mark.parametrize(("script", "says"), [
     ("exit 255", "failed twice: "),
-    ("echo 'no such machine' >&2; exit 1", "in a guest with Linux 6.99.1-test failed twice: no such machine"),
+    ("echo 'no such machine' >&2; exit 1",
+     "in a guest with Linux 6.99.1-test failed twice: no such machine"),
     ("exit 0", "did not answer all of 1 lines"),
 ])
 def test_a_kernel_that_does_not_boot_is_said_before_anything_runs(
@@ -178,14 +199,16 @@ def test_a_kernel_that_does_not_boot_is_said_before_anything_runs(
     assert not uncork.results.exists()
 
 
-def test_a_question_is_asked_again_of_a_guest_that_crashed(binaries: Client, faked: Faked, kernel: Path):
+def test_a_question_is_asked_again_of_a_guest_that_crashed(binaries: Client, faked: Faked,
+                                                           kernel: Path):
     faked.program("vng", VNG + FIRST + "exit 255")
     assert len(cells_of(binaries, f"target=vng:{kernel}")) == 1
 
 
 @pytest.mark.parametrize("missing", sorted({"vng", *vng.NEEDED}))
 def test_what_is_missing_is_named_with_the_one_command(
-    binaries: Client, faked: Faked, kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str,
+    binaries: Client, faked: Faked, kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    missing: str,
 ):
     (faked.folder / missing).unlink()
     monkeypatch.setenv("PATH", str(faked.folder))
@@ -193,7 +216,8 @@ def test_what_is_missing_is_named_with_the_one_command(
     monkeypatch.setattr(vng, "SYSTEM_PATHS", str(tmp_path))
     with pytest.raises(Failure) as raised:
         Targets(binaries).of({"target": f"vng:{kernel}"})
-    assert f"target=vng:{kernel}: {missing} " in str(raised.value).replace("virtme-ng (vng)", "vng (vng)")
+    assert f"target=vng:{kernel}: {missing} " in str(raised.value).replace("virtme-ng (vng)",
+        "vng (vng)")
     assert str(raised.value).endswith("is missing: scripts/setup/target vng installs it")
 
 
@@ -202,11 +226,13 @@ def test_virtme_ng_is_also_found_where_it_is_installed(
 ):
     for version in ("1.41", "1.42"):
         (tmp_path / f"pypi/virtme-ng-{version}/bin").mkdir(parents=True)
-        (tmp_path / f"pypi/virtme-ng-{version}/bin/vng").write_text((faked.folder / "vng").read_text())
+        (tmp_path / f"pypi/virtme-ng-{version}/bin/vng").write_text((faked.folder /
+            "vng").read_text())
         (tmp_path / f"pypi/virtme-ng-{version}/bin/vng").chmod(0o755)
     (faked.folder / "vng").unlink()
     monkeypatch.setattr(vng, "INSTALLED", tmp_path / "pypi")
-    monkeypatch.setattr(vng.shutil, "which", lambda name, path=None: None if name == "vng" else f"/usr/bin/{name}")
+    monkeypatch.setattr(vng.shutil, "which",
+                        lambda name, path=None: None if name == "vng" else f"/usr/bin/{name}")
     guest = Targets(binaries).of({"target": f"vng:{kernel}"}).place({})
     assert guest.machine.path.startswith(str(tmp_path / "pypi/virtme-ng-1.42/bin"))
 
@@ -233,26 +259,31 @@ def test_hardware_is_used_where_it_has_booted_a_guest(
 
 
 @pytest.mark.parametrize("word", ["server=h1", "via=h1", "capture=on"])
-def test_what_needs_something_outside_of_the_guest_is_refused(binaries: Client, kernel: Path, word: str):
+def test_what_needs_something_outside_of_the_guest_is_refused(binaries: Client, kernel: Path,
+                                                              word: str):
     with pytest.raises(UsageError, match=f"leave out {word}"):
         Targets(binaries).client({"target": f"vng:{kernel}"} | dict([word.split("=")]))
 
 
-def test_a_result_has_the_machine_of_each_boot_and_their_order(uncork: Uncork, kernel: Path, tmp_path: Path):
+def test_a_result_has_the_machine_of_each_boot_and_their_order(uncork: Uncork, kernel: Path,
+                                                               tmp_path: Path):
     other = image_make(tmp_path / "other", "6.1.0-test")
     folder = tmp_path / "r"
-    done = uncork.run("run", f"target=vng:{kernel},vng:{other}", "rounds=2", *SHORT, "-o", str(folder))
+    done = uncork.run("run", f"target=vng:{kernel},vng:{other}", "rounds=2", *SHORT, "-o",
+                      str(folder))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("guests are emulated") == 1
     first, second = f"vng:{kernel}", f"vng:{other}"
     order = [(record["run"]["round"], record["words"]["target"]) for record in records_of(folder)]
-    assert list(dict.fromkeys(order)) == [(0, second), (0, first), (1, first), (1, second), (2, second), (2, first)]
+    assert list(dict.fromkeys(order)) == [(0, second), (0, first), (1, first), (1, second),
+                                          (2, second), (2, first)]
     hosts = json.loads((folder / "hosts.json").read_text())
     assert {record["client"]["host"] for record in records_of(folder)} <= set(hosts)
     targets = json.loads((folder / "plan.json").read_text())["targets"]
     assert [targets[value]["kernel"] for value in (first, second)] == ["6.99.1-test", "6.1.0-test"]
     image_make(other, "6.1.1-test")
-    done = uncork.run("run", f"target=vng:{kernel},vng:{other}", "rounds=2", *SHORT, "-o", str(folder), "--more")
+    done = uncork.run("run", f"target=vng:{kernel},vng:{other}", "rounds=2", *SHORT, "-o",
+                      str(folder), "--more")
     assert done.returncode == 2 and "was measured where target=" in done.stderr.splitlines()[-1]
 
 
@@ -277,10 +308,13 @@ def test_a_kernel_is_found_in_a_folder_of_sources_by_path_and_by_version(
     version = tmp_path / "cache/kernels/6.1.0-9-amd64/lib/modules/6.1.0-9-amd64"
     version.mkdir(parents=True)
     image_make(version / "vmlinuz", "6.1.0-9-amd64")
-    (version / "modules.dep").write_text("kernel/fs/9p/9p.ko: kernel/net/9p/9pnet.ko\nkernel/fs/fuse/virtiofs.ko:\n")
+    (version /
+     "modules.dep").write_text(
+         "kernel/fs/9p/9p.ko: kernel/net/9p/9pnet.ko\nkernel/fs/fuse/virtiofs.ko:\n")
     monkeypatch.setenv("UNCORK_CACHE", str(tmp_path / "cache"))
     found = images.image_find("6.1", "here")
-    assert (found.path, found.root) == (version / "vmlinuz", version.parents[2]) and found.shares == {"9p", "virtiofs"}
+    assert (found.path, found.root) == (version / "vmlinuz",
+                                        version.parents[2]) and found.shares == {"9p", "virtiofs"}
 
 
 @pytest.mark.parametrize(("value", "says"), [
@@ -291,7 +325,8 @@ def test_a_kernel_is_found_in_a_folder_of_sources_by_path_and_by_version(
     ("{tmp}/text", "here: .* is no Linux kernel for x86"),
     ("{tmp}/a b", "here: virtme-ng cannot have blanks or quotes in the path of a kernel"),
 ])
-def test_what_is_no_kernel_is_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, says: str):
+def test_what_is_no_kernel_is_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                             value: str, says: str):
     monkeypatch.setenv("UNCORK_CACHE", str(tmp_path / "empty"))
     (tmp_path / "text").write_text("x" * 4096)
     image_make(tmp_path / "a b")
@@ -299,7 +334,8 @@ def test_what_is_no_kernel_is_said_in_a_line(tmp_path: Path, monkeypatch: pytest
         images.image_find(value.format(tmp=tmp_path), "here")
 
 
-def test_a_kernel_without_a_file_system_for_guests_is_refused(kernel: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_kernel_without_a_file_system_for_guests_is_refused(kernel: Path,
+                                                              monkeypatch: pytest.MonkeyPatch):
     image = images.image_find(str(kernel), "here")
     assert image.shares is None and vng.share_options(image, "here") == ("--force-9p",)
     bare = images.Image(image.path, image.release, image.digest, image.root, frozenset())

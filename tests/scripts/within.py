@@ -16,8 +16,10 @@ from suite.__main__ import main
 HANDLED = (signal.SIGTERM, signal.SIGHUP)  # by `uncork run`, as if by Ctrl-C
 
 
-def uncork_call(arguments: Iterable[object], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """What `uncork ARGUMENTS` says and its exit status; the environment's words are added for the time of the call.
+def uncork_call(arguments: Iterable[object],
+                environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """What `uncork ARGUMENTS` says and its exit status; the environment's words are added for the
+    time of the call.
 
     A traceback is an exception, which fails the test.
     """

@@ -20,7 +20,8 @@ print(json.dumps({"arguments": sys.argv[1:], "folder": os.getcwd(), "path": sys.
                   "python": sys.executable, "marker": os.environ.get("MARKER")}))
 sys.exit(int(os.environ.get("STATUS", "0")))
 """
-TABLE = "python:numpy  python3-numpy  python3-numpy  run\n"  # comes with pandas, and is imported in a quarter of the time
+# comes with pandas, and is imported in a quarter of the time
+TABLE = "python:numpy  python3-numpy  python3-numpy  run\n"
 
 
 @dataclass(frozen=True)

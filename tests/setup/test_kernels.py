@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Kernels for guests: which one a version means, how it is had, kept and refused. Nothing is fetched; apt only pretends."""
+"""Kernels for guests: which one a version means, how it is had, kept and refused. Nothing is
+fetched; apt only pretends."""
 
 from __future__ import annotations
 
@@ -15,10 +16,13 @@ __all__ = ["sandbox"]
 
 KERNELS = "scripts/setup/kernels"
 MIRROR = "http://mirror/debian/"
-NAMES = ("linux-image-6.1.0-47-amd64", "linux-image-6.1.0-50-amd64", "linux-image-6.1.0-50-cloud-amd64", "linux-image-amd64",
-         "linux-image-6.12.9+deb13-amd64", "linux-image-6.12.10+deb13-amd64", "linux-image-6.12.10+deb13-rt-amd64",
+NAMES = ("linux-image-6.1.0-47-amd64", "linux-image-6.1.0-50-amd64",
+         "linux-image-6.1.0-50-cloud-amd64", "linux-image-amd64",
+         "linux-image-6.12.9+deb13-amd64", "linux-image-6.12.10+deb13-amd64",
+         "linux-image-6.12.10+deb13-rt-amd64",
          "linux-image-6.19.10+deb13-amd64", "linux-binary-6.19.10+deb13-amd64",
-         "linux-image-7.3.4+deb13-amd64", "linux-binary-7.3.4+deb13-amd64", "linux-modules-7.3.4+deb13-amd64",
+         "linux-image-7.3.4+deb13-amd64", "linux-binary-7.3.4+deb13-amd64",
+         "linux-modules-7.3.4+deb13-amd64",
          "linux-base-7.3.4+deb13-amd64")
 
 
@@ -35,10 +39,12 @@ def keep(sandbox: Sandbox, version: str) -> Path:
 
 
 def mirror_add(sandbox: Sandbox, *download: str) -> None:
-    """A mirror with all NAMES; lines of shell, with what apt-get was called with, fetch packages. What lists modules is there, and fails."""
+    """A mirror with all NAMES; lines of shell, with what apt-get was called with, fetch packages.
+    What lists modules is there, and fails."""
     sandbox.command_add("dpkg", "echo amd64")
     sandbox.command_add("depmod", "exit 1")
-    sandbox.recorder_add("apt-get", f"case $1 in indextargets) echo {MIRROR} ;; download) shift", *download, ";; esac")
+    sandbox.recorder_add("apt-get", f"case $1 in indextargets) echo {MIRROR} ;; download) shift",
+                         *download, ";; esac")
     sandbox.command_add("apt-cache", f"printf '%s\\n' {' '.join(NAMES)}")
 
 
@@ -68,7 +74,8 @@ def test_what_can_be_had_has_all_its_packages_and_is_no_flavour(sandbox: Sandbox
     kept = keep(sandbox, "6.1.0-47-amd64")
     done = sandbox.run(KERNELS, "--list")
     assert [line.split() for line in done.stdout.splitlines()] == [
-        ["6.1.0-47-amd64", str(kept)], ["6.1.0-50-amd64", "-"], ["6.12.9+deb13-amd64", "-"], ["6.12.10+deb13-amd64", "-"],
+        ["6.1.0-47-amd64", str(kept)], ["6.1.0-50-amd64", "-"], ["6.12.9+deb13-amd64", "-"],
+        ["6.12.10+deb13-amd64", "-"],
         ["7.3.4+deb13-amd64", "-"]]
 
 
@@ -86,7 +93,8 @@ def test_what_is_no_version_is_refused(sandbox: Sandbox, word: str) -> None:
         2, f'uncork: "{word}" is no version of a kernel: 6.1, 6.18.15 or newest\n')
 
 
-def test_the_newest_is_asked_for_again_and_is_what_is_there_without_a_network(sandbox: Sandbox) -> None:
+def test_the_newest_is_asked_for_again_and_is_what_is_there_without_a_network(
+        sandbox: Sandbox) -> None:
     mirror_add(sandbox)
     sandbox.command_add("apt-cache", "exit 100")
     kept = keep(sandbox, "6.1.0-50-amd64")
@@ -109,11 +117,13 @@ def test_without_a_mirror_of_debian_none_is_asked(sandbox: Sandbox) -> None:
     assert all("indextargets" in call for call in sandbox.calls_read())
 
 
-def test_where_nothing_can_be_fetched_the_log_is_named_and_what_came_is_gone_on_with(sandbox: Sandbox) -> None:
+def test_where_nothing_can_be_fetched_the_log_is_named_and_what_came_is_gone_on_with(
+        sandbox: Sandbox) -> None:
     mirror_add(sandbox, "pwd; echo half >>part; exit 100")
     for part in ("half\n", "half\nhalf\n"):
         done = sandbox.run(KERNELS, "6.1")
-        assert done.stderr.splitlines()[-1] == (f"uncork: Linux 6.1.0-50-amd64 could not be had from {MIRROR}; "
+        assert done.stderr.splitlines()[-1] == (
+            f"uncork: Linux 6.1.0-50-amd64 could not be had from {MIRROR}; "
                                                 "log: build/logs/kernel-6.1.0-50-amd64.log")
         assert (sandbox.cache / "kernels/6.1.0-50-amd64.new/part").read_text() == part
     assert not image(sandbox, "6.1.0-50-amd64").exists()
@@ -130,29 +140,37 @@ def package_make(folder: Path, files: dict[str, str]) -> Path:
     (root / "DEBIAN").mkdir()
     (root / "DEBIAN/control").write_text(
         "Package: linux\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n")
-    subprocess.run(["dpkg-deb", "--build", root, folder / "linux.deb"], check=True, capture_output=True)
+    subprocess.run(["dpkg-deb", "--build", root, folder / "linux.deb"], check=True,
+                   capture_output=True)
     return folder / "linux.deb"
 
 
 @pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="needs dpkg-deb to make a package")
-@pytest.mark.parametrize(("version", "place"), [("6.12.10+deb13-amd64", "boot/vmlinuz-6.12.10+deb13-amd64"),
-                                               ("7.3.4+deb13-amd64", "usr/lib/modules/7.3.4+deb13-amd64/vmlinuz")])
+@pytest.mark.parametrize(("version", "place"),
+                         [("6.12.10+deb13-amd64", "boot/vmlinuz-6.12.10+deb13-amd64"),
+                                               ("7.3.4+deb13-amd64",
+                                                "usr/lib/modules/7.3.4+deb13-amd64/vmlinuz")])
 def test_of_a_kernel_what_a_guest_needs_is_kept_wherever_it_was(
     sandbox: Sandbox, tmp_path: Path, version: str, place: str,
 ) -> None:
     modules = f"{'usr/' if place.startswith('usr') else ''}lib/modules/{version}"
-    package = package_make(tmp_path, {place: "image"} | {f"{modules}/kernel/{name}.ko": "module" for name in (
+    package = package_make(tmp_path,
+                           {place: "image"} | {f"{modules}/kernel/{name}.ko": "module" for name in (
         "net/tls/tls", "fs/fscache/fscache", "sound/beep")})
     mirror_add(sandbox, f'cp "{package}" .')
     # What depmod finds out: that a module that is wanted needs one that is not.
-    sandbox.recorder_add("depmod", f'cd "lib/modules/{version}"; for file in $(find kernel -name "*.ko*"); do',
+    sandbox.recorder_add("depmod",
+                         f'cd "lib/modules/{version}"; for file in $(find kernel -name "*.ko*"); do',
                          'case $file in */tls.*) echo "$file: $(find kernel -name "fscache.ko*")" ;; *) echo "$file:" ;; esac',
                          "done >modules.dep")
     done = sandbox.run(KERNELS, version)
     kept = image(sandbox, version)
-    assert done.stdout == f"{kept}\n", (sandbox.tree / f"build/logs/kernel-{version}.log").read_text()
+    assert done.stdout == f"{kept}\n", (sandbox.tree /
+                                        f"build/logs/kernel-{version}.log").read_text()
     assert kept.read_text() == "image"
-    assert sorted(path.relative_to(kept.parent).as_posix() for path in kept.parent.rglob("*.ko*")) == [
+    assert sorted(path.relative_to(kept.parent).as_posix()
+                  for path in kept.parent.rglob("*.ko*")) == [
         "kernel/fs/fscache/fscache.ko", "kernel/net/tls/tls.ko"]
     assert sandbox.calls_read()[-2:] == [f"depmod -b . {version}"] * 2
-    assert sorted(path.name for path in (sandbox.cache / "kernels").iterdir()) == [version, "apt", "lock"]
+    assert sorted(path.name for path in (sandbox.cache / "kernels").iterdir()) == [version, "apt",
+        "lock"]

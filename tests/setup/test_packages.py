@@ -18,7 +18,8 @@ __all__ = ["sandbox"]
 
 WANTED = "command:uncork-wanted  wanted+wanted-dev  wanted-devel  build"
 EVERYWHERE = ("build", "run", "test")
-PURPOSES = (*EVERYWHERE, "portability", *(path.stem for path in (TOP / "scripts/setup/targets").glob("*.sh")))
+PURPOSES = (*EVERYWHERE, "portability",
+            *(path.stem for path in (TOP / "scripts/setup/targets").glob("*.sh")))
 ENSURE = 'packages_ensure build run; echo "python is $PYTHON"'
 
 
@@ -42,7 +43,9 @@ def test_no_probe_stands_twice() -> None:
     assert len(probes) == len(set(probes))
 
 
-@pytest.mark.parametrize(("purposes", "missing"), [("vng", "wanted"), ("run portability", "wanted"), ("port", ""), ("run", "")])
+@pytest.mark.parametrize(("purposes", "missing"),
+                         [("vng", "wanted"), ("run portability", "wanted"), ("port", ""),
+                          ("run", "")])
 def test_a_package_that_several_need_is_missing_for_each_of_them(
     sandbox: Sandbox, purposes: str, missing: str
 ) -> None:
@@ -51,7 +54,9 @@ def test_a_package_that_several_need_is_missing_for_each_of_them(
     assert done.stdout == f"{missing}\n"
 
 
-@pytest.mark.parametrize("row", [row for row in table_rows() if {*row[-1].split("+")} & {*EVERYWHERE}], ids=lambda row: row[0])
+@pytest.mark.parametrize("row",
+                         [row for row in table_rows() if {*row[-1].split("+")} & {*EVERYWHERE}],
+                         ids=lambda row: row[0])
 def test_each_probe_holds_where_tests_run(sandbox: Sandbox, row: list[str]) -> None:
     script = f"PACKAGES_PYTHON_FITS=''; probe '{row[0]}' && echo there"
     assert sandbox.shell(script).stdout == "there\n"

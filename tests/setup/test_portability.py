@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tests/portability/run: what is asked of which system, and how it is said. Nothing is built; the tools only pretend."""
+"""tests/portability/run: what is asked of which system, and how it is said. Nothing is built; the
+tools only pretend."""
 
 from __future__ import annotations
 
@@ -16,8 +17,10 @@ __all__ = ["sandbox"]
 RUN = "tests/portability/run"
 TARGETS = ["x86_64-macos", "aarch64-macos", "x86_64-freebsd", "x86_64-openbsd", "x86_64-netbsd"]
 # What ninja leaves: $2 is the folder, the last word what is to be built.
-NINJA = ['case "$*" in', '*uv_a) touch "$2/libuv_a.a" ;;', '*/jansson*jansson) touch "$2/lib/libjansson.a" ;;',
-         '*targets*) echo "common/a.c.o: C_COMPILER"; echo "bin/uncork-client: C_LINKER" ;;', "esac"]
+NINJA = ['case "$*" in', '*uv_a) touch "$2/libuv_a.a" ;;',
+         '*/jansson*jansson) touch "$2/lib/libjansson.a" ;;',
+         '*targets*) echo "common/a.c.o: C_COMPILER"; echo "bin/uncork-client: C_LINKER" ;;',
+         "esac"]
 FILE = ['case $2 in', "*x86_64-macos*) echo Mach-O 64-bit x86_64 executable ;;",
         "*aarch64-macos*) echo Mach-O 64-bit arm64 executable ;;",
         "*freebsd*) echo 'ELF 64-bit LSB executable, x86-64, for FreeBSD 14' ;;",
@@ -33,7 +36,8 @@ def compiler_add(sandbox: Sandbox) -> None:
 
 
 def sources_add(sandbox: Sandbox) -> None:
-    for name in ("libuv1/CMakeLists.txt", "libuv1/configure.ac", "jansson/CMakeLists.txt", "jansson/src/jansson.h"):
+    for name in ("libuv1/CMakeLists.txt", "libuv1/configure.ac", "jansson/CMakeLists.txt",
+                 "jansson/src/jansson.h"):
         path = sandbox.tree / "build/portability/sources" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -67,8 +71,10 @@ def test_each_system_is_one_test_and_all_of_them_are_counted_by_the_step(ready: 
 def test_programs_are_linked_for_all_but_netbsd_whose_objects_are_compiled(ready: Sandbox) -> None:
     assert run(ready).returncode == 0
     linked = [call for call in ready.calls_read() if call.endswith("uncork-client uncork-server")]
-    assert sorted(call.split("portability/")[1].split("/")[0] for call in linked) == sorted(TARGETS[:-1])
-    assert any("x86_64-netbsd/uncork" in call and call.endswith(" common/a.c.o") for call in ready.calls_read())
+    assert sorted(call.split("portability/")[1].split("/")[0]
+                  for call in linked) == sorted(TARGETS[:-1])
+    assert any("x86_64-netbsd/uncork" in call and call.endswith(" common/a.c.o")
+               for call in ready.calls_read())
 
 
 def test_programs_of_another_system_than_was_asked_for_fail(ready: Sandbox) -> None:
@@ -82,7 +88,8 @@ def test_programs_of_another_system_than_was_asked_for_fail(ready: Sandbox) -> N
 
 def test_what_does_not_compile_is_said_again_once_and_the_log_is_named(ready: Sandbox) -> None:
     error = f'{ready.tree}/common/a.c:3:1: error: use of undeclared identifier'
-    ready.command_add("ninja", *NINJA, f'case "$*" in *uncork-client*) echo "{error}"; echo "{error}"; exit 1 ;; esac')
+    ready.command_add("ninja", *NINJA,
+                      f'case "$*" in *uncork-client*) echo "{error}"; echo "{error}"; exit 1 ;; esac')
     done = run(ready, "x86_64-freebsd")
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
@@ -126,7 +133,8 @@ def test_where_there_is_no_mirror_of_debian_the_reason_is_the_sources(ready: San
 
 SOURCES = '. "$UNCORK_TOP/scripts/setup/sources.sh"; sources_ensure jansson || echo "why: $SOURCES_WHY"\n'
 # apt-get indextargets --format FORMAT
-INDEX = ("case $1 in indextargets) echo \"$3\" | sed 's|$(REPO_URI)|http://mirror/debian/|; s|$(RELEASE)|anysuite|' ;;")
+INDEX = (
+    "case $1 in indextargets) echo \"$3\" | sed 's|$(REPO_URI)|http://mirror/debian/|; s|$(RELEASE)|anysuite|' ;;")
 
 
 def archive_make(folder: Path, *names: str) -> Path:
@@ -135,26 +143,32 @@ def archive_make(folder: Path, *names: str) -> Path:
     for name in names:
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text(name)
-    subprocess.run(["tar", "-czf", folder / "jansson_9.9.orig.tar.gz", "-C", folder, top.name], check=True)
+    subprocess.run(["tar", "-czf", folder / "jansson_9.9.orig.tar.gz", "-C", folder, top.name],
+                   check=True)
     return folder / "jansson_9.9.orig.tar.gz"
 
 
-def test_sources_are_those_of_the_suite_that_this_system_has(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_sources_are_those_of_the_suite_that_this_system_has(sandbox: Sandbox,
+                                                             tmp_path: Path) -> None:
     archive = archive_make(tmp_path, "CMakeLists.txt", "src/jansson.h")
-    sandbox.command_add("apt-get", INDEX, f'source) cp "{archive}" .; cat "$(dirname "$APT_CONFIG")/sources.list" ;; esac')
+    sandbox.command_add("apt-get", INDEX,
+                        f'source) cp "{archive}" .; cat "$(dirname "$APT_CONFIG")/sources.list" ;; esac')
     done = sandbox.shell(SOURCES)
     log = (sandbox.tree / "build/logs/sources.log").read_text()
     assert done.stdout == "", log
     assert " http://mirror/debian/ anysuite main\n" in log
     kept = sandbox.tree / "build/portability/sources"
-    assert sorted(path.relative_to(kept).as_posix() for path in kept.rglob("*") if path.is_file()) == [
+    assert sorted(path.relative_to(kept).as_posix() for path in kept.rglob("*")
+                  if path.is_file()) == [
         "jansson/CMakeLists.txt", "jansson/src/jansson.h"]
 
 
-def test_sources_that_are_not_what_is_built_leave_nothing_behind(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_sources_that_are_not_what_is_built_leave_nothing_behind(sandbox: Sandbox,
+    tmp_path: Path) -> None:
     archive = archive_make(tmp_path, "configure.ac")
     sandbox.command_add("apt-get", INDEX, f'source) cp "{archive}" . ;; esac')
     done = sandbox.shell(SOURCES)
-    assert done.stdout == ("why: the sources of jansson could not be had from http://mirror/debian/; "
+    assert done.stdout == (
+        "why: the sources of jansson could not be had from http://mirror/debian/; "
                            "log: build/logs/sources.log\n")
     assert not (sandbox.tree / "build/portability/sources").exists()

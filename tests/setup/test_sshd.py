@@ -35,7 +35,8 @@ def package_make(folder: Path, program: str) -> Path:
     (folder / "package/DEBIAN").mkdir()
     (folder / "package/DEBIAN/control").write_text(
         "Package: one\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n")
-    subprocess.run(["dpkg-deb", "--build", folder / "package", folder / "one.deb"], check=True, capture_output=True)
+    subprocess.run(["dpkg-deb", "--build", folder / "package", folder / "one.deb"], check=True,
+                   capture_output=True)
     return folder / "one.deb"
 
 
@@ -47,18 +48,21 @@ def test_an_sshd_is_unpacked_and_not_installed(sandbox: Sandbox, tmp_path: Path)
     assert [ensured(sandbox), ensured(sandbox)] == ["0 \n"] * 2
     (call,) = sandbox.calls_read()
     assert "--download-only openssh-server" in call
-    assert [path.name for path in (sandbox.tree / "build/sshd").rglob("*") if path.is_file()] == ["sshd"]
+    assert [path.name for path in (sandbox.tree / "build/sshd").rglob("*")
+            if path.is_file()] == ["sshd"]
 
 
 @pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="needs dpkg-deb to make a package")
-@pytest.mark.parametrize("does", ["exit 100", 'cp "{package}" "$folder/"'], ids=["no network", "another package"])
+@pytest.mark.parametrize("does", ["exit 100", 'cp "{package}" "$folder/"'],
+                         ids=["no network", "another package"])
 def test_where_none_can_be_had_the_log_is_named_and_nothing_is_left(
     sandbox: Sandbox, tmp_path: Path, does: str,
 ) -> None:
     package = package_make(tmp_path, "usr/bin/other")
     sandbox.command_add("id", "echo 0")
     sandbox.command_add("apt-get", FINDS_FOLDER, does.format(package=package))
-    assert ensured(sandbox) == "1 no sshd could be had from the package openssh-server; log: build/logs/sshd.log\n"
+    assert ensured(
+        sandbox) == "1 no sshd could be had from the package openssh-server; log: build/logs/sshd.log\n"
     assert not (sandbox.tree / "build/sshd").exists()
 
 

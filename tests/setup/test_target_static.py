@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`scripts/setup/target static`: installs what is missing and builds. Package managers and CMake only pretend."""
+"""`scripts/setup/target static`: installs what is missing and builds. Package managers and CMake
+only pretend."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ WANTED = "command:uncork-wanted  wanted-dev  wanted-devel  static"
 def test_what_is_missing_is_installed_and_the_programs_are_built(sandbox: Sandbox) -> None:
     sandbox.command_add("id", "echo 0")
     sandbox.table_write(WANTED)
-    sandbox.recorder_add("apt-get", f'case "$*" in *install*) cp /bin/true "{sandbox.bin}/uncork-wanted" ;; esac')
+    sandbox.recorder_add("apt-get",
+                         f'case "$*" in *install*) cp /bin/true "{sandbox.bin}/uncork-wanted" ;; esac')
     sandbox.recorder_add("cmake")
     (sandbox.tree / "CMakeLists.txt").touch()
     done = sandbox.run("scripts/setup/target", "static")
@@ -21,7 +23,8 @@ def test_what_is_missing_is_installed_and_the_programs_are_built(sandbox: Sandbo
     assert done.stdout.endswith("\nstatic: all there\n")
     *installing, configured, built = sandbox.calls_read()
     assert installing[-1].endswith(" wanted-dev")
-    assert configured.startswith("cmake -S ") and configured.endswith(" -DCMAKE_BUILD_TYPE=Release -DUNCORK_STATIC=ON")
+    assert configured.startswith("cmake -S ") and configured.endswith(
+        " -DCMAKE_BUILD_TYPE=Release -DUNCORK_STATIC=ON")
     assert built.startswith(f"cmake --build {sandbox.tree}/build/static ")
 
 
@@ -40,4 +43,5 @@ def test_a_build_that_fails_ends_with_its_log(sandbox: Sandbox) -> None:
     done = sandbox.run("scripts/setup/target", "static")
     assert done.returncode == 1
     assert "  | there is no libnone.a\n" in done.stderr
-    assert done.stderr.endswith("uncork: static: build/static could not be built; whole log: build/logs/build-static.log\n")
+    assert done.stderr.endswith(
+        "uncork: static: build/static could not be built; whole log: build/logs/build-static.log\n")

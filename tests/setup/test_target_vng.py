@@ -14,14 +14,16 @@ def test_what_a_guest_lacks_is_a_reason_in_one_line(sandbox: Sandbox) -> None:
     sandbox.command_add("id", "echo 1000")
     sandbox.table_write(WANTED)
     done = sandbox.run("scripts/setup/target", "vng")
-    assert (done.returncode, done.stderr) == (1, "uncork: vng: this machine lacks wanted, wanted-dev\n")
+    assert (done.returncode,
+            done.stderr) == (1, "uncork: vng: this machine lacks wanted, wanted-dev\n")
     assert sandbox.calls_read() == []
 
 
 def test_virtme_ng_comes_from_pypi_in_the_version_that_is_named(sandbox: Sandbox) -> None:
     sandbox.command_add("id", "echo 1000")
     sandbox.table_write()
-    fits = 'case "$*" in *"find venv ensurepip") echo "answer: fits" ;; *) exit 1 ;; esac'  # and makes no environment
+    # and makes no environment
+    fits = 'case "$*" in *"find venv ensurepip") echo "answer: fits" ;; *) exit 1 ;; esac'
     interpreter = sandbox.recorder_add("python-of-a-user", fits)
     done = sandbox.run("scripts/setup/target", "vng", UNCORK_PYTHON=str(interpreter))
     assert done.returncode == 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs of -DUNCORK_STATIC=ON: they run in a folder that holds nothing else, and count what those of build/release count."""
+"""Programs of -DUNCORK_STATIC=ON: they run in a folder that holds nothing else, and count what
+those of build/release count."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ CHECKED = (*CELLS, "security=ktls", "transport=mptcp", "write=zerocopy", "read=z
 
 @dataclass(frozen=True)
 class Place:
-    """Where programs are: what stands in front of a command, their folder, and a key for the control channel."""
+    """Where programs are: what stands in front of a command, their folder, and a key for the
+    control channel."""
 
     prefix: tuple[str, ...]
     folder: str
@@ -47,7 +49,8 @@ class Place:
 
     def client(self, *arguments: str, stdin: str = "") -> list[dict[str, Any]]:
         """The lines that uncork-client prints."""
-        done = subprocess.run(self.command("uncork-client", *arguments), input=stdin, capture_output=True, text=True,
+        done = subprocess.run(self.command("uncork-client", *arguments), input=stdin,
+                              capture_output=True, text=True,
                               timeout=60)
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -118,9 +121,11 @@ def pairs(empty: Place, usual: Place) -> dict[str, tuple[dict[str, Any], dict[st
 
 
 def counted(record: dict[str, Any]) -> dict[str, Any]:
-    """What the client counts alike in every run of a cell. How a stream is cut into segments is a matter of time."""
+    """What the client counts alike in every run of a cell. How a stream is cut into segments is a
+    matter of time."""
     (thread,) = record["client"]["threads"]
-    kept = {key: count for key, count in thread.items() if isinstance(count, int | str) and not key.endswith("_ns")}
+    kept = {key: count for key, count in thread.items() if isinstance(count, int | str)
+            and not key.endswith("_ns")}
     segments = {key: count["sum"] for key, count in thread["tcp_info"].items()}
     if record["words"]["workload"] == "request":
         kept["segments"] = segments["data_segs_out"] - segments["retrans_segs"]
@@ -129,7 +134,8 @@ def counted(record: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_an_empty_root_is_enough_and_all_counts_are_those_of_the_usual_build(pairs: dict[str, Any], cell: str) -> None:
+def test_an_empty_root_is_enough_and_all_counts_are_those_of_the_usual_build(pairs: dict[str, Any],
+    cell: str) -> None:
     static, usual = pairs[cell]
     if usual["status"] == "unsupported":
         assert static["status"] == "unsupported"
@@ -141,7 +147,8 @@ def test_an_empty_root_is_enough_and_all_counts_are_those_of_the_usual_build(pai
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_no_loader_and_no_names_of_hosts_or_users(program: str) -> None:
     content = (STATIC / program).read_bytes()
-    (first,), (size, number) = struct.unpack_from("<Q", content, 32), struct.unpack_from("<HH", content, 54)
+    (first,), (size, number) = struct.unpack_from("<Q", content,
+                                                  32), struct.unpack_from("<HH", content, 54)
     segments = {struct.unpack_from("<I", content, first + size * i)[0] for i in range(number)}
     assert ELF_LOADED in segments and ELF_INTERPRETER not in segments
     assert b"/bin" in content and b"nsswitch" not in content
@@ -150,23 +157,30 @@ def test_no_loader_and_no_names_of_hosts_or_users(program: str) -> None:
 def test_its_words_and_what_this_machine_can_do_are_the_same(usual: Place, static: Place) -> None:
     lines = "".join(f"{words}\n" for words in CHECKED)
     for question in (["--list=json"], ["--check", "-"]):
-        said = [json.dumps(place.client(*question, stdin=lines)).replace(place.folder, "") for place in (usual, static)]
+        said = [json.dumps(place.client(*question, stdin=lines)).replace(place.folder, "")
+                for place in (usual, static)]
         assert said[0] == said[1]
 
 
 def test_it_starts_a_server_of_its_own(static: Place) -> None:
     lines = "".join(f"message=8+8 transport={transport} {WORK}\n" for transport in ("tcp", "unix"))
-    assert [record["status"] for record in static.client("--batch", "-", stdin=lines)[:-1]] == ["ok", "ok"]
+    assert [record["status"]
+            for record in static.client("--batch", "-", stdin=lines)[:-1]] == ["ok", "ok"]
 
 
 def test_an_address_is_in_numbers(empty: Place) -> None:
     (record, _) = empty.client("--insecure", "--batch", "-", stdin="server=localhost:1\n")
-    assert record["reason"] == "cannot look up localhost: a static build looks up no names, give the address in numbers"
+    assert record[
+        "reason"] == "cannot look up localhost: a static build looks up no names, give the address in numbers"
 
 
 def test_an_archive_that_is_missing_is_named_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "jansson.pc").write_text("Name: jansson\nDescription: one\nVersion: 2.14\nLibs: -luncork-none\n")
-    done = subprocess.run(["cmake", "-S", TOP, "-B", tmp_path / "build", "-G", "Ninja", "-DUNCORK_STATIC=ON"],
-                          env=os.environ | {"PKG_CONFIG_PATH": str(tmp_path)}, capture_output=True, text=True, timeout=60)
+    (tmp_path /
+     "jansson.pc").write_text(
+         "Name: jansson\nDescription: one\nVersion: 2.14\nLibs: -luncork-none\n")
+    done = subprocess.run(["cmake", "-S", TOP, "-B", tmp_path / "build", "-G", "Ninja",
+                           "-DUNCORK_STATIC=ON"],
+                          env=os.environ | {"PKG_CONFIG_PATH": str(tmp_path)}, capture_output=True,
+                          text=True, timeout=60)
     assert done.returncode == 1
     assert "UNCORK_STATIC=ON: jansson needs libuncork-none.a, which is not here" in done.stderr

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""docs/adding-a-strategy.md, followed literally in a scratch copy of the tree by somebody who knows nothing else."""
+"""docs/adding-a-strategy.md, followed literally in a scratch copy of the tree by somebody who knows
+nothing else."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ def test_it_runs_and_makes_as_many_calls_as_the_page_says(tree: Path) -> None:
 
 
 def test_it_is_a_row_of_a_table(tree: Path) -> None:
-    shell(build_commands()[4].replace("duration=200ms", "duration=20ms warmup=0s rounds=2") + " -o results/walk", tree)
+    shell(build_commands()[4].replace("duration=200ms", "duration=20ms warmup=0s rounds=2") +
+          " -o results/walk", tree)
     assert re.search(r"^pairs\s", shell("scripts/uncork table results/walk", tree), re.MULTILINE)
     table = json.loads(shell("scripts/uncork table results/walk --json", tree))
     assert "pairs" in json.dumps(table)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""An action of Ansible: starts one command on a host, whose standard input and output are files of this machine.
+"""An action of Ansible: starts one command on a host, whose standard input and output are files of
+this machine.
 
-It needs nothing there but a shell, where Ansible's own modules need Python. What the command reads never becomes a
-variable, an argument or a result of Ansible, so that a key among it is in no log; and what it prints may be as long as it
-likes, where ansible-runner drops a result of more than 700000 characters without a word.
+It needs nothing there but a shell, where Ansible's own modules need Python. What the command reads
+never becomes a variable, an argument or a result of Ansible, so that a key among it is in no log;
+and what it prints may be as long as it likes, where ansible-runner drops a result of more than
+700000 characters without a word.
 
 The job is a file of JSON: {"command": TEXT for sh, "inputs": [FILE, ...], "output": FILE}.
 """
@@ -30,6 +32,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         result: dict[str, Any] = super().run(tmp, task_vars)
         job = json.loads(Path(self._task.args["job"]).read_text())
         given = b"".join(Path(path).read_bytes() for path in job["inputs"])
-        done = self._low_level_execute_command(job["command"], in_data=given or NOTHING, executable="/bin/sh")
+        done = self._low_level_execute_command(job["command"], in_data=given or NOTHING,
+                                               executable="/bin/sh")
         Path(job["output"]).write_text(done["stdout"], errors="surrogateescape")
         return result | {"status": done["rc"], "stderr": done["stderr"][-SAID_MAX:]}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the answers of a scenario are made from: metrics, words and axes that its claims and pictures name. Pure."""
+"""What the answers of a scenario are made from: metrics, words and axes that its claims and
+pictures name. Pure."""
 
 from __future__ import annotations
 

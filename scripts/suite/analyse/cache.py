@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The columns of a large records.jsonl, kept in the user's cache folder so that they are made once.
 
-Nothing stale is used: the columns are those of the first bytes of records.jsonl, whose digest is taken
-anew each time, made by the source of this program, which has the formulas. Nor is anything foreign: the
-folder is this user's and nobody else can write there. A file is found by the digest of how its records
-begin, so that a result may be moved, and of one that grew only new lines are parsed.
+Nothing stale is used: the columns are those of the first bytes of records.jsonl, whose digest is
+taken anew each time, made by the source of this program, which has the formulas. Nor is anything
+foreign: the folder is this user's and nobody else can write there. A file is found by the digest of
+how its records begin, so that a result may be moved, and of one that grew only new lines are
+parsed.
 """
 
 from __future__ import annotations
@@ -27,15 +28,18 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.runs import PLACES, WORDS, Coded, Problems, Runs
 from suite.analyse.traits import traits_read, traits_write
 
-LEAST_BYTES = 8 << 20  # of new records, from which on columns are kept: it takes about half a second to make them
-KEPT_BYTES_MOST = 1 << 30  # in the folder: columns of some millions of records; the oldest files go first
+# of new records, from which on columns are kept: it takes about half a second to make them
+LEAST_BYTES = 8 << 20
+# in the folder: columns of some millions of records; the oldest files go first
+KEPT_BYTES_MOST = 1 << 30
 NAMED_BY_BYTES = 1 << 16  # of records.jsonl, whose digest names the file
 SUITE = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Columns of the first covers_bytes of a file with that digest: its first lines, whole or problems."""
+    """Columns of the first covers_bytes of a file with that digest: its first lines, whole or
+    problems."""
 
     runs: Runs
     covers_bytes: int
@@ -55,9 +59,11 @@ def program_digest() -> str:
 
 
 def cache_folder() -> Path | None:
-    """The folder of columns, made when it is first needed; None where there can be none, or others can write it."""
+    """The folder of columns, made when it is first needed; None where there can be none, or others
+    can write it."""
     with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: a user without a home
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uncork" / "columns"
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() /
+                      ".cache") / "uncork" / "columns"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = folder.stat()
         if found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -74,7 +80,8 @@ def kept_file(records: Path) -> Path | None:
 
 def folder_trim(folder: Path) -> None:
     """Removes the files that were used longest ago, until no more than KEPT_BYTES_MOST are left."""
-    found = sorted(((path.stat().st_mtime_ns, path.stat().st_size, path) for path in folder.glob("*.npz")), reverse=True)
+    found = sorted(((path.stat().st_mtime_ns, path.stat().st_size, path)
+                    for path in folder.glob("*.npz")), reverse=True)
     total = 0
     for _, size_bytes, path in found:
         total += size_bytes
@@ -83,7 +90,8 @@ def folder_trim(folder: Path) -> None:
 
 
 def kept_write(records: Path, kept: Kept) -> None:
-    """Keeps the columns; does nothing where there is no place for them, which costs time and nothing else."""
+    """Keeps the columns; does nothing where there is no place for them, which costs time and
+    nothing else."""
     path = kept_file(records)
     if path is None:
         return
@@ -125,7 +133,8 @@ def kept_unpack(head: dict, arrays: np.lib.npyio.NpzFile) -> Kept:
     metrics[:, arrays["known"]] = arrays["metrics"]
     censored = np.zeros(metrics.shape, dtype=bool)
     kept = arrays["metrics"]
-    censored[:, arrays["known"]] = np.unpackbits(arrays["censored"], count=kept.size).reshape(kept.shape)
+    censored[:, arrays["known"]] = np.unpackbits(arrays["censored"],
+                                                 count=kept.size).reshape(kept.shape)
     runs = Runs({name: Coded(arrays[f"word_{name}"], tuple(head["words"][name])) for name in WORDS},
                 {name: arrays[f"place_{name}"] for name in PLACES},
                 Coded(arrays["traits"], tuple(map(traits_read, head["traits"]))), metrics, censored)

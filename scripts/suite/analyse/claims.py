@@ -15,8 +15,8 @@ for the next smaller:
 
 Where cells ran on several targets, a claim that names none is one about each of them.
 
-Cells of two kernels share no round. A claim about their quotient is decided on all boots of one and of the other; one
-that adds figures of both cannot be.
+Cells of two kernels share no round. A claim about their quotient is decided on all boots of one and
+of the other; one that adds figures of both cannot be.
 
 Nobody knows which is the best, the highest median may be luck. So what is claimed against the best
 (the first of these) is ok if it is ok against every one of the cells, and not ok if it is not
@@ -92,8 +92,8 @@ def cells_select(matrix: Matrix, reference: Reference) -> list[Cell]:
 
 @dataclass(frozen=True)
 class Series:
-    """A metric of a cell by round, infinite where it is censored: then bounds has what it lies beyond, and else the
-    value. exact: as Matrix.is_exact()."""
+    """A metric of a cell by round, infinite where it is censored: then bounds has what it lies
+    beyond, and else the value. exact: as Matrix.is_exact()."""
 
     cell: Cell
     values: Mapping[int, float]
@@ -107,12 +107,15 @@ def series_of(matrix: Matrix, cell: Cell, metric: str) -> Series:
         raise Undecidable(f"{cell.name}: {cell.status}: {'; '.join(cell.reasons)}")
     found = matrix.series(cell.name, metric)
     if not len(found) and cell.functional and METRICS[metric].timed:
-        raise Undecidable(f"{cell.name}: {FUNCTIONAL_ONLY}: {cell.functional}: {metric} says nothing there")
+        raise Undecidable(
+            f"{cell.name}: {FUNCTIONAL_ONLY}: {cell.functional}: {metric} says nothing there")
     if not len(found):
-        raise Undecidable(f"{cell.name}: {matrix.known_note(cell, metric) or f'{metric} is not known here'}")
+        raise Undecidable(
+            f"{cell.name}: {matrix.known_note(cell, metric) or f'{metric} is not known here'}")
     rounds = found.rounds.tolist()
     return Series(cell, dict(zip(rounds, found.values.tolist(), strict=True)),
-                  dict(zip(rounds, found.bounds.tolist(), strict=True)), matrix.is_exact(cell.name, metric))
+                  dict(zip(rounds, found.bounds.tolist(), strict=True)),
+                  matrix.is_exact(cell.name, metric))
 
 
 def candidates_find(matrix: Matrix, reference: Reference) -> list[Series]:
@@ -155,8 +158,8 @@ def measured_text(comparison: Comparison, estimate: stats.Estimate, right: float
                   by_ratio: bool, shared: bool = True) -> str:
     """`measured 4.12, 95 % interval 3.90 to 4.31, 10 rounds`, in terms of the left side.
 
-    right is None where the right side varies; then the ratio or difference itself is shown. shared: whether it is of
-    rounds that all cells share, and not of boots.
+    right is None where the right side varies; then the ratio or difference itself is shown. shared:
+    whether it is of rounds that all cells share, and not of boots.
     """
     left = comparison.left
     unit = METRICS[left.metric].unit if isinstance(left, Reference) and right is not None else None
@@ -167,7 +170,8 @@ def measured_text(comparison: Comparison, estimate: stats.Estimate, right: float
         return value_text(value, unit) if unit else number_text(value)
 
     what = "measured" if right is not None else "left / right" if by_ratio else "left - right"
-    rounds = counted_text(estimate.pairs, "round") if shared else f"{counted_text(estimate.pairs, 'boot')} a side"
+    rounds = counted_text(estimate.pairs,
+                          "round") if shared else f"{counted_text(estimate.pairs, 'boot')} a side"
     if estimate.interval is None:
         needed = stats.ROUNDS_NEEDED if shared else stats.SIDES_NEEDED
         return f"{what} {text(estimate.value)}, {rounds}: an interval needs {needed}"
@@ -176,8 +180,9 @@ def measured_text(comparison: Comparison, estimate: stats.Estimate, right: float
 
 
 def sign_sure(comparison: Comparison, series: Mapping[Reference, Series], number: int) -> int:
-    """Whether left is surely larger (1) or smaller (-1) in a round, whatever the censored values are beyond their bounds;
-    else 0. Each value stands once in a claim, so that it is enough to look at the ends of what each may be."""
+    """Whether left is surely larger (1) or smaller (-1) in a round, whatever the censored values
+    are beyond their bounds; else 0. Each value stands once in a claim, so that it is enough to look
+    at the ends of what each may be."""
     spans = [{one.bounds[number], one.values[number]} for one in series.values()]
     signs = set()
     for corner in product(*spans):
@@ -187,8 +192,10 @@ def sign_sure(comparison: Comparison, series: Mapping[Reference, Series], number
     return signs.pop() if len(signs) == 1 else 0
 
 
-def directions_compare(comparison: Comparison, series: Mapping[Reference, Series]) -> tuple[str, str]:
-    """Outcome and remark where some values are censored: by which side is surely the larger, round by round."""
+def directions_compare(comparison: Comparison,
+                       series: Mapping[Reference, Series]) -> tuple[str, str]:
+    """Outcome and remark where some values are censored: by which side is surely the larger, round
+    by round."""
     rounds = rounds_all(series)
     signs = np.array([sign_sure(comparison, series, number) for number in rounds])
     estimate = stats.direction_estimate(signs, stats.sign_null(len(rounds)), len(rounds))
@@ -221,7 +228,8 @@ def right_fixed(comparison: Comparison) -> float | None:
     return None if any(references_of(comparison.right)) else evaluate(comparison.right, {})
 
 
-def estimate_decide(comparison: Comparison, estimate: stats.Estimate, middle: float, remark: str) -> tuple[str, str]:
+def estimate_decide(comparison: Comparison, estimate: stats.Estimate, middle: float,
+                    remark: str) -> tuple[str, str]:
     """Outcome and remark from left over (or less) right; middle means equality."""
     if estimate.interval is None:
         return "undecided", remark
@@ -240,16 +248,19 @@ def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
 
 
 def course_find(factor: Expression, series: Mapping[Reference, Series]) -> str | None:
-    """Whose rounds a factor is of; None of a number. Undecidable where it mixes rounds that are not shared."""
+    """Whose rounds a factor is of; None of a number. Undecidable where it mixes rounds that are not
+    shared."""
     courses = {series[name].cell.course for name in references_of(factor)}
     if len(courses) > 1:
-        raise Undecidable("it adds up figures of boots that share no round: only a quotient of such figures can be "
+        raise Undecidable(
+            "it adds up figures of boots that share no round: only a quotient of such figures can be "
                           "held against something")
     return courses.pop() if courses else None
 
 
 def products_of(factors: Sequence[Factor], series: Mapping[Reference, Series]) -> list[float]:
-    """The product of factors in every round that all of them have, all above 0; Undecidable where one is not."""
+    """The product of factors in every round that all of them have, all above 0; Undecidable where
+    one is not."""
     names = {name for factor, _ in factors for name in references_of(factor)}
     products = []
     for values in rounds_shared({name: series[name] for name in names}):
@@ -261,7 +272,8 @@ def products_of(factors: Sequence[Factor], series: Mapping[Reference, Series]) -
 
 
 def boots_compare(comparison: Comparison, series: Mapping[Reference, Series]) -> tuple[str, str]:
-    """Outcome and remark where the cells share no rounds: all boots of one kernel against all of the other."""
+    """Outcome and remark where the cells share no rounds: all boots of one kernel against all of
+    the other."""
     courses: dict[str | None, list[Factor]] = {}
     for factor, power in [*factors_of(comparison.left), *factors_of(comparison.right, -1)]:
         courses.setdefault(course_find(factor, series), []).append((factor, power))
@@ -276,7 +288,8 @@ def boots_compare(comparison: Comparison, series: Mapping[Reference, Series]) ->
 
 
 def claim_decide(matrix: Matrix, claim: Claim, target: str | None = None) -> Verdict:
-    """Decides one claim, or what it says of one target; UsageError if it is not a claim about this result."""
+    """Decides one claim, or what it says of one target; UsageError if it is not a claim about this
+    result."""
     comparison = claim_parse(claim.that)
     if target is not None:
         comparison = comparison_narrow(comparison, f"{TARGET}={target}")
@@ -291,7 +304,8 @@ def claim_decide(matrix: Matrix, claim: Claim, target: str | None = None) -> Ver
         if best is None:
             outcome, remark = comparison_decide(comparison, series)
             return Verdict(claim, outcome, (remark,))
-        against = [comparison_decide(comparison, series | {best: candidate}) for candidate in found[best]]
+        against = [comparison_decide(comparison, series | {best: candidate})
+                   for candidate in found[best]]
     except Undecidable as error:
         return Verdict(claim, "undecided", (str(error),))
     outcome, at = best_decide(comparison, best, [outcome for outcome, _ in against])
@@ -320,8 +334,10 @@ def rounds_all(series: Mapping[Reference, Series]) -> list[int]:
 
 
 def rounds_shared(series: Mapping[Reference, Series]) -> list[dict[Reference, float]]:
-    """The value of every reference in each round that all have, ascending; Undecidable where there is none."""
-    return [{name: one.values[number] for name, one in series.items()} for number in rounds_all(series)]
+    """The value of every reference in each round that all have, ascending; Undecidable where there
+    is none."""
+    return [{name: one.values[number] for name, one in series.items()}
+            for number in rounds_all(series)]
 
 
 def is_exact(series: Mapping[Reference, Series]) -> bool:
@@ -329,11 +345,13 @@ def is_exact(series: Mapping[Reference, Series]) -> bool:
     return all(one.exact for one in series.values())
 
 
-def comparison_decide(comparison: Comparison, series: Mapping[Reference, Series]) -> tuple[str, str]:
+def comparison_decide(comparison: Comparison,
+                      series: Mapping[Reference, Series]) -> tuple[str, str]:
     """Outcome and remark from the values of every reference by round."""
     if not rounds_common(one.cell for one in series.values()) and not is_exact(series):
         if is_censored(series):
-            raise Undecidable("in some boot a value lies among requests that were due and never sent")
+            raise Undecidable(
+                "in some boot a value lies among requests that were due and never sent")
         return boots_compare(comparison, series)
     if is_censored(series):
         return directions_compare(comparison, series)
@@ -358,7 +376,8 @@ def counts_compare(sign: str, left: float, right: float) -> bool:
 
 
 def targets_meant(matrix: Matrix, claim: Claim) -> list[str | None]:
-    """The targets that a claim is held against one by one: all there are where it names none; [None]: as it stands."""
+    """The targets that a claim is held against one by one: all there are where it names none;
+    [None]: as it stands."""
     comparison = claim_parse(claim.that)
     named = [words_parse(name.words, name.text) for side in (comparison.left, comparison.right)
              for name in references_of(side)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a claim says: metrics of named cells with + - * / and one comparison; parsed here, never eval'd.
+"""What a claim says: metrics of named cells with + - * / and one comparison; parsed here, never
+eval'd.
 
     claim   = sum ( ">=" | "<=" | ">" | "<" | "==" ) sum
     sum     = product { ( "+" | "-" ) product }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is worked out from a run: each formula takes a MeasuredRun and gives a value in the base unit of its
-metric, or None where the record does not know it."""
+"""What is worked out from a run: each formula takes a MeasuredRun and gives a value in the base
+unit of its metric, or None where the record does not know it."""
 
 from __future__ import annotations
 
@@ -195,7 +195,8 @@ def end_cpu_part(name: str, key: str) -> Formula:
 
 
 def softirq(run: MeasuredRun) -> float | None:
-    """Seconds in softirq during the measured interval, of every machine that an end was on, once."""
+    """Seconds in softirq during the measured interval, of every machine that an end was on,
+    once."""
     machines = {end.get("host"): end.get("machine", {}).get("softirq_ns")
                 for end in reversed(run.ends)}
     return seconds(total(*machines.values())) if machines else None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Records -> frames: one row per record, then one value per (cell, round) and metric.
 
-Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. The value
-of a round is that of run A, as of a cell that ran once. Where A failed, A' stands in. Otherwise A' is
-only in the A/A pair: a mean of both runs would have less noise than the cell it is compared with, and
-the ratio of two identical cells would no longer be symmetric about 1.
+Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. The
+value of a round is that of run A, as of a cell that ran once. Where A failed, A' stands in.
+Otherwise A' is only in the A/A pair: a mean of both runs would have less noise than the cell it is
+compared with, and the ratio of two identical cells would no longer be symmetric about 1.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Cell:
     remarks: what its good runs did otherwise than the words say.
     uncounted: the security layers that cannot tell their records; empty where all can.
     unsplit: the metrics, user or system, of a CPU time that is too short to be split.
-    functional: why its times say nothing, so that there are none: it was emulated; empty where they do.
+    functional: why its times say nothing, so that there are none: it was emulated; empty where they
+    do.
     """
 
     name: str
@@ -112,9 +113,11 @@ class Series:
 class Matrix:
     """A result as frames.
 
-    frame: one row per record: status, reason, cell, label, round, position, axes, metrics, as measured.
-    values: the value of each round (module docstring), indexed by (cell, round), one column per metric;
-    infinite where it is censored: then bounds, which has the columns of such metrics, has what it lies beyond.
+    frame: one row per record: status, reason, cell, label, round, position, axes, metrics, as
+    measured.
+    values: the value of each round (module docstring), indexed by (cell, round), one column per
+    metric; infinite where it is censored: then bounds, which has the columns of such metrics, has
+    what it lies beyond.
     known: in how many rounds each cell knows each metric.
     """
 
@@ -150,7 +153,8 @@ class Matrix:
         """For each metric the targets of which some cell knows it."""
         known = self.values.notna().groupby(level="cell").any()
         targets = [self.cells[cell].target for cell in known.index]
-        return {name: frozenset(target for target, knows in zip(targets, known[name], strict=True) if knows)
+        return {name: frozenset(target for target, knows in zip(targets, known[name], strict=True)
+                                if knows)
                 for name in known}
 
     @cached_property
@@ -165,7 +169,8 @@ class Matrix:
     def rows_good(self) -> Mapping[str, np.ndarray]:
         """The rows of the good counted runs of each cell, in the order in which they were run."""
         rows = self.result.runs.rows_of_cells
-        return {cell: rows[cell][self.result.runs.good[rows[cell]]] if cell in rows else np.array([], dtype=int)
+        return {cell: rows[cell][self.result.runs.good[rows[cell]]] if cell in rows
+                else np.array([], dtype=int)
                 for cell in self.cells}
 
     @cached_property
@@ -194,16 +199,19 @@ class Matrix:
         return pd.Series(series.values, index=series.rounds, name=metric)
 
     def known_note(self, cell: Cell, metric: str) -> str:
-        """In how many of its rounds a cell knows a metric; empty where it is all of them, or none."""
+        """In how many of its rounds a cell knows a metric; empty where it is all of them, or
+        none."""
         if cell.name not in self.known.index:
             return ""
         known, rounds = int(self.known.at[cell.name, metric]), len(self.values.loc[cell.name])
         censored = self.series(cell.name, metric).censored
         if not known or known - censored == rounds:
             return ""
-        why = ("elsewhere it lies among requests that were due and never sent" if known == rounds else
+        why = ("elsewhere it lies among requests that were due and never sent" if known == rounds
+               else
                "elsewhere too few requests stand behind it" if METRICS[metric].ranked else "")
-        return "; ".join(filter(None, (f"{metric} known in {known - censored} of {rounds} rounds", why)))
+        return "; ".join(filter(None,
+                                (f"{metric} known in {known - censored} of {rounds} rounds", why)))
 
     @cached_property
     def traits(self) -> tuple[Traits, ...]:
@@ -213,10 +221,13 @@ class Matrix:
     def traits_of(self, cell: str) -> tuple[Traits, ...]:
         """The different traits of all runs of a cell."""
         runs = self.result.runs
-        return tuple(runs.take(runs.rows_of_cells[cell]).traits_counts()) if cell in runs.rows_of_cells else ()
+        return tuple(
+            runs.take(
+                runs.rows_of_cells[cell]).traits_counts()) if cell in runs.rows_of_cells else ()
 
     def is_exact(self, cell: str, metric: str) -> bool:
-        """Whether these are events or bytes, as many in every good counted run, A' included, of two or more rounds."""
+        """Whether these are events or bytes, as many in every good counted run, A' included, of two
+        or more rounds."""
         rows = self.rows_good[cell]
         values = self.frame[metric].to_numpy()[rows]
         rounds = self.result.runs.places["round"][rows]
@@ -225,12 +236,13 @@ class Matrix:
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records behind a cell's values, one per round, by round."""
         rows = self.rows_good[cell]
-        return self.result.records(rows_sorted(self.result.runs, rows[self.result.runs.of_rounds[rows]]))
+        return self.result.records(rows_sorted(self.result.runs,
+                                               rows[self.result.runs.of_rounds[rows]]))
 
 
 def silent_note(matrix: Matrix, cell: Cell, metric: str) -> str:
-    """Why good runs of a cell know no such figure if it is for the system that they ran on: no cell of the same target
-    knows it, and others do. Empty where it is not so."""
+    """Why good runs of a cell know no such figure if it is for the system that they ran on: no cell
+    of the same target knows it, and others do. Empty where it is not so."""
     told = matrix.targets_telling[metric]
     return f"no run of {TARGET}={cell.target} knows it" if told and cell.target not in told else ""
 
@@ -265,7 +277,8 @@ def frame_build(result: Result) -> pd.DataFrame:
     words = {cell.name: cell.all_words for cell in result.plan.cells}
     cells = runs.words["cell"]
     for axis in result.plan.axes:
-        values = np.array([words.get(cell, {}).get(axis, "") for cell in cells.values], dtype=object)
+        values = np.array([words.get(cell, {}).get(axis, "") for cell in cells.values],
+                          dtype=object)
         frame[axis] = values[cells.codes]
     return frame
 
@@ -288,7 +301,8 @@ def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]
 def splits_clear(frame: pd.DataFrame, runs: Runs, unsplit: Mapping[str, frozenset[str]]) -> None:
     """Takes the values of these cells and metrics out of the frame."""
     for name in sorted(frozenset().union(*unsplit.values())):
-        rows = np.concatenate([runs.rows_of_cells[cell] for cell, names in unsplit.items() if name in names])
+        rows = np.concatenate([runs.rows_of_cells[cell] for cell, names in unsplit.items()
+                               if name in names])
         frame.loc[rows, name] = float("nan")
 
 
@@ -335,23 +349,27 @@ def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]], functiona
                 ) -> dict[str, Cell]:
     """The cells of the plan in order, by name."""
     rows, none = result.runs.rows_of_cells, np.array([], dtype=int)
-    return {cell.name: cell_build(cell, result.plan.axes, result.runs.take(rows.get(cell.name, none)),
-                                  unsplit.get(cell.name, frozenset()), functional.get(cell.name, ""))
+    return {cell.name: cell_build(cell, result.plan.axes,
+                                  result.runs.take(rows.get(cell.name, none)),
+                                  unsplit.get(cell.name, frozenset()),
+                                  functional.get(cell.name, ""))
             for cell in result.plan.cells}
 
 
-def values_build(frame: pd.DataFrame, runs: Runs) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def values_build(frame: pd.DataFrame,
+                 runs: Runs) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """(Matrix.values, Matrix.bounds, Matrix.known); what no run knows is not worked out.
 
-    A quantile that some round of a cell does not know is none of the cell: rounds with too few requests
-    are the slow ones, and a median of the others would be one of the fast ones.
+    A quantile that some round of a cell does not know is none of the cell: rounds with too few
+    requests are the slow ones, and a median of the others would be one of the fast ones.
     """
     told = [name for name in METRICS if frame[name].notna().any()]
     rows = np.flatnonzero(runs.of_rounds)
     index = pd.MultiIndex.from_frame(frame[["cell", "round"]].take(rows))
     rounds = frame[told].take(rows).set_index(index).sort_index()
     places = [METRIC_PLACES[name] for name in told]
-    beyond = pd.DataFrame(runs.censored[np.ix_(rows, places)], index, told).sort_index() & rounds.notna()
+    beyond = pd.DataFrame(runs.censored[np.ix_(rows, places)], index,
+                          told).sort_index() & rounds.notna()
     cells = rounds.groupby(level="cell")
     known, size = cells.count(), cells.size()
     partly = [name for name in told if METRICS[name].ranked and (known[name] < size).any()]
@@ -371,7 +389,8 @@ def matrix_build(result: Result) -> Matrix:
     unsplit = splits_unknown(frame, result.runs)
     splits_clear(frame, result.runs, unsplit)
     times_clear(frame, result.runs, functional)
-    return Matrix(result, frame, *values_build(frame, result.runs), cells_build(result, unsplit, functional))
+    return Matrix(result, frame, *values_build(frame, result.runs),
+                  cells_build(result, unsplit, functional))
 
 
 def baseline_words(matrix: Matrix) -> dict[str, str]:
@@ -397,7 +416,8 @@ def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str]) -> Cell |
 
 def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:
     """Both in the rounds that both have, ascending."""
-    _, at, other_at = np.intersect1d(one.rounds, two.rounds, assume_unique=True, return_indices=True)
+    _, at, other_at = np.intersect1d(one.rounds, two.rounds, assume_unique=True,
+                                     return_indices=True)
     return one.take(at), two.take(other_at)
 
 
@@ -406,9 +426,10 @@ def rounds_common(cells: Iterable[Cell]) -> bool:
     return len({cell.course for cell in cells}) < 2
 
 
-def series_between(matrix: Matrix, first: Cell, second: Cell, metric: str) -> tuple[Series, Series] | None:
-    """The values of two cells, of shared rounds those in which both have one, ascending; None without any, or one
-    not > 0."""
+def series_between(matrix: Matrix, first: Cell, second: Cell,
+                   metric: str) -> tuple[Series, Series] | None:
+    """The values of two cells, of shared rounds those in which both have one, ascending; None
+    without any, or one not > 0."""
     sides = matrix.series(first.name, metric), matrix.series(second.name, metric)
     if rounds_common((first, second)):
         sides = rounds_join(*sides)
@@ -416,7 +437,8 @@ def series_between(matrix: Matrix, first: Cell, second: Cell, metric: str) -> tu
 
 
 def ratio_of(new: Series, base: Series, shared: bool) -> stats.Estimate:
-    """new / base, all above 0: by round where the rounds are shared, else of all values of one to all of the other.
+    """new / base, all above 0: by round where the rounds are shared, else of all values of one to
+    all of the other.
 
     Only its direction where a value is censored.
     """
@@ -432,8 +454,8 @@ def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.
 
 
 def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series] | None:
-    """A and A' in the rounds in which a cell ran twice, ascending; None without any, if a value is not > 0, or of a
-    quantile that some run does not know."""
+    """A and A' in the rounds in which a cell ran twice, ascending; None without any, if a value is
+    not > 0, or of a quantile that some run does not know."""
     runs, rows = matrix.result.runs, matrix.rows_good[cell]
     measured = matrix.frame[metric].to_numpy()[rows]
     values = np.where(runs.censored[rows, METRIC_PLACES[metric]], np.inf, measured)
@@ -452,8 +474,9 @@ def same_ratio(matrix: Matrix, cell: str, metric: str) -> stats.Estimate | None:
 
 
 def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
-    """The noise floor of a cell's row (stats.noise_floor): that of its baseline, in its place and group, or of the cell
-    itself where it has no baseline and ran twice. None below 6 complete pairs."""
+    """The noise floor of a cell's row (stats.noise_floor): that of its baseline, in its place and
+    group, or of the cell itself where it has no baseline and ran twice. None below 6 complete
+    pairs."""
     base = baseline_find(matrix, cell, baseline_words(matrix)) or cell
     key = ("floor", base.name, metric)
     if key not in matrix.found:
@@ -463,7 +486,8 @@ def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
 
 
 def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
-    """The highest noise floor of cells that are compared with each other; None where none is known."""
+    """The highest noise floor of cells that are compared with each other; None where none is
+    known."""
     floors = (noise_floor(matrix, cell, metric) for matrix, cell in sides)
     return max((floor for floor in floors if floor is not None), default=None)
 
@@ -472,5 +496,6 @@ def noise_floors(matrix: Matrix, metric: str) -> dict[str, float]:
     """The noise floors that are known, by the baseline cell that they are of."""
     runs = matrix.result.runs
     doubled = runs.take(runs.words["label"].where(LABEL_AGAIN)).rows_of_cells
-    floors = {name: noise_floor(matrix, cell, metric) for name, cell in matrix.cells.items() if name in doubled}
+    floors = {name: noise_floor(matrix, cell, metric) for name, cell in matrix.cells.items()
+              if name in doubled}
     return {cell: floor for cell, floor in floors.items() if floor is not None}

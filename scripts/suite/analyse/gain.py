@@ -28,8 +28,9 @@ from suite.scenario.scenario import LABEL, LABEL_AGAIN
 
 @dataclass(frozen=True)
 class Gain:
-    """pre, post: medians, which may be stats.Beyond. ratio: post / pre (Hodges-Lehmann). worst, best: gains of one
-    round, None where none is shared or known. verdict: what may be said of the ratio."""
+    """pre, post: medians, which may be stats.Beyond. ratio: post / pre (Hodges-Lehmann). worst,
+    best: gains of one round, None where none is shared or known. verdict: what may be said of the
+    ratio."""
 
     pre: float
     post: float
@@ -59,7 +60,8 @@ def again_verdict(ratio: stats.Estimate) -> Verdict:
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
-    """The gain of a cell; None where it has no baseline, or no good round to be held against one of it."""
+    """The gain of a cell; None where it has no baseline, or no good round to be held against one of
+    it."""
     sides = sides_find(matrix, cell, base, metric.name) if base else None
     if base is None or sides is None:
         return None

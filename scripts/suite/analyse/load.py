@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""records.jsonl -> columns, by what was kept of them as far as that goes; and single records again."""
+"""records.jsonl -> columns, by what was kept of them as far as that goes; and single records
+again."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ TORN = "records.jsonl: the last line is torn and was left out (the runner was st
 
 
 def begin(file: BufferedReader, kept: Kept | None, builder: Builder) -> Lines:
-    """The lines that are still to be parsed: those behind what was kept, if the file still begins with that."""
+    """The lines that are still to be parsed: those behind what was kept, if the file still begins
+    with that."""
     if kept is not None:
         digest = digest_read(file, kept.covers_bytes)
         if file.tell() == kept.covers_bytes and digest.hexdigest() == kept.digest:
@@ -44,17 +46,20 @@ def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problem
             builder.line(line)
     runs = builder.runs()
     if lines.done_bytes - parsed_from >= least_bytes:
-        kept_write(path, Kept(runs, lines.done_bytes, lines.digest.hexdigest(), builder.lines, builder.problems))
+        kept_write(path, Kept(runs, lines.done_bytes, lines.digest.hexdigest(), builder.lines,
+                              builder.problems))
     return runs, builder.problems, [TORN] if lines.torn else []
 
 
 def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record]:
-    """The whole records of these rows, one at a time; Failure if the file was changed since its columns were made."""
+    """The whole records of these rows, one at a time; Failure if the file was changed since its
+    columns were made."""
     cells, labels = runs.words["cell"], runs.words["label"]
     with open(path, "rb") as file:
         for row in rows:
             file.seek(int(runs.places["offset"][row]))
-            expected = cells.values[cells.codes[row]], labels.values[labels.codes[row]], int(runs.places["round"][row])
+            expected = cells.values[cells.codes[row]], labels.values[labels.codes[row]], int(
+                runs.places["round"][row])
             with contextlib.suppress(Damaged):
                 record = record_parse(file.read(int(runs.places["size_bytes"][row])))
                 if (record.cell, record.label, record.round) == expected:

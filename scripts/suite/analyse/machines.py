@@ -26,13 +26,14 @@ NO_ROWS = np.array([], dtype=int)
 
 
 def machine_find(result: Result, host: str, target: str) -> Machine:
-    """What is known of a host: by its id, else of another of its target, for each batch of which a system starts anew;
-    no facts where nothing is."""
+    """What is known of a host: by its id, else of another of its target, for each batch of which a
+    system starts anew; no facts where nothing is."""
     alike = (machine for machine in result.machines.values() if machine.target == target)
     return Machine((host,), (result.machines.get(host) or next(alike, Machine((host,), {}))).facts)
 
 
-def hosts_by_end(result: Result, cells: Mapping[str, str], counted: bool = False) -> dict[str, dict[str, str]]:
+def hosts_by_end(result: Result, cells: Mapping[str, str],
+                 counted: bool = False) -> dict[str, dict[str, str]]:
     """For each end the hosts on which it ran in these cells, in order, each with its target.
 
     cells: their targets by name. counted: only in good rounds.
@@ -42,16 +43,19 @@ def hosts_by_end(result: Result, cells: Mapping[str, str], counted: bool = False
     for cell, target in cells.items():
         rows = runs.rows_of_cells.get(cell, NO_ROWS)
         codes = runs.traits.codes[rows[runs.good[rows]] if counted else rows]
-        for end in (end for code in dict.fromkeys(codes.tolist()) for end in runs.traits.values[code].ends):
+        for end in (end for code in dict.fromkeys(codes.tolist())
+                    for end in runs.traits.values[code].ends):
             if end.host:
                 found.setdefault(end.name, {}).setdefault(end.host, target)
     return found
 
 
-def machines_of(result: Result, cells: Mapping[str, str], counted: bool = False) -> tuple[Machine, ...]:
+def machines_of(result: Result, cells: Mapping[str, str],
+                counted: bool = False) -> tuple[Machine, ...]:
     """Every host on which these cells ran, each once; as hosts_by_end()."""
     ends = hosts_by_end(result, cells, counted).values()
-    found = {host: machine_find(result, host, target) for end in ends for host, target in end.items()}
+    found = {host: machine_find(result, host, target) for end in ends
+             for host, target in end.items()}
     return tuple(found.values())
 
 
@@ -59,7 +63,8 @@ def facts_alike(facts: Facts) -> dict[str, Any]:
     """The facts in which all boots of one machine agree."""
     kept = {key: value for key, value in facts.items() if key not in (*OF_A_BOOT, *OF_THE_RUNNER)}
     sysctls = kept.get("sysctl", {})
-    return kept | {"sysctl": {name: value for name, value in sysctls.items() if name not in SYSCTLS_OF_A_BOOT}}
+    return kept | {"sysctl": {name: value for name, value in sysctls.items()
+                              if name not in SYSCTLS_OF_A_BOOT}}
 
 
 def machines_group(boots: Iterable[Machine]) -> tuple[Machine, ...]:
@@ -77,8 +82,8 @@ def machines_group(boots: Iterable[Machine]) -> tuple[Machine, ...]:
 
 
 def emulation_of(machine: Machine, booted: bool) -> str:
-    """Why times of a machine say nothing; empty where they do. A kernel that was booted is known not to be emulated, or
-    taken for it."""
+    """Why times of a machine say nothing; empty where they do. A kernel that was booted is known
+    not to be emulated, or taken for it."""
     if machine.fact("virtualisation") == EMULATION or EMULATION.upper() in machine.cpu.split():
         return EMULATED
     return UNCERTAIN if booted and "virtualisation" not in machine.facts else ""
@@ -90,7 +95,8 @@ def cells_emulated(result: Result) -> dict[str, str]:
     for cell in result.plan.cells:
         if result.runs.good[result.runs.rows_of_cells.get(cell.name, NO_ROWS)].any():
             words = cell.all_words
-            ran = machines_of(result, {cell.name: target_of(words)}, counted=True) or result.machines.values()
+            ran = machines_of(result, {cell.name: target_of(words)},
+                              counted=True) or result.machines.values()
             reasons = (emulation_of(machine, bool(boot_of(words))) for machine in ran)
             found[cell.name] = next(filter(None, reasons), "")
     return {name: reason for name, reason in found.items() if reason}

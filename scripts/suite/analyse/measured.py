@@ -112,8 +112,8 @@ class MeasuredRun:
 
     @cached_property
     def other(self) -> Mapping[str, Any] | None:
-        """The client or server that is not the driver; None for transport=null. In direction=both it
-        drives too."""
+        """The client or server that is not the driver; None for transport=null. In direction=both
+        it drives too."""
         return next((end for end in (self.client, self.server)
                      if end is not None and end is not self.driver), None)
 
@@ -164,8 +164,9 @@ class MeasuredRun:
     def histograms(self) -> dict[str, Histogram | None]:
         """Each of HISTOGRAMS, the driver's threads merged.
 
-        None where a thread lacks it, unless no reply came there: then it had nothing to count. A request
-        of an open loop that was due and never sent waited longer than every one that was sent before it.
+        None where a thread lacks it, unless no reply came there: then it had nothing to count. A
+        request of an open loop that was due and never sent waited longer than every one that was
+        sent before it.
         """
         threads = (self.driver or {}).get("threads", ())
         answered = [thread for thread in threads if thread.get("messages_received") != 0]

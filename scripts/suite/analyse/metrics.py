@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is derived from a record: the one table of metrics.
 
-A metric is a row of METRICS; adding one is adding a row, and a formula where none of formulas.py fits.
+A metric is a row of METRICS; adding one is adding a row, and a formula where none of formulas.py
+fits.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from suite.result.record import ENDS, Record
 
 @dataclass(frozen=True)
 class Metric:
-    """One row: unit is the base unit (in CSV too); better is `lower` or `higher`; ranked: a quantile, which a run may
-    have too few values to know, or of which it may know only a bound."""
+    """One row: unit is the base unit (in CSV too); better is `lower` or `higher`; ranked: a
+    quantile, which a run may have too few values to know, or of which it may know only a bound."""
 
     name: str
     unit: str
@@ -167,16 +168,20 @@ METRICS = {metric.name: metric for metric in (
     Metric("proxy_cpu_per_byte", "s", "lower",
            lambda run: quotient(run.cpu(run.proxy), run.payload),
            "CPU of the proxy per byte of payload at the receiver"),
-    *distribution("latency", "half of the requests are faster; open loop: from their intended start",
+    *distribution("latency",
+                  "half of the requests are faster; open loop: from their intended start",
                   "requests are faster", "the slowest request"),
     *distribution("service", "open loop: half of the requests are faster, from their actual send",
                   "are faster", "the slowest, from its send"),
     Metric("late_start_p50", "s", "lower", quantile_of("late_start", 0.50),
-           "open loop: half of the requests are sent sooner after their intended start", ranked=True),
+           "open loop: half of the requests are sent sooner after their intended start",
+           ranked=True),
     Metric("late_start_p99", "s", "lower", quantile_of("late_start", 0.99),
            "99 of 100 are sent sooner", ranked=True),
-    Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send", ranked=True),
-    *distribution("handover", "handoff=thread: half of the requests are with the sender thread sooner",
+    Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send",
+           ranked=True),
+    *distribution("handover",
+                  "handoff=thread: half of the requests are with the sender thread sooner",
                   "are sooner", "the slowest hand-over"),
     Metric("handshakes_per_second", "1/s", "higher",
            lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed),
@@ -198,7 +203,8 @@ METRICS = {metric.name: metric for metric in (
     Metric("user", "s", "lower", cpu_part("user_ns"),
            "CPU of all ends in user mode: by hyperfine of their whole processes, else of data threads"),
     Metric("system", "s", "lower", cpu_part("system_ns"), "the same in the kernel"),
-    *(Metric(f"{end}_{key}", "s", "lower", end_cpu_part(end, f"{key}_ns"), f"{key} of the {end} alone")
+    *(Metric(f"{end}_{key}", "s", "lower", end_cpu_part(end, f"{key}_ns"),
+             f"{key} of the {end} alone")
       for end in ENDS for key in ("user", "system")),
     Metric("softirq", "s", "lower", softirq,
            "softirq of all CPUs of the ends' machines, whoever it was for"),

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Which value of a word is best, by group of cells that differ in nothing else, and what that advises.
+"""Which value of a word is best, by group of cells that differ in nothing else, and what that
+advises.
 
-The best is the cell with the best median. Another is worse if its ratio to that one (round by round, or
-between boots that share none, of all to all) says so: its whole 95 % interval lies on the worse side of 1,
-it survives the correction, and the ratio is beyond the noise floor of both rows. Else the two cannot be
-told apart. Which cell is the best may be luck, and to be compared with the luckiest of many is no fair
-comparison. So p is corrected for all pairs of all groups, any of which might have been looked at.
+The best is the cell with the best median. Another is worse if its ratio to that one (round by
+round, or between boots that share none, of all to all) says so: its whole 95 % interval lies on the
+worse side of 1, it survives the correction, and the ratio is beyond the noise floor of both rows.
+Else the two cannot be told apart. Which cell is the best may be luck, and to be compared with the
+luckiest of many is no fair comparison. So p is corrected for all pairs of all groups, any of which
+might have been looked at.
 """
 
 from __future__ import annotations
@@ -56,12 +58,15 @@ def better_ratio(ratio: stats.Estimate, metric: Metric) -> stats.Estimate:
     if metric.better == "higher":
         return ratio
     within = ratio.interval
-    turned = stats.Interval(reciprocal(within.high), reciprocal(within.low), within.level) if within else None
+    turned = stats.Interval(reciprocal(within.high), reciprocal(within.low),
+                            within.level) if within else None
     return replace(ratio, value=reciprocal(ratio.value), interval=turned)
 
 
-def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | None, adjusted: float) -> str:
-    """The mark of a cell by its ratio to the best one; floor: the noise floor of the two; adjusted: p, corrected."""
+def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | None,
+                adjusted: float) -> str:
+    """The mark of a cell by its ratio to the best one; floor: the noise floor of the two; adjusted:
+    p, corrected."""
     if ratio is None or ratio.interval is None:
         return UNKNOWN
     interval = better_ratio(ratio, metric).interval
@@ -70,8 +75,8 @@ def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | Non
 
 
 def groups_find(matrix: Matrix, axis: str, metric: Metric) -> list[list[Cell]]:
-    """The cells that differ in the axis only, in the plan's order, those that have figures above 0; a cell that stands
-    alone in the plan is in no group."""
+    """The cells that differ in the axis only, in the plan's order, those that have figures above 0;
+    a cell that stands alone in the plan is in no group."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in matrix.cells.values():
         place = tuple(value for key, value in cell.axes.items() if key != axis)
@@ -82,18 +87,21 @@ def groups_find(matrix: Matrix, axis: str, metric: Metric) -> list[list[Cell]]:
 
 def pairs_compare(matrix: Matrix, metric: str, groups: Iterable[Sequence[Cell]]
                   ) -> dict[tuple[str, str], stats.Estimate | None]:
-    """The ratio of the first to the second of every pair of each group, by their names, both ways round."""
+    """The ratio of the first to the second of every pair of each group, by their names, both ways
+    round."""
     return {(one.name, two.name): ratio_between(matrix, one, two, metric)
             for cells in groups for one, two in permutations(cells, 2)}
 
 
 def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cell],
-                  ratios: Mapping[tuple[str, str], stats.Estimate | None], family: Family) -> Optimum:
+                  ratios: Mapping[tuple[str, str], stats.Estimate | None],
+                  family: Family) -> Optimum:
     """The optimum of one group, which is not empty."""
     series = {cell.name: matrix.series(cell.name, metric.name) for cell in cells}
     medians = {name: stats.median(one.values, one.bounds) for name, one in series.items()}
     choose = min if metric.better == "lower" else max
-    best = matrix.cells[choose(medians, key=lambda name: (stats.median(series[name].values), medians[name]))]
+    best = matrix.cells[choose(medians,
+                               key=lambda name: (stats.median(series[name].values), medians[name]))]
     marks = {cell.axes[axis]: BEST if cell is best else mark_choose(
         ratios[cell.name, best.name], metric,
         noise_floor_widest([(matrix, cell), (matrix, best)], metric.name),
@@ -106,9 +114,11 @@ def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ..
     """The optimum of every group that has one, in the plan's order."""
     groups = groups_find(matrix, axis, metric)
     ratios = pairs_compare(matrix, metric.name, groups)
-    family = family_make({frozenset(names): ratio for names, ratio in ratios.items() if not is_exact(
+    family = family_make({frozenset(names): ratio for names, ratio in ratios.items()
+                          if not is_exact(
         matrix, *(matrix.cells[name] for name in names), metric.name)})
-    return tuple(optimum_build(matrix, axis, metric, cells, ratios, family) for cells in groups if cells)
+    return tuple(optimum_build(matrix, axis, metric, cells, ratios, family) for cells in groups
+                 if cells)
 
 
 def optimum_of(optima: Iterable[Optimum], cell: Cell) -> Optimum | None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How narrow the intervals of a result are, and whether that is what until= asked for. Pure.
 
-What is asked for is a width, never a change: rounds that are added until something is significant would find it in
-runs of the same as well (docs/methodology.md).
+What is asked for is a width, never a change: rounds that are added until something is significant
+would find it in runs of the same as well (docs/methodology.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ TOLD_MOST = 8  # cells that a line names
 
 @dataclass(frozen=True)
 class Wide:
-    """A cell whose interval is wider than asked: its farther end as a fraction of the median, infinite without one."""
+    """A cell whose interval is wider than asked: its farther end as a fraction of the median,
+    infinite without one."""
 
     cell: Cell
     width: float
@@ -32,7 +33,8 @@ class Wide:
 class Precision:
     """What until= asked for and what came of it, by the metric that a table shows first.
 
-    asked: as it was typed. cells: how many are looked at. wide: those that missed it, the widest first.
+    asked: as it was typed. cells: how many are looked at. wide: those that missed it, the widest
+    first.
     """
 
     metric: Metric
@@ -49,7 +51,8 @@ def metric_leading(matrix: Matrix) -> Metric:
 
 
 def width_of(values: Sequence[float], exact: bool) -> float:
-    """How far the 95 % interval of the median reaches, as a fraction of it; infinite without one."""
+    """How far the 95 % interval of the median reaches, as a fraction of it; infinite without
+    one."""
     if exact:
         return 0.0
     interval, centre = stats.median_interval(values), stats.median(values)
@@ -61,7 +64,8 @@ def width_of(values: Sequence[float], exact: bool) -> float:
 
 
 def is_looked_at(matrix: Matrix, cell: Cell, metric: Metric) -> bool:
-    """Whether more rounds can help: not a cell that fails more often than not, or knows no such value, or bounds only."""
+    """Whether more rounds can help: not a cell that fails more often than not, or knows no such
+    value, or bounds only."""
     series = matrix.series(cell.name, metric.name)
     return cell.runs_ok > cell.runs_failed and len(series) > 0 and not series.censored
 
@@ -82,8 +86,10 @@ def precision_measure(matrix: Matrix) -> Precision | None:
 
 def width_text(wide: Wide) -> str:
     """A cell that missed: the words by which it differs from others, and how wide it is."""
-    words = " ".join(f"{axis}={value}" for axis, value in wide.cell.axes.items() if value) or "the only cell"
-    return f"{words} " + (f"{number_text(100 * wide.width, 2)}%" if math.isfinite(wide.width) else "(no interval)")
+    words = " ".join(f"{axis}={value}" for axis, value in wide.cell.axes.items()
+                     if value) or "the only cell"
+    return f"{words} " + (f"{number_text(100 * wide.width, 2)}%" if math.isfinite(wide.width)
+                          else "(no interval)")
 
 
 def precision_text(precision: Precision) -> str:

@@ -51,8 +51,10 @@ def capture_remarks(runs: Runs, traits: Mapping[Traits, int]) -> list[str]:
     apart = [difference for difference in known_of(runs, "capture_difference") if difference]
     of = f"of {count_of('captured')} runs"
     return [text for count, text in (
-        (count_of("dropped"), f"the capture lost packets in {count_of('dropped')} {of}: it proves nothing there"),
-        (count_of("truncated"), f"there were more packets than a capture stores in {count_of('truncated')} {of}: "
+        (count_of("dropped"),
+         f"the capture lost packets in {count_of('dropped')} {of}: it proves nothing there"),
+        (count_of("truncated"),
+         f"there were more packets than a capture stores in {count_of('truncated')} {of}: "
                                 "its figures are absent there"),
         (len(apart), f"capture and TCP_INFO differ in {len(apart)} {of}, "
                      f"by {max(apart, default=0):.0f} segments at most"),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A result on disk (docs/record.md, "Files of a result"): loaded and checked here only.
 
-What is damaged is left out and said, and the rest is shown; a result without its plan or its scenario is none.
+What is damaged is left out and said, and the rest is shown; a result without its plan or its
+scenario is none.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def missing_error(path: Path) -> UsageError:
 
 
 def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
-    """The machines by host id; without hosts.json, or if it is damaged, nothing is known of any, which is noted."""
+    """The machines by host id; without hosts.json, or if it is damaged, nothing is known of any,
+    which is noted."""
     try:
         return machines_from(machines_read(folder))
     except FileNotFoundError:
@@ -72,7 +74,8 @@ def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
     first, again = runs_first(runs)
     notes += [f"{name}, is there twice: the first was kept" for name in again[:PROBLEMS_TOLD]]
     if len(again) > PROBLEMS_TOLD:
-        notes.append(f"{len(again) - PROBLEMS_TOLD} more records are there twice: the first was kept")
+        notes.append(
+            f"{len(again) - PROBLEMS_TOLD} more records are there twice: the first was kept")
     if strange:
         notes.append(f"{strange} records of cells that are not in plan.json were left out")
     return runs.take(first) if again else runs
@@ -94,7 +97,8 @@ def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
     return selected
 
 
-def nothing_error(path: Path, runs: Runs, problems: Problems, torn: list[str]) -> Failure | UsageError:
+def nothing_error(path: Path, runs: Runs, problems: Problems,
+                  torn: list[str]) -> Failure | UsageError:
     """Why there is no record to show."""
     if len(runs):
         return Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
@@ -108,8 +112,8 @@ def nothing_error(path: Path, runs: Runs, problems: Problems, torn: list[str]) -
 def result_load(folder: Path) -> Result:
     """Loads a result.
 
-    UsageError: no such folder or file, nothing measured yet, a newer plan. Failure: a plan that is damaged, or
-    records of which none is whole.
+    UsageError: no such folder or file, nothing measured yet, a newer plan. Failure: a plan that is
+    damaged, or records of which none is whole.
     """
     if not folder.is_dir():
         what = "is a file, not the folder of a result" if folder.exists() else "no such folder"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""records.jsonl as columns: a row for each whole record, with everything of it that is one value. What is more
-(histograms, samples, threads) is read again from the file by whoever needs it."""
+"""records.jsonl as columns: a row for each whole record, with everything of it that is one value.
+What is more (histograms, samples, threads) is read again from the file by whoever needs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from suite.scenario.scenario import LABEL_AGAIN
 from suite.stats import Beyond
 
 WORDS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
-PLACES = ("round", "position", "offset", "size_bytes")  # of whole numbers; a position that is not known is -1
+# of whole numbers; a position that is not known is -1
+PLACES = ("round", "position", "offset", "size_bytes")
 PROBLEMS_TOLD = 5  # lines that are named; of the others only the number is told
 
 
@@ -59,7 +60,8 @@ class Runs:
 
     def take(self, rows: np.ndarray) -> Runs:
         """Only these rows, by mask or by number."""
-        return Runs({name: Coded(column.codes[rows], column.values) for name, column in self.words.items()},
+        return Runs({name: Coded(column.codes[rows], column.values)
+                     for name, column in self.words.items()},
                     {name: column[rows] for name, column in self.places.items()},
                     Coded(self.traits.codes[rows], self.traits.values), self.metrics[rows],
                     self.censored[rows])
@@ -75,7 +77,8 @@ class Runs:
 
     @cached_property
     def of_rounds(self) -> np.ndarray:
-        """Which rows give the value of a round: of each cell the good run A, and A' where A failed."""
+        """Which rows give the value of a round: of each cell the good run A, and A' where A
+        failed."""
         rows = np.flatnonzero(self.good)
         places = np.column_stack([self.words["cell"].codes, self.places["round"]])[rows]
         again = self.words["label"].where(LABEL_AGAIN)[rows]
@@ -92,12 +95,14 @@ class Runs:
         order = np.argsort(column.codes, kind="stable")
         codes, begins = np.unique(column.codes[order], return_index=True)
         ends = [*begins[1:], len(order)][:len(begins)]
-        return {column.values[code]: order[begin:end] for code, begin, end in zip(codes, begins, ends, strict=True)}
+        return {column.values[code]: order[begin:end]
+                for code, begin, end in zip(codes, begins, ends, strict=True)}
 
     def traits_counts(self) -> dict[Traits, int]:
         """How many rows have which traits, in the order in which they first occur."""
         codes, firsts, counts = np.unique(self.traits.codes, return_index=True, return_counts=True)
-        return {self.traits.values[codes[place]]: int(counts[place]) for place in np.argsort(firsts)}
+        return {self.traits.values[codes[place]]: int(counts[place])
+                for place in np.argsort(firsts)}
 
 
 METRIC_PLACES = {name: place for place, name in enumerate(METRICS)}
@@ -119,7 +124,9 @@ class Problems:
     def notes(self) -> list[str]:
         """What a reader is told."""
         more = self.count - len(self.told)
-        return self.told + ([f"{more} more lines of records.jsonl are no records and were left out"] if more else [])
+        return self.told + (
+            [f"{more} more lines of records.jsonl are no records and were left out"] if more
+            else [])
 
 
 @dataclass
@@ -161,17 +168,20 @@ class Builder:
             self.problems.add(f"records.jsonl:{self.lines}: {damage}; the line was left out")
 
     def record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
-        """Adds a record that record_parse() has given; Damaged if no formula can make sense of it."""
+        """Adds a record that record_parse() has given; Damaged if no formula can make sense of
+        it."""
         try:
             values, traits = metrics_compute(record).values(), traits_of(record)
             row = array("d", (np.nan if value is None else value for value in values))
             censored = array("b", (type(value) is Beyond for value in values))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise Damaged(f"its figures contradict each other ({error or type(error).__name__})") from None
+            raise Damaged(
+                f"its figures contradict each other ({error or type(error).__name__})") from None
         self.metrics.extend(row)
         self.censored.extend(censored)
         self.traits.add(traits)
-        for name, word in (("status", record.status), ("reason", record.reason), ("cell", record.cell),
+        for name, word in (("status", record.status), ("reason", record.reason),
+                           ("cell", record.cell),
                            ("label", record.label), ("session", record.session),
                            ("hyperfine", (record.hyperfine or {}).get("version", ""))):
             self.words[name].add(word)
@@ -204,7 +214,8 @@ def record_parse(data: bytes | None) -> Record:
     try:
         return Record(object_parse(data, RECORD))
     except Misshapen as wrong:
-        raise Damaged(f"no record: {wrong}" if str(wrong).startswith(("has", "is")) else str(wrong)) from None
+        raise Damaged(f"no record: {wrong}" if str(wrong).startswith(("has", "is"))
+                      else str(wrong)) from None
 
 
 def runs_first(runs: Runs) -> tuple[np.ndarray, Sequence[str]]:
@@ -223,5 +234,6 @@ def runs_first(runs: Runs) -> tuple[np.ndarray, Sequence[str]]:
 def names_of(runs: Runs, rows: np.ndarray) -> Iterator[str]:
     """These rows as a reader would call them."""
     for row in rows:
-        cell, label = (runs.words[name].values[runs.words[name].codes[row]] for name in ("cell", "label"))
+        cell, label = (runs.words[name].values[runs.words[name].codes[row]]
+                       for name in ("cell", "label"))
         yield f"{cell}, run {label} of round {runs.places['round'][row]}"

@@ -29,7 +29,8 @@ def selector_check(matrix: Matrix, words: Words) -> None:
     for key, value in words.items():
         values = dict.fromkeys(cell.words[key] for cell in cells if key in cell.words)
         if not values:
-            raise UsageError(f'"{key}={value}": no word {key} in {matrix.result.name}{varying_hint(matrix, key)}')
+            raise UsageError(
+                f'"{key}={value}": no word {key} in {matrix.result.name}{varying_hint(matrix, key)}')
         missing = next((part for part in value.split(",") if part not in values), None)
         if missing is not None:
             raise UsageError(f'"{key}={value}": no cell of {matrix.result.name} has {key}={missing}'

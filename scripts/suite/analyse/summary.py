@@ -18,11 +18,14 @@ from suite.analyse.verdicts import Verdict, baseline_ratio, baseline_verdict
 
 @dataclass(frozen=True)
 class Figure:
-    """A metric of a cell over its rounds. Of a censored median, or end of its interval, it has a stats.Beyond.
+    """A metric of a cell over its rounds. Of a censored median, or end of its interval, it has a
+    stats.Beyond.
 
     interval: of the median, only min..max below 6 rounds; None of a single round and where exact.
-    exact: events or bytes, as many in every run (Matrix.is_exact): it has no interval, anything else has.
-    ratio: to the baseline cell; None for it itself and where there is none. verdict: what may be said of it.
+    exact: events or bytes, as many in every run (Matrix.is_exact): it has no interval, anything
+    else has.
+    ratio: to the baseline cell; None for it itself and where there is none. verdict: what may be
+    said of it.
     quotes: what was published of the cell.
     """
 
@@ -41,7 +44,8 @@ class Summary:
 
     floors: the noise floors of each metric, by the baseline cell that they are of.
     gain: the metric whose gains[cell] are wanted, None: of none. A cell without one is absent.
-    best: the axis whose best value by the first metric is wanted, by group in optima; None: of none.
+    best: the axis whose best value by the first metric is wanted, by group in optima; None: of
+    none.
     """
 
     matrix: Matrix
@@ -71,7 +75,8 @@ class Summary:
 
 
 def figure_make(values: Sequence[float], bounds: Sequence[float], exact: bool) -> Figure:
-    """The figure of these values, one per round or session, not empty; bounds as in Series; without any ratio."""
+    """The figure of these values, one per round or session, not empty; bounds as in Series; without
+    any ratio."""
     interval = None if exact else stats.median_interval(values, bounds)
     return Figure(stats.median(values, bounds), interval, len(values), exact)
 
@@ -84,7 +89,8 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) 
     ratio = baseline_ratio(matrix, cell, metric.name) if base else None
     verdict = baseline_verdict(matrix, cell, metric.name) if base else None
     figure = figure_make(series.values, series.bounds, matrix.is_exact(cell.name, metric.name))
-    return replace(figure, ratio=ratio, verdict=verdict, quotes=quotes_find(matrix, cell, metric.name, base))
+    return replace(figure, ratio=ratio, verdict=verdict,
+                   quotes=quotes_find(matrix, cell, metric.name, base))
 
 
 # What the client knows where a foreign peer does not tell the rest.
@@ -139,8 +145,8 @@ def gains_build(matrix: Matrix, base: Mapping[str, str], name: str) -> dict[str,
 
 def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None,
                   best: str | None = None) -> Summary:
-    """The figures of the metrics named, for every cell; the gains of one of them, or the best values
-    of an axis by the first."""
+    """The figures of the metrics named, for every cell; the gains of one of them, or the best
+    values of an axis by the first."""
     for figure in matrix.result.scenario.published:
         metric_find(figure.metric, "scenario.toml: [published] metric")
     metrics = tuple(METRICS[name] for name in names)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a record says in words and not in figures. It is the same for nearly all runs of a cell, so that columns
-keep each different one once."""
+"""What a record says in words and not in figures. It is the same for nearly all runs of a cell, so
+that columns keep each different one once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ AGREED = ("tls_version", "cipher", "key_exchange")  # options that a handshake e
 
 @dataclass(frozen=True)
 class End:
-    """One end: on which machine, by which engine, and the layer that it sends through. message_bytes: of what it
-    drives, None where it does not."""
+    """One end: on which machine, by which engine, and the layer that it sends through.
+    message_bytes: of what it drives, None where it does not."""
 
     name: str
     host: str
@@ -29,8 +29,9 @@ class End:
 
 @dataclass(frozen=True)
 class Traits:
-    """agreed: (end, option, value) of encrypted threads; uncounted: layers that told no records; clamped: sentences
-    about buffers that are not as asked for; captured, dropped, truncated: of the client's packets."""
+    """agreed: (end, option, value) of encrypted threads; uncounted: layers that told no records;
+    clamped: sentences about buffers that are not as asked for; captured, dropped, truncated: of the
+    client's packets."""
 
     ends: tuple[End, ...] = ()
     congestion: tuple[str, ...] = ()
@@ -58,7 +59,8 @@ def clamp_text(name: str, word: str, clamp: Mapping[str, Any]) -> str:
 
 def end_of(name: str, end: Mapping[str, Any]) -> End:
     """What stands about one end."""
-    return End(name, end.get("host", ""), end.get("engine", ""), end.get("security", "plain"), end.get("library", ""),
+    return End(name, end.get("host", ""), end.get("engine", ""), end.get("security", "plain"),
+               end.get("library", ""),
                end.get("message_bytes") if end.get("drives") else None)
 
 
@@ -71,7 +73,8 @@ def traits_of(record: Record) -> Traits:
     """The traits of a record that has the right shape."""
     threads = list(record.threads())
     options = [(name, thread.get("options", {})) for name, _, thread in threads]
-    protected = [(name, end, thread) for name, end, thread in threads if end.get("security", "plain") != "plain"]
+    protected = [(name, end, thread) for name, end, thread in threads
+                 if end.get("security", "plain") != "plain"]
     capture = (record.end("client") or {}).get("capture")
     return Traits(
         ends=tuple(end_of(name, end) for name in ENDS if (end := record.end(name)) is not None),
@@ -79,7 +82,8 @@ def traits_of(record: Record) -> Traits:
         threads=bool(threads),
         agreed=once((name, key, thread["options"][key]) for name, _, thread in protected
                     for key in AGREED if key in thread.get("options", {})),
-        uncounted=once(end["security"] for _, end, thread in protected if "records_sent" not in thread),
+        uncounted=once(end["security"] for _, end, thread in protected
+                       if "records_sent" not in thread),
         clamped=once(clamp_text(name, word, clamp) for name, option in options
                      for word, clamp in option.get("clamped", {}).items()),
         captured=capture is not None,
@@ -97,4 +101,5 @@ def traits_read(values: list[Any]) -> Traits:
     ends, congestion, threads, agreed, *rest = values
     uncounted, clamped, *capture = rest
     return Traits(tuple(End(*end) for end in ends), tuple(congestion), threads,
-                  tuple((name, key, value) for name, key, value in agreed), tuple(uncounted), tuple(clamped), *capture)
+                  tuple((name, key, value) for name, key, value in agreed), tuple(uncounted),
+                  tuple(clamped), *capture)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What may be said of ratios: of each by its interval, and of all of one metric together.
 
-Of many rows some look changed by chance. So p is corrected for their number (Benjamini and Hochberg): of
-what is called changed at most 5 % is expected to be chance, and where nothing changed, anything is
-called changed in at most 5 % of results. What the correction takes back is bracketed, not hidden.
+Of many rows some look changed by chance. So p is corrected for their number (Benjamini and
+Hochberg): of what is called changed at most 5 % is expected to be chance, and where nothing
+changed, anything is called changed in at most 5 % of results. What the correction takes back is
+bracketed, not hidden.
 
-The family of a ratio to the baseline is every such ratio of that metric in the result. It does not depend
-on the command or on the rows that a command selects, so that all commands say the same of a row.
+The family of a ratio to the baseline is every such ratio of that metric in the result. It does not
+depend on the command or on the rows that a command selects, so that all commands say the same of a
+row.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ class Verdict(Enum):
 class Family:
     """Ratios that are corrected together. adjusted: their p after the correction, by key.
 
-    hopeless: no p that so few rounds can give would survive the correction. Of m rows of which k look
-    changed, all k survive where their p is at most 5 % * k / m.
+    hopeless: no p that so few rounds can give would survive the correction. Of m rows of which k
+    look changed, all k survive where their p is at most 5 % * k / m.
     """
 
     adjusted: Mapping[Hashable, float]
@@ -49,7 +51,8 @@ class Family:
         return len(self.adjusted)
 
     def verdict(self, key: Hashable, ratio: stats.Estimate | None) -> Verdict:
-        """What may be said of one of its ratios, or of one that is none of them because it has no p."""
+        """What may be said of one of its ratios, or of one that is none of them because it has no
+        p."""
         if ratio is None or ratio.interval is None:
             return Verdict.UNKNOWN
         if ratio.interval.contains(1.0):
@@ -59,7 +62,8 @@ class Family:
 
 def family_make(ratios: Mapping[Key, stats.Estimate | None]) -> Family:
     """The family of these ratios; those without p are none of it."""
-    tested = {key: ratio for key, ratio in ratios.items() if ratio is not None and ratio.p is not None}
+    tested = {key: ratio for key, ratio in ratios.items() if ratio is not None
+              and ratio.p is not None}
     adjusted = stats.benjamini_hochberg([ratio.p for ratio in tested.values()])
     claimed = sum(ratio.p <= stats.ALPHA for ratio in tested.values())
     least = min((ratio.p_least for ratio in tested.values()), default=0.0)
@@ -73,7 +77,8 @@ def is_exact(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> bool:
 
 
 def baseline_ratio(matrix: Matrix, cell: Cell, metric: str) -> stats.Estimate | None:
-    """The ratio of a cell to its baseline; None where it is a baseline, or has none, or they share nothing."""
+    """The ratio of a cell to its baseline; None where it is a baseline, or has none, or they share
+    nothing."""
     key = ("ratio", cell.name, metric)
     if key not in matrix.found:
         base = baseline_find(matrix, cell, baseline_words(matrix))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What every room stands on: errors, units, child processes, the client and its vocabulary of words.
+"""What every room stands on: errors, units, child processes, the client and its vocabulary of
+words.
 
-It imports nothing of the suite. It never reads a result, and it never starts a program unless a caller
-from another room names it.
+It imports nothing of the suite. It never reads a result, and it never starts a program unless a
+caller from another room names it.
 """

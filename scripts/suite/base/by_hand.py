@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Commands that a person types to do what the runner does: a run, its lab, its timing by hyperfine. Pure."""
+"""Commands that a person types to do what the runner does: a run, its lab, its timing by hyperfine.
+Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ def up_command(given: Mapping[str, str]) -> str:
     return " ".join(["uncork lab up", words_text(given)]).rstrip()
 
 
-def client_command(given: Mapping[str, str], reach: Sequence[str] = (), program: str = PROGRAM) -> str:
+def client_command(given: Mapping[str, str], reach: Sequence[str] = (),
+                   program: str = PROGRAM) -> str:
     """The command that runs a cell once by hand, in a lab that stands if it needs one."""
     words = [f"{key}={value}" for key, value in given.items()]
     words[:0] = reach_options(reach, words)
@@ -31,7 +33,8 @@ def client_command(given: Mapping[str, str], reach: Sequence[str] = (), program:
 
 
 def by_hand_lines(
-    cells: Sequence[Mapping[str, str]], command: Callable[[Mapping[str, str]], str] = client_command,
+    cells: Sequence[Mapping[str, str]],
+    command: Callable[[Mapping[str, str]], str] = client_command,
 ) -> list[str]:
     """The commands that run these cells by hand, those of one lab together."""
     labs: dict[str, list[str]] = {}
@@ -44,8 +47,10 @@ def by_hand_lines(
     return lines
 
 
-def command_by_hand(given: Mapping[str, str], reach: Sequence[str], folders: Mapping[str, str]) -> str:
-    """The command that runs a cell once by hand, where its target is; folders: of the programs, by build."""
+def command_by_hand(given: Mapping[str, str], reach: Sequence[str],
+                    folders: Mapping[str, str]) -> str:
+    """The command that runs a cell once by hand, where its target is; folders: of the programs, by
+    build."""
     folder, target = folders.get(build_of(given)), target_of(given)
     program = f"{folder}/{PROGRAM}" if folder else PROGRAM
     there = f"  # {TARGET}={target}" if target != LOCAL else ""
@@ -55,7 +60,8 @@ def command_by_hand(given: Mapping[str, str], reach: Sequence[str], folders: Map
 TIMER = "hyperfine"
 RECORD_FILE, TIMES_FILE = "record.json", "times.json"  # what a run leaves, in a folder of its own
 
-# What the client says must reach us: with --output FILE or null hyperfine throws standard error away.
+# What the client says must reach us: with --output FILE or null hyperfine throws standard error
+# away.
 TIMER_OPTIONS = ("-N", "-r", "1", "-w", "0", "--style", "none", "--output", "inherit",
            "--export-json", f"./{TIMES_FILE}")
 

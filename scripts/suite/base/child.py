@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A process under way: its lines as they come, its time limit, and its end, with all that it started."""
+"""A process under way: its lines as they come, its time limit, and its end, with all that it
+started."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def child_end(child: subprocess.Popen[bytes]) -> None:
 
 
 def signals_release() -> None:
-    """Lets the signals of signals_held() through, in a child too, which inherits that they are held."""
+    """Lets the signals of signals_held() through, in a child too, which inherits that they are
+    held."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
@@ -54,8 +56,9 @@ def signals_held() -> Iterator[None]:
 
 
 def child_ask(argv: Sequence[str], given: str, limit_s: float) -> subprocess.CompletedProcess[str]:
-    """Starts a program, gives it text and waits until it has ended. TimeoutExpired, or whatever else interrupts it, after it
-    has been ended with all that it started; OSError where it does not start."""
+    """Starts a program, gives it text and waits until it has ended. TimeoutExpired, or whatever
+    else interrupts it, after it has been ended with all that it started; OSError where it does not
+    start."""
     child = None
     try:
         with signals_held():
@@ -93,14 +96,15 @@ class Heard(Protocol):
 
 
 class Listener:
-    """Listens to a child until both of its outputs have ended, or the time is over: then it is ended.
+    """Listens to a child until both of its outputs have ended, or the time is over: then it is
+    ended.
 
     Meanwhile the child is given its standard input, which then stays open: it may say more than a
     pipe holds before it reads.
 
-    After `lines()`: `torn` is what stood behind the last whole line, `stderr` what the child said of itself, `status` how it
-    ended, `overdue` that it had to be ended. limit_s counts from the first that it prints, which may take boot_s where
-    that is not 0.
+    After `lines()`: `torn` is what stood behind the last whole line, `stderr` what the child said
+    of itself, `status` how it ended, `overdue` that it had to be ended. limit_s counts from the
+    first that it prints, which may take boot_s where that is not 0.
     """
 
     def __init__(self, child: subprocess.Popen[bytes], limit_s: float, boot_s: float = 0.0,
@@ -170,7 +174,8 @@ class Listener:
             raise TimeoutError from None
 
     def lines(self) -> Iterator[bytes]:
-        """Each whole line as soon as it has come. Whatever interrupts it, the child has ended afterwards."""
+        """Each whole line as soon as it has come. Whatever interrupts it, the child has ended
+        afterwards."""
         try:
             for piece in self.pieces():
                 self.note_start()

@@ -39,8 +39,8 @@ BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
 class Client:
     """The folder of both binaries; `built` is the build folder to keep up to date, if ours.
 
-    `reach` are its options for servers that words name, `place` is where it is started. There it may take `boot_s` to say anything,
-    and what came to no end may be tried once more in `spare`.
+    `reach` are its options for servers that words name, `place` is where it is started. There it
+    may take `boot_s` to say anything, and what came to no end may be tried once more in `spare`.
     """
 
     folder: Path
@@ -189,14 +189,16 @@ def build_digest(client: Client) -> str:
 
 
 def build_client(client: Client, value: str) -> Client:
-    """The client of a value of the word build, in that folder or its bin/; UsageError where there is none."""
+    """The client of a value of the word build, in that folder or its bin/; UsageError where there
+    is none."""
     if value == THIS:
         return client
     folder = Path(value).expanduser().absolute()
     for place in (folder, folder / "bin"):
         if all(os.access(place / name, os.X_OK) and (place / name).is_file() for name in BINARIES):
             return replace(client, folder=place, built=None)
-    raise UsageError(f"{BUILD}={value}: {' and '.join(BINARIES)} are neither in {folder} nor in its bin/: "
+    raise UsageError(
+        f"{BUILD}={value}: {' and '.join(BINARIES)} are neither in {folder} nor in its bin/: "
                      "give the folder of a build")
 
 
@@ -217,9 +219,11 @@ def complaint_text(stderr: str) -> str:
 def client_ask(
     client: Client, arguments: Sequence[str], stdin: str = "", reach: Sequence[str] = (),
 ) -> list[Any]:
-    """Runs uncork-client with a question and gives its lines of JSON; once more where that may help."""
+    """Runs uncork-client with a question and gives its lines of JSON; once more where that may
+    help."""
     if client.boot_s:
-        print(f"uncork: asking what can be done {client.place.name}; to start it may take {client.boot_s:.0f} s",
+        print(
+            f"uncork: asking what can be done {client.place.name}; to start it may take {client.boot_s:.0f} s",
               file=sys.stderr, flush=True)
     again = client.again()
     try:
@@ -233,7 +237,8 @@ def client_ask(
         raise Failure(f"{client.name} failed twice: {error}") from None
 
 
-def client_answers(client: Client, arguments: Sequence[str], stdin: str, reach: Sequence[str]) -> list[Any]:
+def client_answers(client: Client, arguments: Sequence[str], stdin: str,
+                   reach: Sequence[str]) -> list[Any]:
     """client_ask(), once."""
     command = client.command([*reach, *arguments], stdin)
     limit_s = ASK_SECONDS + client.boot_s
@@ -255,7 +260,8 @@ def client_answers(client: Client, arguments: Sequence[str], stdin: str, reach: 
 
 
 def line_read(line: str | bytes) -> dict[str, Any] | None:
-    """A line of output that is a JSON object; None for any other, which on other machines comes from shells and kernels."""
+    """A line of output that is a JSON object; None for any other, which on other machines comes
+    from shells and kernels."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -304,10 +310,13 @@ def planned_seconds(answer: dict[str, Any]) -> float | None:
     return None if planned_ns is None else planned_ns / 1e9
 
 
-def client_facts(client: Client, words: Iterable[str], options: Sequence[str] = ()) -> dict[str, Any]:
-    """Facts about both ends' machines: `--facts`; options of the client, for ends that words name."""
+def client_facts(client: Client, words: Iterable[str],
+                 options: Sequence[str] = ()) -> dict[str, Any]:
+    """Facts about both ends' machines: `--facts`; options of the client, for ends that words
+    name."""
     asked = list(words)
-    return client_answer(client, ["--facts", *asked], "client", [*reach_options(client.reach, asked), *options])
+    return client_answer(client, ["--facts", *asked], "client",
+                         [*reach_options(client.reach, asked), *options])
 
 
 @contextlib.contextmanager
@@ -333,12 +342,16 @@ def client_batch(
     client gives up.
     """
     reach = reach_options(client.reach, " ".join(lines).split())
-    command = client.command([*reach, *(enclosure.arguments if enclosure else ()), *options, "--batch", "-", "--with-parent"],
+    command = client.command([*reach, *(enclosure.arguments if enclosure else ()), *options,
+                              "--batch", "-", "--with-parent"],
                              "".join(f"{line}\n" for line in [*lines, BATCH_END]))
     try:
         with enclosure.inside() if enclosure else contextlib.nullcontext():
-            child = subprocess.Popen(command.argv, stdin=subprocess.DEVNULL if command.given is None else subprocess.PIPE,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
+            child = subprocess.Popen(command.argv,
+                                     stdin=subprocess.DEVNULL if command.given is None
+                                     else subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     process_group=0)
     except OSError as error:
         raise Failure(f"{client.name} does not start: {error.strerror}") from None
     return Listener(child, limit_s, client.boot_s, (command.given or "").encode())

@@ -30,7 +30,8 @@ class Failure(UncorkError):
 
 
 class Unreachable(Failure):
-    """What a run needs beside this program is not to be had now: a lab, another machine. That run fails, others go on."""
+    """What a run needs beside this program is not to be had now: a lab, another machine. That run
+    fails, others go on."""
 
 
 class Signalled(KeyboardInterrupt):

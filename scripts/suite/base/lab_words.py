@@ -4,8 +4,8 @@
     A  to-b ───── to-a  B  to-c ───── to-b  C
     198.18.1.1  198.18.1.2 198.18.2.2  198.18.2.3
 
-The client is in A, its server in C, and B forwards; a proxy is in B and listens on A's side. RFC 2544
-reserves these addresses for benchmarks: no network that a machine is part of has them.
+The client is in A, its server in C, and B forwards; a proxy is in B and listens on A's side. RFC
+2544 reserves these addresses for benchmarks: no network that a machine is part of has them.
 """
 
 from __future__ import annotations

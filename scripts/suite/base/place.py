@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Where a program runs: what stands before its command, and what it is given on standard input.
 
-The measured programs know nothing of it. Standard output comes back as it is; where standard input reaches the program it
-stays open as its lifeline.
+The measured programs know nothing of it. Standard output comes back as it is; where standard input
+reaches the program it stays open as its lifeline.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Place(Protocol):
         """`in gVisor`; empty for this machine."""
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
-        """What starts a program there, whose path is one of here; given: what it reads. Failure where nothing can be
-        started there now."""
+        """What starts a program there, whose path is one of here; given: what it reads. Failure
+        where nothing can be started there now."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The words that this runner acts on and no client is told of: which programs run a cell, and where.
+"""The words that this runner acts on and no client is told of: which programs run a cell, and
+where.
 
-A client is asked and started without them: `build=this` and `target=local` is all that it knows of itself, and one of last
-year does not know the words at all.
+A client is asked and started without them: `build=this` and `target=local` is all that it knows of
+itself, and one of last year does not know the words at all.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ BUILD = "build"
 TARGET = "target"
 WITHHELD = (BUILD, TARGET)
 LOCAL = "local"  # the default of target: this machine
-OWN_ENDS = {"server": "own", "via": "own"}  # words that name an end, and the value with which it is started for the run
-IDLE = {"transport": "tcp"}  # a default: what a client reads that is told nothing, because it passes over an empty line
+# words that name an end, and the value with which it is started for the run
+OWN_ENDS = {"server": "own", "via": "own"}
+# a default: what a client reads that is told nothing, because it passes over an empty line
+IDLE = {"transport": "tcp"}
 ARRIVAL_SEED, DRAWN = "arrival_seed", "default"  # the word, and its value where a round draws one
 BOOTED = "vng:"  # what a target begins with that is booted once for all cells of a round
 
@@ -26,7 +29,8 @@ def target_of(words: Mapping[str, str]) -> str:
 
 
 def boot_of(words: Mapping[str, str]) -> str:
-    """The target that is booted once a round for all cells that have it; empty for a cell that needs no boot."""
+    """The target that is booted once a round for all cells that have it; empty for a cell that
+    needs no boot."""
     target = target_of(words)
     return target if target.startswith(BOOTED) else ""
 
@@ -52,8 +56,8 @@ def line_told(words: Mapping[str, str], more: Mapping[str, str] | None = None) -
 
 
 def record_restore(record: dict[str, Any], words: Mapping[str, str]) -> None:
-    """Puts them into the words of a record, whose client knows only its own; where the runner has started an end, the
-    client was told of an address that nobody has typed."""
+    """Puts them into the words of a record, whose client knows only its own; where the runner has
+    started an end, the client was told of an address that nobody has typed."""
     if "words" in record:
         named = {key: words[key] for key in OWN_ENDS if key in words and key in record["words"]}
         record["words"] |= named | words_withheld(words)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How servers that are there already are spoken to: with a key, or in the clear.
 
-These are options and no words, so that neither records nor names of cells know of them; the client gets
-them for cells that name a server or a proxy, and only for those.
+These are options and no words, so that neither records nor names of cells know of them; the client
+gets them for cells that name a server or a proxy, and only for those.
 """
 
 from __future__ import annotations
@@ -39,4 +39,5 @@ def reach_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
 def reach_check(options: Sequence[str], cells: Iterable[Iterable[str]]) -> None:
     """Refuses options that no cell has a use for."""
     if options and not any(end_named(words) for words in cells):
-        raise UsageError(f"{options[0]} is for a server that is there already: add server=HOST:PORT")
+        raise UsageError(
+            f"{options[0]} is for a server that is there already: add server=HOST:PORT")

@@ -70,7 +70,8 @@ def beyond_text(value: float, text: str) -> str:
 
 
 def value_text(value: float, unit: str) -> str:
-    """One value with a unit of its own: `8.93 us`, `> 200 ms`; counts have two decimals and no unit."""
+    """One value with a unit of its own: `8.93 us`, `> 200 ms`; counts have two decimals and no
+    unit."""
     if unit == "1":
         return count_text(value)
     scale = scale_choose([value], unit)
@@ -86,9 +87,11 @@ def percent_text(fraction: float) -> str:
 
 
 def change_text(fraction: float) -> str:
-    """A change with its sign: +2.4%, -0.6%, +142%, +0.02%; `>0%` and `<0%` where only the direction is known.
+    """A change with its sign: +2.4%, -0.6%, +142%, +0.02%; `>0%` and `<0%` where only the direction
+    is known.
 
-    One that is not 0 does not look so down to 0.001 %: the end of an interval tells on which side of 0 it lies.
+    One that is not 0 does not look so down to 0.001 %: the end of an interval tells on which side
+    of 0 it lies.
     """
     if math.isinf(fraction) or fraction == -1:
         return ">0%" if fraction > 0 else "<0%"
@@ -101,7 +104,8 @@ def change_text(fraction: float) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """A ratio: 0.42x, 17.3x, 0.0041x; `>1x` and `<1x` where only the direction is known (infinite, 0)."""
+    """A ratio: 0.42x, 17.3x, 0.0041x; `>1x` and `<1x` where only the direction is known (infinite,
+    0)."""
     if math.isinf(ratio) or ratio == 0:
         return ">1x" if ratio else "<1x"
     if 0.095 <= ratio < 9.995:

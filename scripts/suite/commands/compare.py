@@ -36,25 +36,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                              "against each other; other words narrow both; "
                              "columns=METRIC,... (default: the first of the table); "
                              "axis=kernel,...: what two results are compared about")
-    parser.add_argument("--strict", action="store_true", help="refuse where anything but what is compared differs")
+    parser.add_argument("--strict", action="store_true",
+                        help="refuse where anything but what is compared differs")
     parser.add_argument("--force", action="store_true",
                         help="compare across virtualisation, number of CPUs or congestion control, and say so")
     style = parser.add_mutually_exclusive_group()
     for name, one in FORMATS.items():
-        style.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=one.means)
+        style.add_argument(f"--{name}", dest="format", action="store_const", const=name,
+                           help=one.means)
 
 
-def comparisons_build(matrices: Sequence[Matrix], asked: Asked, axis: Sequence[str]) -> list[Comparison]:
+def comparisons_build(matrices: Sequence[Matrix], asked: Asked,
+                      axis: Sequence[str]) -> list[Comparison]:
     """Everything that is asked for; UsageError where there is nothing to compare."""
     metrics = metrics_choose(matrices[0], asked.own.get("columns"))
     if len(matrices) == 2:
         sides = sides_between(asked.selectors, "compare")
         return [compare_results(matrices[0], matrices[1], *sides, metrics, axis)]
     if axis:
-        raise UsageError(f"axis={','.join(axis)} is for two results: within one the words of the sides differ")
+        raise UsageError(
+            f"axis={','.join(axis)} is for two results: within one the words of the sides differ")
     pairs = sides_within(matrices[0], asked.selectors, "compare")
     if not pairs:
-        raise UsageError(f"{matrices[0].result.folder}: nothing to compare: give one word two values, "
+        raise UsageError(
+            f"{matrices[0].result.folder}: nothing to compare: give one word two values, "
                          "write=nodelay write=cork, or another result")
     return [compare_cells(matrices[0], *pair, metrics) for pair in pairs]
 
@@ -63,11 +68,13 @@ def main(options: argparse.Namespace) -> int:
     """Prints the comparison."""
     asked = arguments_sort([options.results, *options.words], OWN)
     if options.format and "columns" in asked.own and not FORMATS[options.format].metrics:
-        raise UsageError(f"--{options.format} is always of the same metrics: leave out columns={asked.own['columns']}")
+        raise UsageError(
+            f"--{options.format} is always of the same metrics: leave out columns={asked.own['columns']}")
     axis = names_split("axis", asked.own["axis"]) if "axis" in asked.own else ()
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
     comparisons = [refusals_check(one, axis, options.strict, options.force)
                    for one in comparisons_build(matrices, asked, axis)]
     width = terminal_width()
-    print(FORMATS[options.format].render(comparisons) if options.format else text.render(comparisons, width), end="")
+    print(FORMATS[options.format].render(comparisons) if options.format
+          else text.render(comparisons, width), end="")
     return 0

@@ -25,7 +25,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
                         help="only what concerns such a run (default: everything)")
     style = parser.add_mutually_exclusive_group()
-    style.add_argument("--all", action="store_true", help="says of what is fine, too, what was seen")
+    style.add_argument("--all", action="store_true",
+                       help="says of what is fine, too, what was seen")
     style.add_argument("--json", action="store_true", help="every finding, for programs")
 
 
@@ -34,14 +35,17 @@ def asked_of(words: list[str]) -> Asked:
     if not words:
         return Asked()
     scenario, path, rest = scenario_choose(words)
-    return Asked(tuple(cell.words for cell in plan_make(Nowhere(client_open()), scenario, path, rest).plan.cells))
+    return Asked(tuple(cell.words
+                       for cell in plan_make(Nowhere(client_open()), scenario, path,
+                                             rest).plan.cells))
 
 
 def main(options: argparse.Namespace) -> int:
     """Looks, and prints what was found; it changes nothing."""
     findings = findings_collect(asked_of(options.words), WATCH_S)
     if options.json:
-        print(json.dumps({"findings": [finding_document(finding) for finding in findings]}, indent=1))
+        print(json.dumps({"findings": [finding_document(finding) for finding in findings]},
+                         indent=1))
     else:
         print(findings_text(findings, options.all, terminal_width(100)), end="")
     return 0

@@ -46,7 +46,8 @@ def missing_text(cells: Sequence[Cell], of: str) -> str:
     """Why cells have no histogram, and which they are."""
     reasons = {True: f"{FUNCTIONAL_ONLY}, its times say nothing", False: f"no run has {of}"}
     named = {why: [cell for cell in cells if bool(cell.functional) is why] for why in reasons}
-    return "; ".join(f"{reasons[why]}: {cells_text(found)}" for why, found in named.items() if found)
+    return "; ".join(f"{reasons[why]}: {cells_text(found)}" for why, found in named.items()
+                     if found)
 
 
 def histograms_find(matrix: Matrix, cells: Sequence[Cell], of: str) -> dict[str, Histogram]:

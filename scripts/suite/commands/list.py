@@ -127,9 +127,11 @@ def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
     """What the client printed, with the scenarios beside it."""
     listed = [{"name": item.name, "question": item.question, "source": item.source}
               for item in scenarios]
-    metrics = [{"name": metric.name, "unit": metric.unit, "better": metric.better, "means": metric.means}
+    metrics = [{"name": metric.name, "unit": metric.unit, "better": metric.better,
+                "means": metric.means}
                for metric in METRICS.values()]
-    return json.dumps(vocabulary.document | {"scenarios": listed, "metrics": metrics}, indent=1, ensure_ascii=False)
+    return json.dumps(vocabulary.document | {"scenarios": listed, "metrics": metrics}, indent=1,
+                      ensure_ascii=False)
 
 
 def main(options: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`uncork paste RESULTS [RESULTS] [word=value ...]`: finished blocks for a mail or a commit message."""
+"""`uncork paste RESULTS [RESULTS] [word=value ...]`: finished blocks for a mail or a commit
+message."""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ def words_read(words: list[str]) -> dict[str, list[str]]:
 
 
 def pictures_read(words: list[str]) -> list[Picture]:
-    """The pictures that the shell asks for, each kind with each metric or histogram; none without words."""
+    """The pictures that the shell asks for, each kind with each metric or histogram; none without
+    words."""
     chosen = words_read(words)
     if words and "kind" not in chosen:
         raise UsageError(f'"{words[0]}": of which kind of picture? kind={",".join(PICTURES)}')
@@ -58,10 +59,12 @@ def pictures_read(words: list[str]) -> list[Picture]:
         used.add(key or "")
         for what in chosen.get(key or "", (None,)):
             of = histogram_find(what, "of") if what and key == "of" else None
-            pictures.append(Picture(kind, what if key == "metric" else None, of, chosen.get("x", [None])[0], None))
+            pictures.append(Picture(kind, what if key == "metric" else None, of,
+                                    chosen.get("x", [None])[0], None))
     idle = next((key for key in chosen if key not in used), None)
     if idle:
-        raise UsageError(f'"{idle}={",".join(chosen[idle])}": no picture of kind={",".join(chosen["kind"])} takes it')
+        raise UsageError(
+            f'"{idle}={",".join(chosen[idle])}": no picture of kind={",".join(chosen["kind"])} takes it')
     return pictures
 
 

@@ -51,7 +51,8 @@ def drawings_draw(drawings: Sequence[Drawing]) -> tuple[Drawn, ...]:
         folder = Path(name)
         for drawing in drawings:
             drawing_write(drawing, folder)
-            drawn.append(Drawn(drawing, (folder / f"{drawing.name}.svg").read_text(encoding="utf-8"),
+            drawn.append(Drawn(drawing,
+                               (folder / f"{drawing.name}.svg").read_text(encoding="utf-8"),
                                (folder / f"{drawing.name}.txt").read_text(encoding="utf-8")))
     return tuple(drawn)
 
@@ -65,15 +66,17 @@ def changes_draw(comparisons: Sequence[Comparison]) -> tuple[Drawn, ...]:
 
 
 def changes_of(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
-    """The baseline against each other value by the first of these metrics, where some times say nothing by the first
-    that counts."""
+    """The baseline against each other value by the first of these metrics, where some times say
+    nothing by the first that counts."""
     hidden = any(cell.functional for cell in matrix.cells.values())
     told = [metric for metric in metrics if not (hidden and metric.timed)][:1]
-    return [refusals_check(one, (), False, False) for one in compare_baseline(matrix, told)] if told else []
+    return [refusals_check(one, (), False, False)
+            for one in compare_baseline(matrix, told)] if told else []
 
 
 def unless_refused(make: Callable[[], Sequence[Part]], notes: list[str]) -> Sequence[Part]:
-    """What make gives; where it is refused, nothing, and a note on the page, which has all the rest."""
+    """What make gives; where it is refused, nothing, and a note on the page, which has all the
+    rest."""
     try:
         return make()
     except UsageError as error:
@@ -95,9 +98,12 @@ def page_of_one(matrix: Matrix) -> str:
 
 
 def page_of_two(base: Matrix, new: Matrix) -> str:
-    """The page of two results; what no ratio says anything across is refused, as `uncork compare` does."""
-    comparison = refusals_check(compare_results(base, new, {}, {}, metrics_choose(base, None)), (), False, False)
-    return pair_page(comparison, Drawings((), changes_draw([comparison])), [command_of(base), command_of(new)])
+    """The page of two results; what no ratio says anything across is refused, as `uncork compare`
+    does."""
+    comparison = refusals_check(compare_results(base, new, {}, {}, metrics_choose(base, None)), (),
+                                False, False)
+    return pair_page(comparison, Drawings((), changes_draw([comparison])),
+                     [command_of(base), command_of(new)])
 
 
 def page_write(path: Path, text: str) -> None:
@@ -110,7 +116,8 @@ def page_write(path: Path, text: str) -> None:
 def main(options: argparse.Namespace) -> int:
     """Writes the page and prints its name."""
     if len(options.results) > 2:
-        raise UsageError(f"a page is of one result, or of two that are compared, not of {len(options.results)}")
+        raise UsageError(
+            f"a page is of one result, or of two that are compared, not of {len(options.results)}")
     path = options.file or options.results[-1] / NAME
     if path.is_dir():
         raise UsageError(f"-o {path} is a folder: give the name of a file")

@@ -122,7 +122,8 @@ def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> No
             f"({done} of {least}{total} runs done), {estimate_text(plan, runs)}")
     else:
         out = len(plan.cells) - len(plan.runnable)
-        cells = counted_text(len(plan.runnable), "cell") + (f" and {out} unsupported" if out else "")
+        cells = counted_text(len(plan.runnable),
+                             "cell") + (f" and {out} unsupported" if out else "")
         say(f"{plan.name}: {cells}, {least}{total} runs, {estimate_text(plan, runs)}, "
             f"into {folder}")
 
@@ -151,7 +152,8 @@ def journal_run(targets: Targets, journal: Journal) -> None:
     """Runs what is left; Interrupted says how to go on."""
     plan = journal.plan
     runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
-    pace = Pace(len(runs), runs_seconds(planned, plan.hosts is not None)[0] / max(len(planned), 1), plan.until)
+    pace = Pace(len(runs), runs_seconds(planned, plan.hosts is not None)[0] / max(len(planned), 1),
+                plan.until)
     try:
         with watch_open(pace, plan.axes, plan.session.last, record_figure) as watch:
             matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
@@ -192,7 +194,8 @@ def answer_print(journal: Journal) -> None:
 def outcome_check(journal: Journal) -> None:
     """Says how many runs failed; Failure where no counted run of a cell is good."""
     failures: list[str] = []
-    counted: dict[str, list[str | None]] = {}  # why the runs of a cell failed, None for one that did not
+    # why the runs of a cell failed, None for one that did not
+    counted: dict[str, list[str | None]] = {}
     runs = 0
     with open(journal.folder / RECORDS, "rb") as file:
         for record in map(Record, map(json.loads, file)):
@@ -238,13 +241,15 @@ def main(options: argparse.Namespace) -> int:
 
 
 def journal_begin(options: argparse.Namespace, planned: Planned, targets: Targets) -> Journal:
-    """The folder to write, with what machines and programs there are, which it says on standard error."""
+    """The folder to write, with what machines and programs there are, which it says on standard
+    error."""
     client = targets.local
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = client_list(client)
     programs = Programs(vocabulary.version, vocabulary.revision, build_digest(client),
                         builds_read(client, builds_named(planned.plan)), targets.found())
-    start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boots()), intervals_are_wide)
+    start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boots()),
+                  intervals_are_wide)
     journal = journal_open(start, options.output, results_place(), options.more, say)
     try:
         journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)

@@ -33,8 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def words_read(words: list[str], default: Table | None) -> Table:
-    """rows=, columns=, gain= and best= of the shell over those of the scenario, whose gain gives way to
-    a best and the other way round."""
+    """rows=, columns=, gain= and best= of the shell over those of the scenario, whose gain gives
+    way to a best and the other way round."""
     chosen: dict[str, tuple[str, ...]] = {}
     for word in words:
         key, equals, value = word.partition("=")
@@ -52,7 +52,8 @@ def words_read(words: list[str], default: Table | None) -> Table:
     asked = {key: name for key, name in given.items() if name != "off"}
     if len(asked) > 1:
         raise UsageError("a table has gain=... or best=..., not both")
-    kept = {} if asked else {key: getattr(default, key) for key in ("gain", "best") if key not in given}
+    kept = {} if asked else {key: getattr(default, key) for key in ("gain", "best")
+                             if key not in given}
     return Table(chosen.get("rows", default.rows), chosen.get("columns", default.columns),
                  **(kept | asked))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`uncork verify BLOCK RESULTS [RESULTS]`: whether every figure of a posted block is that of a result."""
+"""`uncork verify BLOCK RESULTS [RESULTS]`: whether every figure of a posted block is that of a
+result."""
 
 from __future__ import annotations
 
@@ -35,12 +36,14 @@ def text_read(name: str) -> str:
     except FileNotFoundError:
         raise UsageError(f"{name}: no such file") from None
     except IsADirectoryError:
-        raise UsageError(f"{name}: is a folder: the file with the block comes first, then RESULTS") from None
+        raise UsageError(
+            f"{name}: is a folder: the file with the block comes first, then RESULTS") from None
     return data.decode("utf-8", "replace")
 
 
 def block_again(posted: Posted, matrices: Sequence[Matrix]) -> Block:
-    """The block that `paste` makes now of the same sides and metrics; UsageError where the results have none."""
+    """The block that `paste` makes now of the same sides and metrics; UsageError where the results
+    have none."""
     metrics = [METRICS[name] for name in posted.metrics]
     if "cells" in posted.heads:
         return cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
@@ -50,7 +53,8 @@ def block_again(posted: Posted, matrices: Sequence[Matrix]) -> Block:
 
 def sides_text(posted: Posted) -> str:
     """What a block is of."""
-    return " against ".join(posted.heads[label] for label in ("new", "base", "cells") if label in posted.heads)
+    return " against ".join(posted.heads[label] for label in ("new", "base", "cells")
+                            if label in posted.heads)
 
 
 def answer_text(posted: Posted, deviations: Sequence[Deviation]) -> str:
@@ -58,17 +62,20 @@ def answer_text(posted: Posted, deviations: Sequence[Deviation]) -> str:
     sides = sides_text(posted)
     if not deviations:
         return f"the same: all {texts_count(posted)} figures and texts of {sides}"
-    return "\n".join([*map(deviation_text, deviations), f"not the same: {len(deviations)} of {sides}"])
+    return "\n".join([*map(deviation_text, deviations),
+                      f"not the same: {len(deviations)} of {sides}"])
 
 
 def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
-    """Says of one block whether it is the same; with symbols or without, whatever else the mail is written in."""
+    """Says of one block whether it is the same; with symbols or without, whatever else the mail is
+    written in."""
     try:
         block = block_again(posted, matrices)
     except UsageError as error:
         print(f"not the same: {sides_text(posted)} is not of this result: {error}")
         return False
-    deviations = min((deviations_find(posted, block_lines(block, utf8=utf8)) for utf8 in (False, True)), key=len)
+    deviations = min((deviations_find(posted, block_lines(block, utf8=utf8))
+                      for utf8 in (False, True)), key=len)
     print(answer_text(posted, deviations))
     return not deviations
 
@@ -80,7 +87,8 @@ def main(options: argparse.Namespace) -> int:
     text = text_read(options.block)
     blocks = blocks_read(text)
     if not blocks:
-        raise UsageError(f"{options.block}: no block of uncork paste in it (it begins with base: and new:, or cells:)")
+        raise UsageError(
+            f"{options.block}: no block of uncork paste in it (it begins with base: and new:, or cells:)")
     matrices = [matrix_build(result_load(folder)) for folder in options.results]
     same = [block_verify(posted, matrices) for posted in blocks]
     return 0 if all(same) else 1

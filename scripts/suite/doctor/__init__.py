@@ -3,7 +3,8 @@
 
 It imports base. It never reads a result: measure stores what it found, and present shows that.
 
-    facts, probes  what the system says, read in one place: files, and what only a question to the kernel tells
+    facts, probes  what the system says, read in one place: files, and what only a question to the
+                   kernel tells
     asked          what is to be run, and which checks that concerns
     finding        what a check answers
     checks         the list of all checks, the heaviest first

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is to be run, as far as a check cares: the words of all cells, and which runs a check concerns."""
+"""What is to be run, as far as a check cares: the words of all cells, and which runs a check
+concerns."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class Asked:
 
     def values(self, key: str) -> set[str]:
         """All values of a word, those of single ends included; empty where nothing was said."""
-        return {value for words in self.cells or () for name, value in words.items() if name.split(".")[-1] == key}
+        return {value for words in self.cells or () for name, value in words.items()
+                if name.split(".")[-1] == key}
 
     def has(self, key: str, *beginnings: str) -> bool:
         """Whether some cell has a value that begins so; True where nothing was said."""
@@ -56,12 +58,15 @@ def over_loopback(asked: Asked) -> bool:
 def over_device(asked: Asked) -> bool:
     """Some cell speaks TCP over a device that has a queue: to another machine, or in a lab."""
     return asked.anything or any(
-        words.get("transport") in TCP_TRANSPORTS and not is_local(words) for words in asked.cells or ())
+        words.get("transport") in TCP_TRANSPORTS and not is_local(words) for words in asked.cells
+        or ())
 
 
 def by_ring(asked: Asked) -> bool:
     """Some end uses an io_uring."""
-    return asked.has("engine", "ring") or any(asked.has(key, "uring") for key in ("write", "reply_write", "read"))
+    return asked.has("engine",
+                     "ring") or any(asked.has(key, "uring")
+                                    for key in ("write", "reply_write", "read"))
 
 
 def by_lending(asked: Asked) -> bool:
@@ -86,4 +91,5 @@ def apart(asked: Asked) -> bool:
 
 def with_buffers(asked: Asked) -> bool:
     """Some end asks for the size of a buffer."""
-    return asked.anything or any(value != "default" for key in ("sndbuf", "rcvbuf") for value in asked.values(key))
+    return asked.anything or any(value != "default" for key in ("sndbuf", "rcvbuf")
+                                 for value in asked.values(key))

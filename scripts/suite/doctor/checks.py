@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The list of all checks, and how they are carried out. Names are those of --json and hosts.json: they stay."""
+"""The list of all checks, and how they are carried out. Names are those of --json and hosts.json:
+they stay."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ CHECKS = (
 
 
 def answer_of(check: Check, facts: Facts, asked: Asked) -> Answer:
-    """What a check answers; where a fact is missing or is not what it was ever seen to be: unknown, and why."""
+    """What a check answers; where a fact is missing or is not what it was ever seen to be: unknown,
+    and why."""
     try:
         return check.look(facts, asked)
     except Unknown as error:
@@ -84,7 +86,8 @@ def answer_of(check: Check, facts: Facts, asked: Asked) -> Answer:
 
 def findings_make(facts: Facts, asked: Asked) -> list[Finding]:
     """The answers of all checks that concern what is to be run: by status, the heaviest first."""
-    found = [Finding(check.name, answer_of(check, facts, asked)) for check in CHECKS if check.concerns(asked)]
+    found = [Finding(check.name, answer_of(check, facts, asked)) for check in CHECKS
+             if check.concerns(asked)]
     order = list(Status)
     return sorted(found, key=lambda finding: order.index(finding.answer.status))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a check answers: a status, what was seen, what it does to figures, and the command that ends it."""
+"""What a check answers: a status, what was seen, what it does to figures, and the command that ends
+it."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ class Status(StrEnum):
 class Answer:
     """What one check found; texts without a full stop are phrases, those with one are sentences.
 
-    `fix` is a command for root and `undo` the one that takes it back; `remark` says why there is none or what
-    to know about it. What is empty does not apply.
+    `fix` is a command for root and `undo` the one that takes it back; `remark` says why there is
+    none or what to know about it. What is empty does not apply.
     """
 
     status: Status
@@ -57,4 +58,5 @@ def sysctl_set(name: str, value: str) -> str:
 
 def finding_document(finding: Finding) -> dict[str, Any]:
     """One finding as docs/record.md, "What doctor finds", says; what does not apply is absent."""
-    return {"name": finding.name} | {key: value for key, value in asdict(finding.answer).items() if value}
+    return {"name": finding.name} | {key: value for key, value in asdict(finding.answer).items()
+                                     if value}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel does beside its work: checks that it was built with, tracers, how it counts time."""
+"""What the kernel does beside its work: checks that it was built with, tracers, how it counts
+time."""
 
 from __future__ import annotations
 
@@ -12,19 +13,29 @@ from suite.doctor.facts import TRACING, Facts, config_files
 from suite.doctor.finding import Answer, Status, Unknown, fine, sysctl_set
 from suite.doctor.probes import known
 
-# Options of Kconfig that slow every path down, some of them several times; then those that cost a little.
-HEAVY = ("KASAN", "KMSAN", "KCSAN", "LOCKDEP", "PROVE_LOCKING", "LOCK_STAT", "DEBUG_LOCK_ALLOC", "DEBUG_KMEMLEAK",
-         "DEBUG_PAGEALLOC_ENABLE_DEFAULT", "DEBUG_OBJECTS", "DEBUG_SPINLOCK", "DEBUG_MUTEXES", "DEBUG_VM",
-         "SLUB_DEBUG_ON", "PROVE_RCU", "TRACE_IRQFLAGS", "KCOV", "GCOV_PROFILE_ALL", "UBSAN_ALIGNMENT",
+# Options of Kconfig that slow every path down, some of them several times; then those that cost a
+# little.
+HEAVY = ("KASAN", "KMSAN", "KCSAN", "LOCKDEP", "PROVE_LOCKING", "LOCK_STAT", "DEBUG_LOCK_ALLOC",
+         "DEBUG_KMEMLEAK",
+         "DEBUG_PAGEALLOC_ENABLE_DEFAULT", "DEBUG_OBJECTS", "DEBUG_SPINLOCK", "DEBUG_MUTEXES",
+         "DEBUG_VM",
+         "SLUB_DEBUG_ON", "PROVE_RCU", "TRACE_IRQFLAGS", "KCOV", "GCOV_PROFILE_ALL",
+         "UBSAN_ALIGNMENT",
          "PAGE_POISONING_ENABLE_DEFAULT")
-LIGHT = ("DEBUG_ATOMIC_SLEEP", "DEBUG_PREEMPT", "DEBUG_NET", "DEBUG_LIST", "DEBUG_SG", "DEBUG_NOTIFIERS", "UBSAN",
+LIGHT = ("DEBUG_ATOMIC_SLEEP", "DEBUG_PREEMPT", "DEBUG_NET", "DEBUG_LIST", "DEBUG_SG",
+         "DEBUG_NOTIFIERS", "UBSAN",
          "DEBUG_RWSEMS", "DEBUG_RT_MUTEXES", "DEBUG_STACK_USAGE", "FAULT_INJECTION")
-SWITCHED_OFF = {"DEBUG_KMEMLEAK": "DEBUG_KMEMLEAK_DEFAULT_OFF"}  # built in, and silent until somebody asks
-BOOT_SWITCHES = ("slub_debug", "slab_debug", "debug_pagealloc", "page_poison", "kmemleak=on", "ftrace=", "kcsan.")
-TRACER_PROCESSES = ("perf", "bpftrace", "trace-cmd", "sysdig", "strace", "ltrace", "gdb", "stap", "tcpdump", "dumpcap")
-TRACING_PROGRAMS = {2: "kprobe", 5: "tracepoint", 7: "perf_event", 17: "raw_tracepoint", 24: "raw_tracepoint_writable",
+# built in, and silent until somebody asks
+SWITCHED_OFF = {"DEBUG_KMEMLEAK": "DEBUG_KMEMLEAK_DEFAULT_OFF"}
+BOOT_SWITCHES = ("slub_debug", "slab_debug", "debug_pagealloc", "page_poison", "kmemleak=on",
+                 "ftrace=", "kcsan.")
+TRACER_PROCESSES = ("perf", "bpftrace", "trace-cmd", "sysdig", "strace", "ltrace", "gdb", "stap",
+                    "tcpdump", "dumpcap")
+TRACING_PROGRAMS = {2: "kprobe", 5: "tracepoint", 7: "perf_event", 17: "raw_tracepoint",
+                    24: "raw_tracepoint_writable",
                     26: "tracing", 29: "lsm"}  # enum bpf_prog_type of linux/bpf.h
-PACKET_PROGRAMS = {1: "socket_filter", 3: "sched_cls", 6: "xdp", 8: "cgroup_skb", 13: "sock_ops", 14: "sk_skb",
+PACKET_PROGRAMS = {1: "socket_filter", 3: "sched_cls", 6: "xdp", 8: "cgroup_skb", 13: "sock_ops",
+                   14: "sk_skb",
                    16: "sk_msg", 25: "cgroup_sockopt"}
 
 
@@ -33,13 +44,16 @@ def config_of(facts: Facts) -> Mapping[str, str]:
     names = config_files(facts.text("proc/version"))
     text = next((found for found in map(facts.find, names) if found), None)
     if text is None:
-        raise Unknown("the kernel's options are not to be read: none of " + ", ".join(f"/{name}" for name in names))
-    pairs = (line.removeprefix("CONFIG_").split("=", 1) for line in text.splitlines() if line.startswith("CONFIG_"))
+        raise Unknown("the kernel's options are not to be read: none of " +
+                      ", ".join(f"/{name}" for name in names))
+    pairs = (line.removeprefix("CONFIG_").split("=", 1) for line in text.splitlines()
+             if line.startswith("CONFIG_"))
     return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
 def debug_look(facts: Facts, asked: Asked) -> Answer:
-    """Options that check every access or every lock: Documentation/dev-tools and lib/Kconfig.debug of Linux."""
+    """Options that check every access or every lock: Documentation/dev-tools and lib/Kconfig.debug
+    of Linux."""
     config, words = config_of(facts), facts.text("proc/cmdline").split()
     built = [name for name in HEAVY + LIGHT
              if config.get(name) == "y" and config.get(SWITCHED_OFF.get(name, "")) != "y"]
@@ -55,11 +69,13 @@ def debug_look(facts: Facts, asked: Asked) -> Answer:
         Status.DISTURBS, f"debugging kernel: {', '.join(heavy)}",
         "Every lock, access or allocation is checked: calls take longer, some of them several times, and what "
         "allocates or locks more suffers more, so that ratios are wrong as well as times.",
-        remark="they are built in" + (" or set at boot" if booted else "") + ": boot another kernel")
+        remark="they are built in" + (" or set at boot" if booted else "") +
+        ": boot another kernel")
 
 
 def accounting_look(facts: Facts, asked: Asked) -> Answer:
-    """How user and system time are told apart: CONFIG_TICK_CPU_ACCOUNTING of init/Kconfig, cputime_adjust() of Linux.
+    """How user and system time are told apart: CONFIG_TICK_CPU_ACCOUNTING of init/Kconfig,
+    cputime_adjust() of Linux.
 
     CONFIG_VIRT_CPU_ACCOUNTING_GEN counts each switch only on CPUs that nohz_full= names.
     """
@@ -79,7 +95,8 @@ def accounting_look(facts: Facts, asked: Asked) -> Answer:
 
 @dataclass(frozen=True)
 class Watched:
-    """What watches: how it is called, and the command that ends it with the one that takes that back, or how else."""
+    """What watches: how it is called, and the command that ends it with the one that takes that
+    back, or how else."""
 
     seen: str
     fix: str = ""
@@ -88,23 +105,30 @@ class Watched:
 
 
 def ftrace_watched(facts: Facts) -> list[Watched]:
-    """What ftrace is doing, from tracefs: Documentation/trace/ftrace.rst of Linux. Unknown without it."""
-    folder = next((folder for folder in TRACING if facts.find(f"{folder}/current_tracer") is not None), None)
+    """What ftrace is doing, from tracefs: Documentation/trace/ftrace.rst of Linux. Unknown without
+    it."""
+    folder = next((folder for folder in TRACING
+                   if facts.find(f"{folder}/current_tracer") is not None), None)
     if folder is None:
-        raise Unknown("tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing shows it to root")
+        raise Unknown(
+            "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing shows it to root")
     found = []
-    tracer, events = facts.text(f"{folder}/current_tracer"), facts.find(f"{folder}/events/enable") or "0"
+    tracer, events = facts.text(f"{folder}/current_tracer"), facts.find(
+        f"{folder}/events/enable") or "0"
     if tracer != "nop":
         path = f"/{folder}/current_tracer"
         found.append(Watched(f"ftrace's {tracer}", f"echo nop > {path}", f"echo {tracer} > {path}"))
     if events != "0":
         path = f"/{folder}/events/enable"
-        found.append(Watched("events of ftrace", f"echo 0 > {path}", "echo 1 > " + path if events == "1" else "",
-                             "" if events == "1" else f"/{folder}/set_event lists which events are on"))
+        found.append(Watched("events of ftrace", f"echo 0 > {path}",
+                             "echo 1 > " + path if events == "1" else "",
+                             "" if events == "1"
+                             else f"/{folder}/set_event lists which events are on"))
     for name in ("kprobe", "uprobe"):
         probes = len((facts.find(f"{folder}/{name}_events") or "").splitlines())
         if probes:
-            found.append(Watched(counted_text(probes, name), remark=f"/{folder}/{name}_events lists what was set"))
+            found.append(Watched(counted_text(probes, name),
+                                 remark=f"/{folder}/{name}_events lists what was set"))
     return found
 
 
@@ -113,12 +137,14 @@ def processes_watched(facts: Facts) -> list[Watched]:
     tracer = next((line.split()[1] for line in facts.text("proc/self/status").splitlines()
                    if line.startswith("TracerPid:")), "0")
     running = [name for name in TRACER_PROCESSES if name in facts.probes.processes]
-    return [*([Watched(f"this process is traced by {tracer}", remark=f"start uncork without process {tracer}")]
+    return [*([Watched(f"this process is traced by {tracer}",
+                       remark=f"start uncork without process {tracer}")]
               if tracer != "0" else []), *(Watched(name, remark=f"end {name}") for name in running)]
 
 
 def tracers_look(facts: Facts, asked: Asked) -> Answer:
-    """Whoever watches: ftrace and its probes, perf(1), strace(1) and others by name, ptrace(2) of this process."""
+    """Whoever watches: ftrace and its probes, perf(1), strace(1) and others by name, ptrace(2) of
+    this process."""
     found = processes_watched(facts)
     try:
         found += ftrace_watched(facts)
@@ -142,16 +168,19 @@ def programs_look(facts: Facts, asked: Asked) -> Answer:
                          for names in (TRACING_PROGRAMS, PACKET_PROGRAMS))
     if not watching and not packets:
         return fine("no BPF programs")
-    effect = ("A program runs at each pass through what it is attached to: at a call or a packet it weighs on "
+    effect = (
+        "A program runs at each pass through what it is attached to: at a call or a packet it weighs on "
               "strategies that make more of them.")
     remark = "bpftool prog show and bpftool link show name them and who loaded them: end that"
-    return Answer(Status.DISTURBS if watching else Status.NOTE, f"BPF programs: {', '.join(watching + packets)}",
+    return Answer(Status.DISTURBS if watching else Status.NOTE,
+                  f"BPF programs: {', '.join(watching + packets)}",
                   effect, remark=remark)
 
 
 def seccomp_look(facts: Facts, asked: Asked) -> Answer:
     """A filter that every system call passes: seccomp(2), proc_pid_status(5)."""
-    status = dict(line.split(":", 1) for line in facts.text("proc/self/status").splitlines() if ":" in line)
+    status = dict(line.split(":", 1) for line in facts.text("proc/self/status").splitlines()
+                  if ":" in line)
     if "Seccomp" not in status:
         raise Unknown("/proc/self/status has no Seccomp")
     if status["Seccomp"].strip() == "0":
@@ -187,7 +216,8 @@ def hugepages_look(facts: Facts, asked: Asked) -> Answer:
 
 
 def throttle_look(facts: Facts, asked: Asked) -> Answer:
-    """The part of a second that real-time threads may not have: sched(7), docs/methodology.md, "Scheduling class"."""
+    """The part of a second that real-time threads may not have: sched(7), docs/methodology.md,
+    "Scheduling class"."""
     name = "kernel.sched_rt_runtime_us"
     runtime, period = int(facts.sysctl(name)), int(facts.sysctl("kernel.sched_rt_period_us"))
     if runtime < 0:
@@ -199,4 +229,5 @@ def throttle_look(facts: Facts, asked: Asked) -> Answer:
         Status.DISTURBS if not asked.anything else Status.NOTE,
         f"real-time threads rest {(period - runtime) // 1000} ms of each {period // 1000} ms",
         "A cell with sched=rr or fifo that fills a CPU has a tail of 20 to 50 ms: the throttle's, not the strategy's.",
-        sysctl_set(name, "-1"), sysctl_set(name, str(runtime)), "then a run that fills every CPU can only be killed")
+        sysctl_set(name, "-1"), sysctl_set(name, str(runtime)),
+        "then a run that fills every CPU can only be killed")

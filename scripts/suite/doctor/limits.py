@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What may not be done at all, or not as often as a run wants to: rings, locked memory, ports, files."""
+"""What may not be done at all, or not as often as a run wants to: rings, locked memory, ports,
+files."""
 
 from __future__ import annotations
 
@@ -28,23 +29,27 @@ def status_field(facts: Facts, name: str) -> str:
 
 
 def ring_look(facts: Facts, asked: Asked) -> Answer:
-    """Whether io_uring_setup(2) is permitted here, by effect; why not: admin-guide/sysctl/kernel.rst of Linux."""
+    """Whether io_uring_setup(2) is permitted here, by effect; why not:
+    admin-guide/sysctl/kernel.rst of Linux."""
     refusal = facts.probes.ring_refusal
     setting = facts.find(f"proc/sys/{RINGS.replace('.', '/')}") or "0"
     if not refusal:
         return fine("io_uring is permitted")
     effect = "write=uring-*, read=uring-* and engine=ring are unsupported: their cells show - and the reason."
     if setting != "0":
-        return Answer(Status.DISTURBS, f"io_uring is off ({RINGS}={setting})", effect, sysctl_set(RINGS, "0"),
+        return Answer(Status.DISTURBS, f"io_uring is off ({RINGS}={setting})", effect,
+                      sysctl_set(RINGS, "0"),
                       sysctl_set(RINGS, setting))
     why = "a filter of calls" if status_field(facts, "Seccomp") != "0" else "the kernel"
     return Answer(Status.DISTURBS, f"io_uring is refused by {why} ({refusal})", effect,
                   remark="docker run --security-opt seccomp=unconfined, or outside the container"
-                  if why != "the kernel" else "the kernel has none (before 5.1, or built without CONFIG_IO_URING)")
+                  if why != "the kernel"
+                  else "the kernel has none (before 5.1, or built without CONFIG_IO_URING)")
 
 
 def memlock_look(facts: Facts, asked: Asked) -> Answer:
-    """Memory that may be pinned: getrlimit(2), mm_account_pinned_pages() of Linux; CAP_IPC_LOCK knows no limit."""
+    """Memory that may be pinned: getrlimit(2), mm_account_pinned_pages() of Linux; CAP_IPC_LOCK
+    knows no limit."""
     limit = facts.probes.memlock_bytes
     if limit is None or int(status_field(facts, "CapEff"), 16) >> CAPABILITY_IPC_LOCK & 1:
         return fine("memory may be locked without limit")
@@ -53,12 +58,14 @@ def memlock_look(facts: Facts, asked: Asked) -> Answer:
     return Answer(
         Status.DISTURBS, f"only {size_text(limit)} may be locked",
         "write=zerocopy and uring-zc pin what they send: above the limit they wait for memory to come back after every "
-        "few messages.", "prlimit --pid $$ --memlock=unlimited", f"prlimit --pid $$ --memlock={limit}",
+        "few messages.", "prlimit --pid $$ --memlock=unlimited",
+        f"prlimit --pid $$ --memlock={limit}",
         "in the shell that starts uncork; ulimit -l and limits.conf(5) for later ones")
 
 
 def files_look(facts: Facts, asked: Asked) -> Answer:
-    """Descriptors of one process: getrlimit(2). uncork raises the soft limit itself, up to the hard one."""
+    """Descriptors of one process: getrlimit(2). uncork raises the soft limit itself, up to the hard
+    one."""
     limit = facts.probes.files_limit
     needed = FILES_LEAST if asked.anything else 2 * asked.largest("connections") + FILES_SPARE
     if limit is None or limit >= needed:
@@ -80,7 +87,8 @@ def waiting_count(facts: Facts) -> int:
 
 
 def ports_look(facts: Facts, asked: Asked) -> Answer:
-    """Ports for connections and those that rest in TIME_WAIT: ip(7), docs/methodology.md, "Connections"."""
+    """Ports for connections and those that rest in TIME_WAIT: ip(7), docs/methodology.md,
+    "Connections"."""
     first, last = map(int, facts.sysctl(PORTS).split())
     ports, waiting = last - first + 1, waiting_count(facts)
     needed = max(PORTS_LEAST, asked.largest("connections"))
@@ -93,5 +101,6 @@ def ports_look(facts: Facts, asked: Asked) -> Answer:
         "Each connection of workload=connect keeps its port for a minute: connect(2) looks for a free one ever longer, "
         "and where there is none the run fails. Loopback takes a port again after a second "
         f"(net.ipv4.tcp_tw_reuse is {reuse} here, 2 is needed).",
-        *(("", "") if ports >= needed else (sysctl_set(PORTS, PORTS_WIDE), sysctl_set(PORTS, f"{first} {last}"))),
+        *(("", "") if ports >= needed
+          else (sysctl_set(PORTS, PORTS_WIDE), sysctl_set(PORTS, f"{first} {last}"))),
         remark="" if ports < needed else "a minute from now they are free, if nobody makes more")

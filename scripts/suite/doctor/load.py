@@ -20,7 +20,8 @@ STEAL, IDLE = 7, (3, 4)
 
 
 def stat_times(text: str) -> list[int]:
-    """The clock ticks of all CPUs together, by proc_stat(5); Unknown where the system does not count."""
+    """The clock ticks of all CPUs together, by proc_stat(5); Unknown where the system does not
+    count."""
     times = [int(value) for value in text.splitlines()[0].split()[1:STAT_TIMES + 1]] if text else []
     if len(times) < STAT_TIMES or not sum(times):
         raise Unknown("/proc/stat counts no time")
@@ -31,7 +32,8 @@ def times_now(facts: Facts) -> list[int]:
     """What the clock ticks grew by while we looked."""
     if "proc/stat" not in facts.before:
         return [0] * STAT_TIMES
-    pairs = zip(stat_times(facts.text("proc/stat")), stat_times(facts.before["proc/stat"]), strict=True)
+    pairs = zip(stat_times(facts.text("proc/stat")), stat_times(facts.before["proc/stat"]),
+                strict=True)
     return [max(now - before, 0) for now, before in pairs]
 
 
@@ -58,7 +60,8 @@ def load_look(facts: Facts, asked: Asked) -> Answer:
 
 
 def steal_look(facts: Facts, asked: Asked) -> Answer:
-    """What a hypervisor gave to somebody else (proc_stat(5)): now, where ticks suffice, else since boot."""
+    """What a hypervisor gave to somebody else (proc_stat(5)): now, where ticks suffice, else since
+    boot."""
     since, now = stat_times(facts.text("proc/stat")), times_now(facts)
     share, share_now = since[STEAL] / sum(since), now[STEAL] / max(sum(now), 1)
     is_now = now[STEAL] >= TICKS_LEAST and share_now >= STEAL_NOW
@@ -68,11 +71,13 @@ def steal_look(facts: Facts, asked: Asked) -> Answer:
     return Answer(
         Status.DISTURBS, seen,
         "The host gives that share of the time to other tenants: it is in every time and latency, and in no CPU "
-        "figure; uncork show has it for each cell.", remark="only the host can give CPUs of their own to this machine")
+        "figure; uncork show has it for each cell.",
+        remark="only the host can give CPUs of their own to this machine")
 
 
 def quotas_find(facts: Facts) -> list[tuple[str, float, str]]:
-    """(file, CPUs, its text) of every quota that this process is under: cgroup v2's cpu.max, v1's cfs_quota_us."""
+    """(file, CPUs, its text) of every quota that this process is under: cgroup v2's cpu.max, v1's
+    cfs_quota_us."""
     found = []
     for path, text in facts.matching(f"{CGROUP}/*").items():
         quota, _, period = text.partition(" ")
@@ -98,7 +103,8 @@ def quota_look(facts: Facts, asked: Asked) -> Answer:
         Status.DISTURBS, f"quota of {number_text(cpus)} CPUs by a cgroup",
         "What is used up early stops every thread until the period, mostly 100 ms, is over: throughput is that of the "
         "quota, and tails are as long as the period.",
-        f"echo {unlimited} > {path}", f'echo "{text}" > {path}', "a container: start it without --cpus")
+        f"echo {unlimited} > {path}", f'echo "{text}" > {path}',
+        "a container: start it without --cpus")
 
 
 def numbers(text: str) -> Mapping[str, int]:
@@ -108,7 +114,8 @@ def numbers(text: str) -> Mapping[str, int]:
 
 
 def swap_look(facts: Facts, asked: Asked) -> Answer:
-    """Pages that are written out or fetched back while we look (pswpin, pswpout of /proc/vmstat), and what is out."""
+    """Pages that are written out or fetched back while we look (pswpin, pswpout of /proc/vmstat),
+    and what is out."""
     memory, now = numbers(facts.text("proc/meminfo")), numbers(facts.text("proc/vmstat"))
     before = numbers(facts.before.get("proc/vmstat", ""))
     moved = sum(now.get(key, 0) - before.get(key, now.get(key, 0)) for key in ("pswpin", "pswpout"))
@@ -117,7 +124,8 @@ def swap_look(facts: Facts, asked: Asked) -> Answer:
         return fine("nothing swapped out")
     return Answer(
         Status.DISTURBS if moved else Status.NOTE,
-        f"{number_text(out_mib)} MiB swapped out" + (f", {counted_text(moved, 'page')} moved just now" if moved else ""),
+        f"{number_text(out_mib)} MiB swapped out" +
+        (f", {counted_text(moved, 'page')} moved just now" if moved else ""),
         "A message waits for the disk where its page has to be fetched back, in the first round most of all.",
         "swapoff -a", "swapon -a", "fetches all of it back first: memory must be free for it")
 
@@ -130,7 +138,8 @@ def irqbalance_look(facts: Facts, asked: Asked) -> Answer:
     return Answer(
         Status.DISTURBS if outside else Status.NOTE, "irqbalance runs",
         "Interrupts of a network card change their CPU in the middle of a matrix: a run has them on its CPU or not. "
-        "Loopback and labs have no interrupts.", "systemctl stop irqbalance", "systemctl start irqbalance")
+        "Loopback and labs have no interrupts.", "systemctl stop irqbalance",
+        "systemctl start irqbalance")
 
 
 def priority_look(facts: Facts, asked: Asked) -> Answer:

@@ -20,7 +20,8 @@ NOTRACK = ("nft 'table inet uncork_doctor { chain output { type filter hook outp
 
 
 def congestion_look(facts: Facts, asked: Asked) -> Answer:
-    """The machine's congestion control: a pacer is measured in place of the socket. docs/methodology.md."""
+    """The machine's congestion control: a pacer is measured in place of the socket.
+    docs/methodology.md."""
     name = facts.sysctl(CONGESTION)
     if not name.startswith(PACING):
         return fine(f"congestion control {name}")
@@ -59,9 +60,11 @@ def mtu_look(facts: Facts, asked: Asked) -> Answer:
 
 
 def offloads_look(facts: Facts, asked: Asked) -> Answer:
-    """Segmentation that is put off until a packet leaves, on lo for good: ethtool(8), segmentation-offloads.rst."""
+    """Segmentation that is put off until a packet leaves, on lo for good: ethtool(8),
+    segmentation-offloads.rst."""
     off = [name for name, on in known(facts.probes.offloads).items() if not on]
-    cut = [name for name in off if name != "gro"]  # packets on lo are never merged: nothing has cut them
+    # packets on lo are never merged: nothing has cut them
+    cut = [name for name in off if name != "gro"]
     if not cut:
         return fine("lo puts segmentation off")
     whole = known(facts.probes.mtu_bytes) >= LOOPBACK_MTU_BYTES
@@ -74,7 +77,8 @@ def offloads_look(facts: Facts, asked: Asked) -> Answer:
 
 
 def firewall_look(facts: Facts, asked: Asked) -> Answer:
-    """Rules of nftables and iptables, and connection tracking: nft(8), iptables(8), nf_conntrack-sysctl.rst."""
+    """Rules of nftables and iptables, and connection tracking: nft(8), iptables(8),
+    nf_conntrack-sysctl.rst."""
     tables = sorted({name for path in ("ip", "ip6")
                      for name in (facts.find(f"proc/net/{path}_tables_names") or "").split()})
     tracked = int(facts.find("proc/sys/net/netfilter/nf_conntrack_count") or 0)
@@ -84,7 +88,8 @@ def firewall_look(facts: Facts, asked: Asked) -> Answer:
     except Unknown as error:
         problem = str(error)
     seen = [text for count, text in (
-        (rules, f"{counted_text(rules, 'rule')} of nftables"), (len(tables), f"iptables' {', '.join(tables)}"),
+        (rules, f"{counted_text(rules, 'rule')} of nftables"),
+        (len(tables), f"iptables' {', '.join(tables)}"),
         (tracked, f"{counted_text(tracked, 'connection')} tracked")) if count]
     if not seen:
         if problem:
@@ -95,13 +100,16 @@ def firewall_look(facts: Facts, asked: Asked) -> Answer:
         "Every packet walks through the rules and is looked up in the table of connections, on loopback as well: with "
         "one rule each way 15x2 by nodelay took 19 % more CPU here (95 % interval 13 to 25 %), and a stream of 64 KiB "
         "no more that could be told. So strategies which make fewer segments gain more than elsewhere.",
-        NOTRACK if tracked or rules else "", "nft delete table inet uncork_doctor" if tracked or rules else "",
+        NOTRACK if tracked or rules else "",
+        "nft delete table inet uncork_doctor" if tracked or rules else "",
         "the command keeps loopback out of connection tracking and leaves every rule; lab=on measures in namespaces "
-        "that have no rules at all" if tracked or rules else "lab=on measures in namespaces that have no rules at all")
+        "that have no rules at all" if tracked or rules
+        else "lab=on measures in namespaces that have no rules at all")
 
 
 def autocorking_look(facts: Facts, asked: Asked) -> Answer:
-    """Small writes that wait for a packet of theirs that is still in a device's queue: ip-sysctl.rst of Linux."""
+    """Small writes that wait for a packet of theirs that is still in a device's queue:
+    ip-sysctl.rst of Linux."""
     if facts.sysctl(AUTOCORKING) != "1":
         return fine("no autocorking")
     return Answer(
@@ -113,7 +121,8 @@ def autocorking_look(facts: Facts, asked: Asked) -> Answer:
 
 
 def buffers_look(facts: Facts, asked: Asked) -> Answer:
-    """The most that SO_SNDBUF and SO_RCVBUF can ask for: socket(7), docs/methodology.md, "Options of a socket"."""
+    """The most that SO_SNDBUF and SO_RCVBUF can ask for: socket(7), docs/methodology.md, "Options
+    of a socket"."""
     limits = {word: int(facts.sysctl(name)) for word, name in BUFFERS.items()}
     wanted = {word: max(asked.largest(word), 0) for word in BUFFERS}
     if asked.anything:

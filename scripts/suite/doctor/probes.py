@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What no file tells: limits of this process, and questions to the kernel that change nothing.
 
-Sources: io_uring_setup(2), bpf(2), netdevice(7) and linux/ethtool.h, linux/netfilter/nf_tables.h, getrlimit(2).
+Sources: io_uring_setup(2), bpf(2), netdevice(7) and linux/ethtool.h, linux/netfilter/nf_tables.h,
+getrlimit(2).
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ IO_URING_SETUP, BPF = 425, {"x86_64": 321, "aarch64": 280, "riscv64": 280}
 PROG_NEXT_ID, PROG_FD, OBJECT_INFO = 11, 13, 15  # commands of bpf(2)
 ETHTOOL_IOCTL, MTU_IOCTL = 0x8946, 0x8921
 OFFLOADS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B}  # ETHTOOL_GTSO, GGSO, GGRO
-NETFILTER, RULES_GET, RULE_NEW, DUMP = 12, 0x0A07, 0x0A06, 0x301  # nftables: subsystem 10; request and dump
+# nftables: subsystem 10; request and dump
+NETFILTER, RULES_GET, RULE_NEW, DUMP = 12, 0x0A07, 0x0A06, 0x301
 MESSAGE_ERROR, MESSAGE_DONE = 2, 3
 COMMAND_S = 5.0
 
@@ -50,8 +52,9 @@ def known(value: T | Unread) -> T:
 class Probes:
     """What was asked; the defaults are those of a machine that nothing disturbs.
 
-    A limit of None is unlimited. `ring_refusal` is the kernel's name of the error that a ring is refused with, empty
-    where it is not. `programs` are attached or loaded BPF programs, how many by type.
+    A limit of None is unlimited. `ring_refusal` is the kernel's name of the error that a ring is
+    refused with, empty where it is not. `programs` are attached or loaded BPF programs, how many by
+    type.
     """
 
     files_limit: int | None = None
@@ -61,7 +64,8 @@ class Probes:
     preload: str = ""
     ring_refusal: str = ""
     processes: frozenset[str] = frozenset()
-    offloads: Mapping[str, bool] | Unread = field(default_factory=lambda: dict.fromkeys(OFFLOADS, True))
+    offloads: Mapping[str, bool] | Unread = field(default_factory=lambda: dict.fromkeys(OFFLOADS,
+        True))
     mtu_bytes: int | Unread = 65536
     queue: str | Unread = "noqueue"
     rules: int | Unread = 0
@@ -80,7 +84,8 @@ def hard_limit(which: int) -> int | None:
 
 
 def ring_refusal() -> str:
-    """Asks for a ring without saying where its parameters are: EFAULT or EINVAL come after what would refuse it."""
+    """Asks for a ring without saying where its parameters are: EFAULT or EINVAL come after what
+    would refuse it."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall(IO_URING_SETUP, 1, None)
     number = ctypes.get_errno()
@@ -99,7 +104,8 @@ def processes_read(root: Path) -> frozenset[str]:
 
 
 def loopback_ask(question: int, value: bytes) -> bytes:
-    """What the kernel leaves in place of the value of struct ifreq, for lo in this process's namespace; OSError."""
+    """What the kernel leaves in place of the value of struct ifreq, for lo in this process's
+    namespace; OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
         return fcntl.ioctl(device, question, struct.pack("16s24s", b"lo", value))[16:]
 
@@ -128,7 +134,8 @@ def mtu_read() -> int | Unread:
 def queue_read() -> str | Unread:
     """The root queueing discipline of lo, `noqueue` where packets go at once."""
     try:
-        done = subprocess.run(["tc", "-json", "qdisc", "show", "dev", "lo"], capture_output=True, text=True,
+        done = subprocess.run(["tc", "-json", "qdisc", "show", "dev", "lo"], capture_output=True,
+                              text=True,
                               timeout=COMMAND_S, check=True)
         kinds = [queue["kind"] for queue in json.loads(done.stdout)]
     except FileNotFoundError:
@@ -139,7 +146,8 @@ def queue_read() -> str | Unread:
 
 
 def rules_count(answer: bytes) -> tuple[int, bool]:
-    """(rules, whether that was the end) in what the kernel answered; OSError where it is an error."""
+    """(rules, whether that was the end) in what the kernel answered; OSError where it is an
+    error."""
     rules, offset = 0, 0
     while offset + 16 <= len(answer):
         length, kind = struct.unpack_from("IH", answer, offset)
@@ -154,9 +162,11 @@ def rules_count(answer: bytes) -> tuple[int, bool]:
 
 
 def rules_read(there: bool | None) -> int | Unread:
-    """How many rules nftables has in all tables, those of iptables-nft among them; none where it is not there."""
+    """How many rules nftables has in all tables, those of iptables-nft among them; none where it is
+    not there."""
     if there is None:
-        return Unread("whether nf_tables is built in is not to be known: the kernel's options are not to be read")
+        return Unread(
+            "whether nf_tables is built in is not to be known: the kernel's options are not to be read")
     if not there:
         return 0
     request = struct.pack("IHHIIBBH", 20, RULES_GET, DUMP, 1, 0, 0, 0, 0)
@@ -180,7 +190,8 @@ def program_type(call: Callable[..., int], program: int) -> int | None:
         return None
     try:
         info = ctypes.create_string_buffer(256)
-        query = ctypes.create_string_buffer(struct.pack("IIQ", descriptor, 256, ctypes.addressof(info)), 128)
+        query = ctypes.create_string_buffer(struct.pack("IIQ", descriptor, 256,
+                                                        ctypes.addressof(info)), 128)
         return int(struct.unpack_from("I", info.raw)[0]) if call(OBJECT_INFO, query) == 0 else None
     finally:
         os.close(descriptor)
@@ -214,8 +225,11 @@ def programs_read() -> Mapping[int, int] | Unread:
 def probes_collect(root: Path, nftables: bool | None) -> Probes:
     """Asks everything, of this process and of the network namespace that it is in."""
     return Probes(
-        files_limit=hard_limit(resource.RLIMIT_NOFILE), memlock_bytes=hard_limit(resource.RLIMIT_MEMLOCK),
+        files_limit=hard_limit(resource.RLIMIT_NOFILE),
+        memlock_bytes=hard_limit(resource.RLIMIT_MEMLOCK),
         cpus=len(os.sched_getaffinity(0)), nice=os.getpriority(os.PRIO_PROCESS, 0),
-        preload=os.environ.get("LD_PRELOAD", ""), ring_refusal=ring_refusal(), processes=processes_read(root),
-        offloads=offloads_read(), mtu_bytes=mtu_read(), queue=queue_read(), rules=rules_read(nftables),
+        preload=os.environ.get("LD_PRELOAD", ""), ring_refusal=ring_refusal(),
+        processes=processes_read(root),
+        offloads=offloads_read(), mtu_bytes=mtu_read(), queue=queue_read(),
+        rules=rules_read(nftables),
         programs=programs_read())

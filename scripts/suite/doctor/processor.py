@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The CPUs themselves: how fast they run, how deep they sleep, what tells the time, who pretends to be one."""
+"""The CPUs themselves: how fast they run, how deep they sleep, what tells the time, who pretends to
+be one."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from suite.doctor.finding import Answer, Status, Unknown, fine
 HIDDEN = "in a virtual machine it is the host's matter"
 STEADY_GOVERNOR = "performance"
 DEEP_US = 10  # an idle state that takes longer to leave than a request and its reply on one CPU
-CLOCKS_FAST = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "riscv_clocksource")
+CLOCKS_FAST = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase",
+               "riscv_clocksource")
 
 
 def processor_field(facts: Facts, name: str) -> str:
@@ -31,9 +33,11 @@ def is_virtual(facts: Facts) -> bool:
 
 
 def emulator_of(facts: Facts) -> str:
-    """What carries out this machine's instructions in place of a CPU or a kernel; empty where nothing seems to.
+    """What carries out this machine's instructions in place of a CPU or a kernel; empty where
+    nothing seems to.
 
-    QEMU's own CPU models name themselves; one without KVM's clock under QEMU's firmware has no KVM below it.
+    QEMU's own CPU models name themselves; one without KVM's clock under QEMU's firmware has no KVM
+    below it.
     """
     if "gVisor" in facts.text("proc/version"):
         return "gVisor"
@@ -74,7 +78,8 @@ def governor_look(facts: Facts, asked: Asked) -> Answer:
     governors = Counter(facts.matching(f"{CPU}/cpu*/cpufreq/scaling_governor").values())
     if not governors:
         raise Unknown(f"no cpufreq here: {HIDDEN}, else the firmware's")
-    seen = "governor " + ", ".join(f"{name} on {counted_text(count, 'CPU')}" for name, count in governors.items())
+    seen = "governor " + ", ".join(f"{name} on {counted_text(count, 'CPU')}"
+                                   for name, count in governors.items())
     preferences = set(facts.matching(f"{CPU}/cpu*/cpufreq/energy_performance_preference").values())
     if set(governors) == {STEADY_GOVERNOR}:
         return fine(seen)
@@ -85,12 +90,15 @@ def governor_look(facts: Facts, asked: Asked) -> Answer:
         "The clock follows the load some milliseconds late: what rests between requests (rate=, place=apart) runs "
         "slower than what never sleeps, and strategies are told apart by that instead.",
         f"echo {STEADY_GOVERNOR} | tee /{files}", f"echo {before} | tee /{files}",
-        "" if len(governors) == 1 else "CPUs differ: the command that takes it back gives all of them one governor")
+        "" if len(governors) == 1
+        else "CPUs differ: the command that takes it back gives all of them one governor")
 
 
 def turbo_look(facts: Facts, asked: Asked) -> Answer:
-    """Clocks above the nominal one: intel_pstate.rst, cpufreq.rst ("Frequency Boost Support") of Linux."""
-    for path, on, off in ((f"{CPU}/intel_pstate/no_turbo", "0", "1"), (f"{CPU}/cpufreq/boost", "1", "0")):
+    """Clocks above the nominal one: intel_pstate.rst, cpufreq.rst ("Frequency Boost Support") of
+    Linux."""
+    for path, on, off in ((f"{CPU}/intel_pstate/no_turbo", "0", "1"),
+                          (f"{CPU}/cpufreq/boost", "1", "0")):
         value = facts.find(path)
         if value is None:
             continue
@@ -99,12 +107,14 @@ def turbo_look(facts: Facts, asked: Asked) -> Answer:
         return Answer(
             Status.DISTURBS, "turbo on",
             "How fast a CPU is depends on its heat and on how many are busy: place=together and apart run at different "
-            "clocks, and later rounds slower than the first.", f"echo {off} > /{path}", f"echo {on} > /{path}")
+            "clocks, and later rounds slower than the first.", f"echo {off} > /{path}",
+            f"echo {on} > /{path}")
     raise Unknown(f"no switch for turbo here: {HIDDEN}, else the firmware's")
 
 
 def idle_look(facts: Facts, asked: Asked) -> Answer:
-    """Idle states and how long it takes to leave them: Documentation/admin-guide/pm/cpuidle.rst of Linux.
+    """Idle states and how long it takes to leave them: Documentation/admin-guide/pm/cpuidle.rst of
+    Linux.
 
     The effect is that of docs/methodology.md, "Under load".
     """
@@ -128,11 +138,13 @@ def idle_look(facts: Facts, asked: Asked) -> Answer:
 
 def power_look(facts: Facts, asked: Asked) -> Answer:
     """Batteries and the platform's profile: sysfs-class-power, sysfs-platform_profile of Linux."""
-    offline = [path for path, value in facts.matching("sys/class/power_supply/*/online").items() if value == "0"]
+    offline = [path for path, value in facts.matching("sys/class/power_supply/*/online").items()
+               if value == "0"]
     supplies = facts.matching("sys/class/power_supply/*/online")
     profile = facts.find("sys/firmware/acpi/platform_profile")
     if supplies and len(offline) == len(supplies):
-        return Answer(Status.DISTURBS, "runs on battery", "Firmware caps the clock, and other than under mains.",
+        return Answer(Status.DISTURBS, "runs on battery",
+                      "Firmware caps the clock, and other than under mains.",
                       remark="plug it in")
     if profile not in (None, "performance", "balanced-performance"):
         return Answer(Status.DISTURBS, f"platform profile {profile}",
@@ -157,7 +169,8 @@ def smt_look(facts: Facts, asked: Asked) -> Answer:
 
 
 def thermal_look(facts: Facts, asked: Asked) -> Answer:
-    """How often a core was slowed down for its heat since boot (x86: thermal_throttle/core_throttle_count)."""
+    """How often a core was slowed down for its heat since boot (x86:
+    thermal_throttle/core_throttle_count)."""
     counts = facts.matching(f"{CPU}/cpu*/thermal_throttle/core_throttle_count")
     if not counts:
         raise Unknown(f"no count of thermal throttling: {HIDDEN}, or not counted on this processor")
@@ -171,7 +184,8 @@ def thermal_look(facts: Facts, asked: Asked) -> Answer:
 
 
 def clocksource_look(facts: Facts, asked: Asked) -> Answer:
-    """Which clock answers clock_gettime(2), and whether without a system call: Documentation/timers of Linux."""
+    """Which clock answers clock_gettime(2), and whether without a system call: Documentation/timers
+    of Linux."""
     current = facts.text(f"{CLOCKSOURCE}/current_clocksource")
     if current in CLOCKS_FAST:
         return fine(f"clocksource {current}")
@@ -183,4 +197,5 @@ def clocksource_look(facts: Facts, asked: Asked) -> Answer:
         "Every look at the clock, once for each message, is a system call that may wait for a slow device: it is in "
         "every time, and weighs most on the shortest.",
         *((f"echo {better} > {path}", f"echo {current} > {path}") if better else ("", "")),
-        remark="" if better else "the kernel trusts no faster one here: dmesg says why (clocksource, tsc)")
+        remark="" if better
+        else "the kernel trusts no faster one here: dmesg says why (clocksource, tsc)")

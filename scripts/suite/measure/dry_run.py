@@ -18,7 +18,8 @@ from suite.result.plan import Plan
 
 
 def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
-    """How long the runs take so many times over: `about 0:38`, `at least 0:05` for fixed work or with until=."""
+    """How long the runs take so many times over: `about 0:38`, `at least 0:05` for fixed work or
+    with until=."""
     seconds, unknown = runs_seconds(runs, plan.hosts is not None)
     return f"{'at least' if unknown or plan.until else 'about'} {clock_text(seconds * times)}"
 
@@ -27,7 +28,8 @@ def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
     """How many runs and rounds, and how long they take; runs: those of one round."""
     rounds, least = plan.rounds + 1, "at least " if plan.until else ""
     more = f" (until={plan.until}: at most {plan.rounds_most})" if plan.until else ""
-    return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round (baseline cells twice), "
+    return (
+        f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round (baseline cells twice), "
             f"{least}{counted_text(plan.rounds, 'round')}{more} and a warm-up: "
             f"{least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
 
@@ -77,4 +79,5 @@ def plan_text(planned: Planned, targets: Targets) -> str:
 
 def builds_named(plan: Plan) -> list[str]:
     """The values of the word build, but for the client's own."""
-    return [value for value in dict.fromkeys(build_of(cell.words) for cell in plan.cells) if value != THIS]
+    return [value for value in dict.fromkeys(build_of(cell.words) for cell in plan.cells)
+            if value != THIS]

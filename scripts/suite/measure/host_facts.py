@@ -50,11 +50,13 @@ def doctor_look(plan: Plan) -> dict[str, Any]:
     """One look of the doctor at this machine, at what concerns the plan's cells."""
     asked = Asked(tuple(cell.words for cell in plan.cells))
     return {"unix_ns": time.time_ns(),
-            "findings": [finding_document(finding) for finding in findings_collect(asked, DOCTOR_WATCH_S)]}
+            "findings": [finding_document(finding)
+                         for finding in findings_collect(asked, DOCTOR_WATCH_S)]}
 
 
 def hosts_of(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """Hosts by id, from what `--facts` says of the ends; what target= put them there is kept with them."""
+    """Hosts by id, from what `--facts` says of the ends; what target= put them there is kept with
+    them."""
     hosts: dict[str, Any] = {}
     for end in reversed(ENDS):
         facts = answer.get(end)
@@ -68,7 +70,8 @@ def hosts_of(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
 
 
 def cells_asked(plan: Plan) -> dict[str, Mapping[str, str]]:
-    """The words of the first cell of each target that can run, of those with a proxy if there is one; it names the ends."""
+    """The words of the first cell of each target that can run, of those with a proxy if there is
+    one; it names the ends."""
     asked: dict[str, Mapping[str, str]] = {}
     for cell in sorted(plan.runnable, key=lambda cell: "via" not in cell.words):
         asked.setdefault(target_of(cell.words), cell.given)
@@ -90,7 +93,8 @@ def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
 
 
 def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
-    """A line about the runner's machine, without what the client does not know, and one about what disturbs it."""
+    """A line about the runner's machine, without what the client does not know, and one about what
+    disturbs it."""
     facts = hosts[mine]
     cpus, kind = facts.get("cpus_online"), facts.get("virtualisation")
     parts = [
@@ -110,5 +114,6 @@ def builds_read(client: Client, values: Iterable[str]) -> dict[str, Build]:
     for value in values:
         other = build_client(client, value)
         vocabulary = client_list(other)
-        found[value] = Build(str(other.folder), vocabulary.revision, build_digest(other), vocabulary.version)
+        found[value] = Build(str(other.folder), vocabulary.revision, build_digest(other),
+                             vocabulary.version)
     return found

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """hyperfine(1) around a run: wall time, user and system of whole processes that do fixed work.
 
-It is called once for every run (`-r 1 -w 0`), so that order, rounds and seeds stay the runner's. Its
-sums hold the client and what the client has started and waited for: the server and the proxy.
+It is called once for every run (`-r 1 -w 0`), so that order, rounds and seeds stay the runner's.
+Its sums hold the client and what the client has started and waited for: the server and the proxy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
         raise UsageError(f"{where}it cannot see the CPU of a foreign server: leave out "
                          f"peer={words['peer']}")
     if target_of(words) != LOCAL:
-        raise UsageError(f"{where}it cannot see the CPU of processes elsewhere: leave out target={target_of(words)}")
+        raise UsageError(
+            f"{where}it cannot see the CPU of processes elsewhere: leave out target={target_of(words)}")
     if lab_wanted(words):
         raise UsageError(f"{where}the CPU of a lab's links is in no process: leave out lab=on")
 
@@ -64,9 +65,9 @@ def version_read() -> str:
 
 
 def client_timed(program: str, options: Sequence[str], line: str, lifeline: int) -> list[str]:
-    """The command that the runner starts for a line of words with options of the client, in the folder
-    of the run; lifeline is a descriptor that hyperfine passes on, for it gives its commands no standard
-    input."""
+    """The command that the runner starts for a line of words with options of the client, in the
+    folder of the run; lifeline is a descriptor that hyperfine passes on, for it gives its commands
+    no standard input."""
     inner = [program, *options, "--json", RECORD_FILE, f"--with-parent={lifeline}", *line.split()]
     return [TIMER, *TIMER_OPTIONS, shlex.join(inner)]
 

@@ -35,7 +35,8 @@ from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, quick_text
 from suite.scenario.scenario import Published, Scenario
 
-HOSTS = "hosts"  # the word whose pairs run the cells at the same time, and are then the values of target
+# the word whose pairs run the cells at the same time, and are then the values of target
+HOSTS = "hosts"
 CELLS_MAX = 100_000
 RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
 
@@ -106,7 +107,8 @@ def lines_check(client: Client, lines: Sequence[str], path: Path | None) -> list
         raise UsageError(f"{path}: {text}" if path else text) from None
 
 
-def rows_check(targets: Targets, rows: Sequence[dict[str, str]], path: Path | None) -> list[Checked]:
+def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
+               path: Path | None) -> list[Checked]:
     """What the builds say of the rows, each of its own and where its target is, in order."""
     answers: dict[int, Checked] = {}
     clients = [targets.client(row) for row in rows]
@@ -122,13 +124,16 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]], path: Path | No
             named = line_of(words_withheld(rows[mine[0]]))
             raise UsageError(f"{error} ({named})" if named else str(error)) from None
         answers |= zip(mine, found, strict=True)
-    checked = [checked_as(answers[number], row, elsewhere[number]) for number, row in enumerate(rows)]
-    return [entry if entry.unsupported else replace(entry, unsupported=targets.of(row).refusal(entry.words))
+    checked = [checked_as(answers[number], row, elsewhere[number])
+               for number, row in enumerate(rows)]
+    return [entry if entry.unsupported
+            else replace(entry, unsupported=targets.of(row).refusal(entry.words))
             for entry, row in zip(checked, rows, strict=True)]
 
 
 def checked_as(checked: Checked, row: Mapping[str, str], elsewhere: Mapping[str, str]) -> Checked:
-    """What a client said of a row, with the words that it was not told and without those that only it was told."""
+    """What a client said of a row, with the words that it was not told and without those that only
+    it was told."""
     words, own = words_withheld(row), {key: OWN_ENDS[key] for key in elsewhere}
     hidden = elsewhere if words_told(row) else IDLE | dict(elsewhere)
     given = {key: value for key, value in checked.given.items() if key not in hidden}
@@ -166,7 +171,8 @@ def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[Pla
         given |= {key: value for key, value in entry.given.items() if key not in given}
         name = " ".join(f"{key}={value}" for key, value in given.items())
         # A word given to one end may not differ from the other end's, and is then not in words.
-        cells.setdefault(name, PlannedCell(name, entry.words | given, given, False, entry.unsupported,
+        cells.setdefault(name, PlannedCell(name, entry.words | given, given, False,
+                                           entry.unsupported,
                                     entry.planned_s))
     return tuple(cells.values())
 
@@ -232,10 +238,12 @@ def count_read(words: Words, vocabulary: Vocabulary, key: str) -> int | None:
 
 
 def published_as_run(scenario: Scenario, words: Words) -> tuple[Published, ...]:
-    """The published figures, each with the fixed words that the shell has changed: of other values nothing was published."""
+    """The published figures, each with the fixed words that the shell has changed: of other values
+    nothing was published."""
     changed = [f"{key}={value}" for key, value in scenario.fixed.items()
                if key in words.given and words.given[key].table == "shell"]
-    return tuple(replace(figure, words=" ".join([figure.words, *changed]).strip()) for figure in scenario.published)
+    return tuple(replace(figure, words=" ".join([figure.words, *changed]).strip())
+                 for figure in scenario.published)
 
 
 def scenario_as_run(
@@ -259,11 +267,14 @@ def rounds_choose(client: Client, words: Words, vocabulary: Vocabulary) -> int:
 
 
 def plan_make(
-    targets: Targets, scenario: Scenario, path: Path | None, arguments: Sequence[str], quick: bool = False,
+    targets: Targets, scenario: Scenario, path: Path | None, arguments: Sequence[str],
+    quick: bool = False,
 ) -> Planned:
-    """The plan for a scenario (path is its file, for messages) and words of the shell; quick: for a first look.
+    """The plan for a scenario (path is its file, for messages) and words of the shell; quick: for a
+    first look.
 
-    Words mean what they do to the client of this machine; what is supported its target says of each cell.
+    Words mean what they do to the client of this machine; what is supported its target says of each
+    cell.
 
     UsageError where a word is wrong, given twice, contradicts another, or is used by no cell.
     """
@@ -291,9 +302,11 @@ def plan_make(
     timer = timer_choose(words, vocabulary, cells)
     run |= {key: words.run[key] for key in ("timer", HOSTS) if key in words.run}
     as_run = scenario_as_run(scenario, words, [text for text, *_ in excludes], run)
-    plan = Plan(scenario.name, axes, cells, rounds, seed, baseline, timer, until, changes, words.run.get(HOSTS))
+    plan = Plan(scenario.name, axes, cells, rounds, seed, baseline, timer, until, changes,
+                words.run.get(HOSTS))
     if len(cells) * plan.rounds_most > RUNS_MAX:
-        raise UsageError(f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: at most {RUNS_MAX}")
+        raise UsageError(
+            f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: at most {RUNS_MAX}")
     return Planned(plan, as_run, notes)
 
 

@@ -131,7 +131,8 @@ class Watch(AbstractContextManager["Watch"]):
 class Bar(Watch):
     """A bar with the cell that runs, and the last figure of that cell."""
 
-    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText, stream: TextIO) -> None:
+    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText,
+                 stream: TextIO) -> None:
         super().__init__(pace, axes, last_round)
         self.figure = figure
         self.figures: dict[str, str] = {}
@@ -196,7 +197,8 @@ class Log(Watch):
 
 
 def watch_open(pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText) -> Watch:
-    """A bar where standard error is a terminal, else a log. figure: what a record came to, for the bar."""
+    """A bar where standard error is a terminal, else a log. figure: what a record came to, for the
+    bar."""
     if sys.stderr.isatty():
         return Bar(pace, axes, last_round, figure, sys.stderr)
     return Log(pace, axes, last_round, sys.stderr)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`uncork run --quick`: fewer and shorter rounds for a first look. Pure; it never lengthens anything."""
+"""`uncork run --quick`: fewer and shorter rounds for a first look. Pure; it never lengthens
+anything."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 # Six rounds are the fewest that have an interval.
 QUICK = {"rounds": "6", "duration": "200ms", "warmup": "50ms"}
-FIXED_WORK = ("messages", "bytes")  # in place of duration: how long it takes is not known, and not changed
+# in place of duration: how long it takes is not known, and not changed
+FIXED_WORK = ("messages", "bytes")
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "": 1.0}
 
 
@@ -37,16 +39,20 @@ def contradiction(key: str, text: str) -> UsageError:
     return UsageError(f"--quick and {key}={text} contradict each other: {why}")
 
 
-def changes_find(given: Mapping[str, str], typed: Mapping[str, str], several: Mapping[str, tuple[str, ...]]
+def changes_find(given: Mapping[str, str], typed: Mapping[str, str],
+                 several: Mapping[str, tuple[str, ...]]
                  ) -> dict[str, Change]:
-    """What a quick look changes, by word. given: the words of the plan, with defaults, as the client spells them.
+    """What a quick look changes, by word. given: the words of the plan, with defaults, as the
+    client spells them.
 
-    typed: those of the shell, which are never changed: UsageError where they ask for more. several: axes.
+    typed: those of the shell, which are never changed: UsageError where they ask for more. several:
+    axes.
     """
     changes: dict[str, Change] = {}
     for key, most in QUICK.items():
         if key in several:
-            raise UsageError(f"--quick cannot shorten {key}={','.join(several[key])}: it has several values")
+            raise UsageError(
+                f"--quick cannot shorten {key}={','.join(several[key])}: it has several values")
         if key == "duration" and any(word in given or word in several for word in FIXED_WORK):
             continue
         if amount(given[key]) > amount(most):
@@ -60,10 +66,12 @@ def changes_find(given: Mapping[str, str], typed: Mapping[str, str], several: Ma
 
 
 def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, Change]]:
-    """The words of a quick look, and what it changed; UsageError where words of the shell ask for more."""
+    """The words of a quick look, and what it changed; UsageError where words of the shell ask for
+    more."""
     given = words.fixed | words.timing | words.run
     defaults = {key: str(vocabulary.words[key]["default"]) for key in QUICK}
-    typed = {key: given[key] for key, word in words.given.items() if word.table == "shell" and key in given}
+    typed = {key: given[key] for key, word in words.given.items() if word.table == "shell"
+             and key in given}
     changes = changes_find(defaults | given, typed, words.sweep)
     now = {key: most for key, most in QUICK.items() if key in changes}
     run = {key: value for key, value in words.run.items() if key != "until"}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Which result a start of the runner goes on with, and what is left to run in it.
 
-Whether until= asks for more rounds is a rule that the caller gives: the runner knows no figures. It is
-asked of the stored result only, so that a start after a kill comes to the same answer.
+Whether until= asks for more rounds is a rule that the caller gives: the runner knows no figures. It
+is asked of the stored result only, so that a start after a kill comes to the same answer.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Say = Callable[[str], None]  # one line for the person who waits
 
 @dataclass(frozen=True)
 class Start:
-    """One start of the runner: what it is to run, on which boots. is_wide: whether intervals of the result in a folder
-    are wider than until= allows."""
+    """One start of the runner: what it is to run, on which boots. is_wide: whether intervals of the
+    result in a folder are wider than until= allows."""
 
     plan: Plan
     boots: Boots
@@ -37,7 +37,8 @@ class Start:
 def session_left(plan: Plan, done: set[Key]) -> list[Run]:
     """The runs of the last session that have no record yet, in order."""
     name = plan.session.name
-    return [run for run in session_schedule(plan, plan.session) if (name, run.round, run.cell.name, run.label) not in done]
+    return [run for run in session_schedule(plan, plan.session)
+            if (name, run.round, run.cell.name, run.label) not in done]
 
 
 def session_total(plan: Plan) -> int:
@@ -46,8 +47,8 @@ def session_total(plan: Plan) -> int:
 
 
 def rounds_wanted(folder: Path, plan: Plan, is_wide: Callable[[Path], bool]) -> int:
-    """How many rounds until= adds to the last session, whose runs are all done: 0 where every interval of the result
-    is narrow enough or there are as many as there may be."""
+    """How many rounds until= adds to the last session, whose runs are all done: 0 where every
+    interval of the result is narrow enough or there are as many as there may be."""
     done = len(plan.session.rounds)
     if plan.until is None or done >= plan.rounds_most or not is_wide(folder):
         return 0
@@ -73,13 +74,15 @@ def programs_refuse(folder: Path, known: Programs, mine: Programs) -> None:
     for value, build in mine.builds.items():
         before = known.builds.get(value, build)
         if before.digest != build.digest:
-            raise UsageError(f"{folder} was measured with another build={value} ({before.revision}, "
+            raise UsageError(
+                f"{folder} was measured with another build={value} ({before.revision}, "
                              f"{before.digest}; now it is {build.revision}, {build.digest}): "
                              "choose another folder with -o")
     for value, found in mine.targets.items():
         before = known.targets.get(value, found)
         if before != found:
-            raise UsageError(f"{folder} was measured where target={value} was another ({facts_text(before)}; now it is "
+            raise UsageError(
+                f"{folder} was measured where target={value} was another ({facts_text(before)}; now it is "
                              f"{facts_text(found)}): choose another folder with -o")
     if known.digest != mine.digest:
         raise UsageError(
@@ -89,10 +92,12 @@ def programs_refuse(folder: Path, known: Programs, mine: Programs) -> None:
 
 
 def session_choose(start: Start, folder: Path, plan: Plan, done: set[Key], more: bool) -> Plan:
-    """The plan with the session to run: the last one where it is unfinished, with more a new one."""
+    """The plan with the session to run: the last one where it is unfinished, with more a new
+    one."""
     changed = plan.session.boots.changed(start.boots)
     if not more and changed:
-        raise UsageError(f"{folder} was measured on {changed}: choose another folder with -o, or add a session of this "
+        raise UsageError(
+            f"{folder} was measured on {changed}: choose another folder with -o, or add a session of this "
                          "boot with --more")
     left = session_unfinished(start, folder, plan, done)
     if more:
@@ -155,7 +160,8 @@ def folder_find(start: Start, results: Path, more: bool, say: Say) -> Path | Non
         if same and plan.is_same(start.plan):
             same_boot = not plan.session.boots.changed(start.boots)
             with damaged_passed(say):
-                if (more or same_boot) and more == (not session_unfinished(start, folder, plan, records_done(folder)[0])):
+                if (more or same_boot) and more == (not session_unfinished(start, folder, plan,
+                    records_done(folder)[0])):
                     return folder
     return None
 
@@ -186,5 +192,6 @@ def journal_open(start: Start, folder: Path | None, results: Path, more: bool, s
 
 
 def rounds_added(done: int, most: int) -> int:
-    """How many rounds until= adds to so many at a time: a tenth, so that it looks a few dozen times at most."""
+    """How many rounds until= adds to so many at a time: a tenth, so that it looks a few dozen times
+    at most."""
     return min(max(1, done // 10), most - done)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Runs a schedule: one record for each run, whatever happens.
 
-A batch is one cell, or where a target is booted for it all cells of a round: their lines go into `uncork-client --batch`, their
-records come out (batch.py). By timer=hyperfine the client is started by hyperfine and writes its record into a file. A run
-that hangs, dies or is torn becomes a record of status `failed`.
+A batch is one cell, or where a target is booted for it all cells of a round: their lines go into
+`uncork-client --batch`, their records come out (batch.py). By timer=hyperfine the client is started
+by hyperfine and writes its record into a file. A run that hangs, dies or is torn becomes a record
+of status `failed`.
 """
 
 from __future__ import annotations
@@ -56,11 +57,12 @@ def run_stamp(run: Run, session: str) -> dict[str, Any]:
 
 
 def cells_run(
-    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: Held | None = None, options: Sequence[str] = (),
+    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: Held | None = None,
+    options: Sequence[str] = (),
     more: Mapping[str, str] | None = None, beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
-    """Runs cells once by one client and gives (number, record) of each, without the runner's own part; more: words that say
-    where ends are which the runner has started."""
+    """Runs cells once by one client and gives (number, record) of each, without the runner's own
+    part; more: words that say where ends are which the runner has started."""
     lines = [line_told(cell.given, more) for cell in cells]
     yield from batch_records(client_batch(client, lines, limit_s, held, options), cells, beside)
 
@@ -70,16 +72,19 @@ def timed_read(heard: Listener, folder: Path, version: str) -> Record:
     record, times = hyperfine.record_read(folder), hyperfine.times_read(folder, version)
     if record is None or heard.overdue or (record["status"] == "ok" and times is None):
         told = hyperfine.complaint_text(heard.stderr.splitlines())
-        what = overdue_text(heard.limit_s) if heard.overdue else "uncork-client left no whole record"
+        what = overdue_text(
+            heard.limit_s) if heard.overdue else "uncork-client left no whole record"
         return failed(f"{what}: {told}" if told else what)
     return record if times is None else record | {"hyperfine": times}
 
 
 def hyperfine_run(
-    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: Held | None = None, options: Sequence[str] = (),
+    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: Held | None = None,
+    options: Sequence[str] = (),
     more: Mapping[str, str] | None = None, beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
-    """As cells_run of one cell, timed by hyperfine as a whole; it is here, and in no lab, where that is allowed."""
+    """As cells_run of one cell, timed by hyperfine as a whole; it is here, and in no lab, where
+    that is allowed."""
     version = hyperfine.version_read()
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder, lifeline_open() as lifeline:
         line = line_told(cells[0].given)
@@ -108,12 +113,14 @@ def timer_require(name: str) -> None:
 
 
 def cells_retry(
-    timer: str, client: Client, cells: Sequence[PlannedCell], starting_s: float, *how: Any, beside: Beside,
+    timer: str, client: Client, cells: Sequence[PlannedCell], starting_s: float, *how: Any,
+    beside: Beside,
 ) -> Iterator[tuple[int, Record]]:
-    """Runs cells by a timer; those that left no record once more, where the client has another place for it. What was said there
-    the second time is kept."""
+    """Runs cells by a timer; those that left no record once more, where the client has another
+    place for it. What was said there the second time is kept."""
     again, lost = client.again(), dict[int, Record]()
-    for number, record in TIMERS[timer](client, cells, starting_s + runs_limit(cells), *how, replace(beside, log=None)):
+    for number, record in TIMERS[timer](client, cells, starting_s + runs_limit(cells), *how,
+                                        replace(beside, log=None)):
         if again and is_lost(record):
             lost[number] = record
         else:
@@ -122,17 +129,22 @@ def cells_retry(
         return
     numbers, left = list(lost), [cells[number] for number in lost]
     for index, record in TIMERS[timer](again, left, starting_s + runs_limit(left), *how, beside):
-        first, log = lost[numbers[index]], f", log: {beside.log.parent.name}/{beside.log.name}" if beside.log else ""
-        yield numbers[index], failed(f"{first['reason']}; tried twice{log}") if is_lost(record) else record
+        first, log = lost[numbers[
+            index]], f", log: {beside.log.parent.name}/{beside.log.name}" if beside.log else ""
+        yield numbers[index], failed(f"{first['reason']}; tried twice{log}") if is_lost(
+            record) else record
 
 
 def batch_run(
-    targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client", options: Sequence[str] = (),
+    targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
+    options: Sequence[str] = (),
     beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
-    """(number, record) of each cell: in the lab that it asks for, of which its record tells, where its target is.
+    """(number, record) of each cell: in the lab that it asks for, of which its record tells, where
+    its target is.
 
-    What is not to be had, there or of a lab, is a failed run; that nothing starts on this machine is a Failure.
+    What is not to be had, there or of a lab, is a failed run; that nothing starts on this machine
+    is a Failure.
     """
     words, left = cells[0].words, set(range(len(cells)))
     try:
@@ -141,7 +153,8 @@ def batch_run(
             target = targets.of(words)
             ends = holding.enter_context(target.ends(words))
             client = target.client(words)
-            for number, record in cells_retry(timer, client, cells, target.starting_s, held, (*options, *ends.options),
+            for number, record in cells_retry(timer, client, cells, target.starting_s, held,
+                                              (*options, *ends.options),
                                               ends.words, beside=beside):
                 left.discard(number)
                 record = target.explain(words, record)
@@ -152,8 +165,10 @@ def batch_run(
             yield number, failed(str(error))
 
 
-def matrix_batches(journal: Journal, watch: Watch, is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
-    """What the session has left, and what until= adds when all of that is done and stored; runs of one batch together."""
+def matrix_batches(journal: Journal, watch: Watch,
+                   is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
+    """What the session has left, and what until= adds when all of that is done and stored; runs of
+    one batch together."""
     make = batches_make if journal.plan.hosts is None else batches_together
     yield from make(session_left(journal.plan, journal.done))
     while wanted := rounds_wanted(journal.folder, journal.plan, is_wide):
@@ -164,14 +179,16 @@ def matrix_batches(journal: Journal, watch: Watch, is_wide: Callable[[Path], boo
 
 
 def batch_beside(journal: Journal, batch: Sequence[Run]) -> Beside:
-    """What a batch leaves in the folder of a result beside records: machines in hosts.json, and what was said there in a file."""
+    """What a batch leaves in the folder of a result beside records: machines in hosts.json, and
+    what was said there in a file."""
     first = batch[0]
     target = target_of(first.cell.words)
     return Beside(lambda facts: machines_merge(journal.folder, hosts_of(facts, target)),
                   journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
 
 
-def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]], watch: Watch) -> None:
+def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]],
+               watch: Watch) -> None:
     """Does the batches in order; each record is stored before the next is waited for."""
     names, number_of_round = [cell.name for cell in journal.plan.cells], None
     with labs_open() as labs:
@@ -184,7 +201,8 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             options = capture_options(journal.folder, file)
             cells = [run.cell for run in batch]
             records = targets.group.run(targets.of, cells) if targets.group else \
-                batch_run(targets, cells, labs, journal.plan.timer, options, batch_beside(journal, batch))
+                batch_run(targets, cells, labs, journal.plan.timer, options,
+                          batch_beside(journal, batch))
             for number, record in records:
                 run = batch[number]
                 capture_rename(record, file)
@@ -194,13 +212,15 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
 
 
 def runs_seconds(runs: Sequence[Run], together: bool = False) -> tuple[float, bool]:
-    """(estimated seconds for all runs with the boots for them, whether some of them are fixed work of unknown time).
+    """(estimated seconds for all runs with the boots for them, whether some of them are fixed work
+    of unknown time).
 
     together: targets have their runs at the same time, so that the longest of them counts.
     """
     cells = [run.cell for run in runs]
     groups = list(cells_by_target(cells).values()) if together else [list(range(len(cells)))]
-    known = max((sum(OVERHEAD_S + (cells[number].planned_s or 0.0) for number in group) for group in groups), default=0.0)
+    known = max((sum(OVERHEAD_S + (cells[number].planned_s or 0.0) for number in group)
+                 for group in groups), default=0.0)
     boots = sum(bool(boot_of(batch[0].cell.words)) for batch in batches_make(runs))
     return known + BOOT_S * boots, any(cell.planned_s is None for cell in cells)
 

@@ -49,21 +49,24 @@ def round_order(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Ru
     """One round in random order.
 
     Each run draws one `random.Random(f"{seed}:{number}").random()`, in the order of the plan with
-    the second runs of the baseline last, and the draws are sorted, those of each boot by themselves. Python promises that sequence
-    (Mersenne Twister seeded with text) for all versions, and promises no such thing for shuffle().
+    the second runs of the baseline last, and the draws are sorted, those of each boot by
+    themselves. Python promises that sequence (Mersenne Twister seeded with text) for all versions,
+    and promises no such thing for shuffle().
     """
     cells = [cell_in_round(cell, seed, number) for cell in cells]
     again = [(cell, LABEL_AGAIN) for cell in cells if cell.baseline]
     entries = [(cell, LABEL) for cell in cells] + again
     generator = random.Random(f"{seed}:{number}")
     turns = boot_turns(cells, number)
-    draws = [(turns[boot_of(cell.words)], generator.random(), index) for index, (cell, _) in enumerate(entries)]
+    draws = [(turns[boot_of(cell.words)], generator.random(), index)
+             for index, (cell, _) in enumerate(entries)]
     return [Run(*entries[index], number, position)
             for position, (*_, index) in enumerate(sorted(draws))]
 
 
 def boot_turns(cells: Sequence[PlannedCell], number: int) -> dict[str, int]:
-    """Which boot of a round comes when: first the cells that need none, then the images, A B and in the next round B A."""
+    """Which boot of a round comes when: first the cells that need none, then the images, A B and in
+    the next round B A."""
     boots = [boot for boot in dict.fromkeys(boot_of(cell.words) for cell in cells) if boot]
     if number % 2 == 0:
         boots.reverse()
@@ -84,8 +87,8 @@ def batches_make(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def round_together(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
-    """One round of targets that run at the same time, position by position: each has the order that it would have alone,
-    so that those which can run the same cells have the same one."""
+    """One round of targets that run at the same time, position by position: each has the order that
+    it would have alone, so that those which can run the same cells have the same one."""
     by_target: dict[str, list[PlannedCell]] = {}
     for cell in cells:
         by_target.setdefault(target_of(cell.words), []).append(cell)
@@ -94,14 +97,17 @@ def round_together(cells: Sequence[PlannedCell], seed: int, number: int) -> list
 
 
 def batches_together(runs: Sequence[Run]) -> list[list[Run]]:
-    """The same as they are started together: all of a round that have the same programs, and ends to speak to or none."""
+    """The same as they are started together: all of a round that have the same programs, and ends
+    to speak to or none."""
     def kind(run: Run) -> tuple[Any, ...]:
         return run.round, run.cell.words.get(BUILD), bool(ends_of(run.cell.words))
     return [list(batch) for _, batch in itertools.groupby(runs, kind)]
 
 
-def schedule_make(cells: Sequence[PlannedCell], rounds: Sequence[int], seed: int, together: bool = False) -> Iterator[Run]:
-    """The warm-up round and then the numbered rounds; cells are those that can run. together: all targets at a time."""
+def schedule_make(cells: Sequence[PlannedCell], rounds: Sequence[int], seed: int,
+                  together: bool = False) -> Iterator[Run]:
+    """The warm-up round and then the numbered rounds; cells are those that can run. together: all
+    targets at a time."""
     order = round_together if together else round_order
     for number in (WARMUP_ROUND, *rounds):
         yield from order(cells, seed, number)

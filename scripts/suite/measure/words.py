@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The words of a scenario and of the shell, merged, expanded by `uncork-client`, and each in its role."""
+"""The words of a scenario and of the shell, merged, expanded by `uncork-client`, and each in its
+role."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import TARGET
 from suite.scenario.scenario import Scenario, scenario_load
 
-RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer", "hosts")  # what this runner acts on; the client lists them too
+# what this runner acts on; the client lists them too
+RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer", "hosts")
 Spread = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
 
 
@@ -131,13 +133,15 @@ def words_sort(expanded: Sequence[tuple[Word, str, Expanded]]) -> Words:
 
 
 def hosts_spread(merged: list[tuple[Word, str]], spread: Spread) -> list[tuple[Word, str]]:
-    """With the pairs of hosts= as the first axis, so that what is compared within a pair varies faster."""
+    """With the pairs of hosts= as the first axis, so that what is compared within a pair varies
+    faster."""
     by_key = {word.key: word for word, _ in merged}
     hosts, target = by_key.get("hosts"), by_key.get(TARGET)
     if hosts is None:
         return merged
     if target is not None:
-        raise UsageError(f"{target.where}{hosts.argument} and {target.argument} contradict each other: "
+        raise UsageError(
+            f"{target.where}{hosts.argument} and {target.argument} contradict each other: "
                          "its pairs are the targets")
     return [(Word(TARGET, ",".join(spread(hosts.text)), "sweep", hosts.where), "sweep"), *merged]
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """One batch: the cells that one start of a client runs, and the record of each, whatever happens.
 
-In go the lines of words, out come a record for each and `{"end": N}`. A record is believed when it is whole, says the words
-of a cell that is waited for, and the batch went on after it or ended as it should; what else stands in the output, greetings of
-a shell or messages of a kernel, is passed over. A run whose record does not come is a failed one.
+In go the lines of words, out come a record for each and `{"end": N}`. A record is believed when it
+is whole, says the words of a cell that is waited for, and the batch went on after it or ended as it
+should; what else stands in the output, greetings of a shell or messages of a kernel, is passed
+over. A run whose record does not come is a failed one.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def runs_limit(cells: Sequence[PlannedCell]) -> float:
 
 @dataclass(frozen=True)
 class Beside:
-    """Where what a batch leaves beside records goes: met is told the facts of machines that were started for it; log is a
-    file for what was said there, None: it is not kept."""
+    """Where what a batch leaves beside records goes: met is told the facts of machines that were
+    started for it; log is a file for what was said there, None: it is not kept."""
 
     met: Callable[[Record], None] = lambda facts: None
     log: Path | None = None
@@ -70,13 +71,15 @@ def is_lost(record: Record) -> bool:
 
 
 def record_is_of(record: Record, cell: PlannedCell) -> bool:
-    """Whether a record is one of this cell, by its words: a word of one end may be missing in them."""
+    """Whether a record is one of this cell, by its words: a word of one end may be missing in
+    them."""
     words, mine = record.get("words"), words_told(cell.words)
     return isinstance(words, Mapping) and all(
         mine.get(key, value) == value for key, value in words.items() if key not in OWN_ENDS)
 
 
-def waiting_find(waiting: Sequence[int], record: Record, cells: Sequence[PlannedCell]) -> int | None:
+def waiting_find(waiting: Sequence[int], record: Record,
+                 cells: Sequence[PlannedCell]) -> int | None:
     """The number of the first cell that is waited for whose record this can be."""
     if not isinstance(record.get("status"), str):
         return None
@@ -86,7 +89,8 @@ def waiting_find(waiting: Sequence[int], record: Record, cells: Sequence[Planned
 def batch_records(
     heard: Heard, cells: Sequence[PlannedCell], beside: Beside = Beside(),
 ) -> Iterator[tuple[int, Record]]:
-    """(number of a cell, its record), each as soon as it can be believed; those that did not come at the end."""
+    """(number of a cell, its record), each as soon as it can be believed; those that did not come
+    at the end."""
     waiting = list(range(len(cells)))
     last: tuple[int, Record] | None = None
     end: Any = None

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""target=gvisor: the network stack of gVisor, another operating system, on this machine and in the same rounds.
+"""target=gvisor: the network stack of gVisor, another operating system, on this machine and in the
+same rounds.
 
-runsc(1) starts a sandbox of its own for each batch. Files that are written inside stay inside; standard output must be a pipe.
-Its kernel takes an affinity and does nothing with it, so that `place=together` is had by binding the whole sandbox to one CPU
-from outside, and `place=apart` is unsupported, as the client finds out by itself.
+runsc(1) starts a sandbox of its own for each batch. Files that are written inside stay inside;
+standard output must be a pipe. Its kernel takes an affinity and does nothing with it, so that
+`place=together` is had by binding the whole sandbox to one CPU from outside, and `place=apart` is
+unsupported, as the client finds out by itself.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class Sandbox:
 
 
 def options_choose(uid: int) -> tuple[str, ...]:
-    """runsc's options: it needs no network but its own loopback, and no cgroup; without root a user namespace."""
+    """runsc's options: it needs no network but its own loopback, and no cgroup; without root a user
+    namespace."""
     rootless = () if uid == 0 else ("--rootless",)
     return ("--ignore-cgroups", "--network=none", *rootless)
 
@@ -52,7 +55,8 @@ def version_read() -> str:
     if shutil.which(PROGRAM) is None:
         raise Failure(f"target=gvisor: {PROGRAM} is missing: {INSTALL}")
     try:
-        done = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, errors="replace",
+        done = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True,
+                              errors="replace",
                               timeout=START_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"target=gvisor: {PROGRAM} --version: {error}") from None
@@ -64,7 +68,8 @@ def smoke_test(options: Sequence[str]) -> None:
     """Failure where a sandbox does not start and pass an exit status through."""
     command = [PROGRAM, *options, "do", "sh", "-c", "exit 7"]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              errors="replace",
                               timeout=START_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"target=gvisor: {' '.join(command)}: {error}") from None
@@ -83,7 +88,8 @@ class Gvisor(Target):
         smoke_test(self.options)
 
     def place(self, words: Mapping[str, str]) -> Place:
-        """The sandbox, on the first CPU that this process may use where both ends are to share one."""
+        """The sandbox, on the first CPU that this process may use where both ends are to share
+        one."""
         together = words.get("place") == "together"
         return Sandbox(self.options, min(os.sched_getaffinity(0)) if together else None)
 

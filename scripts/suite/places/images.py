@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Images of Linux kernels for guests: which one a value of `vng:` means, and what can be told of it without booting it."""
+"""Images of Linux kernels for guests: which one a value of `vng:` means, and what can be told of it
+without booting it."""
 
 from __future__ import annotations
 
@@ -17,14 +18,17 @@ from suite.base.errors import Failure, UsageError
 KERNELS = ROOT / "scripts" / "setup" / "kernels"
 KERNELS_SECONDS = 30
 IN_TREE = Path("arch/x86/boot/bzImage")  # in the folder of a kernel's sources
-HEADER = struct.Struct("<4s8xH")  # at 0x202 of a bzImage: "HdrS", and where the release stands, from 0x200
+# at 0x202 of a bzImage: "HdrS", and where the release stands, from 0x200
+HEADER = struct.Struct("<4s8xH")
 HEADER_AT, RELEASE_FROM = 0x202, 0x200
-SHARES = {"9p": "CONFIG_9P_FS", "virtiofs": "CONFIG_VIRTIO_FS"}  # file systems by which a guest sees this machine's files
+# file systems by which a guest sees this machine's files
+SHARES = {"9p": "CONFIG_9P_FS", "virtiofs": "CONFIG_VIRTIO_FS"}
 
 
 @dataclass(frozen=True)
 class Image:
-    """A bzImage. root: the folder with its modules, or its sources; shares: which of SHARES it has, None: nobody knows."""
+    """A bzImage. root: the folder with its modules, or its sources; shares: which of SHARES it has,
+    None: nobody knows."""
 
     path: Path
     release: str
@@ -34,23 +38,28 @@ class Image:
 
 
 def image_find(value: str, where: str) -> Image:
-    """The image that stands behind `vng:`: a path, or a version that scripts/setup/kernels has fetched. where: for messages."""
+    """The image that stands behind `vng:`: a path, or a version that scripts/setup/kernels has
+    fetched. where: for messages."""
     path = image_path(value, where)
     if shlex.quote(str(path)) != str(path):
-        raise Failure(f"{where}: virtme-ng cannot have blanks or quotes in the path of a kernel: {path}")
+        raise Failure(
+            f"{where}: virtme-ng cannot have blanks or quotes in the path of a kernel: {path}")
     try:
         data = path.read_bytes()
     except OSError as error:
         raise Failure(f"{where}: {path}: {error.strerror}") from None
     release = release_read(data)
     if release is None:
-        raise Failure(f"{where}: {path} is no Linux kernel for x86 (arch/x86/boot/bzImage, vmlinuz)")
+        raise Failure(
+            f"{where}: {path} is no Linux kernel for x86 (arch/x86/boot/bzImage, vmlinuz)")
     root = root_find(path)
-    return Image(path, release, hashlib.sha256(data).hexdigest()[:16], root, shares_read(root, release))
+    return Image(path, release, hashlib.sha256(data).hexdigest()[:16], root,
+                 shares_read(root, release))
 
 
 def image_path(value: str, where: str) -> Path:
-    """Where the image is: in a folder of sources, at that path, or among those that were fetched."""
+    """Where the image is: in a folder of sources, at that path, or among those that were
+    fetched."""
     path = Path(value).expanduser()
     if path.is_dir():
         image = path.absolute() / IN_TREE
@@ -59,7 +68,8 @@ def image_path(value: str, where: str) -> Path:
         return image
     if path.exists() or "/" in value:
         return path.absolute()
-    done = subprocess.run([str(KERNELS), "--kept", value], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    done = subprocess.run([str(KERNELS), "--kept", value], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True,
                           errors="replace", timeout=KERNELS_SECONDS)
     if done.returncode != 0:
         raise UsageError(f"{where}: {complaint_text(done.stderr)}")
@@ -77,8 +87,8 @@ def release_read(data: bytes) -> str | None:
 
 
 def root_find(path: Path) -> Path:
-    """The folder of an image's modules, as virtme-ng looks for them: the first above it that has lib/modules; else its own.
-    Of a kernel's sources it is their top."""
+    """The folder of an image's modules, as virtme-ng looks for them: the first above it that has
+    lib/modules; else its own. Of a kernel's sources it is their top."""
     if path.parts[-4:] == IN_TREE.parts:
         return path.parents[len(IN_TREE.parts) - 1]
     return next((folder for folder in path.parents if modules_folders(folder)), path.parent)
@@ -86,16 +96,21 @@ def root_find(path: Path) -> Path:
 
 def modules_folders(root: Path) -> list[Path]:
     """Where modules are below a root."""
-    return [folder for folder in (root / "lib/modules", root / "usr/lib/modules") if folder.is_dir()]
+    return [folder for folder in (root / "lib/modules", root / "usr/lib/modules")
+            if folder.is_dir()]
 
 
 def shares_read(root: Path, release: str) -> frozenset[str] | None:
-    """Which of SHARES a kernel has, by its configuration or its lists of modules; None where there is neither."""
+    """Which of SHARES a kernel has, by its configuration or its lists of modules; None where there
+    is neither."""
     if (root / ".config").exists():
         text = (root / ".config").read_text(errors="replace")
-        return frozenset(name for name, option in SHARES.items() if re.search(rf"^{option}=[ym]", text, re.MULTILINE))
-    lists = [folder / release / name for folder in modules_folders(root) for name in ("modules.dep", "modules.builtin")]
+        return frozenset(name for name, option in SHARES.items()
+                         if re.search(rf"^{option}=[ym]", text, re.MULTILINE))
+    lists = [folder / release / name for folder in modules_folders(root)
+             for name in ("modules.dep", "modules.builtin")]
     texts = [path.read_text(errors="replace") for path in lists if path.exists()]
     if not texts:
         return None
-    return frozenset(name for name in SHARES if any(re.search(rf"/{name}\.ko", text) for text in texts))
+    return frozenset(name for name in SHARES
+                     if any(re.search(rf"/{name}\.ko", text) for text in texts))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Targets whose ends may be on machines of their own: CLIENT+SERVER or CLIENT+SERVER+PROXY, each `local`, `ssh:HOST` or
-`ssh:HOST/ADDRESS`. One part alone is for all ends, and its client starts the others itself.
+"""Targets whose ends may be on machines of their own: CLIENT+SERVER or CLIENT+SERVER+PROXY, each
+`local`, `ssh:HOST` or `ssh:HOST/ADDRESS`. One part alone is for all ends, and its client starts the
+others itself.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from suite.places.target import Target
 
 JOIN = "+"  # between the ends of a target
 ENDS = ("client", "server", "proxy")  # in the order in which they are written
-PORT_ASKED, PORT_BY_HAND = 1, 7411  # where no server has been started: to ask about a plan, and for people
+# where no server has been started: to ask about a plan, and for people
+PORT_ASKED, PORT_BY_HAND = 1, 7411
 
 
 @dataclass(frozen=True)
 class Part:
-    """Where one end is: a host of ssh(1), None for this machine, and the address where it listens, if it was given."""
+    """Where one end is: a host of ssh(1), None for this machine, and the address where it listens,
+    if it was given."""
 
     host: str | None
     address: str | None = None
@@ -44,7 +47,8 @@ def part_parse(text: str) -> Part:
         with contextlib.suppress(ValueError):
             if not ipaddress.ip_address(address).is_unspecified:
                 return Part(host, address)
-        raise UsageError(f"{TARGET}={text}: {address} is no address that others reach: write numbers, like 192.0.2.1 or fd00::1")
+        raise UsageError(
+            f"{TARGET}={text}: {address} is no address that others reach: write numbers, like 192.0.2.1 or fd00::1")
     return Part(host)
 
 
@@ -65,9 +69,11 @@ class Spread(Target):
         """UsageError for ends that words name, and for a proxy that has no machine."""
         for word, own in OWN_ENDS.items():
             if words.get(word, own) != own:
-                raise UsageError(f"{TARGET}={self.value} starts the ends itself: leave out {word}={words[word]}")
+                raise UsageError(
+                    f"{TARGET}={self.value} starts the ends itself: leave out {word}={words[word]}")
         if "proxy" in self.ends_named(words) and "proxy" not in self.parts:
-            raise UsageError(f"{TARGET}={self.value}: workload=proxy has three ends: write client+server+proxy")
+            raise UsageError(
+                f"{TARGET}={self.value}: workload=proxy has three ends: write client+server+proxy")
 
     def refusal(self, words: Mapping[str, str]) -> str | None:
         """A client takes the path of a Unix socket only from a server on loopback."""
@@ -77,7 +83,8 @@ class Spread(Target):
         return None
 
     def programs(self, words: Mapping[str, str]) -> Client:
-        """The programs for a cell of these words, as they are here: the static ones, or what was chosen."""
+        """The programs for a cell of these words, as they are here: the static ones, or what was
+        chosen."""
         return replace(programs_choose(build_client(self.local, build_of(words))), reach=())
 
     def client(self, words: Mapping[str, str]) -> Client:
@@ -89,21 +96,27 @@ class Spread(Target):
         """Where an end listens. Failure where that is not known."""
 
     def options_of(self, end: str) -> tuple[str, ...]:
-        """What a server is told beside where to listen; a proxy connects to nobody but the server."""
-        return ("--proxy", "--allow-sink", prefix_of(self.address("server"))) if end == "proxy" else ()
+        """What a server is told beside where to listen; a proxy connects to nobody but the
+        server."""
+        return ("--proxy", "--allow-sink",
+                prefix_of(self.address("server"))) if end == "proxy" else ()
 
     @abstractmethod
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
-        """A command of ours as one types it to run it where an end is; folder: of the programs here."""
+        """A command of ours as one types it to run it where an end is; folder: of the programs
+        here."""
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The commands that run a cell of these words once by hand, a server and a proxy first."""
         folder = self.programs(given).folder
-        named = {NAMED_BY[end]: endpoint(self.address(end), PORT_BY_HAND + ENDS.index(end)) for end in self.ends_named(given)}
+        named = {NAMED_BY[end]: endpoint(self.address(end), PORT_BY_HAND + ENDS.index(end))
+                 for end in self.ends_named(given)}
         keys = ("--psk", "KEYS") if named else ()
-        lines = ["# KEYS: a file with the same key on each machine, as psktool(1) writes it"] if named else []
+        lines = [
+            "# KEYS: a file with the same key on each machine, as psktool(1) writes it"] if named else []
         for end in self.ends_named(given):
-            serve = ["uncork-server", "--with-parent", "--listen", named[NAMED_BY[end]], *keys, *self.options_of(end)]
+            serve = ["uncork-server", "--with-parent", "--listen", named[NAMED_BY[end]], *keys,
+                     *self.options_of(end)]
             lines.append(self.by_hand_at(end, folder, serve))
         words = [f"{key}={value}" for key, value in (words_told(given) | named).items()]
         return [*lines, self.by_hand_at("client", folder, ["uncork-client", *keys, *words])]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a target is: something that puts a client, and perhaps its server and its proxy, elsewhere."""
+"""What a target is: something that puts a client, and perhaps its server and its proxy,
+elsewhere."""
 
 from __future__ import annotations
 
@@ -15,23 +16,27 @@ from suite.base.lab_words import LAB_WORDS, lab_wanted
 from suite.base.place import HERE, Place
 from suite.base.runner_words import OWN_ENDS, TARGET, build_of, words_told
 
-INSIDE = {**OWN_ENDS, "peer": None, "capture": "off"}  # words that a system may have with this value only, None: not at all
+# words that a system may have with this value only, None: not at all
+INSIDE = {**OWN_ENDS, "peer": None, "capture": "off"}
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Ends of a run that were started for it on other machines: words that say where, and the client's options for them."""
+    """Ends of a run that were started for it on other machines: words that say where, and the
+    client's options for them."""
 
     words: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
 
 
 class Target:
-    """A value of the word `target`, open: what its kind does not say otherwise is as on this machine.
+    """A value of the word `target`, open: what its kind does not say otherwise is as on this
+    machine.
 
-    starting_s: how long a batch may take to begin, beside its runs; boot_s: how long until it says something, where that comes
-    before its first run, and the runs' time begins then. Neither is in a figure. Opening it raises Failure, in one sentence
-    with the command that mends it, where this machine lacks what it needs.
+    starting_s: how long a batch may take to begin, beside its runs; boot_s: how long until it says
+    something, where that comes before its first run, and the runs' time begins then. Neither is in
+    a figure. Opening it raises Failure, in one sentence with the command that mends it, where this
+    machine lacks what it needs.
     """
 
     starting_s = 0.0
@@ -46,28 +51,34 @@ class Target:
         return HERE
 
     def client(self, words: Mapping[str, str]) -> Client:
-        """The programs that run a cell of these words, there. UsageError for a build that is none."""
-        return replace(build_client(self.local, build_of(words)), place=self.place(words), boot_s=self.boot_s,
+        """The programs that run a cell of these words, there. UsageError for a build that is
+        none."""
+        return replace(build_client(self.local, build_of(words)), place=self.place(words),
+                       boot_s=self.boot_s,
                        spare=self.spare(words))
 
     def spare(self, words: Mapping[str, str]) -> Place | None:
-        """Where a command that came to no end in its place is tried once more; None where that helps nobody."""
+        """Where a command that came to no end in its place is tried once more; None where that
+        helps nobody."""
         return None
 
     def asked_words(self, words: Mapping[str, str]) -> dict[str, str]:
-        """Words that a client which is asked about a cell of these words is told of ends that will be elsewhere."""
+        """Words that a client which is asked about a cell of these words is told of ends that will
+        be elsewhere."""
         return {}
 
     def refuse(self, words: Mapping[str, str]) -> None:
         """UsageError for words that make no sense there."""
 
     def refusal(self, words: Mapping[str, str]) -> str | None:
-        """Why a cell that uses these words cannot run there, which its client cannot know; None: it can."""
+        """Why a cell that uses these words cannot run there, which its client cannot know; None: it
+        can."""
         return None
 
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Ends]:
-        """What has been started elsewhere for a cell of these words, for as long as it runs. Failure where that cannot be."""
+        """What has been started elsewhere for a cell of these words, for as long as it runs.
+        Failure where that cannot be."""
         yield Ends()
 
     def explain(self, words: Mapping[str, str], record: dict[str, Any]) -> dict[str, Any]:
@@ -78,18 +89,23 @@ class Target:
         """A new round: what was lost in the last one may be tried again."""
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
-        """Facts of the machines of the ends, by end: docs/record.md, "What the client prints for programs"."""
+        """Facts of the machines of the ends, by end: docs/record.md, "What the client prints for
+        programs"."""
         given = words_told({key: value for key, value in words.items() if key not in LAB_WORDS})
         with self.ends(words) as ends:
-            return client_facts(self.client(words), [f"{key}={value}" for key, value in (given | dict(ends.words)).items()],
+            return client_facts(self.client(words),
+                                [f"{key}={value}" for key, value in (given |
+                                    dict(ends.words)).items()],
                                 ends.options)
 
     def found(self) -> dict[str, str]:
-        """What has been found out about it, for plan.json: a result is not gone on with where it has changed."""
+        """What has been found out about it, for plan.json: a result is not gone on with where it
+        has changed."""
         return {}
 
     def boots(self) -> dict[str, str]:
-        """Which boots other machines run, by their names: a session is not gone on with on another."""
+        """Which boots other machines run, by their names: a session is not gone on with on
+        another."""
         return {}
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
@@ -109,8 +125,10 @@ def elsewhere_refuse(value: str, words: Mapping[str, str]) -> str | None:
 
 
 def outside_refuse(value: str, inside: str, words: Mapping[str, str]) -> None:
-    """UsageError for words that need something outside of a system with nothing but itself; inside: what that is."""
+    """UsageError for words that need something outside of a system with nothing but itself; inside:
+    what that is."""
     for key, only in INSIDE.items():
         if words.get(key, only) != only:
-            raise UsageError(f"{TARGET}={value}: {inside} has no network but its own loopback, and its files end with it: "
+            raise UsageError(
+                f"{TARGET}={value}: {inside} has no network but its own loopback, and its files end with it: "
                              f"leave out {key}={words[key]}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Where cells run: each kind of target is one file and one line in KINDS, under its name in the list of the client."""
+"""Where cells run: each kind of target is one file and one line in KINDS, under its name in the
+list of the client."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def kind_of(value: str) -> str:
 
 
 class Targets:
-    """The targets of one runner: each is opened when it is first asked for, and all are closed together."""
+    """The targets of one runner: each is opened when it is first asked for, and all are closed
+    together."""
 
     def __init__(self, client: Client) -> None:
         self.local = client
@@ -91,12 +93,14 @@ class Targets:
         return self.of(words).client(words)
 
     def found(self) -> dict[str, dict[str, Any]]:
-        """What was found out about those that were opened, but for this machine: docs/record.md, "plan.json"."""
+        """What was found out about those that were opened, but for this machine: docs/record.md,
+        "plan.json"."""
         return {value: target.found() for value, target in self.opened.items() if value != LOCAL}
 
     def boots(self) -> dict[str, str]:
         """The boots of other machines, by their names."""
-        return {name: boot for target in self.opened.values() for name, boot in target.boots().items()}
+        return {name: boot for target in self.opened.values()
+                for name, boot in target.boots().items()}
 
     def round_begin(self) -> None:
         """A new round has begun."""
@@ -114,7 +118,8 @@ class Targets:
 
 
 class Nowhere(Targets):
-    """For who asks about this machine only: every cell is taken for one of here, and nothing is opened."""
+    """For who asks about this machine only: every cell is taken for one of here, and nothing is
+    opened."""
 
     def of(self, words: Mapping[str, str]) -> Target:
         """This machine."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """target=vng:IMAGE: another Linux kernel, booted by virtme-ng once for all cells of a round.
 
-The guest sees the files of this machine, read only, so that the same programs run there. What virtme-ng wants, and nobody would
-guess: its own folder on PATH, standard output that is a pipe, paths without blanks in what the kernel is told; a crash is status
-255 without a word, and a hang is for ever.
+The guest sees the files of this machine, read only, so that the same programs run there. What
+virtme-ng wants, and nobody would guess: its own folder on PATH, standard output that is a pipe,
+paths without blanks in what the kernel is told; a crash is status 255 without a word, and a hang is
+for ever.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ from suite.places.target import Target, outside_refuse
 
 PROGRAM = "vng"
 INSTALL = "scripts/setup/target vng installs it"
-NEEDED = {"qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev", "busybox": "busybox", "file": "file"}
+NEEDED = {"qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev",
+          "busybox": "busybox", "file": "file"}
 INSTALLED = ROOT / "build" / "pypi"  # where scripts/setup/target has put virtme-ng
 MODULES = Path("/sys/module")
 HARDWARE = ("kvm_intel", "kvm_amd")  # a /dev/kvm without these may be unable to run a kernel
 SMOKE_SECONDS = 30
-BOOT_S = {True: 60.0, False: 180.0}  # a boot, by whether the hardware helps: 2 s, and up to 30 s where it does not
+# a boot, by whether the hardware helps: 2 s, and up to 30 s where it does not
+BOOT_S = {True: 60.0, False: 180.0}
 MEMORY = "1G"
 EMULATED_CPUS = 4  # client, proxy, server and who controls them
 SYSTEM_PATHS = "/usr/sbin:/sbin"  # modprobe, for users
@@ -45,7 +48,8 @@ LIFELINE = 'exec "$@" < <(exec 2>/dev/null; cat; kill -TERM -- -$$)'
 
 @dataclass(frozen=True)
 class Machine:
-    """What guests are made of here: PATH for virtme-ng, its options, and whether the processor helps."""
+    """What guests are made of here: PATH for virtme-ng, its options, and whether the processor
+    helps."""
 
     path: str
     version: str
@@ -68,19 +72,22 @@ class Guest:
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
         """virtme-ng; the program's folder has the same place in every guest."""
-        folder = f"{BIN}={shlex.quote(str(program.parent.absolute()))}"  # for the shell of virtme-ng
+        # for the shell of virtme-ng
+        folder = f"{BIN}={shlex.quote(str(program.parent.absolute()))}"
         argv = self.boot(script_make(program.name, arguments), f"--rodir={folder}")
         if "--with-parent" in arguments:
             argv = ("bash", "-c", LIFELINE, "uncork", *argv)
         return Command(argv, given)
 
     def boot(self, script: str, *options: str) -> tuple[str, ...]:
-        """The command that boots it and runs a script for sh(1); its modules are named, for they may be where a guest has a
-        folder of its own, as /tmp."""
+        """The command that boots it and runs a script for sh(1); its modules are named, for they
+        may be where a guest has a folder of its own, as /tmp."""
         root = self.image.root
         modules = () if root == Path("/") else (f"--rodir={root}",)
-        return ("env", f"PATH={self.machine.path}", PROGRAM, *self.machine.options, *(("-v",) if self.verbose else ()),
-                "--cwd=/", f"--cpus={cpus_count(self.machine.hardware)}", f"--memory={MEMORY}", f"--run={self.image.path}", *modules, *options,
+        return ("env", f"PATH={self.machine.path}", PROGRAM, *self.machine.options,
+                *(("-v",) if self.verbose else ()),
+                "--cwd=/", f"--cpus={cpus_count(self.machine.hardware)}", f"--memory={MEMORY}",
+                f"--run={self.image.path}", *modules, *options,
                 "--exec", script)
 
 
@@ -91,8 +98,8 @@ def cpus_count(hardware: bool) -> int:
 
 
 def script_make(program: str, arguments: Sequence[str]) -> str:
-    """What a guest does. A batch is preceded by the facts of this boot, and reads from a pipe, which a lifeline has to be and a
-    guest's standard input is not."""
+    """What a guest does. A batch is preceded by the facts of this boot, and reads from a pipe,
+    which a lifeline has to be and a guest's standard input is not."""
     command = shlex.join([f"./{program}", *arguments])
     start = f"ip link set lo up; cd {BIN} || exit; "
     if "--with-parent" not in arguments:
@@ -110,7 +117,8 @@ def vng_folder() -> Path | None:
 
 
 def machine_open(where: str) -> Machine:
-    """What guests are made of, without hardware; Failure, in a sentence with one command, where something is missing."""
+    """What guests are made of, without hardware; Failure, in a sentence with one command, where
+    something is missing."""
     if platform.machine() != "x86_64":
         raise Failure(f"{where}: guests are for x86-64 only, and this is {platform.machine()}")
     folder = vng_folder()
@@ -137,16 +145,19 @@ def vng_try(command: Sequence[str], where: str) -> subprocess.CompletedProcess[s
 def share_options(image: Image, where: str) -> tuple[str, ...]:
     """How the guest sees this machine's files: by virtiofs where both ends have it, else by 9p."""
     kernel = image.shares if image.shares is not None else frozenset({"9p"})
-    if "virtiofs" in kernel and (shutil.which("virtiofsd") or Path("/usr/libexec/virtiofsd").exists()):
+    if "virtiofs" in kernel and (shutil.which("virtiofsd")
+                                 or Path("/usr/libexec/virtiofsd").exists()):
         return ()
     if "9p" in kernel:
         return ("--force-9p",)
-    raise Failure(f"{where}: Linux {image.release} has no 9p, and this machine no virtiofsd: take a kernel that has it "
+    raise Failure(
+        f"{where}: Linux {image.release} has no 9p, and this machine no virtiofsd: take a kernel that has it "
                   "(scripts/setup/kernels --list), or cargo install --locked virtiofsd")
 
 
 def hardware_works(guest: Guest) -> bool:
-    """Whether the processor runs guests: it has what that needs, and one that only ends again does so in time."""
+    """Whether the processor runs guests: it has what that needs, and one that only ends again does
+    so in time."""
     if not any((MODULES / name).exists() for name in HARDWARE):
         return False
     try:
@@ -164,8 +175,10 @@ def guest_open(value: str) -> Guest:
     guest = Guest(machine, image)
     if hardware_works(guest):
         return guest
-    say("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, which shows what a kernel does and not how fast")
-    return replace(guest, machine=replace(machine, options=("--disable-kvm", *machine.options), hardware=False))
+    say(
+        "no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, which shows what a kernel does and not how fast")
+    return replace(guest, machine=replace(machine, options=("--disable-kvm", *machine.options),
+                                          hardware=False))
 
 
 @functools.cache
@@ -201,5 +214,6 @@ class Vng(Target):
     def found(self) -> dict[str, str]:
         """Which kernel it is, and by what it is booted."""
         machine = self.guest.machine
-        return {"kernel": self.guest.image.release, "image": self.guest.image.digest, "virtme-ng": machine.version,
+        return {"kernel": self.guest.image.release, "image": self.guest.image.digest,
+                "virtme-ng": machine.version,
                 "processor": "hardware" if machine.hardware else "emulated"}

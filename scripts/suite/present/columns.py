@@ -60,7 +60,8 @@ def cell_note(cell: Cell) -> str:
 
 def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: Scale,
                notes: Footnotes, first: bool, why: str = "") -> Item:
-    """The median of a cell in the column's unit, or why there is none; why: what is known of it beside the cell.
+    """The median of a cell in the column's unit, or why there is none; why: what is known of it
+    beside the cell.
 
     That some runs of a cell failed is said in the first metric's column only.
     """
@@ -76,7 +77,8 @@ def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: 
 
 
 def figure_note(matrix: Matrix, cell: Cell, metric: Metric) -> str:
-    """What has to be said of a metric of a cell with good runs: in which rounds it is known; else empty."""
+    """What has to be said of a metric of a cell with good runs: in which rounds it is known; else
+    empty."""
     return silent_note(matrix, cell, metric.name) or matrix.known_note(cell, metric.name)
 
 
@@ -85,7 +87,8 @@ def is_hidden(cell: Cell, metric: Metric) -> bool:
     return bool(cell.functional) and metric.timed
 
 
-def absent_parts(cell: Cell, metric: Metric, mark: str, notes: Footnotes, why: str) -> tuple[str, str]:
+def absent_parts(cell: Cell, metric: Metric, mark: str, notes: Footnotes,
+                 why: str) -> tuple[str, str]:
     """(text, mark) in place of a figure that good runs do not have."""
     if is_hidden(cell, metric):
         return "-", mark + notes.mark(f"{FUNCTIONAL_ONLY}: {cell.functional}")
@@ -102,27 +105,32 @@ def is_uncounted(cell: Cell, metric: Metric) -> bool:
 
 def is_undefined(summary: Summary, cell: Cell, metric: Metric) -> bool:
     """Whether good runs have no such figure for no other reason than what they are."""
-    return (cell.runs_ok > 0 and metric.name not in summary.figures[cell.name] and metric.name not in cell.unsplit
+    return (cell.runs_ok > 0 and metric.name not in summary.figures[cell.name]
+            and metric.name not in cell.unsplit
             and not is_uncounted(cell, metric) and not is_hidden(cell, metric)
             and not figure_note(summary.matrix, cell, metric))
 
 
 def median_text(value: float, metric: Metric, scale: Scale) -> str:
     """A median in the column's unit; `> 200` where only that is known of it."""
-    return count_text(value) if metric.counts else beyond_text(value, number_text(scale.apply(value)))
+    return count_text(value) if metric.counts else beyond_text(value,
+                                                               number_text(scale.apply(value)))
 
 
 def width_item(figure: Figure | None) -> Item:
-    """The farther end of the interval in percent; `r` where it is only min..max; none of a median that is a bound."""
-    if figure is None or figure.interval is None or figure.median == 0 or isinstance(figure.median, stats.Beyond):
+    """The farther end of the interval in percent; `r` where it is only min..max; none of a median
+    that is a bound."""
+    if figure is None or figure.interval is None or figure.median == 0 or isinstance(figure.median,
+        stats.Beyond):
         return Item("")
-    text = beyond_text(figure.interval.high, percent_text(stats.relative_width(figure.median, figure.interval)))
+    text = beyond_text(figure.interval.high,
+                       percent_text(stats.relative_width(figure.median, figure.interval)))
     return Item(text, "" if figure.interval.level else " r")
 
 
 def verdict_item(text: str, verdict: Verdict | None) -> Item:
-    """A ratio or gain with what may be said of it: `0.24x`, `(0.24x)`, `0.98x~`, `0.98x?`, `~` where it is a direction
-    that is not sure."""
+    """A ratio or gain with what may be said of it: `0.24x`, `(0.24x)`, `0.98x~`, `0.98x?`, `~`
+    where it is a direction that is not sure."""
     if verdict is Verdict.SAME and text[0] in "<>":
         return Item(verdict.value)
     if verdict is Verdict.BRACKETED:
@@ -161,8 +169,8 @@ def published_name(of: str) -> str:
 def ratio_metrics(summary: Summary) -> set[str]:
     """The metrics with a ratio column: the first that is no count, and all that have one published.
 
-    Empty where there is no baseline to compare with; the metric of gains has these instead, and that
-    by which the best is looked for has how many times better it is.
+    Empty where there is no baseline to compare with; the metric of gains has these instead, and
+    that by which the best is looked for has how many times better it is.
     """
     if len(summary.matrix.cells) < 2 or not summary.baseline:
         return set()
@@ -184,7 +192,8 @@ def value_column(summary: Summary, cells: Rows, metric: Metric, scale: Scale, no
     """The medians of one metric."""
     first = metric is summary.metrics[0]
     items = [value_item(cell, figure_of(summary, cell, metric), metric, scale, notes, first,
-                        figure_note(summary.matrix, cell, metric) if cell else "") for cell in cells]
+                        figure_note(summary.matrix, cell, metric) if cell else "")
+                        for cell in cells]
     if metric.name == summary.leading:
         items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
                  for item, cell in zip(items, cells, strict=True)]
@@ -206,7 +215,8 @@ def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes
         return gain_groups(summary, cells, metric, values, head)
     title = head if head and len(summary.metrics) == 1 else f"{head} {metric.name}".strip()
     groups = [Group(title, tuple(median_columns(summary, cells, metric, values)))]
-    return groups + (better_groups(summary, cells, metric) if metric.name == summary.leading else [])
+    return groups + (better_groups(summary, cells, metric) if metric.name == summary.leading
+                     else [])
 
 
 def better_groups(summary: Summary, cells: Rows, metric: Metric) -> list[Group]:
@@ -222,9 +232,11 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric) -> list[Group]:
                   for ratio, cell, figure in zip(ratios, cells, figures, strict=True))
     columns = [Column("", items)]
     if any(ratio and ratio.interval for ratio in ratios):
-        columns.append(Column("95 % interval", tuple(Item(times_interval(ratio)) for ratio in ratios)))
+        columns.append(Column("95 % interval",
+                              tuple(Item(times_interval(ratio)) for ratio in ratios)))
     quoted = [figure.quotes if figure else () for figure in figures]
-    published = published_items(summary, quoted, lambda ratio: ratio_text(1 / ratio if turned else ratio))
+    published = published_items(summary, quoted,
+                                lambda ratio: ratio_text(1 / ratio if turned else ratio))
     columns += [Column(published_name(of), found) for of, found in published.items()]
     word = "faster" if is_speed(metric) else "better"
     return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
@@ -266,7 +278,8 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, values: Column, h
 
     post = tuple(Item(median_text(gain.post, metric, scale), item.mark) if gain else item
                  for gain, item in zip(gains, values.items, strict=True))
-    average = tuple(verdict_item(change_text(gain.ratio.value - 1), gain.verdict) if gain else Item("")
+    average = tuple(verdict_item(change_text(gain.ratio.value - 1), gain.verdict) if gain
+                    else Item("")
                     for gain in gains)
     published = published_items(summary, [gain.quotes if gain else () for gain in gains],
                                 lambda ratio: change_text(ratio - 1))

@@ -24,20 +24,24 @@ from suite.result.plan import builds_text, quick_text
 Shorten = Callable[[str], str]
 WITHIN_BOOT = "within a boot, not between boots"  # of noise floors beside ratios of boots
 BASELINES_TOLD = 4  # of which the noise floor of each stands in a heading
-UNSPLIT_NOTE = (f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what of "
+UNSPLIT_NOTE = (
+    f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what of "
                 "it is user and what is system by ticks, too few here")
 
 
 def machine_text(machine: Machine, shorten: Shorten = str) -> str:
-    """One machine in one line: processor, its name shortened, CPUs, system and kernel, virtualisation."""
+    """One machine in one line: processor, its name shortened, CPUs, system and kernel,
+    virtualisation."""
     cpus, virtual = machine.facts.get("cpus_online"), machine.fact("virtualisation")
     parts = [shorten(machine.cpu), counted_text(cpus, "CPU") if cpus else "",
-             f"{machine.fact('system')} {machine.fact('kernel')}", virtual if virtual != "none" else ""]
+             f"{machine.fact('system')} {machine.fact('kernel')}",
+             virtual if virtual != "none" else ""]
     return ", ".join(" ".join(part.split()) for part in parts if part.strip()) or "unknown"
 
 
 def is_elsewhere(matrix: Matrix) -> bool:
-    """Whether a reader must be told which machine is which target: some cell ran elsewhere than where the runner is."""
+    """Whether a reader must be told which machine is which target: some cell ran elsewhere than
+    where the runner is."""
     return any(cell.target != LOCAL for cell in matrix.cells.values())
 
 
@@ -50,13 +54,15 @@ def cells_by_target(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 def boots_text(machines: Iterable[Machine], booted: Iterable[Machine], shorten: Shorten) -> str:
-    """These machines in a line, each once; booted: those that are boots of their own, which are counted."""
+    """These machines in a line, each once; booted: those that are boots of their own, which are
+    counted."""
     counts: dict[str, int] = {}
     boots = {host for machine in booted for host in machine.hosts}
     for machine in machines_group(machines):
         text = machine_text(machine, shorten)
         counts[text] = counts.get(text, 0) + len(boots.intersection(machine.hosts))
-    return "; ".join(f"{text}, {count} boots" if count > 1 else text for text, count in counts.items()) or "unknown"
+    return "; ".join(f"{text}, {count} boots" if count > 1 else text
+                     for text, count in counts.items()) or "unknown"
 
 
 def target_text(matrix: Matrix, cells: Sequence[Cell], shorten: Shorten) -> str:
@@ -66,8 +72,10 @@ def target_text(matrix: Matrix, cells: Sequence[Cell], shorten: Shorten) -> str:
     return boots_text(machines_of(matrix.result, names), booted, shorten)
 
 
-def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None, shorten: Shorten = str) -> str:
-    """Every machine of the records, or of these cells; of several targets each with those that are its machines.
+def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
+                  shorten: Shorten = str) -> str:
+    """Every machine of the records, or of these cells; of several targets each with those that are
+    its machines.
 
     shorten: what is done with the name of a processor.
     """
@@ -91,14 +99,17 @@ def functional_text(matrix: Matrix) -> str:
 
 
 def disturbances_text(matrix: Matrix) -> str:
-    """What the doctor found to disturb a machine of the records when the runner started; empty where nothing did."""
-    return disturbed_text(look for machine in matrix.result.machines.values() for look in machine.looks)
+    """What the doctor found to disturb a machine of the records when the runner started; empty
+    where nothing did."""
+    return disturbed_text(look for machine in matrix.result.machines.values()
+                          for look in machine.looks)
 
 
 def congestion_text(matrix: Matrix) -> str:
     """The congestion control that was read back from the sockets; none where they have none."""
     names = {name for traits in matrix.traits for name in traits.congestion}
-    return ", ".join(sorted(names)) or ("none" if any(traits.threads for traits in matrix.traits) else "unknown")
+    return ", ".join(sorted(names)) or ("none" if any(traits.threads for traits in matrix.traits)
+                                        else "unknown")
 
 
 def word_text(cells: Iterable[Cell], key: str) -> str:
@@ -117,10 +128,12 @@ def labs_text(matrix: Matrix) -> str:
 
 def security_text(matrix: Matrix) -> str:
     """The libraries of the security layers and what TLS agreed on; empty where all was plain."""
-    layers = sorted({(end.security, end.library) for traits in matrix.traits for end in traits.protected})
+    layers = sorted({(end.security, end.library) for traits in matrix.traits
+                     for end in traits.protected})
     named = [f"{layer} ({library})" if library else layer for layer, library in layers]
     options = [option for traits in matrix.traits for option in traits.agreed]
-    agreed = [" or ".join(sorted({value for _, key, value in options if key == wanted})) for wanted in AGREED]
+    agreed = [" or ".join(sorted({value for _, key, value in options if key == wanted}))
+              for wanted in AGREED]
     if agreed[0]:
         agreed[0] = f"TLS {agreed[0]}"
     return "; ".join(filter(None, [", ".join(named), ", ".join(filter(None, agreed))]))
@@ -160,8 +173,10 @@ def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
 
 def floors_text(summary: Summary) -> str:
     """The noise floors of each metric that is no count."""
-    known = {metric.name: summary.floors[metric.name] for metric in summary.metrics if not metric.counts}
-    parts = [f"{floors_list(summary.matrix, floors)} of {name}" for name, floors in known.items() if floors]
+    known = {metric.name: summary.floors[metric.name] for metric in summary.metrics
+             if not metric.counts}
+    parts = [f"{floors_list(summary.matrix, floors)} of {name}" for name, floors in known.items()
+             if floors]
     if parts:
         boots = any(summary.matrix.courses)
         return "A/A: " + "; ".join(parts) + (f"; {WITHIN_BOOT}" if boots else "")
@@ -171,7 +186,8 @@ def floors_text(summary: Summary) -> str:
 
 
 def known_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
-    """`latency_p99 known in 7 of 10 rounds of nodelay`, or of several cells how many; empty where all know it."""
+    """`latency_p99 known in 7 of 10 rounds of nodelay`, or of several cells how many; empty where
+    all know it."""
     partly = [cell for cell in cells if matrix.known_note(cell, metric.name)]
     if not partly:
         return ""
@@ -192,14 +208,16 @@ def metric_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[st
 
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
-    """Machine, placement, congestion control, what TLS was, labs, rounds, and how narrow intervals had to be."""
+    """Machine, placement, congestion control, what TLS was, labs, rounds, and how narrow intervals
+    had to be."""
     labs, security, timer = labs_text(matrix), security_text(matrix), timer_text(matrix)
     builds = builds_text(matrix.result.plan)
     disturbed, functional = disturbances_text(matrix), functional_text(matrix)
     quick, precision = matrix.result.plan.quick, precision_measure(matrix)
     return [
         ("machine", machines_text(matrix)),
-        *([(FUNCTIONAL_ONLY, f"{functional}; no times and no ratios of them are shown")] if functional else []),
+        *([(FUNCTIONAL_ONLY, f"{functional}; no times and no ratios of them are shown")]
+          if functional else []),
         *([("disturbed", disturbed)] if disturbed else []),
         ("place", word_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),

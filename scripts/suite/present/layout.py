@@ -150,7 +150,8 @@ def markdown_lines(keys: Sequence[Column], groups: Sequence[Group]) -> list[str]
     for group in groups:
         for index, column in enumerate(group.columns):
             unit = f" ({column.head})" if column.head else ""
-            columns.append((group.title + unit if group.title and index == 0 else column.head, column))
+            columns.append((group.title + unit if group.title and index == 0 else column.head,
+                            column))
     lines = ["| " + " | ".join(markdown_escape(head) for head, _ in columns) + " |"]
     lines.append("|" + "|".join(":---" if c.left else "---:" for _, c in columns) + "|")
     for row in range(len(keys[0].items)):

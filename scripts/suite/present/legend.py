@@ -14,7 +14,8 @@ from suite.base.runner_words import TARGET
 from suite.base.units import value_text
 from suite.present.columns import ABSENT, SAME, is_undefined, ratio_metrics
 
-DIRECTION = (">1x <1x", "larger, smaller: where some values are only bounds, no more than the direction is known")
+DIRECTION = (">1x <1x",
+             "larger, smaller: where some values are only bounds, no more than the direction is known")
 
 
 def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
@@ -56,29 +57,34 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     return pairs
 
 
-def bracket_legend(summary: Summary, figures: Mapping[str, Sequence[Figure]]) -> list[tuple[str, str]]:
+def bracket_legend(summary: Summary,
+                   figures: Mapping[str, Sequence[Figure]]) -> list[tuple[str, str]]:
     """What brackets around a ratio or a gain mean, where there are some."""
     shown = {*ratio_metrics(summary), summary.leading}
     marked = {name for name, found in figures.items() if name in shown
               and any(figure.verdict is Verdict.BRACKETED for figure in found)}
     if any(gain.verdict is Verdict.BRACKETED for gain in summary.gains.values()):
         marked.add(summary.gain or "")
-    families = [baseline_family(summary.matrix, metric.name) for metric in summary.metrics if metric.name in marked]
+    families = [baseline_family(summary.matrix, metric.name) for metric in summary.metrics
+                if metric.name in marked]
     if not families:
         return []
     tested = ", ".join(dict.fromkeys(str(family.tested) for family in families))
-    more = "; more rounds, or fewer rows, are needed" if any(family.hopeless for family in families) else ""
+    more = "; more rounds, or fewer rows, are needed" if any(family.hopeless
+                                                             for family in families) else ""
     return [("()", f"the interval excludes 1, but as one of {tested} rows it may be chance "
                    f"(Benjamini and Hochberg){more}")]
 
 
-def ratios_text(summary: Summary, words: Container[str], estimate: str = " (Hodges-Lehmann)") -> str:
+def ratios_text(summary: Summary, words: Container[str],
+                estimate: str = " (Hodges-Lehmann)") -> str:
     """How ratios between cells that differ in these words are taken; estimate: by which."""
     courses = summary.matrix.courses
     if TARGET not in words or len(courses) < 2:
         return f"round by round{estimate}"
     boots = "of every boot of one to every boot of the other"
-    return f"{boots}{estimate}" if all(courses) else f"round by round, where a side is booted {boots}{estimate}"
+    return f"{boots}{estimate}" if all(
+        courses) else f"round by round, where a side is booted {boots}{estimate}"
 
 
 def published_legend(quotes: Iterable[Quote], what: str) -> str:
@@ -110,7 +116,9 @@ def gain_legend(summary: Summary) -> list[tuple[str, str]]:
     rounds = "; worst, best: of a single round" if alone else ""
     return [
         ("pre", f"median of {base}; post: of the row"),
-        ("gain", f"post / pre - 1, {ratios_text(summary, summary.baseline)}, with its 95 % interval" + rounds
+        ("gain",
+         f"post / pre - 1, {ratios_text(summary, summary.baseline)}, with its 95 % interval" +
+         rounds
                  + published_legend(quotes, "gain")),
         (SAME.strip(" ()"), "the baseline ran twice in a round: what a gain of nothing looks like"),
     ]

@@ -166,8 +166,8 @@ def counts_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
 
 
 def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> Lines:
-    """CPU time per message by end, in one unit; its parts only of ends that have enough of it to be split. None where
-    times say nothing."""
+    """CPU time per message by end, in one unit; its parts only of ends that have enough of it to be
+    split. None where times say nothing."""
     if cell.functional:
         return []
     values = {"all": [median_of(quotient(run.cpu(end_of(run, end)), run.messages) for run in runs)
@@ -184,7 +184,8 @@ def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> Lines:
 
 
 def machine_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> Lines:
-    """What all CPUs of each end's machine did during the runs, in percent of their time, where times say something."""
+    """What all CPUs of each end's machine did during the runs, in percent of their time, where
+    times say something."""
     if cell.functional:
         return []
     kinds = ("user", "system", "softirq", "irq", "steal", "idle")
@@ -288,7 +289,8 @@ def options_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
 def metric_leading(matrix: Matrix, cell: Cell) -> Metric:
     """The first metric of a result that says something of a cell."""
     metrics = [METRICS[name] for name in metrics_default(matrix)]
-    return next((metric for metric in metrics if not (cell.functional and metric.timed)), metrics[0])
+    return next((metric for metric in metrics if not (cell.functional and metric.timed)),
+                metrics[0])
 
 
 def rounds_lines(matrix: Matrix, cell: Cell) -> Lines:
@@ -325,7 +327,8 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     partly = filter(None, (matrix.known_note(cell, name) for name in METRICS))
     notes = [*cell.reasons, *cell.remarks, *partly, *matrix.result.notes]
     if cell.functional:
-        notes.append(f"{FUNCTIONAL_ONLY}: {cell.functional}: its times say nothing and are not shown")
+        notes.append(
+            f"{FUNCTIONAL_ONLY}: {cell.functional}: its times say nothing and are not shown")
     if len(matrix.series(cell.name, segments)) > 1 and not matrix.is_exact(cell.name, segments):
         notes.append(f"{segments} differs between runs: a measurement, not exact")
     if cell.uncounted:
@@ -343,12 +346,14 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
 
 def lab_lines(records: Sequence[Record], width: int) -> Lines:
     """The links of the lab as they were read back; those of the last run that had one."""
-    facts = next((record.document["lab"] for record in reversed(records) if "lab" in record.document), {})
+    facts = next((record.document["lab"] for record in reversed(records)
+                  if "lab" in record.document), {})
     return labelled_lines(facts_rows(facts), width - 2)
 
 
 def given_by_hand(cell: Cell, records: Sequence[Record]) -> dict[str, str]:
-    """The words that run a cell by hand; where rounds draw arrivals, with those of its first run."""
+    """The words that run a cell by hand; where rounds draw arrivals, with those of its first
+    run."""
     words = next((record.words for record in records), {})
     drawn = {ARRIVAL_SEED: words[ARRIVAL_SEED]} if ARRIVAL_SEED in words else {}
     return {**(cell.given or cell.words), **drawn}

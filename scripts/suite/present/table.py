@@ -78,8 +78,10 @@ def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
     if pairs and floor:
         told = any(WORSE in optimum.marks.values() for optimum in summary.optima)
         many = "up to " if len(summary.floors[summary.metrics[0].name]) > 1 else ""
-        pairs.append(("", f"Noise floor (A/A): {many}{percent_text(floor - 1)}. No smaller difference is told apart"
-                          + ("." if told else "; more work in each run or a quieter machine may tell more.")))
+        pairs.append(("",
+                      f"Noise floor (A/A): {many}{percent_text(floor - 1)}. No smaller difference is told apart"
+                          + ("." if told
+                             else "; more work in each run or a quieter machine may tell more.")))
     return pairs
 
 
@@ -137,7 +139,8 @@ def csv_number(value: float | None) -> str:
 
 
 def figure_censored(figure: Figure) -> str:
-    """What of a figure is a bound that it lies beyond: its `median`, the `high` end of its interval, or nothing."""
+    """What of a figure is a bound that it lies beyond: its `median`, the `high` end of its
+    interval, or nothing."""
     if isinstance(figure.median, stats.Beyond):
         return "median"
     return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""
@@ -149,7 +152,8 @@ def gain_parts(gain: Gain | None) -> dict[str, float | None]:
         return {}
     within = gain.ratio.interval
     within = None if gain.ratio.directed else within
-    return {"pre": gain.pre, "post": gain.post, "gain": None if gain.ratio.directed else gain.ratio.value - 1,
+    return {"pre": gain.pre, "post": gain.post,
+            "gain": None if gain.ratio.directed else gain.ratio.value - 1,
             "gain_low": within.low - 1 if within else None,
             "gain_high": within.high - 1 if within else None,
             "gain_worst": gain.worst, "gain_best": gain.best}
@@ -171,12 +175,14 @@ def better_parts(summary: Summary, cell: Cell) -> dict[str, float | None]:
 
 def table_csv(summary: Summary) -> str:
     """One line per cell: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI units;
-    METRIC_censored of metrics of which some figure is a bound (docs/methodology.md, "Quantiles"); at the end
-    METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the best is."""
+    METRIC_censored of metrics of which some figure is a bound (docs/methodology.md, "Quantiles");
+    at the end METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the
+    best is."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     censored = [metric.name for metric in summary.metrics if any(
-        figure_censored(found[metric.name]) for found in summary.figures.values() if metric.name in found)]
+        figure_censored(found[metric.name]) for found in summary.figures.values()
+        if metric.name in found)]
     names = [name for metric in summary.metrics
              for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
     names += [f"{name}_censored" for name in censored]
@@ -198,7 +204,8 @@ def table_csv(summary: Summary) -> str:
             row += [csv_number(parts.get(part)) for part in GAIN_PARTS]
         if summary.best:
             better = better_parts(summary, cell)
-            row += [best_mark(summary, cell), *(csv_number(better.get(part)) for part in BEST_PARTS[1:])]
+            row += [best_mark(summary, cell),
+                    *(csv_number(better.get(part)) for part in BEST_PARTS[1:])]
         writer.writerow(row)
     return out.getvalue()
 
@@ -211,7 +218,8 @@ def interval_json(interval: stats.Interval | None) -> dict[str, float | None]:
 
 
 def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
-    """A ratio with its interval; of one that is only a direction no value, but `direction`: above, below or none."""
+    """A ratio with its interval; of one that is only a direction no value, but `direction`: above,
+    below or none."""
     if ratio.directed:
         direction = "above" if ratio.value > 1 else "below" if ratio.value < 1 else "none"
         return {"value": None, "direction": direction, "pairs": ratio.pairs}
@@ -285,7 +293,8 @@ def table_json(summary: Summary) -> str:
         "source": matrix.result.scenario.source, "axes": list(matrix.axes),
         "rounds": matrix.rounds, "baseline": dict(summary.baseline),
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
-                             "noise_floors": floors_json(summary, m.name)} for m in summary.metrics},
+                             "noise_floors": floors_json(summary, m.name)}
+                             for m in summary.metrics},
         "gain": summary.gain, "best": answers_json(summary),
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),

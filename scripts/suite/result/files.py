@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The files of a result (docs/record.md, "Files of a result"): read and written here only.
 
-plan.json makes a folder a result. What cannot be parsed or has another shape is Damaged; the message
-says where. A file is replaced as a whole; records are appended by journal.py.
+plan.json makes a folder a result. What cannot be parsed or has another shape is Damaged; the
+message says where. A file is replaced as a whole; records are appended by journal.py.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def json_parse(data: bytes) -> Any:
 
 
 def object_parse(data: bytes | None, check: Check) -> dict[str, Any]:
-    """The JSON object of this shape in a line or a file; Newer if its schema is; Damaged if it is none. data: None for
-    a line that is too long to be read."""
+    """The JSON object of this shape in a line or a file; Newer if its schema is; Damaged if it is
+    none. data: None for a line that is too long to be read."""
     if data is None:
         raise Damaged(f"longer than {LINE_BYTES_MOST >> 20} MiB: no record is")
     value = json_parse(data)
@@ -58,7 +58,8 @@ def object_parse(data: bytes | None, check: Check) -> dict[str, Any]:
 
 
 def plan_read(folder: Path) -> Plan | None:
-    """The plan of a result, None where there is none; UsageError for a newer schema, Failure for damage."""
+    """The plan of a result, None where there is none; UsageError for a newer schema, Failure for
+    damage."""
     path = folder / PLAN
     try:
         return plan_from(object_parse(path.read_bytes(), plan_check))
@@ -83,8 +84,9 @@ def machines_read(folder: Path) -> dict[str, Facts]:
 
 
 def machines_merge(folder: Path, machines: Mapping[str, Facts]) -> None:
-    """Adds machines to hosts.json; those that are there stay as they were found first, but for what the doctor found,
-    which is added to what it found before. A file that cannot be read is put aside."""
+    """Adds machines to hosts.json; those that are there stay as they were found first, but for what
+    the doctor found, which is added to what it found before. A file that cannot be read is put
+    aside."""
     path = folder / HOSTS
     known: dict[str, Facts] = {}
     try:
@@ -96,7 +98,8 @@ def machines_merge(folder: Path, machines: Mapping[str, Facts]) -> None:
     merged = {**machines, **known}
     for host, facts in machines.items():
         if host in known and "doctor" in facts:
-            merged[host] = {**known[host], "doctor": [*known[host].get("doctor", []), *facts["doctor"]]}
+            merged[host] = {**known[host],
+                            "doctor": [*known[host].get("doctor", []), *facts["doctor"]]}
     if merged != known:
         file_write(path, json_text(merged))
 
@@ -132,8 +135,8 @@ def digest_read(file: BufferedReader, size_bytes: int) -> hashlib.blake2b:
 
 @dataclass(frozen=True)
 class Line:
-    """A whole line. offset: where it begins, in bytes; size_bytes: with its end; data: None where it is longer than
-    LINE_BYTES_MOST."""
+    """A whole line. offset: where it begins, in bytes; size_bytes: with its end; data: None where
+    it is longer than LINE_BYTES_MOST."""
 
     offset: int
     size_bytes: int
@@ -142,8 +145,9 @@ class Line:
 
 @dataclass
 class Lines:
-    """The lines of a file from its position on. done_bytes: where the last whole line ended, which digest covers;
-    torn: whether something came after it. Both are right once the lines have been read."""
+    """The lines of a file from its position on. done_bytes: where the last whole line ended, which
+    digest covers; torn: whether something came after it. Both are right once the lines have been
+    read."""
 
     file: BufferedReader
     digest: hashlib.blake2b

@@ -32,7 +32,8 @@ from suite.result.plan import Plan
 from suite.result.record import STORED, WARMUP_ROUND, Document, Key, key_of
 from suite.scenario.scenario import LABEL, Scenario, scenario_text
 
-CREATED_FIRST = {RECORDS, SCENARIO, HOSTS, *(f"{name}.new" for name in (PLAN, HOSTS, SCENARIO))}  # by a start that
+# by a start that
+CREATED_FIRST = {RECORDS, SCENARIO, HOSTS, *(f"{name}.new" for name in (PLAN, HOSTS, SCENARIO))}
 # was killed before it had written plan.json
 
 
@@ -47,9 +48,11 @@ class Journal:
 
     @property
     def resumed(self) -> bool:
-        """Whether runs of this session were stored by an earlier start; cells that cannot run are stored by each."""
+        """Whether runs of this session were stored by an earlier start; cells that cannot run are
+        stored by each."""
         cells = {cell.name for cell in self.plan.runnable}
-        return any(session == self.plan.session.name and name in cells for session, _, name, _ in self.done)
+        return any(session == self.plan.session.name and name in cells
+                   for session, _, name, _ in self.done)
 
     def append(self, record: Document) -> None:
         """Stores one record: written in one piece, flushed and synced before it returns."""
@@ -66,18 +69,20 @@ class Journal:
         plan_write(self.folder, self.plan)
 
     def begin(self, scenario: Scenario, machines: Mapping[str, Facts]) -> None:
-        """Writes what stands beside the records, plan.json last: it makes the folder a result. One record, of round 0,
-        says of each cell that cannot run why."""
+        """Writes what stands beside the records, plan.json last: it makes the folder a result. One
+        record, of round 0, says of each cell that cannot run why."""
         file_write(self.folder / SCENARIO, scenario_text(scenario))
         machines_merge(self.folder, machines)
         plan_write(self.folder, self.plan)
         session = self.plan.session.name
         for cell in self.plan.cells:
-            if cell.unsupported is not None and (session, WARMUP_ROUND, cell.name, LABEL) not in self.done:
+            if cell.unsupported is not None and (session, WARMUP_ROUND, cell.name,
+                                                 LABEL) not in self.done:
                 self.append({
                     "schema": SCHEMA, "uncork": self.plan.programs.uncork, "status": "unsupported",
                     "reason": cell.unsupported, "words": cell.words,
-                    "run": {"cell": cell.name, "label": LABEL, "round": WARMUP_ROUND, "session": session},
+                    "run": {"cell": cell.name, "label": LABEL, "round": WARMUP_ROUND,
+                            "session": session},
                 })
 
     def close(self) -> None:

@@ -11,17 +11,22 @@ from suite.result.checks import index, keys, list_of, map_of, object_of, scalar,
 
 DISTURBS = "disturbs"  # the status of a finding (docs/record.md, "What the doctor finds")
 DEVICE_FACTS = object_of({}, {"offloads": map_of(scalar)})
-FINDING = object_of(keys(text, "name", "status", "seen"), keys(text, "effect", "fix", "undo", "remark"))
+FINDING = object_of(keys(text, "name", "status", "seen"),
+                    keys(text, "effect", "fix", "undo", "remark"))
 LOOK = object_of({"findings": list_of(FINDING)}, {"unix_ns": whole})
-GROUPS = object_of({}, {**keys(map_of(scalar), "mitigations", "sysctl", "versions"), "device": DEVICE_FACTS,
+GROUPS = object_of({}, {**keys(map_of(scalar), "mitigations", "sysctl", "versions"),
+                        "device": DEVICE_FACTS,
                         "doctor": list_of(LOOK),
-                        **keys(text, "system", "kernel", "cpu", "cmdline", "virtualisation"), "cpus_online": index})
+                        **keys(text, "system", "kernel", "cpu", "cmdline", "virtualisation"),
+                        "cpus_online": index})
 Look = Mapping[str, Any]  # one entry of `doctor`
-Facts = Mapping[str, Any]  # all that hosts.json has of a machine, by name; what is not known is absent
+# all that hosts.json has of a machine, by name; what is not known is absent
+Facts = Mapping[str, Any]
 
 
 def machine_check(value: Any) -> None:
-    """The facts of one machine: what is one value is one line; groups of them are as GROUPS says."""
+    """The facts of one machine: what is one value is one line; groups of them are as GROUPS
+    says."""
     map_of(lambda item: None if type(item) in (dict, list) else scalar(item))(value)
     GROUPS(value)
 
@@ -31,7 +36,8 @@ MACHINES = map_of(machine_check)
 
 @dataclass(frozen=True)
 class Machine:
-    """One boot of a machine, or several of which all facts agree: hosts are the ids that records have of it."""
+    """One boot of a machine, or several of which all facts agree: hosts are the ids that records
+    have of it."""
 
     hosts: tuple[str, ...]
     facts: Facts
@@ -77,7 +83,8 @@ def disturbed_text(looks: Iterable[Look]) -> str:
         for finding in look["findings"]:
             if finding["status"] == DISTURBS:
                 seen.setdefault(finding["name"], []).append(finding["seen"])
-    return ", ".join(texts[-1] + (f" (at {len(texts)} of {len(looks)} starts)" if len(looks) > 1 else "")
+    return ", ".join(texts[-1] +
+                     (f" (at {len(texts)} of {len(looks)} starts)" if len(looks) > 1 else "")
                      for texts in seen.values())
 
 

@@ -47,7 +47,8 @@ PLAN = object_of({
     "builds": map_of(BUILD), "targets": map_of(map_of(text)),
     "quick": map_of(object_of(keys(nothing_or(text), "was", "is"))),
 })
-Change = Mapping[str, str | None]  # {"was", "is"}: a word before and after --quick; is: None, left out
+# {"was", "is"}: a word before and after --quick; is: None, left out
+Change = Mapping[str, str | None]
 
 
 def plan_check(value: Any) -> None:
@@ -79,7 +80,8 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Build:
-    """One build of the programs: its folder, the revision of its sources, the digest of its binaries."""
+    """One build of the programs: its folder, the revision of its sources, the digest of its
+    binaries."""
 
     folder: str
     revision: str
@@ -89,8 +91,8 @@ class Build:
 
 @dataclass(frozen=True)
 class Programs:
-    """What measured: version, revision and digest of the client's own build; other builds by the value of
-    build=; what was found out about other targets, by the value of target=."""
+    """What measured: version, revision and digest of the client's own build; other builds by the
+    value of build=; what was found out about other targets, by the value of target=."""
 
     uncork: str
     revision: str
@@ -142,11 +144,12 @@ class Session:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to run, or was run. axes: the words that vary, in order. baseline: words of the baseline cells.
+    """What is to run, or was run. axes: the words that vary, in order. baseline: words of the
+    baseline cells.
 
-    seed: None until one is drawn. until: how narrow intervals have to be, `1%`; None: there are no more than
-    `rounds` in a session. quick: what --quick changed, by word. hosts: the inventory whose pairs run the cells at
-    the same time. programs: None until they are known.
+    seed: None until one is drawn. until: how narrow intervals have to be, `1%`; None: there are no
+    more than `rounds` in a session. quick: what --quick changed, by word. hosts: the inventory
+    whose pairs run the cells at the same time. programs: None until they are known.
     """
 
     name: str
@@ -215,20 +218,25 @@ def folders_of(plan: Plan) -> dict[str, str]:
 def plan_from(document: Mapping[str, Any]) -> Plan:
     """The plan in plan.json, which has the right shape; Damaged where a cell is there twice."""
     cells = tuple(PlannedCell(entry["cell"], entry["words"], entry["given"], entry["baseline"],
-                              entry.get("unsupported"), entry.get("planned_s")) for entry in document["cells"])
+                              entry.get("unsupported"), entry.get("planned_s"))
+                              for entry in document["cells"])
     names = [cell.name for cell in cells]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise Damaged(f"the cell {twice} is there twice")
-    builds = {value: Build(**{key: entry[key] for key in ("folder", "revision", "digest", "uncork") if key in entry})
+    builds = {value: Build(**{key: entry[key] for key in ("folder", "revision", "digest", "uncork")
+                              if key in entry})
               for value, entry in document.get("builds", {}).items()}
-    sessions = tuple(Session(entry["session"], Boots(entry["boot"], entry.get("boots", {})), entry["started_unix_ns"],
+    sessions = tuple(Session(entry["session"], Boots(entry["boot"], entry.get("boots", {})),
+                             entry["started_unix_ns"],
                              *entry["rounds"]) for entry in document["sessions"])
     return Plan(
         document["name"], tuple(document["axes"]), cells, document["rounds"], document["seed"],
-        document.get("baseline") or "", document.get("timer") or "", document.get("until"), document.get("quick"),
+        document.get("baseline") or "", document.get("timer") or "", document.get("until"),
+        document.get("quick"),
         document.get("hosts"),
-        Programs(document["uncork"], document["revision"], document["build"], builds, document.get("targets", {})),
+        Programs(document["uncork"], document["revision"], document["build"], builds,
+                 document.get("targets", {})),
         document["boot"], sessions)
 
 
@@ -236,11 +244,13 @@ def plan_document(plan: Plan) -> dict[str, Any]:
     """plan.json: docs/record.md, "Files of a result"."""
     programs = plan.programs
     return {
-        "schema": SCHEMA, "name": plan.name, "uncork": programs.uncork, "revision": programs.revision,
+        "schema": SCHEMA, "name": plan.name, "uncork": programs.uncork,
+        "revision": programs.revision,
         "build": programs.digest, "boot": plan.boot, "seed": plan.seed, "rounds": plan.rounds,
         "baseline": plan.baseline, "timer": plan.timer, "axes": list(plan.axes),
         "cells": [cell_document(cell) for cell in plan.cells],
-        **present({"builds": {value: vars(build) for value, build in programs.builds.items()} or None,
+        **present({"builds": {value: vars(build) for value, build in programs.builds.items()}
+                   or None,
                    "targets": dict(programs.targets) or None,
                    "until": plan.until, "quick": plan.quick, "hosts": plan.hosts}.items()),
         "sessions": [session_document(session) for session in plan.sessions],
@@ -266,16 +276,19 @@ def present(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def builds_text(plan: Plan) -> str:
-    """A result's builds for a heading: value, revision and digest; empty where the word was not given."""
+    """A result's builds for a heading: value, revision and digest; empty where the word was not
+    given."""
     named = list(plan.programs.builds)
     if named and any(build_of(cell.words) == THIS for cell in plan.cells):
         named = [THIS, *named]
     builds = {value: plan.programs.build(value) for value in named}
-    return "; ".join(f"{value}: revision {build.revision}, {build.digest}" for value, build in builds.items() if build)
+    return "; ".join(f"{value}: revision {build.revision}, {build.digest}"
+                     for value, build in builds.items() if build)
 
 
 def quick_text(changes: Mapping[str, Change]) -> str:
     """What it was, in one line: `a first look: rounds=6 in place of 10, without until=1%`."""
-    told = [f"{key}={change['is']} in place of {change['was']}" if change["is"] else f"without {key}={change['was']}"
+    told = [f"{key}={change['is']} in place of {change['was']}" if change["is"]
+            else f"without {key}={change['was']}"
             for key, change in changes.items()]
     return f"a first look: {', '.join(told) or 'the plan is that short by itself'}"

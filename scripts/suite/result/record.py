@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A record: what one run leaves (docs/record.md). The shape is data: which key has which kind of value.
+"""A record: what one run leaves (docs/record.md). The shape is data: which key has which kind of
+value.
 
-Only what this program reads is named; other keys may be there. A value of another kind is found before
-any formula meets it, and the message says where in the record it stands.
+Only what this program reads is named; other keys may be there. A value of another kind is found
+before any formula meets it, and the message says where in the record it stands.
 """
 
 from __future__ import annotations
@@ -41,16 +42,20 @@ def bins(value: Any) -> None:
             raise wrong
 
 
-HISTOGRAM = object_of(keys(number, "count", "minimum", "maximum", "sum") | {"unit": one_of("ns"), "bins": bins})
+HISTOGRAM = object_of(keys(number, "count", "minimum", "maximum", "sum") |
+                      {"unit": one_of("ns"), "bins": bins})
 CPU = map_of(number)
 CPUS = object_of({}, {"asked": list_of(whole), "start": number, "end": number})
 CLAMP = object_of(keys(number, "asked_bytes", "given_bytes"), {"sysctl": text})
 TCP_FIGURE = object_of({}, keys(number, "sum", "min", "median", "max"))
 
 THREAD = object_of({}, {
-    **keys(number, "connections", "messages_sent", "bytes_sent", "messages_received", "bytes_received", "chunks_sent",
-           "groups_sent", "begun_ns", "ended_ns", "elapsed_ns", "first_bytes", "write_calls", "read_calls",
-           "wait_calls", "connect_calls", "would_block", "enters", "requests", "completions", "lent", "copied",
+    **keys(number, "connections", "messages_sent", "bytes_sent", "messages_received",
+           "bytes_received", "chunks_sent",
+           "groups_sent", "begun_ns", "ended_ns", "elapsed_ns", "first_bytes", "write_calls",
+           "read_calls",
+           "wait_calls", "connect_calls", "would_block", "enters", "requests", "completions",
+           "lent", "copied",
            "mapped_bytes", "copied_bytes", "records_sent", "records_received", "tls_bytes_sent",
            "tls_bytes_received", "handshakes", "resumed", "due", "late"),
     **keys(HISTOGRAM, "latency", "service", "late_start", "handshake", "handover"),
@@ -75,9 +80,11 @@ def thread(value: Any) -> None:
 SIZES = {"sizes": list_of(list_of(number, 2)), "first": list_of(number)}
 
 CAPTURED_WAY = object_of(
-    keys(number, "data_segments", "payload_bytes", "packets", "super_packets", "retransmitted_segments",
+    keys(number, "data_segments", "payload_bytes", "packets", "super_packets",
+         "retransmitted_segments",
          "retransmitted_bytes"),
-    {**keys(number, "smallest_bytes", "largest_bytes", "shared_close_notifies", "other_sizes"), **SIZES})
+    {**keys(number, "smallest_bytes", "largest_bytes", "shared_close_notifies", "other_sizes"),
+     **SIZES})
 
 
 def captured_way(value: Any) -> None:
@@ -97,10 +104,12 @@ def resident(value: Any) -> None:
 
 
 END = object_of({}, {
-    **keys(number, "resident_before_bytes", "resident_bytes", "message_bytes", "message_fragments", "message_groups",
+    **keys(number, "resident_before_bytes", "resident_bytes", "message_bytes", "message_fragments",
+           "message_groups",
            "strangers", "turned_away"),
     **keys(text, "host", "engine", "security", "library", "write", "read"),
-    **keys(CPU, "process", "machine"), "drives": flag, "capture": CAPTURE, "threads": list_of(thread),
+    **keys(CPU, "process", "machine"), "drives": flag, "capture": CAPTURE,
+    "threads": list_of(thread),
 })
 
 
@@ -130,10 +139,12 @@ def rate_words(value: Any) -> None:
 
 
 STATUSES = ("ok", "unsupported", "failed")
-RUN = object_of({"cell": text, "label": one_of("A", "A'"), "round": index}, {"position": index, "session": text})
+RUN = object_of({"cell": text, "label": one_of("A", "A'"), "round": index},
+                {"position": index, "session": text})
 
 RECORD = object_of({"status": one_of(*STATUSES), "run": RUN}, {
-    "reason": text, "phase": text, "words": rate_words, **keys(number, "started_unix_ns", "wall_ns"),
+    "reason": text, "phase": text, "words": rate_words,
+    **keys(number, "started_unix_ns", "wall_ns"),
     **keys(end, "client", "server", "proxy"),
     "lab": object_of({}, {**keys(list_of(DEVICE), "a", "b", "c"), "sysctl": SETTING}),
     "hyperfine": object_of({"version": text}, keys(number, "wall_ns", "user_ns", "system_ns")),
@@ -154,7 +165,8 @@ def key_of(record: Mapping[str, Any]) -> Key:
 
 @dataclass(frozen=True)
 class Record:
-    """What one run left: `document` has the shape of RECORD; what it does not say is absent, None or empty."""
+    """What one run left: `document` has the shape of RECORD; what it does not say is absent, None
+    or empty."""
 
     document: Mapping[str, Any]
 

@@ -19,8 +19,10 @@ from typing import Any
 from suite.base.errors import UsageError, nearest_hint
 from suite.stats.histogram import histogram_find
 
-PICTURES = {kind: key for key, kinds in (  # by kind the key that chooses what is drawn, None: nothing does
-    ("metric", ("bars", "curve", "heatmap", "forest", "order")), (None, ("counts",)), ("of", ("percentiles", "ecdf")),
+# by kind the key that chooses what is drawn, None: nothing does
+PICTURES = {kind: key for key, kinds in (
+    ("metric", ("bars", "curve", "heatmap", "forest", "order")), (None, ("counts",)),
+    ("of", ("percentiles", "ecdf")),
 ) for kind in kinds}
 LABEL = "A"
 LABEL_AGAIN = "A'"  # the second run of a baseline cell in a round: the A/A pair
@@ -265,7 +267,8 @@ def picture_of(entry: dict[str, Any], place: Place) -> Picture:
     keys_check(entry, ("kind", "metric", "of", "x", "name"), place)
     kind = text_of(entry, "kind", place, required=True)
     if kind not in PICTURES:
-        raise UsageError(f'{place.at("kind")} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
+        raise UsageError(
+            f'{place.at("kind")} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
     right = PICTURES[kind]
     strange = next((key for key in ("metric", "of") if key in entry and key != right), None)
     if strange:
@@ -339,7 +342,8 @@ def scenario_load(path: Path) -> Scenario:
         document = tomllib.loads(text)
     except (FileNotFoundError, IsADirectoryError):
         what = "is a folder, not the file of a scenario" if path.is_dir() else "no such scenario file"
-        raise UsageError(f"{path}: {what} (uncork list shows the names of those that ship)") from None
+        raise UsageError(
+            f"{path}: {what} (uncork list shows the names of those that ship)") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

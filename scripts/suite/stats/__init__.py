@@ -3,14 +3,15 @@
 
 It imports base for errors and bounds. It never knows a metric, a cell or a file.
 
-Rounds are the independent unit: every function takes one value per round. Intervals are closed and two-sided with a
-coverage of at least 95 %; their ends come from null distributions without ties, so ties make them wider, never
-narrower. Where an interval inverts a test, p is that of the same test: at most 5 % exactly where the interval excludes
-no change.
+Rounds are the independent unit: every function takes one value per round. Intervals are closed and
+two-sided with a coverage of at least 95 %; their ends come from null distributions without ties, so
+ties make them wider, never narrower. Where an interval inverts a test, p is that of the same test:
+at most 5 % exactly where the interval excludes no change.
 
     estimate   what an answer is made of: an interval, an estimate; and what is read off them
     centre     the median, its interval by order statistics, and which values are outliers
-    nulls      the distributions of the signed-rank and of the Mann-Whitney statistic when nothing changed
+    nulls      the distributions of the signed-rank and of the Mann-Whitney statistic when nothing
+               changed
     shift      Hodges-Lehmann estimates of differences and ratios, paired by round or not
     direction  which of two is larger, where some values are only known to lie beyond a bound
     many       p of many cells at once

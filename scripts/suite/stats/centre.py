@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The median of rounds, its interval by order statistics, and which rounds are outliers.
 
-References: Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", 3rd ed., section 3.6 (sign test);
-Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z-scores, their limit of 3.5, and the mean
-absolute deviation where the median one is 0.
+References: Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", 3rd ed., section 3.6
+(sign test); Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z-scores,
+their limit of 3.5, and the mean absolute deviation where the median one is 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ DEVIATION_BY_MEDIAN, DEVIATION_BY_MEAN = 1.4826, math.sqrt(math.pi / 2)
 
 
 def median(values: Sequence[float], bounds: Sequence[float] | None = None) -> float:
-    """The median; values are not empty. Censored values are infinite, and bounds has what each lies beyond."""
+    """The median; values are not empty. Censored values are infinite, and bounds has what each lies
+    beyond."""
     middle = float(np.median(np.asarray(values, dtype=float)))
     return Beyond(np.median(bounds)) if math.isinf(middle) and bounds is not None else middle
 
@@ -38,8 +39,10 @@ def sign_test_rank(n: int) -> int:
     return rank
 
 
-def median_interval(values: Sequence[float], bounds: Sequence[float] | None = None) -> Interval | None:
-    """The interval of the median: order statistics k and n+1-k; min..max below 6; None below 2. Bounds as in median()."""
+def median_interval(values: Sequence[float],
+                    bounds: Sequence[float] | None = None) -> Interval | None:
+    """The interval of the median: order statistics k and n+1-k; min..max below 6; None below 2.
+    Bounds as in median()."""
     ordered = np.sort(np.asarray(values, dtype=float))
     beyond = np.sort(np.asarray(values if bounds is None else bounds, dtype=float))
     n = len(ordered)
@@ -53,10 +56,12 @@ def median_interval(values: Sequence[float], bounds: Sequence[float] | None = No
 
 
 def outliers_mark(values: Sequence[float]) -> list[bool]:
-    """Which values lie more than 3.5 robust standard deviations from the median; none below 4 values.
+    """Which values lie more than 3.5 robust standard deviations from the median; none below 4
+    values.
 
-    The deviation is 1.4826 times the median absolute one. Where that is 0, because more than half of the values are the
-    same, it is 1.2533 times the mean absolute one: a few that differ are marked then, but not a third of them.
+    The deviation is 1.4826 times the median absolute one. Where that is 0, because more than half
+    of the values are the same, it is 1.2533 times the mean absolute one: a few that differ are
+    marked then, but not a third of them.
     """
     array = np.asarray(values, dtype=float)
     if len(array) < 4:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Which of two is larger, where of some values only a bound is known that they lie beyond (censored values).
+"""Which of two is larger, where of some values only a bound is known that they lie beyond (censored
+values).
 
-No ratio can be estimated then. A pair counts for a direction if it is sure: the bound of the one is no less than
-the other. A pair that is not sure counts against both directions, so that the test claims too little, never
-too much. Rounds that both sides share: sign test; else Mann-Whitney, which needs no more than these signs.
+No ratio can be estimated then. A pair counts for a direction if it is sure: the bound of the one is
+no less than the other. A pair that is not sure counts against both directions, so that the test
+claims too little, never too much. Rounds that both sides share: sign test; else Mann-Whitney, which
+needs no more than these signs.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import numpy as np
 from suite.stats.estimate import ALPHA, Estimate, Interval
 from suite.stats.nulls import Null, sign_null, unpaired_null
 
-Spans = tuple[np.ndarray, np.ndarray]  # of each value the least and the most that it can be: infinite if censored
+# of each value the least and the most that it can be: infinite if censored
+Spans = tuple[np.ndarray, np.ndarray]
 ABOVE, BELOW = math.nextafter(1, math.inf), math.nextafter(1, 0)
 
 
@@ -37,11 +40,13 @@ def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int) -> Esti
         return Estimate(value, None, pairs, directed=True)
     p = null.two_sided(signs.size - max(more, less))
     low, high = (0.0, math.inf) if p > ALPHA else (ABOVE, math.inf) if more > less else (0.0, BELOW)
-    return Estimate(value, Interval(low, high, null.level), pairs, p, null.two_sided(0), directed=True)
+    return Estimate(value, Interval(low, high, null.level), pairs, p, null.two_sided(0),
+                    directed=True)
 
 
 def ratio_directed(new: Spans, base: Spans, paired: bool) -> Estimate:
-    """new / base as far as it is known, of values above 0; paired: both have one value for each round."""
+    """new / base as far as it is known, of values above 0; paired: both have one value for each
+    round."""
     if paired:
         rounds = len(new[0])
         return direction_estimate(signs_of(new, base), sign_null(rounds), rounds)

@@ -10,7 +10,8 @@ ALPHA = 0.05  # of every interval, two-sided
 
 @dataclass(frozen=True)
 class Interval:
-    """A closed interval; level is its coverage (0.969), None where it is only min..max. An end may be Beyond."""
+    """A closed interval; level is its coverage (0.969), None where it is only min..max. An end may
+    be Beyond."""
 
     low: float
     high: float
@@ -23,11 +24,14 @@ class Interval:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A centre with its interval, and the number of pairs (unpaired: of values on the smaller side) behind it.
+    """A centre with its interval, and the number of pairs (unpaired: of values on the smaller side)
+    behind it.
 
-    interval: None where there are too few pairs. p: of no change, two-sided, by the test that the interval inverts: the
-    smallest level at which the closed interval excludes it, so at most ALPHA exactly where this one does.
-    p_least: the smallest p that so many pairs can give. directed: only a direction is known (stats/direction.py).
+    interval: None where there are too few pairs. p: of no change, two-sided, by the test that the
+    interval inverts: the smallest level at which the closed interval excludes it, so at most ALPHA
+    exactly where this one does.
+    p_least: the smallest p that so many pairs can give. directed: only a direction is known
+    (stats/direction.py).
     """
 
     value: float
@@ -42,14 +46,16 @@ def noise_floor(same: Estimate) -> float | None:
     """The noise floor of a baseline as a ratio, 1 or above; same: A' / A. None without an interval.
 
     It is the farther end, in logarithms, of the 95 % interval of A' / A. A ratio from 1 / floor to
-    floor is one that the comparison of the baseline with itself, in as many rounds, does not exclude.
+    floor is one that the comparison of the baseline with itself, in as many rounds, does not
+    exclude.
     """
     within = same.interval
     return None if within is None or same.directed else max(within.high, 1 / within.low)
 
 
 def is_within_floor(ratio: float, floor: float | None) -> bool:
-    """Whether a ratio (above 0) is no farther from 1 than the noise floor; False where there is none."""
+    """Whether a ratio (above 0) is no farther from 1 than the noise floor; False where there is
+    none."""
     return floor is not None and 1 / floor <= ratio <= floor
 
 

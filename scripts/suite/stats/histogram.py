@@ -36,7 +36,8 @@ class Histogram:
         return self.count + self.beyond
 
     def quantile(self, share: float) -> float | None:
-        """The value, in ns, at rank ceil(share * total): the middle of its bin; Beyond the maximum if it is not known.
+        """The value, in ns, at rank ceil(share * total): the middle of its bin; Beyond the maximum
+        if it is not known.
 
         None if there are fewer than 1 / (1 - share) values: the tail was not seen.
         """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The distributions of two rank statistics when nothing changed, without ties.
 
-References: signed ranks, Wilcoxon (1945); Mann and Whitney (1947), whose recurrence counts the arrangements; normal
-approximation with correction for continuity, Lehmann, "Nonparametrics" (1975), chapters 1 and 3.
+References: signed ranks, Wilcoxon (1945); Mann and Whitney (1947), whose recurrence counts the
+arrangements; normal approximation with correction for continuity, Lehmann, "Nonparametrics" (1975),
+chapters 1 and 3.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import numpy as np
 
 from suite.stats.estimate import ALPHA
 
-ROUNDS_NEEDED = 6  # the smallest n for which sign and signed-rank test can reach 95 %: 2 / 2^n <= 0.05
+# the smallest n for which sign and signed-rank test can reach 95 %: 2 / 2^n <= 0.05
+ROUNDS_NEEDED = 6
 SIDES_NEEDED = 4   # the smallest n for which n against n values can: 2 / C(2n, n) <= 0.05
 
-# Up to here arrangements are counted, which takes 0.1 s at most; beyond, the normal distribution stands in. It has the
-# longer tails of the two, so its p is the larger one wherever p is below 8 %: intervals err on the wide side.
+# Up to here arrangements are counted, which takes 0.1 s at most; beyond, the normal distribution
+# stands in. It has the longer tails of the two, so its p is the larger one wherever p is below 8 %:
+# intervals err on the wide side.
 SIGNED_RANK_COUNTED = 300     # rounds
 MANN_WHITNEY_COUNTED = 10_000  # pairs of values
 
@@ -44,7 +47,8 @@ class Null:
 
     @property
     def rank(self) -> int:
-        """The largest c with 2 P(W < c) <= 5 %, 0: there is none. Intervals end at the c-th of size from either side.
+        """The largest c with 2 P(W < c) <= 5 %, 0: there is none. Intervals end at the c-th of size
+        from either side.
 
         Signed ranks, n = 10: c = 9, the published lower critical value 8, plus one.
         """
@@ -57,7 +61,8 @@ class Null:
 
 
 def signed_rank_counts(n: int) -> np.ndarray:
-    """Of the 2^n patterns of signs of n ranks, how many have w = 0 .. n(n+1)/2 as the sum of the positive ones."""
+    """Of the 2^n patterns of signs of n ranks, how many have w = 0 .. n(n+1)/2 as the sum of the
+    positive ones."""
     counts = np.array([1.0])
     for rank in range(1, n + 1):
         longer = np.zeros(len(counts) + rank)
@@ -68,11 +73,13 @@ def signed_rank_counts(n: int) -> np.ndarray:
 
 
 def mann_whitney_counts(n: int, m: int) -> np.ndarray:
-    """Of the C(n+m, n) arrangements of n and m values, in how many w = 0 .. nm of the pairs have the first above."""
+    """Of the C(n+m, n) arrangements of n and m values, in how many w = 0 .. nm of the pairs have
+    the first above."""
     table = np.zeros((n + 1, n * m + 1))  # table[i]: i of the first against j of the second
     table[:, 0] = 1
     for j in range(1, m + 1):
-        for i in range(1, n + 1):  # the largest of all is of the second: as before; or of the first: above all j
+        # the largest of all is of the second: as before; or of the first: above all j
+        for i in range(1, n + 1):
             table[i, j: i * j + 1] += table[i - 1, : (i - 1) * j + 1]
     return table[n]
 
@@ -100,7 +107,8 @@ def mann_whitney_null(n: int, m: int) -> Null:
 
 @lru_cache
 def sign_null(n: int) -> Null | None:
-    """Of the number of n pairs of which the first is larger; None where they are too few for an interval."""
+    """Of the number of n pairs of which the first is larger; None where they are too few for an
+    interval."""
     if n < ROUNDS_NEEDED:
         return None
     known = cumulative(np.array([math.comb(n, k) for k in range(n + 1)], dtype=float))

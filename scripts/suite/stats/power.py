@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Which change would have been found: that for which the same test, with as many rounds and this noise, excludes no
-change in 80 % of all repetitions.
+"""Which change would have been found: that for which the same test, with as many rounds and this
+noise, excludes no change in 80 % of all repetitions.
 
-A shift is found where it is longer than the interval reaches from it towards 0. How far that is, is known from the half
-width of the interval that was measured, but only as a sample: so the half width is multiplied by the factor that makes
-80 % of it. For many rounds that is (z_0.975 + z_0.8) / z_0.975 = 1.43, whatever the shape of the noise, because such
-an estimate is as good as normal then (Noether (1987), "Sample size determination for some common nonparametric tests";
-Lehmann, "Nonparametrics" (1975), sections 2.2 and 4.2). For fewer it is that of normal noise, by a simulation with a
-fixed seed: a first sample is shifted, and the half width is that of a second one. Noise of other shapes, very skewed or
-with two states of the machine, makes it 70 to 85 %.
+A shift is found where it is longer than the interval reaches from it towards 0. How far that is, is
+known from the half width of the interval that was measured, but only as a sample: so the half width
+is multiplied by the factor that makes 80 % of it. For many rounds that is (z_0.975 + z_0.8) /
+z_0.975 = 1.43, whatever the shape of the noise, because such an estimate is as good as normal then
+(Noether (1987), "Sample size determination for some common nonparametric tests"; Lehmann,
+"Nonparametrics" (1975), sections 2.2 and 4.2). For fewer it is that of normal noise, by a
+simulation with a fixed seed: a first sample is shifted, and the half width is that of a second one.
+Noise of other shapes, very skewed or with two states of the machine, makes it 70 to 85 %.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ FACTOR_OF_MANY = (Z_INTERVAL + Z_POWER) / Z_INTERVAL
 
 
 def factor_of(shifts: np.ndarray, null: Null) -> float:
-    """The factor from samples of elementary shifts, one sample a row: one half is shifted, the other measured."""
+    """The factor from samples of elementary shifts, one sample a row: one half is shifted, the
+    other measured."""
     ordered = np.partition(shifts, [null.rank - 1, null.size - null.rank], axis=1)
     low, high = ordered[:, null.rank - 1], ordered[:, null.size - null.rank]
     half = len(shifts) // 2
@@ -49,7 +51,8 @@ def samples_number(null: Null) -> int:
 
 @lru_cache
 def factor_paired(rounds: int) -> float:
-    """By what the half width of an interval over so many shared rounds (at least 6) is multiplied."""
+    """By what the half width of an interval over so many shared rounds (at least 6) is
+    multiplied."""
     null = signed_rank_null(rounds)
     if null.size > SIMULATED_SHIFTS:
         return FACTOR_OF_MANY
@@ -60,7 +63,8 @@ def factor_paired(rounds: int) -> float:
 
 @lru_cache
 def factor_unpaired(n: int, m: int) -> float:
-    """By what the half width of an interval of n against m values (at least 4 each) is multiplied."""
+    """By what the half width of an interval of n against m values (at least 4 each) is
+    multiplied."""
     null = mann_whitney_null(n, m)
     if null.size > SIMULATED_SHIFTS:
         return FACTOR_OF_MANY
@@ -74,8 +78,9 @@ def change_of(interval: Interval, factor: float) -> float:
 
 
 def smallest_detectable(log_differences: Sequence[float]) -> float | None:
-    """The smallest change, as a fraction of the base, that would be found in 80 % of comparisons with as many shared
-    rounds and this noise; None below 6 rounds. log_differences: log(new / base), one per round."""
+    """The smallest change, as a fraction of the base, that would be found in 80 % of comparisons
+    with as many shared rounds and this noise; None below 6 rounds. log_differences: log(new /
+    base), one per round."""
     interval = shift_estimate(log_differences).interval
     return change_of(interval, factor_paired(len(log_differences))) if interval else None
 

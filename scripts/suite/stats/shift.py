@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""How far one series lies from another: Hodges-Lehmann estimates with the intervals and p of rank tests.
+"""How far one series lies from another: Hodges-Lehmann estimates with the intervals and p of rank
+tests.
 
-Rounds that both sides share are paired (signed ranks over Walsh averages); what shares none is not (Mann-Whitney over
-all pairs of one value of each side). Ratios are shifts of logarithms.
+Rounds that both sides share are paired (signed ranks over Walsh averages); what shares none is not
+(Mann-Whitney over all pairs of one value of each side). Ratios are shifts of logarithms.
 
-References: Hodges and Lehmann (1963); intervals by inverting the test, Hollander, Wolfe and Chicken, "Nonparametric
-Statistical Methods", 3rd ed., sections 3.2 and 3.3 (paired), 4.2 and 4.3 (unpaired).
+References: Hodges and Lehmann (1963); intervals by inverting the test, Hollander, Wolfe and
+Chicken, "Nonparametric Statistical Methods", 3rd ed., sections 3.2 and 3.3 (paired), 4.2 and 4.3
+(unpaired).
 """
 
 from __future__ import annotations
@@ -20,13 +22,15 @@ import numpy as np
 from suite.stats.estimate import Estimate, Interval
 from suite.stats.nulls import Null, paired_null, unpaired_null
 
-# Logarithms of equal ratios differ by their rounding (up to 1e-14): what is nearer to 0 than this is a tie with it.
+# Logarithms of equal ratios differ by their rounding (up to 1e-14): what is nearer to 0 than this
+# is a tie with it.
 ROUNDING = 1e-12
 
 
 @lru_cache(maxsize=4)
 def pairs_of(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The places of i and j in all pairs i <= j of so many values: the cells of a result have as many rounds each."""
+    """The places of i and j in all pairs i <= j of so many values: the cells of a result have as
+    many rounds each."""
     first, second = np.triu_indices(count)
     return first, second
 
@@ -40,14 +44,16 @@ def walsh_averages(values: Sequence[float]) -> np.ndarray:
 
 def pairwise_differences(new: Sequence[float], base: Sequence[float]) -> np.ndarray:
     """The differences of every value of new from every one of base, ascending."""
-    return np.sort(np.subtract.outer(np.asarray(new, dtype=float), np.asarray(base, dtype=float)), axis=None)
+    return np.sort(np.subtract.outer(np.asarray(new, dtype=float), np.asarray(base, dtype=float)),
+                   axis=None)
 
 
 def estimate_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estimate:
-    """The median of elementary shifts (ascending, not empty); with a null its interval, and p of a shift of 0.
+    """The median of elementary shifts (ascending, not empty); with a null its interval, and p of a
+    shift of 0.
 
-    The interval [c-th smallest, c-th largest] excludes 0 where fewer than c shifts are <= 0, or >= 0. So p is that of
-    the smaller of these two numbers, and a shift of 0 counts on both sides.
+    The interval [c-th smallest, c-th largest] excludes 0 where fewer than c shifts are <= 0, or >=
+    0. So p is that of the smaller of these two numbers, and a shift of 0 counts on both sides.
     """
     centre = float(np.median(ordered))
     if null is None:
@@ -85,7 +91,8 @@ def ratio_of_logs(logs: np.ndarray) -> Estimate:
 
 def ratio_estimate(new: Sequence[float], base: Sequence[float]) -> Estimate:
     """new / base, paired by round, all above 0; interval from 6 rounds on."""
-    return ratio_of_logs(np.log(np.asarray(new, dtype=float)) - np.log(np.asarray(base, dtype=float)))
+    return ratio_of_logs(np.log(np.asarray(new, dtype=float)) -
+                         np.log(np.asarray(base, dtype=float)))
 
 
 def ratio_unpaired(new: Sequence[float], base: Sequence[float]) -> Estimate:
@@ -95,6 +102,7 @@ def ratio_unpaired(new: Sequence[float], base: Sequence[float]) -> Estimate:
 
 
 def geometric_mean(ratios: Sequence[Sequence[float]]) -> Estimate:
-    """Of the ratios (above 0) of one or more cells, each with one per shared round: the geometric mean over the cells
-    within each round, and then its estimate over rounds. So its interval says nothing of other cells."""
+    """Of the ratios (above 0) of one or more cells, each with one per shared round: the geometric
+    mean over the cells within each round, and then its estimate over rounds. So its interval says
+    nothing of other cells."""
     return ratio_of_logs(np.mean(np.log(np.asarray(ratios, dtype=float)), axis=0))

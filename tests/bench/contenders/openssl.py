@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`openssl speed`: the cipher alone, records of 16 KiB, one direction, no socket: what is left of it."""
+"""`openssl speed`: the cipher alone, records of 16 KiB, one direction, no socket: what is left of
+it."""
 
 from __future__ import annotations
 

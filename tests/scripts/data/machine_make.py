@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""An invented machine for the doctor: a tree of files in which nothing disturbs, and parts to change."""
+"""An invented machine for the doctor: a tree of files in which nothing disturbs, and parts to
+change."""
 
 from __future__ import annotations
 

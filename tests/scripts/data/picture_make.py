@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Invents results that are hard to draw: changes of every verdict, ratios of 1000, cells without a figure."""
+"""Invents results that are hard to draw: changes of every verdict, ratios of 1000, cells without a
+figure."""
 
 from __future__ import annotations
 
@@ -16,28 +17,34 @@ def stream_of(words: dict[str, str], seconds: float, chance: random.Random) -> d
     """A stream whose messages take so long each."""
     size, count = message_bytes(words["message"]), max(int(0.5 / seconds), 1)
     elapsed = int(seconds * count * 1e9)
-    client = thread_of(words, 0, elapsed, {"send": count}, elapsed // 2, messages_sent=count, bytes_sent=size * count)
+    client = thread_of(words, 0, elapsed, {"send": count}, elapsed // 2, messages_sent=count,
+                       bytes_sent=size * count)
     server = thread_of(words, 1, elapsed, {"recv": count}, elapsed // 2, messages_received=count,
                        bytes_received=size * count)
     return ends_of(words, client, server)
 
 
 def recipe_verdicts(rounds: int = 7, noise: float = 0.004) -> Recipe:
-    """Six strategies and five sizes: 1000 times as fast and as slow, nothing at all, a little, a failed one."""
-    factors = {"nodelay": 1.0, "cork": 1000.0, "more": 0.001, "writev": 1.0, "coalesce": 1.003, LONG: 0.8}
+    """Six strategies and five sizes: 1000 times as fast and as slow, nothing at all, a little, a
+    failed one."""
+    factors = {"nodelay": 1.0, "cork": 1000.0, "more": 0.001, "writev": 1.0, "coalesce": 1.003,
+               LONG: 0.8}
 
     def record(words: dict[str, str], number: int, chance: random.Random) -> dict[str, Any]:
         factor = factors[words["write"]]
         if words["write"] == "writev" and words["message"] == "4K":
-            return {"schema": 1, "status": "failed", "reason": "server: connection reset", "words": words}
+            return {"schema": 1, "status": "failed", "reason": "server: connection reset",
+                    "words": words}
         if words["write"] == "cork" and words["message"] != "64":
             factor = 1 + (factor - 1) / message_bytes(words["message"])
         seconds = 1e-6 / factor * chance.gauss(1, noise) * (1 + 0.01 * number)
-        return stream_of(words, seconds * (30 if number == OUTLIER_ROUND and chance.random() < 0.1 else 1), chance)
+        return stream_of(words, seconds *
+                         (30 if number == OUTLIER_ROUND and chance.random() < 0.1 else 1), chance)
 
     fixed = {"workload": "stream", "place": "apart"}
     name = " ".join(f"{key}={value}" for key, value in fixed.items())
-    return Recipe("verdicts", fixed, {"message": ["64", "256", "1K", "4K", "16K"], "write": list(factors)},
+    return Recipe("verdicts", fixed,
+                  {"message": ["64", "256", "1K", "4K", "16K"], "write": list(factors)},
                   rounds, "write=nodelay", record, unsupported={
                       f"{name} message=64 write={LONG}": "needs io_uring"})
 

@@ -145,8 +145,10 @@ def thread_of(words: dict[str, str], side: int, elapsed_ns: int, calls: dict[str
     if tcp:
         options |= {"nodelay": words["write"] != "nagle", "congestion": "cubic",
                     "mss_bytes": 32741}
-    return {"connections": 1, **figures, "begun_ns": 0, "ended_ns": elapsed_ns, "elapsed_ns": elapsed_ns, "calls": calls,
-            "write_calls": writes, "read_calls": calls.get("recv", 0), "wait_calls": 0, "would_block": 0,
+    return {"connections": 1, **figures, "begun_ns": 0, "ended_ns": elapsed_ns,
+            "elapsed_ns": elapsed_ns, "calls": calls,
+            "write_calls": writes, "read_calls": calls.get("recv", 0), "wait_calls": 0,
+            "would_block": 0,
             "cpu": {"user_ns": cpu_ns // 5, "system_ns": cpu_ns - cpu_ns // 5,
                     "voluntary_switches": switches, "forced_switches": 2},
             "options": options, "cpus": {"asked": [cpu], "start": cpu, "end": cpu}}
@@ -264,8 +266,10 @@ def reply_record(words: dict[str, str], number: int, chance: random.Random) -> d
     """64 requests of 28 bytes at a time and replies of 16+4K, for a second, plain and by TLS."""
     layer, (calls, segments, records, gain) = words["security"], REPLIES[words["reply_write"]]
     held = layer == "plain" and words["transport"] == "unix"  # nothing to gain there but noise
-    count = round(LAYERS[layer] * (1 if held else gain) * chance.gauss(1, 0.01) * (1 + 0.003 * number))
-    ends = [thread_of(words | {"write": words[key]}, side, 10**9, {"send": sends * count, "recv": count},
+    count = round(LAYERS[layer] * (1 if held else gain) * chance.gauss(1, 0.01) *
+                  (1 + 0.003 * number))
+    ends = [thread_of(words | {"write": words[key]}, side, 10**9,
+                      {"send": sends * count, "recv": count},
                       10**9 // 2, messages_sent=count, messages_received=count,
                       bytes_sent=out * count, bytes_received=back * count)
             for side, (key, sends, out, back) in enumerate([
@@ -274,14 +278,16 @@ def reply_record(words: dict[str, str], number: int, chance: random.Random) -> d
     for end, (out, made) in zip(ends, [(28, 1), (4112, records)], strict=True):
         if words["transport"] == "tcp":
             merged = chance.randrange(50)
-            end["tcp_info"] = tcp_info_of((segments if made == records else 1) * count - merged, count)
+            end["tcp_info"] = tcp_info_of((segments if made == records else 1) * count - merged,
+                                          count)
         if layer != "plain":
             end["options"] |= TLS
         if layer == "gnutls":
             end |= {"records_sent": made * count, "tls_bytes_sent": (out + 22 * made) * count}
     record = ends_of(words | {"write": "nodelay", "message": "28"}, *ends)
     for name in ("client", "server"):
-        record[name] |= {"security": layer} | ({"library": "GnuTLS 3.7.9"} if layer != "plain" else {})
+        record[name] |= {"security": layer} | ({"library": "GnuTLS 3.7.9"} if layer != "plain"
+                                               else {})
     return record | {"words": words}
 
 
@@ -478,7 +484,8 @@ x = "sndbuf"
 
 def buffer_record(words: dict[str, str], number: int, chance: random.Random) -> dict[str, Any]:
     """Fixed work by SO_SNDBUF, timed by hyperfine; a receiver takes less than a second of CPU."""
-    took = BUFFERS[words["direction"]][words["sndbuf"]] * chance.gauss(1, 0.006) * (1 + 0.003 * number)
+    took = BUFFERS[words["direction"]][words["sndbuf"]] * chance.gauss(1,
+        0.006) * (1 + 0.003 * number)
     count, elapsed = 4096, int(took * 1e9)
     ends = [thread_of(words, side, elapsed, {kind: count}, elapsed // 2, **{
         f"messages_{way}": count, f"bytes_{way}": count << 18})

@@ -26,17 +26,20 @@ def record_slow(record: dict[str, Any], factor: float) -> dict[str, Any]:
 
 def recipe_sessions(name: str, factors: Sequence[float], rounds: int = 6,
                     sweep: dict[str, list[str]] | None = None) -> Recipe:
-    """Two placements and three strategies, one session of rounds for each factor, by which its times are longer."""
+    """Two placements and three strategies, one session of rounds for each factor, by which its
+    times are longer."""
     def record(words: dict[str, str], number: int, chance: random.Random) -> dict[str, Any]:
         session = max(number - 1, 0) // rounds
         return record_slow(request_record(words, number % rounds, chance), factors[session])
-    return Recipe(name, FIXED, sweep or {"place": ["together", "apart"], "write": STRATEGIES}, rounds * len(factors),
+    return Recipe(name, FIXED, sweep or {"place": ["together", "apart"], "write": STRATEGIES},
+                  rounds * len(factors),
                   "write=nodelay", record)
 
 
 def sessions_write(recipe: Recipe, folder: Path, sessions: int, facts: dict[str, Any] | None = None,
                    **plan: Any) -> Path:
-    """Writes a result whose rounds are of so many sessions, on a machine with these facts beside the usual ones."""
+    """Writes a result whose rounds are of so many sessions, on a machine with these facts beside
+    the usual ones."""
     path = result_write(recipe, folder)
     host, rounds = f"{recipe.name}-boot", recipe.rounds // sessions
     document = json.loads((path / "plan.json").read_text())
@@ -45,7 +48,8 @@ def sessions_write(recipe: Recipe, folder: Path, sessions: int, facts: dict[str,
         {"session": name, "boot": host, "started_unix_ns": 1 + index,
          "rounds": [index * rounds + 1, (index + 1) * rounds]} for index, name in enumerate(names)]}
     (path / "plan.json").write_text(json.dumps(document, indent=1) + "\n")
-    (path / "hosts.json").write_text(json.dumps({host: {**FACTS, **(facts or {})}}, indent=1) + "\n")
+    (path / "hosts.json").write_text(json.dumps({host: {**FACTS, **(facts or {})}}, indent=1) +
+                                     "\n")
     lines = []
     for line in (path / "records.jsonl").read_text().splitlines():
         record = json.loads(line)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons from results: two selectors in one, two results, or a baseline against all others. Pure."""
+"""Comparisons from results: two selectors in one, two results, or a baseline against all others.
+Pure."""
 
 from __future__ import annotations
 
@@ -51,16 +52,19 @@ class Compared:
     hopeless: bool
 
 
-def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair], metric: Metric, unit: Unit) -> Compared:
+def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair], metric: Metric,
+                   unit: Unit) -> Compared:
     """What may be said of one metric."""
     samples: dict[int, Sample] = {}
     for place, pair in enumerate(pairs):
-        sample = sample_take(sides, (pair.base, pair.new), metric, unit) if pair.base and pair.new else None
+        sample = sample_take(sides, (pair.base, pair.new), metric,
+                             unit) if pair.base and pair.new else None
         if sample is not None:
             samples[place] = sample
     changes = {place: change_make(sample) for place, sample in samples.items()}
     family, keys = family_choose(sides, pairs, changes, metric)
-    settled = {place: change_settle(change, family, keys[place]) for place, change in changes.items()}
+    settled = {place: change_settle(change, family, keys[place])
+               for place, change in changes.items()}
     return Compared(settled, samples_geomean(samples, len(pairs)), family.tested, family.hopeless)
 
 
@@ -71,7 +75,8 @@ def pairs_good(pairing: Pairing) -> list[tuple[Cell, Cell]]:
 
 
 def unit_of(sides: tuple[Matrix, Matrix], pairs: Iterable[tuple[Cell, Cell]]) -> Unit:
-    """What one value is: where a single pair shares no rounds, no other is taken round by round either."""
+    """What one value is: where a single pair shares no rounds, no other is taken round by round
+    either."""
     if sides[0] is not sides[1]:
         return Unit.SESSION
     return Unit.ROUND if all(map(rounds_common, pairs)) else Unit.BOOT
@@ -79,7 +84,8 @@ def unit_of(sides: tuple[Matrix, Matrix], pairs: Iterable[tuple[Cell, Cell]]) ->
 
 def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric]
                     ) -> tuple[tuple[Metric, ...], list[str]]:
-    """The metrics that may be compared, and notes: only what is counted where no pair has times on both sides."""
+    """The metrics that may be compared, and notes: only what is counted where no pair has times on
+    both sides."""
     if not pairs or not all(base.functional or new.functional for base, new in pairs):
         return tuple(metrics), []
     counted = tuple(metric for metric in metrics if not metric.timed)
@@ -104,11 +110,13 @@ def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[M
     unit = unit_of(sides, pairs)
     found = {metric.name: metric_compare(sides, pairing.pairs, metric, unit) for metric in metrics}
     rows = tuple(Row(pair.axes, pair.base, pair.new,
-                     {name: one.changes[place] for name, one in found.items() if place in one.changes})
+                     {name: one.changes[place] for name, one in found.items()
+                      if place in one.changes})
                  for place, pair in enumerate(pairing.pairs))
     return Comparison(
         base, new, pairing.axes, metrics, rows, unit,
-        {name: one.geomean for name, one in found.items()}, {name: one.tested for name, one in found.items()},
+        {name: one.geomean for name, one in found.items()},
+        {name: one.tested for name, one in found.items()},
         tuple(name for name, one in found.items() if one.hopeless),
         tuple(differences), (*said, *pairing_notes(pairing), *notes))
 
@@ -128,29 +136,35 @@ def compare_cells(matrix: Matrix, base: Words, new: Words, metrics: Sequence[Met
     sides = [Side(words_text({key: words[key] for key in compared}), matrix, words, sessions)
              for words in (base, new)]
     machines = differences_declare(cells_compare((matrix, matrix), pairs_good(pairing)), compared)
-    differences = (*builds_compare((matrix, words) for words in (base, new)), *machines, *pairing.differences)
+    differences = (*builds_compare((matrix, words) for words in (base, new)), *machines,
+                   *pairing.differences)
     return comparison_make(sides[0], sides[1], pairing, metrics, differences, matrix.result.notes)
 
 
 def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
-    """The baseline of a result against each other value of its axis, in order; none without a baseline."""
+    """The baseline of a result against each other value of its axis, in order; none without a
+    baseline."""
     base = baseline_words(matrix)
-    return [compare_cells(matrix, base, other, metrics) for other in baseline_others(matrix, base, {})]
+    return [compare_cells(matrix, base, other, metrics)
+            for other in baseline_others(matrix, base, {})]
 
 
 def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
     """The kernels under which cells ran."""
-    ran = machines_of(matrix.result, {cell.name: cell.target for cell in cells}) or matrix.result.machines.values()
+    ran = machines_of(matrix.result,
+                      {cell.name: cell.target for cell in cells}) or matrix.result.machines.values()
     return ", ".join(dict.fromkeys(machine.fact("kernel") for machine in ran))
 
 
 def result_names(selected: Sequence[tuple[Matrix, Sequence[Cell]]], words: tuple[Words, Words],
                  compared: Sequence[str]) -> list[str]:
-    """How a reader calls two results: by what differs, the kernel, the revision, or else their folders."""
+    """How a reader calls two results: by what differs, the kernel, the revision, or else their
+    folders."""
     sides = [matrix for matrix, _ in selected]
     choices = [[kernels_text(*one) for one in selected],
                [matrix.result.plan.programs.revision for matrix in sides]]
-    choices += [[matrix.result.name for matrix in sides], [str(matrix.result.folder) for matrix in sides]]
+    choices += [[matrix.result.name for matrix in sides],
+                [str(matrix.result.folder) for matrix in sides]]
     names = next((names for names in choices if all(names) and names[0] != names[1]), choices[-1])
     return [f"{name} {words_text({key: side[key] for key in compared})}".rstrip()
             for name, side in zip(names, words, strict=True)]
@@ -160,7 +174,8 @@ def sessions_check(base: Matrix, new: Matrix) -> None:
     """UsageError for results that have a session in common: they are one, or copies of one."""
     both = sessions_of(base).keys() & sessions_of(new).keys()
     if both:
-        raise UsageError(f"{base.result.folder} and {new.result.folder} are of one session ({min(both)}): within a "
+        raise UsageError(
+            f"{base.result.folder} and {new.result.folder} are of one session ({min(both)}): within a "
                          "result two selectors are compared, compare RESULT write=nodelay write=cork")
 
 
@@ -169,15 +184,19 @@ def sessions_notes(base: Side, new: Side) -> list[str]:
     counts = len(base.sessions), len(new.sessions)
     if min(counts) >= stats.SIDES_NEEDED:
         return []
-    return [f"variation between sessions is unknown: {counts[0]} of the base and {counts[1]} of the new side, "
+    return [
+        f"variation between sessions is unknown: {counts[0]} of the base and {counts[1]} of the new side, "
             f"{stats.SIDES_NEEDED} of each are needed (run --more adds one)"]
 
 
-def compare_results(base: Matrix, new: Matrix, base_words: Words, new_words: Words, metrics: Sequence[Metric],
+def compare_results(base: Matrix, new: Matrix, base_words: Words, new_words: Words,
+                    metrics: Sequence[Metric],
                     declared: Collection[str] = ()) -> Comparison:
-    """Two results of different sessions; declared: what else the comparison is about, a kind of fact or its name.
+    """Two results of different sessions; declared: what else the comparison is about, a kind of
+    fact or its name.
 
-    UsageError: a selector has no cell, no cells belong together, or the results have a session in common.
+    UsageError: a selector has no cell, no cells belong together, or the results have a session in
+    common.
     """
     sessions_check(base, new)
     compared = words_compared(base_words, new_words)
@@ -186,11 +205,14 @@ def compare_results(base: Matrix, new: Matrix, base_words: Words, new_words: Wor
     pairing = pairing_make(*cells, axes, compared)
     names = result_names(((base, cells[0]), (new, cells[1])), (base_words, new_words), compared)
     sides = [Side(name, matrix, words, tuple(sessions_of(matrix)))
-             for name, matrix, words in zip(names, (base, new), (base_words, new_words), strict=True)]
+             for name, matrix, words in zip(names, (base, new), (base_words, new_words),
+                                            strict=True)]
     words = [Difference("words", key, base_words[key], new_words[key]) for key in compared]
     builds = builds_compare(((base, base_words), (new, new_words)))
     machines = machines_compare((base, new), pairs_good(pairing))
-    found = (*machines, *builds, *words, *pairing.differences, *fixed_differences(pairing, compared))
+    found = (*machines, *builds, *words, *pairing.differences,
+             *fixed_differences(pairing, compared))
     notes = [f"{side.name}: {note}" for side in sides for note in side.matrix.result.notes]
     return comparison_make(sides[0], sides[1], pairing, metrics,
-                           differences_declare(found, {*declared, *compared}), [*sessions_notes(*sides), *notes])
+                           differences_declare(found, {*declared, *compared}),
+                           [*sessions_notes(*sides), *notes])

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What differs between the machines of two sides, from hosts.json, plan.json and what sockets told.
 
-Facts are flat here: of which kind, name, value. A kind is what a reader would look for (kernel, sysctl,
-offloads); FACTS is the list of those that stand by themselves in hosts.json, GROUPS of those that stand
-together. A fact that only one side knows differs, because nobody knows that it does not.
+Facts are flat here: of which kind, name, value. A kind is what a reader would look for (kernel,
+sysctl, offloads); FACTS is the list of those that stand by themselves in hosts.json, GROUPS of
+those that stand together. A fact that only one side knows differs, because nobody knows that it
+does not.
 """
 
 from __future__ import annotations
@@ -32,10 +33,13 @@ GROUPS = {"mitigations": "mitigations", "sysctl": "sysctl"}  # in hosts.json: ki
 DEVICE = "device"
 LIBRARIES = "versions"
 BINARIES = ("uncork", "revision")  # of the versions those that say which binaries these are
-REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("congestion", "congestion")}
+REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"),
+           ("congestion", "congestion")}
 SOCKETS = {"congestion": "congestion", "libraries": "security"}  # what records tell: kind, name
-EVERYTHING = (*FACTS, *GROUPS.values(), "cmdline", "offloads", "boot", "binaries", *SOCKETS)  # about a machine
-IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: EVERYTHING}  # what may differ with what is declared
+# about a machine
+EVERYTHING = (*FACTS, *GROUPS.values(), "cmdline", "offloads", "boot", "binaries", *SOCKETS)
+# what may differ with what is declared
+IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: EVERYTHING}
 ABSENT = "unknown"
 
 Facts = dict[tuple[str, str], str]
@@ -64,10 +68,12 @@ def device_facts(device: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def host_facts(facts: Mapping[str, Any]) -> Facts:
     """One machine of hosts.json as (kind, name): value."""
-    flat = {(kind, name): str(facts[name]) for kind, names in FACTS.items() for name in names if name in facts}
+    flat = {(kind, name): str(facts[name]) for kind, names in FACTS.items() for name in names
+            if name in facts}
     flat |= {("cmdline", name): value for name, value in cmdline_facts(facts.get("cmdline", ""))}
     for key, kind in GROUPS.items():
-        flat |= {(kind, name): " ".join(str(value).split()) for name, value in facts.get(key, {}).items()}
+        flat |= {(kind, name): " ".join(str(value).split())
+                 for name, value in facts.get(key, {}).items()}
     flat |= {("offloads", name): value for name, value in device_facts(facts.get(DEVICE, {}))}
     for name, value in facts.get(LIBRARIES, {}).items():
         flat["binaries" if name in BINARIES else "libraries", name] = str(value)
@@ -82,15 +88,18 @@ def plan_facts(matrix: Matrix) -> Facts:
 
 
 def socket_facts(matrix: Matrix, cell: Cell) -> Facts:
-    """The congestion control of a cell as its sockets told it, nothing where they have none; its security library."""
+    """The congestion control of a cell as its sockets told it, nothing where they have none; its
+    security library."""
     traits = matrix.traits_of(cell.name)
     names = {"congestion": {name for one in traits for name in one.congestion},
              "libraries": {end.library for one in traits for end in one.ends if end.library}}
-    return {(kind, SOCKETS[kind]): ", ".join(sorted(found)) for kind, found in names.items() if found}
+    return {(kind, SOCKETS[kind]): ", ".join(sorted(found)) for kind, found in names.items()
+            if found}
 
 
 def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> Facts:
-    """The facts of one end's machines; of several all values that a fact had. hosts: each with its target."""
+    """The facts of one end's machines; of several all values that a fact had. hosts: each with its
+    target."""
     values: dict[tuple[str, str], dict[str, None]] = {}
     boots = (machine_find(matrix.result, host, target) for host, target in hosts.items())
     for machine in machines_group(boots):
@@ -100,7 +109,8 @@ def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> Facts:
 
 
 def facts_compare(base: Facts, new: Facts) -> Iterator[Difference]:
-    """What is not the same, in the order of the facts; of a kind that a side knows nothing of only how many."""
+    """What is not the same, in the order of the facts; of a kind that a side knows nothing of only
+    how many."""
     counts = [Counter(kind for kind, _ in facts) for facts in (base, new)]
     counted: set[str] = set()
     for kind, name in dict.fromkeys([*base, *new]):
@@ -108,7 +118,8 @@ def facts_compare(base: Facts, new: Facts) -> Iterator[Difference]:
         one, two = (facts.get((kind, name), ABSENT) for facts in (base, new))
         if min(known) == 0 and max(known) > 1:
             if kind not in counted:
-                yield Difference(kind, "", *(f"{count} known" if count else ABSENT for count in known),
+                yield Difference(kind, "",
+                                 *(f"{count} known" if count else ABSENT for count in known),
                                  refuses=kind in {refused for refused, _ in REFUSES})
             counted.add(kind)
         elif one != two:
@@ -123,7 +134,8 @@ def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Differenc
     found: dict[Difference, list[str]] = {}
     ends = [end for end in ENDS if end in sides[0] or end in sides[1]]
     for end in ends:
-        facts = [end_facts(matrix, hosts.get(end, {})) for matrix, hosts in zip(matrices, sides, strict=True)]
+        facts = [end_facts(matrix, hosts.get(end, {}))
+                 for matrix, hosts in zip(matrices, sides, strict=True)]
         for difference in facts_compare(*facts):
             found.setdefault(difference, []).append(end)
     return tuple(difference if where == ends else
@@ -132,7 +144,8 @@ def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Differenc
 
 
 def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
-    """The hosts of two cells by end, without ends that ran on the same: a run that failed makes no other machine."""
+    """The hosts of two cells by end, without ends that ran on the same: a run that failed makes no
+    other machine."""
     base, new = (hosts_by_end(matrix.result, {cell.name: cell.target})
                  for matrix, cell in zip(matrices, cells, strict=True))
     if matrices[0] is not matrices[1] or not rounds_common(cells):
@@ -142,7 +155,8 @@ def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
 
 
 def cells_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tuple[Difference, ...]:
-    """Everything in which the machines, and then the sockets, of pairs of cells differ, each difference once."""
+    """Everything in which the machines, and then the sockets, of pairs of cells differ, each
+    difference once."""
     machines: dict[Difference, None] = {}
     sockets: dict[Difference, None] = {}
     known: dict[str, tuple[Difference, ...]] = {}
@@ -153,7 +167,8 @@ def cells_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tuple[
             known[name] = hosts_compare(matrices, hosts)
         machines |= dict.fromkeys(known[name])
         facts = [socket_facts(matrix, cell) for matrix, cell in zip(matrices, cells, strict=True)]
-        sockets |= dict.fromkeys(one for one in facts_compare(*facts) if ABSENT not in (one.base, one.new))
+        sockets |= dict.fromkeys(one for one in facts_compare(*facts)
+                                 if ABSENT not in (one.base, one.new))
     return *machines, *sockets
 
 
@@ -163,18 +178,23 @@ def machines_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tup
 
 
 def builds_compare(sides: Iterable[tuple[Matrix, Mapping[str, str]]]) -> tuple[Difference, ...]:
-    """Revision and digest of the builds that the words of the sides name, where these are not the same."""
+    """Revision and digest of the builds that the words of the sides name, where these are not the
+    same."""
     base, new = ((matrix.result.plan, words) for matrix, words in sides)
     if BUILD not in base[1] and BUILD not in new[1]:
         return ()
     builds = [plan.programs.build(build_of(words)) for plan, words in (base, new)]
-    facts = [{("binaries", "revision"): build.revision, ("binaries", "digest"): build.digest} if build else {}
+    facts = [{("binaries", "revision"): build.revision, ("binaries", "digest"): build.digest}
+             if build else {}
              for build in builds]
-    return differences_declare(facts_compare(*facts), {BUILD} if build_of(base[1]) != build_of(new[1]) else ())
+    return differences_declare(facts_compare(*facts),
+                               {BUILD} if build_of(base[1]) != build_of(new[1]) else ())
 
 
 def differences_declare(differences: Iterable[Difference], declared: Collection[str]) -> tuple[Difference, ...]:
-    """The differences with those marked that the comparison is about: by kind (kernel) or name (tcp_rmem)."""
+    """The differences with those marked that the comparison is about: by kind (kernel) or name
+    (tcp_rmem)."""
     declared = {*declared, *(name for one in declared for name in IMPLIES.get(one, ()))}
-    return tuple(replace(one, declared=bool(declared & {one.of, one.name, one.name.rsplit(".", 1)[-1]}))
+    return tuple(replace(one,
+                         declared=bool(declared & {one.of, one.name, one.name.rsplit(".", 1)[-1]}))
                  for one in differences)

@@ -21,7 +21,8 @@ class Unit(Enum):
     """What one independent value is; the value is its name."""
 
     ROUND = "round"      # both sides ran in it, and their values of a round are a pair
-    BOOT = "boot"        # within a result, of kernels that were booted for each round: no value has a partner
+    # within a result, of kernels that were booted for each round: no value has a partner
+    BOOT = "boot"
     SESSION = "session"  # of two results: the median of its rounds
 
 
@@ -46,7 +47,8 @@ class Change:
     ratio: new / base, None where a side has no value or one that is not above 0.
     p: of no change, by the test that the interval inverts; None where there is no interval.
     adjusted: p after the correction for its family (suite/analyse/verdicts.py).
-    detectable: as a fraction, the smallest change that so many rounds with this noise would show; with SAME.
+    detectable: as a fraction, the smallest change that so many rounds with this noise would show;
+    with SAME.
     outliers: rounds of the two sides that are marked as outliers (they are counted all the same).
     floor: the noise floor of the row as a ratio (stats.noise_floor), None where it is not known.
     """
@@ -72,8 +74,8 @@ class Change:
 class Row:
     """A pair of cells that agree in everything but what is compared.
 
-    axes: the words that name the row, in order. changes: by metric, absent where a side has no figure;
-    base or new is None where that side has no such cell.
+    axes: the words that name the row, in order. changes: by metric, absent where a side has no
+    figure; base or new is None where that side has no such cell.
     """
 
     axes: Mapping[str, str]
@@ -87,8 +89,8 @@ class Difference:
     """A fact that is not the same on both sides, or an axis that is not shown.
 
     of: cpu, kernel, cmdline, sysctl, governor, mitigations, offloads, binaries, words, ...
-    declared: whether it is what the comparison is about. refuses: whether ratios of time say nothing
-    across it (virtualisation, number of CPUs, congestion control) unless it is declared.
+    declared: whether it is what the comparison is about. refuses: whether ratios of time say
+    nothing across it (virtualisation, number of CPUs, congestion control) unless it is declared.
     """
 
     of: str
@@ -101,7 +103,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Mean:
-    """The geometric mean of the ratios of several rows, within the rounds (boots, sessions) that all of them have.
+    """The geometric mean of the ratios of several rows, within the rounds (boots, sessions) that
+    all of them have.
 
     rows: how many. left_out: why other rows are not among them, by their place.
     """
@@ -117,8 +120,8 @@ class Comparison:
 
     axes: the words of the rows. unit: what is one value of them.
     geomeans: by metric; None where there are too few rounds or rows.
-    tested: how many ratios the family of a metric has. hopeless: metrics of which no p at this number of
-    rounds could survive the correction for them.
+    tested: how many ratios the family of a metric has. hopeless: metrics of which no p at this
+    number of rounds could survive the correction for them.
     """
 
     base: Side
@@ -151,5 +154,6 @@ class Comparison:
 
 def difference_text(difference: Difference) -> str:
     """`kernel 6.17.0 -> 6.18.0`."""
-    name = difference.of if difference.name in ("", difference.of) else f"{difference.of} {difference.name}"
+    name = difference.of if difference.name in ("",
+                                                difference.of) else f"{difference.of} {difference.name}"
     return f"{name} {difference.base or 'none'} -> {difference.new or 'none'}"

@@ -31,37 +31,46 @@ def differences_line(differences: Collection[Difference]) -> str:
 
 
 def declared_check(comparison: Comparison, declared: Collection[str]) -> None:
-    """UsageError for a declared axis in which the two results do not differ: they answer another question."""
-    known = {name for one in comparison.differences for name in (one.of, one.name, one.name.rsplit(".", 1)[-1])}
+    """UsageError for a declared axis in which the two results do not differ: they answer another
+    question."""
+    known = {name for one in comparison.differences
+             for name in (one.of, one.name, one.name.rsplit(".", 1)[-1])}
     for name in declared:
         if name not in known:
-            raise UsageError(f"axis={name}: the two results do not differ in it{nearest_hint(name, known)}")
+            raise UsageError(
+                f"axis={name}: the two results do not differ in it{nearest_hint(name, known)}")
 
 
-def axis_hint(comparison: Comparison, declared: Collection[str], others: Collection[Difference]) -> str:
+def axis_hint(comparison: Comparison, declared: Collection[str],
+              others: Collection[Difference]) -> str:
     """` (axis=kernel,sysctl declares it)`; empty within a result, where words do."""
     axes = ",".join(dict.fromkeys([*declared, *(one.of for one in others)]))
     return "" if comparison.within else f" (axis={axes} declares it)"
 
 
 def times_check(comparison: Comparison, where: str) -> None:
-    """UsageError where the times of a cell say nothing, for what shows times only; where: what does."""
+    """UsageError where the times of a cell say nothing, for what shows times only; where: what
+    does."""
     for row in comparison.rows:
         for side, cell in ((comparison.base, row.base), (comparison.new, row.new)):
             if cell is not None and cell.functional:
-                raise UsageError(f"{where}: {FUNCTIONAL_ONLY}: {cell.name or side.matrix.result.folder}: "
+                raise UsageError(
+                    f"{where}: {FUNCTIONAL_ONLY}: {cell.name or side.matrix.result.folder}: "
                                  f"{cell.functional}: its times say nothing")
 
 
-def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool, force: bool) -> Comparison:
+def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,
+                   force: bool) -> Comparison:
     """The comparison, with a note where it was forced.
 
-    UsageError where a ratio says nothing (unless force), or where anything but the declared axis differs (strict).
+    UsageError where a ratio says nothing (unless force), or where anything but the declared axis
+    differs (strict).
     """
     declared_check(comparison, declared)
     others, refusing = undeclared(comparison), forced(comparison)
     if strict and others:
-        raise UsageError(f"--strict: the sides differ in more than what is compared: {differences_line(others)}"
+        raise UsageError(
+            f"--strict: the sides differ in more than what is compared: {differences_line(others)}"
                          f"{axis_hint(comparison, declared, others)}")
     if not refusing:
         return comparison
@@ -69,5 +78,6 @@ def refusals_check(comparison: Comparison, declared: Collection[str], strict: bo
     if not force:
         raise UsageError(f"{told}: a ratio across that says nothing of what else differs"
                          f"{axis_hint(comparison, declared, refusing)}; --force compares all the same")
-    return replace(comparison, notes=(f"forced across {told}: no ratio here says what it comes from",
+    return replace(comparison,
+                   notes=(f"forced across {told}: no ratio here says what it comes from",
                                       *comparison.notes))

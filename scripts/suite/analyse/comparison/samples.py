@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The values behind one metric of one pair of cells, and what they come to. Base units.
 
-Where both sides ran in the same rounds a round is the unit. Kernels that are booted for every round share
-none, although they stand in one result: there a boot is. Two results share none either: there a session is, and
-its value is the median of its rounds, because whatever a boot or a build brings with it is the same in all of these.
+Where both sides ran in the same rounds a round is the unit. Kernels that are booted for every round
+share none, although they stand in one result: there a boot is. Two results share none either: there
+a session is, and its value is the median of its rounds, because whatever a boot or a build brings
+with it is the same in all of these.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from suite.analyse.verdicts import Verdict
 
 @dataclass(frozen=True)
 class Sample:
-    """One metric of one pair; values are by round, those that both sides have where they share them, or by session.
+    """One metric of one pair; values are by round, those that both sides have where they share
+    them, or by session.
 
     floor: the noise floor of the row, a ratio; None where it is not known.
     """
@@ -70,14 +72,18 @@ def sessions_of(matrix: Matrix) -> dict[str, range]:
 
 def session_medians(matrix: Matrix, series: Series) -> Series:
     """The median of each session that has values by round, by session."""
-    sessions = {name: series.take(np.isin(series.rounds, rounds)) for name, rounds in sessions_of(matrix).items()}
+    sessions = {name: series.take(np.isin(series.rounds, rounds))
+                for name, rounds in sessions_of(matrix).items()}
     known = {name: one for name, one in sessions.items() if len(one)}
-    return Series(np.array(list(known)), np.array([np.median(one.values) for one in known.values()]),
+    return Series(np.array(list(known)),
+                  np.array([np.median(one.values) for one in known.values()]),
                   np.array([np.median(one.bounds) for one in known.values()]))
 
 
-def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric, unit: Unit) -> Sample | None:
-    """The values of a pair, base first: of sides that share rounds in these rounds, medians and outliers too.
+def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric,
+                unit: Unit) -> Sample | None:
+    """The values of a pair, base first: of sides that share rounds in these rounds, medians and
+    outliers too.
 
     None where a side has no such value.
     """
@@ -89,8 +95,10 @@ def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
         return None
     values = rounds
     if unit is Unit.SESSION:
-        values = [session_medians(matrix, side) for (matrix, _), side in zip(taken, rounds, strict=True)]
-    shown = [medians if len(medians) > 1 else side for side, medians in zip(rounds, values, strict=True)]
+        values = [session_medians(matrix, side)
+                  for (matrix, _), side in zip(taken, rounds, strict=True)]
+    shown = [medians if len(medians) > 1 else side
+             for side, medians in zip(rounds, values, strict=True)]
     base, new = (figure_make(side.values, side.bounds, matrix.is_exact(cell.name, metric.name))
                  for (matrix, cell), side in zip(taken, shown, strict=True))
     outliers = [sum(stats.outliers_mark(side.bounds.tolist())) for side in rounds]
@@ -108,7 +116,8 @@ def sample_ratio(sample: Sample) -> stats.Estimate | None:
 
 
 def sample_detectable(sample: Sample) -> float | None:
-    """The smallest change, as a fraction, that so many rounds, boots or sessions with this noise would show."""
+    """The smallest change, as a fraction, that so many rounds, boots or sessions with this noise
+    would show."""
     if sample.exact or not sample.positive or sample.censored:
         return None
     new, base = sample.new_values.values, sample.base_values.values
@@ -125,7 +134,8 @@ def change_make(sample: Sample) -> Change:
 
 
 def mean_without(sample: Sample | None, most: int) -> str:
-    """Why a row is not in a geometric mean; empty if it is. most: the values that other rows have, on the smaller side.
+    """Why a row is not in a geometric mean; empty if it is. most: the values that other rows have,
+    on the smaller side.
 
     A row that failed so often that it has no interval would leave no interval to all others. Exact
     counts are no matter of chance.
@@ -145,17 +155,21 @@ def samples_geomean(samples: Mapping[int, Sample], rows: int) -> Mean | None:
 
     None where fewer than two can be in it, or no round or session is in all of them.
     """
-    most = max((one.size for one in samples.values() if not one.exact and not one.censored), default=0)
+    most = max((one.size for one in samples.values() if not one.exact and not one.censored),
+               default=0)
     why = {place: mean_without(samples.get(place), most) for place in range(rows)}
     usable = [samples[place] for place, text in why.items() if not text]
     ratio = usable_geomean(usable) if len(usable) > 1 else None
-    return Mean(ratio, len(usable), {place: text for place, text in why.items() if text}) if ratio else None
+    return Mean(ratio, len(usable),
+                {place: text for place, text in why.items() if text}) if ratio else None
 
 
 def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:
     """The geometric mean of the ratios of samples; None where nothing is in all of them."""
-    base, new = (pd.concat([pd.Series(side.values, index=side.rounds) for side in sides], axis=1, join="inner")
-                 for sides in ([one.base_values for one in usable], [one.new_values for one in usable]))
+    base, new = (pd.concat([pd.Series(side.values, index=side.rounds) for side in sides], axis=1,
+                           join="inner")
+                 for sides in ([one.base_values for one in usable],
+                               [one.new_values for one in usable]))
     if usable[0].paired:
         both = base.index.intersection(new.index)
         ratios = new.loc[both].to_numpy() / base.loc[both].to_numpy()
@@ -166,12 +180,14 @@ def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:
     return stats.ratio_unpaired(*means)
 
 
-def side_figure(side: Side, cell: Cell | None, figure: Figure | None, metric: Metric) -> Figure | None:
+def side_figure(side: Side, cell: Cell | None, figure: Figure | None,
+                metric: Metric) -> Figure | None:
     """The figure of a change, or, where the other side has none, that of the cell alone."""
     return figure if figure or cell is None else figure_build(side.matrix, cell, metric, None)
 
 
-def row_figures(comparison: Comparison, row: Row, metric: Metric) -> tuple[Figure | None, Figure | None]:
+def row_figures(comparison: Comparison, row: Row,
+                metric: Metric) -> tuple[Figure | None, Figure | None]:
     """The figures of base and new in a row."""
     change = row.changes.get(metric.name)
     return (side_figure(comparison.base, row.base, change.base if change else None, metric),

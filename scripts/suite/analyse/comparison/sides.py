@@ -2,8 +2,8 @@
 """Which cells stand on each side, and which belong together: what else varies becomes rows.
 
 Words that differ between the two selectors are what is compared. Every other word that varies names
-a row, and cells are partners where they agree in all of these. A word that has one value on one side,
-none of which the other side has, cannot bring partners together: it is told as a difference.
+a row, and cells are partners where they agree in all of these. A word that has one value on one
+side, none of which the other side has, cannot bring partners together: it is told as a difference.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Pairing:
-    """All pairs in the order of the plan, the axes that name them, and what differs beside what is compared."""
+    """All pairs in the order of the plan, the axes that name them, and what differs beside what is
+    compared."""
 
     axes: tuple[str, ...]
     pairs: tuple[Pair, ...]
@@ -54,7 +55,8 @@ def values_of(cells: Iterable[Cell], key: str) -> tuple[str, ...]:
 
 
 def is_shared(base: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether a word can bring partners together: not where one side has one value, which the other has not."""
+    """Whether a word can bring partners together: not where one side has one value, which the other
+    has not."""
     return bool(set(base) & set(new)) or min(len(base), len(new)) > 1
 
 
@@ -64,14 +66,16 @@ def value_text(values: Sequence[str]) -> str:
 
 
 def pair_make(axes: Sequence[str], varying: Words, base: Cell | None, new: Cell | None) -> Pair:
-    """A pair with the words that name it; varying says of which side a word is that has no partner."""
+    """A pair with the words that name it; varying says of which side a word is that has no
+    partner."""
     def value(axis: str) -> str:
         cell = new if base is None or (new is not None and varying.get(axis) == "new") else base
         return cell.words.get(axis, "") if cell is not None else ""
     return Pair({axis: value(axis) for axis in axes}, base, new)
 
 
-def pairs_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str], shared: Sequence[str],
+def pairs_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
+               shared: Sequence[str],
                varying: Words) -> Iterable[Pair]:
     """Every cell of the base with its partners, in order, then what only the new side has."""
     def key(cell: Cell) -> tuple[str, ...]:
@@ -89,7 +93,8 @@ def pairs_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str], s
 
 
 def compared_check(cells: Sequence[Cell], compared: Sequence[str]) -> None:
-    """UsageError where a word that is compared has several values on one side: they would be merged."""
+    """UsageError where a word that is compared has several values on one side: they would be
+    merged."""
     for key in compared:
         values = values_of(cells, key)
         if len(values) > 1:
@@ -113,15 +118,18 @@ def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
             shared.append(axis)
         else:
             varying[axis] = "new" if len(values[1]) > 1 else "base"
-            differences.append(Difference("words", axis, value_text(values[0]), value_text(values[1])))
+            differences.append(Difference("words", axis, value_text(values[0]),
+                                          value_text(values[1])))
     pairs = tuple(pairs_make(base, new, rows, shared, varying))
     if not any(pair.base and pair.new for pair in pairs):
-        raise UsageError(f"no cell of one side has a partner on the other: they share no value of {', '.join(shared)}")
+        raise UsageError(
+            f"no cell of one side has a partner on the other: they share no value of {', '.join(shared)}")
     return Pairing(tuple(rows), pairs, tuple(differences))
 
 
 def fixed_differences(pairing: Pairing, compared: Sequence[str]) -> tuple[Difference, ...]:
-    """The words in which partners differ although they are no axis: of two results what was fixed, or a default."""
+    """The words in which partners differ although they are no axis: of two results what was fixed,
+    or a default."""
     pairs = [(pair.base.words, pair.new.words) for pair in pairing.pairs if pair.base and pair.new]
     told = {*compared, *pairing.axes, *(difference.name for difference in pairing.differences)}
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What may be said of the changes of one metric, each as one of its family (suite/analyse/verdicts.py).
+"""What may be said of the changes of one metric, each as one of its family
+(suite/analyse/verdicts.py).
 
-Changes against the baseline of a result belong to the family of all ratios to it, however few of them a
-comparison has. Any others are a family of their own.
+Changes against the baseline of a result belong to the family of all ratios to it, however few of
+them a comparison has. Any others are a family of their own.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from suite.analyse.verdicts import Family, Verdict, baseline_family, baseline_ra
 
 
 def is_baseline_ratio(matrix: Matrix, pair: Pair, change: Change, metric: str) -> bool:
-    """Whether a change is the ratio of its new cell to the baseline; of exact counts there is none to compare."""
+    """Whether a change is the ratio of its new cell to the baseline; of exact counts there is none
+    to compare."""
     known = baseline_ratio(matrix, pair.new, metric) if pair.new else None
     return change.ratio is None or change.p is None or (known is not None and known == change.ratio)
 
 
-def family_choose(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair], changes: Mapping[int, Change],
+def family_choose(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair],
+                  changes: Mapping[int, Change],
                   metric: Metric) -> tuple[Family, Mapping[int, Hashable]]:
     """The family of changes, and by place of its pair the key of each in it."""
     if sides[0] is sides[1] and all(is_baseline_ratio(sides[0], pairs[place], change, metric.name)

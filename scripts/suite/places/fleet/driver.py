@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Steps on many hosts at once, by ansible-runner in an interpreter of its own (scripts/ansible/driver.py).
+"""Steps on many hosts at once, by ansible-runner in an interpreter of its own
+(scripts/ansible/driver.py).
 
-Ansible knows how its hosts are reached; what one of them is to do is a job: a command and what it reads. Its output
-comes back in a file.
+Ansible knows how its hosts are reached; what one of them is to do is a job: a command and what it
+reads. Its output comes back in a file.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ PIECE_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Job:
-    """A program that a host starts. inputs: the files of ours that are its standard input, one behind the other."""
+    """A program that a host starts. inputs: the files of ours that are its standard input, one
+    behind the other."""
 
     words: tuple[str, ...]
     inputs: tuple[Path, ...]
@@ -53,7 +55,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job went. how: `ok`: it has run, with that status; `unreachable`; `failed`: it has not run for another reason."""
+    """How a job went. how: `ok`: it has run, with that status; `unreachable`; `failed`: it has not
+    run for another reason."""
 
     how: str
     status: int
@@ -63,12 +66,14 @@ class Outcome:
 
     @property
     def stdout(self) -> bytes:
-        """What it has printed; nothing where it has not run. It is there until the next step, if it was not kept."""
+        """What it has printed; nothing where it has not run. It is there until the next step, if it
+        was not kept."""
         return self.output.read_bytes() if self.how == "ok" else b""
 
 
 def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder of ansible-inventory and of a python that has ansible-runner; Failure where there is none."""
+    """The folder of ansible-inventory and of a python that has ansible-runner; Failure where there
+    is none."""
     chosen = environ.get(CHOICE)
     found = [Path(chosen).expanduser()] if chosen else sorted(PYPI.glob("ansible-runner-*/bin"))
     if not found:
@@ -81,19 +86,24 @@ def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def environment_make(programs: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of Ansible: what the user has chosen stays, but ansible-runner would not check keys of hosts."""
+    """The environment of Ansible: what the user has chosen stays, but ansible-runner would not
+    check keys of hosts."""
     ssh, *options = ssh_choose(environ)
-    common = " ".join(filter(None, [shlex.join(options), environ.get("ANSIBLE_SSH_COMMON_ARGS", "")]))
-    chosen = {"ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_SSH_EXTRA_ARGS": SSH_OPTIONS, "ANSIBLE_NOCOLOR": "1"}
+    common = " ".join(filter(None,
+                             [shlex.join(options), environ.get("ANSIBLE_SSH_COMMON_ARGS", "")]))
+    chosen = {"ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_SSH_EXTRA_ARGS": SSH_OPTIONS,
+              "ANSIBLE_NOCOLOR": "1"}
     return chosen | dict(environ) | {
-        "PATH": f"{programs}{os.pathsep}{environ.get('PATH', os.defpath)}", "ANSIBLE_SSH_EXECUTABLE": ssh,
+        "PATH": f"{programs}{os.pathsep}{environ.get('PATH', os.defpath)}",
+        "ANSIBLE_SSH_EXECUTABLE": ssh,
         "ANSIBLE_SSH_COMMON_ARGS": common, "ANSIBLE_DEPRECATION_WARNINGS": "False"}
 
 
 def complaint_find(said: str) -> str:
     """Why Ansible could not read an inventory, from what it says on standard error."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    marked = [line.partition("]: ")[2] for line in lines if line.startswith(("[WARNING]: ", "[ERROR]: "))]
+    marked = [line.partition("]: ")[2] for line in lines
+              if line.startswith(("[WARNING]: ", "[ERROR]: "))]
     return (marked + lines[-1:] + ["it does not say why"])[0]
 
 
@@ -104,8 +114,10 @@ def inventory_list(path: str) -> dict[str, Any]:
     programs = programs_find()
     environment = environment_make(programs) | {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "True"}
     try:
-        done = subprocess.run([programs / "ansible-inventory", "-i", Path(path).absolute(), "--list"], env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=LISTS_S)
+        done = subprocess.run([programs / "ansible-inventory", "-i", Path(path).absolute(),
+                               "--list"], env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              errors="replace", timeout=LISTS_S)
         found = json.loads(done.stdout) if done.returncode == 0 else None
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"{WORD}={path}: ansible-inventory: {error}") from None
@@ -116,16 +128,21 @@ def inventory_list(path: str) -> dict[str, Any]:
     return found
 
 
-def outcomes_read(lines: Iterable[bytes], hosts: Iterable[str], folder: Path) -> dict[str, Outcome] | None:
-    """How the jobs of a step went, from the lines of the driver; None where they end before the step does."""
+def outcomes_read(lines: Iterable[bytes], hosts: Iterable[str],
+                  folder: Path) -> dict[str, Outcome] | None:
+    """How the jobs of a step went, from the lines of the driver; None where they end before the
+    step does."""
     found: dict[str, dict[str, Any]] = {}
     for line in lines:
         value = line_read(line) or {}
         if isinstance(value.get("host"), str):
             found[value["host"]] = value
         if isinstance(value.get("end"), str):
-            silent = {"how": "failed", "why": str(value.get("why") or f"Ansible says nothing of it ({value['end']})")}
-            return {host: outcome_make(found.get(host, silent), folder / f"{host}.out") for host in hosts}
+            silent = {"how": "failed",
+                      "why": str(value.get("why")
+                                 or f"Ansible says nothing of it ({value['end']})")}
+            return {host: outcome_make(found.get(host, silent), folder / f"{host}.out")
+                    for host in hosts}
     return None
 
 
@@ -135,11 +152,13 @@ def outcome_make(said: Mapping[str, Any], output: Path) -> Outcome:
     if how == "ok" and (not isinstance(status, int) or not output.exists()):
         return Outcome("failed", 1, "its output is missing", "", output)
     why = PREAMBLE.sub("", " ".join(str(said.get("why", "")).split()))
-    return Outcome(how, status if isinstance(status, int) else 1, why, str(said.get("stderr") or ""), output)
+    return Outcome(how, status if isinstance(status, int) else 1, why,
+                   str(said.get("stderr") or ""), output)
 
 
 class Driver:
-    """The process. Its standard input is its lifeline: when that closes it does the last step, which takes all down."""
+    """The process. Its standard input is its lifeline: when that closes it does the last step,
+    which takes all down."""
 
     def __init__(self, inventory: str, folder: Path) -> None:
         self.inventory = str(Path(inventory).absolute())
@@ -151,8 +170,10 @@ class Driver:
         self.log = folder / "driver.log"
         programs = programs_find()
         with open(self.log, "wb") as log:
-            self.child = subprocess.Popen([programs / "python", PROGRAM, folder], env=environment_make(programs),
-                                          process_group=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+            self.child = subprocess.Popen([programs / "python", PROGRAM, folder],
+                                          env=environment_make(programs),
+                                          process_group=0, stdin=subprocess.PIPE,
+                                          stdout=subprocess.PIPE, stderr=log)
 
     def lines(self, until: float) -> Iterator[bytes]:
         """Its lines until then, or until it ends."""
@@ -173,7 +194,8 @@ class Driver:
                     "output": str(folder / f"{host}.out")}
             (folder / f"{host}.json").write_text(json.dumps(told))
         self.steps_open += not last
-        step = {"inventory": self.inventory, "folder": str(folder), "hosts": list(jobs), "limit_s": round(limit_s),
+        step = {"inventory": self.inventory, "folder": str(folder), "hosts": list(jobs),
+                "limit_s": round(limit_s),
                 "forks": min(len(jobs), FORKS_MAX), "last": last}
         assert self.child.stdin
         try:
@@ -187,8 +209,10 @@ class Driver:
         """Why it does not answer."""
         return f"ansible-runner has ended: {said_last(self.log) or 'it does not say why'}"
 
-    def step(self, jobs: Mapping[str, Job], limit_s: float, keep: bool = False) -> dict[str, Outcome]:
-        """Does all jobs at once; limit_s is for each of them, and their outputs stay to the end where keep is said."""
+    def step(self, jobs: Mapping[str, Job], limit_s: float,
+             keep: bool = False) -> dict[str, Outcome]:
+        """Does all jobs at once; limit_s is for each of them, and their outputs stay to the end
+        where keep is said."""
         if not jobs:
             return {}
         if self.spent:
@@ -205,14 +229,16 @@ class Driver:
         return found
 
     def close(self) -> dict[str, str]:
-        """Has the last step done, and ends it; gives the hosts on which that was not possible, with the reason."""
+        """Has the last step done, and ends it; gives the hosts on which that was not possible, with
+        the reason."""
         assert self.child.stdin
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.close()
         said: list[dict[str, Any]] = []
         for line in self.lines(time.monotonic() + ENDS_S):
             said.append(line_read(line) or {})
-            if "end" in said[-1] and self.steps_open:  # of a step that was given up, not of the last
+            # of a step that was given up, not of the last
+            if "end" in said[-1] and self.steps_open:
                 self.steps_open -= 1
                 said.clear()
         try:

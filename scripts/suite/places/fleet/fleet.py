@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The pairs of an inventory, open: what is known of their hosts, and what runs there.
 
-Whatever is wanted of a pair is wanted of all of them: programs, servers and questions go to all hosts in one step. What
-fails on a host is that host's trouble, with a reason, and nobody else's; when a round begins it may try again.
+Whatever is wanted of a pair is wanted of all of them: programs, servers and questions go to all
+hosts in one step. What fails on a host is that host's trouble, with a reason, and nobody else's;
+when a round begins it may try again.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Batch:
-    """What the client of a pair is to do: lines for its standard input, and options before --batch."""
+    """What the client of a pair is to do: lines for its standard input, and options before
+    --batch."""
 
     pair: Pair
     options: tuple[str, ...]
@@ -108,20 +110,24 @@ def words_of(words: Mapping[str, str]) -> list[str]:
 
 def reasons_of(outcomes: Mapping[str, Outcome]) -> Reasons:
     """Why a job has not run, or has failed, for those of which that is so."""
-    told = {host: outcome.why or complaint_text(outcome.stderr) or f"ended with status {outcome.status}"
+    told = {host: outcome.why or complaint_text(outcome.stderr)
+            or f"ended with status {outcome.status}"
             for host, outcome in outcomes.items() if outcome.how != "ok" or outcome.status != 0}
-    return {host: f"{host} cannot be reached: {why}" if outcomes[host].how == "unreachable" else f"{host}: {why}"
+    return {host: f"{host} cannot be reached: {why}" if outcomes[host].how == "unreachable"
+            else f"{host}: {why}"
             for host, why in told.items()}
 
 
 def reasons_by_pair(pairs: Iterable[Pair], reasons: Reasons) -> Reasons:
     """The same by pair: that of its first host that has one."""
-    found = {pair.target: [reasons[host.name] for host in pair.hosts if host.name in reasons] for pair in pairs}
+    found = {pair.target: [reasons[host.name] for host in pair.hosts if host.name in reasons]
+             for pair in pairs}
     return {target: told[0] for target, told in found.items() if told}
 
 
 class Fleet:
-    """All pairs. Opening it reads the inventory; hosts are spoken to when something is first wanted of them."""
+    """All pairs. Opening it reads the inventory; hosts are spoken to when something is first wanted
+    of them."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -129,8 +135,10 @@ class Fleet:
         self.wanted: dict[str, Pair] = {}
         self.folder = tempfile.TemporaryDirectory(prefix="uncork-", ignore_cleanup_errors=True)
         self.place = Path(self.folder.name)
-        run, hosts = secrets.token_hex(8), dict.fromkeys(host.name for pair in self.pairs.values() for host in pair.hosts)
-        self.runs = {host: f"{run}-{number}" for number, host in enumerate(hosts)}  # a home may be one of many hosts
+        run, hosts = secrets.token_hex(8), dict.fromkeys(host.name for pair in self.pairs.values()
+                                                         for host in pair.hosts)
+        # a home may be one of many hosts
+        self.runs = {host: f"{run}-{number}" for number, host in enumerate(hosts)}
         self.key = Key()
         self.nothing = self.file("nothing", b"\n")
         self.driver: Driver | None = None
@@ -151,7 +159,8 @@ class Fleet:
         path.write_bytes(content)
         return path
 
-    def step(self, jobs: Mapping[str, Job], limit_s: float, keep: bool = False) -> dict[str, Outcome]:
+    def step(self, jobs: Mapping[str, Job], limit_s: float,
+             keep: bool = False) -> dict[str, Outcome]:
         """One step on the hosts that have a job."""
         if self.driver is None:
             self.driver = Driver(self.path, self.place)
@@ -189,7 +198,8 @@ class Fleet:
         """Tells the driver how to take down all hosts that were ever reached."""
         if self.driver:
             self.caches |= {host: hello.cache for host, hello in self.hellos.items()}
-            downs = {host: Job(down_words(cache, self.runs[host]), (self.nothing,)) for host, cache in self.caches.items()}
+            downs = {host: Job(down_words(cache, self.runs[host]), (self.nothing,))
+                     for host, cache in self.caches.items()}
             self.driver.ask(downs, STARTS_S, last=True)
 
     def copy(self, lack: Mapping[str, Sequence[str]], client: Client) -> Reasons:
@@ -200,11 +210,15 @@ class Fleet:
             path = client.folder / name
             reasons |= reasons_of(self.step({
                 host: Job(script_words(COPY_SCRIPT, [folders[host], name, checksum(path)]), (path,))
-                for host, names in lack.items() if name in names and host not in reasons}, COPIES_S))
-        tried = self.step({host: Job((f"{folders[host]}/{BINARIES[0]}", "--version"), (self.nothing,))
-                           for host, names in lack.items() if names and host not in reasons}, LOOKS_S)
+                for host, names in lack.items() if name in names and host not in reasons},
+                COPIES_S))
+        tried = self.step({host: Job((f"{folders[host]}/{BINARIES[0]}", "--version"),
+                                     (self.nothing,))
+                           for host, names in lack.items() if names and host not in reasons},
+                           LOOKS_S)
         reasons |= {host: f"{why}; {STATIC_HINT}" for host, why in reasons_of(tried).items()}
-        self.copies |= {(host, digest): folder for host, folder in folders.items() if host not in reasons}
+        self.copies |= {(host, digest): folder for host, folder in folders.items()
+                        if host not in reasons}
         return reasons
 
     def address(self, pair: Pair, role: str) -> str:
@@ -222,17 +236,21 @@ class Fleet:
 
     def serve_job(self, pair: Pair, role: str, digest: str) -> Job:
         """Starts the server or the proxy of a pair."""
-        sinks = () if role == SERVER else ("--proxy", "--allow-sink", prefix_of(self.address(pair, SERVER)))
+        sinks = () if role == SERVER else ("--proxy", "--allow-sink",
+                                           prefix_of(self.address(pair, SERVER)))
         host = pair.host(role).name
-        words = server_words(f"{self.copies[host, digest]}/{BINARIES[1]}", self.note(host, role, digest),
+        words = server_words(f"{self.copies[host, digest]}/{BINARIES[1]}",
+                             self.note(host, role, digest),
                              endpoint(self.address(pair, role), 0), IDLE_S, sinks)
         return Job(words, (self.key.path,))
 
     def serve_role(self, pairs: Iterable[Pair], role: str, digest: str) -> Reasons:
         """Starts the servers or the proxies of pairs that have none yet."""
         new = {pair.host(role).name: pair for pair in pairs
-               if pair.apart and getattr(pair, role) and (pair.host(role).name, role, digest) not in self.served}
-        outcomes = self.step({host: self.serve_job(pair, role, digest) for host, pair in new.items()}, STARTS_S)
+               if pair.apart and getattr(pair, role)
+               and (pair.host(role).name, role, digest) not in self.served}
+        outcomes = self.step({host: self.serve_job(pair, role, digest)
+                              for host, pair in new.items()}, STARTS_S)
         lost: dict[str, Outcome] = {}
         for host, outcome in outcomes.items():
             port = next(filter(None, map(ready_parse, outcome.stdout.split(b"\n"))), None)
@@ -256,18 +274,21 @@ class Fleet:
 
     # ---- clients ----
 
-    def client_job(self, pair: Pair, client: Client, arguments: Sequence[str], given: str, limit_s: float) -> Job:
+    def client_job(self, pair: Pair, client: Client, arguments: Sequence[str], given: str,
+                   limit_s: float) -> Job:
         """A client of a pair, by all that was prepared."""
         host, digest = pair.client.name, self.digest(client)
-        program, note = f"{self.copies[host, digest]}/{BINARIES[0]}", self.note(host, "client", digest)
+        program, note = f"{self.copies[host, digest]}/{BINARIES[0]}", self.note(host, "client",
+            digest)
         words = client_words(program, note, limit_s, arguments)
         return Job(words, (self.key.path, self.file(f"{host}.in", given.encode() or b"\n")))
 
     def ask(
-        self, pair: Pair, client: Client, arguments: Sequence[str], given: str = "", named: Sequence[str] = (),
+        self, pair: Pair, client: Client, arguments: Sequence[str], given: str = "",
+        named: Sequence[str] = (),
     ) -> Outcome:
-        """What the client of a pair answers; all clients are asked together, and once. named: the ends that are to be named
-        behind the arguments. Failure where one is not to be had."""
+        """What the client of a pair answers; all clients are asked together, and once. named: the
+        ends that are to be named behind the arguments. Failure where one is not to be had."""
         key = self.digest(client), (*arguments, *named), given
         if key not in self.answers:
             pairs = list(self.wanted.values())
@@ -291,25 +312,32 @@ class Fleet:
     def ends(self, pair: Pair, client: Client, named: Sequence[str]) -> dict[str, str]:
         """The words that say where these ends of a pair are."""
         digest = self.digest(client)
-        return {NAMED_BY[end]: self.served[pair.host(end).name, end, digest] for end in (named if pair.apart else ())}
+        return {NAMED_BY[end]: self.served[pair.host(end).name, end, digest]
+                for end in (named if pair.apart else ())}
 
     def batches_run(self, batches: Sequence[Batch], client: Client) -> tuple[dict[str, Answer], Reasons]:
-        """Runs the batch of each pair, all at the same time: what its client said, or why it did not run, by target."""
-        jobs = {batch.pair.client.name: self.client_job(batch.pair, client, [*batch.options, "--batch", "-"],
-                                                        "".join(f"{line}\n" for line in batch.lines), batch.limit_s)
+        """Runs the batch of each pair, all at the same time: what its client said, or why it did
+        not run, by target."""
+        jobs = {batch.pair.client.name: self.client_job(batch.pair, client,
+                                                        [*batch.options, "--batch", "-"],
+                                                        "".join(f"{line}\n"
+                                                                for line in batch.lines),
+                                                                batch.limit_s)
                 for batch in batches}
         outcomes = self.step(jobs, max((batch.limit_s for batch in batches), default=0.0))
         reasons, answers = reasons_of(outcomes), {}
         for batch in batches:
             outcome = outcomes[batch.pair.client.name]
             if outcome.how == "ok":
-                answers[batch.pair.target] = Answer(outcome.output, outcome.stderr, outcome.status, batch.limit_s)
+                answers[batch.pair.target] = Answer(outcome.output, outcome.stderr, outcome.status,
+                                                    batch.limit_s)
         return answers, {batch.pair.target: reasons[batch.pair.client.name] for batch in batches
                          if batch.pair.target not in answers}
 
     def check(self, pairs: Sequence[Pair], client: Client) -> Reasons:
-        """After failures of these pairs: which of their hosts have gone, or have no server any more. What is known of them
-        is forgotten, so that it is found out and made again when the next round begins."""
+        """After failures of these pairs: which of their hosts have gone, or have no server any
+        more. What is known of them is forgotten, so that it is found out and made again when the
+        next round begins."""
         digest = self.digest(client)
         notes: dict[str, list[str]] = {host.name: [] for pair in pairs for host in pair.hosts}
         for host, role, known in self.served:

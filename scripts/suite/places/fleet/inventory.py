@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which hosts of an Ansible inventory work together, from what `ansible-inventory --list` says of it.
+"""Which hosts of an Ansible inventory work together, from what `ansible-inventory --list` says of
+it.
 
-Either groups `client` and `server`, and perhaps `proxy`: the first hosts of each are together, then the second ones, and
-so on. Or a group `pairs`, whose hosts say by uncork_pair=NAME and uncork_role=client, server or proxy which they are.
+Either groups `client` and `server`, and perhaps `proxy`: the first hosts of each are together, then
+the second ones, and so on. Or a group `pairs`, whose hosts say by uncork_pair=NAME and
+uncork_role=client, server or proxy which they are.
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ WORD = "hosts"  # the word of a run: hosts=INVENTORY
 CLIENT, SERVER, PROXY = ROLES = ("client", "server", "proxy")
 PAIRS = "pairs"
 PAIR_OF, ROLE_OF, ADDRESS_OF = "uncork_pair", "uncork_role", "uncork_address"  # variables of a host
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # what stands in names of cells, patterns of Ansible and names of files
+# what stands in names of cells, patterns of Ansible and names of files
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True)
 class Host:
-    """A host by its name in the inventory; address: where its server is to listen, empty: where Ansible reaches it."""
+    """A host by its name in the inventory; address: where its server is to listen, empty: where
+    Ansible reaches it."""
 
     name: str
     address: str = ""
@@ -86,7 +90,8 @@ def host_make(listing: Mapping[str, Any], name: str, where: str) -> Host:
     variables = listing.get("_meta", {}).get("hostvars", {}).get(name, {})
     address = str(variables.get(ADDRESS_OF, ""))
     if not NAME.fullmatch(name):
-        raise UsageError(f'{where}host "{name}": give it a name of letters, digits, ".", "_" and "-", and its address by '
+        raise UsageError(
+            f'{where}host "{name}": give it a name of letters, digits, ".", "_" and "-", and its address by '
                          "ansible_host")
     with contextlib.suppress(ValueError):
         if not address or not ipaddress.ip_address(address).is_unspecified:
@@ -101,7 +106,8 @@ def by_index(listing: Mapping[str, Any], where: str) -> list[Pair]:
     counts = {role: len(hosts) for role, hosts in groups.items() if hosts or role != PROXY}
     if len(set(counts.values())) != 1:
         told = ", ".join(f"{role} has {count}" for role, count in counts.items())
-        raise UsageError(f"{where}the first hosts of each group are together, so groups are of one size: {told}")
+        raise UsageError(
+            f"{where}the first hosts of each group are together, so groups are of one size: {told}")
     rows = zip(*(groups[role] for role in counts), strict=True)
     return [Pair(*(host_make(listing, name, where) for name in row)) for row in rows]
 
@@ -113,11 +119,13 @@ def by_name(listing: Mapping[str, Any], where: str) -> list[Pair]:
         variables = listing.get("_meta", {}).get("hostvars", {}).get(name, {})
         pair, role = variables.get(PAIR_OF), variables.get(ROLE_OF)
         if pair is None or role not in ROLES:
-            raise UsageError(f"{where}host {name} of the group {PAIRS} needs {PAIR_OF}=NAME and {ROLE_OF}="
+            raise UsageError(
+                f"{where}host {name} of the group {PAIRS} needs {PAIR_OF}=NAME and {ROLE_OF}="
                              f"{', '.join(ROLES[:-1])} or {ROLES[-1]}")
         taken = found.setdefault(str(pair), {})
         if role in taken:
-            raise UsageError(f"{where}pair {pair} has two hosts of {ROLE_OF}={role}: {taken[role].name} and {name}")
+            raise UsageError(
+                f"{where}pair {pair} has two hosts of {ROLE_OF}={role}: {taken[role].name} and {name}")
         taken[role] = host_make(listing, name, where)
     for pair, hosts in found.items():
         for role in (CLIENT, SERVER):
@@ -131,15 +139,18 @@ def once_check(pairs: Sequence[Pair], where: str) -> None:
     counts = Counter(host.name for pair in pairs for host in pair.hosts)
     name, times = counts.most_common(1)[0]
     if times > 1:
-        raise UsageError(f"{where}host {name} is in {times} pairs, and all pairs work at the same time")
+        raise UsageError(
+            f"{where}host {name} is in {times} pairs, and all pairs work at the same time")
 
 
 def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[Pair, ...]:
-    """The pairs of an inventory. UsageError in one line where it has none, or they are not clear."""
+    """The pairs of an inventory. UsageError in one line where it has none, or they are not
+    clear."""
     where = f"{WORD}={path}: "
     named, indexed = PAIRS in listing, [role for role in ROLES if role in listing]
     if named and indexed:
-        raise UsageError(f"{where}it has a group {PAIRS} and a group {indexed[0]}: leave one of them out")
+        raise UsageError(
+            f"{where}it has a group {PAIRS} and a group {indexed[0]}: leave one of them out")
     if not named and not {CLIENT, SERVER} <= set(indexed):
         raise UsageError(f"{where}it needs groups {CLIENT} and {SERVER}, or a group {PAIRS}")
     pairs = by_name(listing, where) if named else by_index(listing, where)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a host of a fleet is told: scripts for sh and their arguments. Pure.
 
-Nobody stays connected between two steps. So what a step leaves running notes its process in a folder of the run, which
-the last step looks through; and it ends by itself where nobody comes to do that: a client after the time that it may
-take, a server when it has been idle.
+Nobody stays connected between two steps. So what a step leaves running notes its process in a
+folder of the run, which the last step looks through; and it ends by itself where nobody comes to do
+that: a client after the time that it may take, a server when it has been idle.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from suite.places.ssh.shell import KEY_FILE, keyed_words, script_words
 RUNS = "uncork/run"  # below the cache of the user there
 OVERDUE_STATUS = 124  # of a client that was ended because its time was over; timeout(1) has it too
 
-# $1 notes the process, $2 is how many seconds it may take, the rest is the program. It ends with 124 where it was too long.
+# $1 notes the process, $2 is how many seconds it may take, the rest is the program. It ends with
+# 124 where it was too long.
 LIMITED = """\
 note=$1 limit=$2; shift 2; mkdir -p "${note%/*}"; exec 5<&0
 "$@" <&5 5<&- & program=$!; echo "$program" >"$note"
@@ -68,12 +69,14 @@ def note_path(cache: str, run: str, name: str) -> str:
     return f"{cache}/{RUNS}/{run}/{name}.pid"
 
 
-def client_words(program: str, note: str, limit_s: float, arguments: Sequence[str]) -> tuple[str, ...]:
+def client_words(program: str, note: str, limit_s: float,
+                 arguments: Sequence[str]) -> tuple[str, ...]:
     """A client, which is given a key on standard input before all else."""
     return keyed_words(script_words(LIMITED, [note, f"{limit_s:.0f}", program, *arguments]))
 
 
-def server_words(program: str, note: str, listen: str, idle_s: float, options: Sequence[str]) -> tuple[str, ...]:
+def server_words(program: str, note: str, listen: str, idle_s: float,
+                 options: Sequence[str]) -> tuple[str, ...]:
     """A server or a proxy that stays, which is given a key."""
     own = ["--listen", listen, "--psk", KEY_FILE, "--idle", f"{idle_s:.0f}s"]
     return keyed_words(script_words(STARTED, [note, program, *own, *options]))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A pair of hosts=INVENTORY: a value of target= like ssh:C+ssh:S, with a driver that does for all pairs at once what is
-wanted of one of them.
+"""A pair of hosts=INVENTORY: a value of target= like ssh:C+ssh:S, with a driver that does for all
+pairs at once what is wanted of one of them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from suite.places.ssh.machine import Hello
 from suite.places.ssh.programs import programs_choose
 from suite.places.ssh.served import NAMED_BY, endpoint
 
-NOWHERE = "192.0.2.1"  # kept for documents (RFC 5737): a question about a plan names an end without speaking to it
+# kept for documents (RFC 5737): a question about a plan names an end without speaking to it
+NOWHERE = "192.0.2.1"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The client of a pair, for questions: by the time that one is put to it all clients have answered."""
+    """The client of a pair, for questions: by the time that one is put to it all clients have
+    answered."""
 
     fleet: Fleet
     pair: Pair
@@ -45,7 +47,8 @@ class Asked:
         if outcome.how != "ok":
             raise Failure(f"{self.pair.client.name}: {outcome.why}")
         told = (str(outcome.output), outcome.stderr, str(outcome.status))
-        return Command(("sh", "-c", 'cat "$1"; printf %s "$2" >&2; exit "$3"', "answer", *told), None)
+        return Command(("sh", "-c", 'cat "$1"; printf %s "$2" >&2; exit "$3"', "answer", *told),
+                       None)
 
 
 class FleetPair(Spread):
@@ -68,8 +71,10 @@ class FleetPair(Spread):
         """Facts of the hosts of the pair."""
         told = words_told({key: value for key, value in words.items() if key not in LAB_WORDS})
         asked = ["--facts", *words_of(told)]
-        outcome = self.fleet.ask(self.pair, self.programs(words), asked, named=self.ends_named(words))
-        found = [line for line in map(line_read, outcome.stdout.split(b"\n")) if line and "client" in line]
+        outcome = self.fleet.ask(self.pair, self.programs(words), asked,
+                                 named=self.ends_named(words))
+        found = [line for line in map(line_read, outcome.stdout.split(b"\n")) if line
+                 and "client" in line]
         if len(found) != 1:
             why = outcome.why or complaint_text(outcome.stderr) or "it prints no facts"
             raise Failure(f"{WORD}={self.fleet.path}: {self.pair.client.name}: {why}")
@@ -96,5 +101,7 @@ class FleetPair(Spread):
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
         """A command of ours as one types it to run it where an end is."""
         host = self.pair.host(end).name
-        words = [f"{self.fleet.copies[host, build_digest(Client(folder, None))]}/{command[0]}", *command[1:]]
-        return shlex.join(["ansible", "-i", self.fleet.path, host, "-m", "raw", "-a", shlex.join(words)])
+        words = [f"{self.fleet.copies[host, build_digest(Client(folder, None))]}/{command[0]}",
+                 *command[1:]]
+        return shlex.join(["ansible", "-i", self.fleet.path, host, "-m", "raw", "-a",
+                           shlex.join(words)])

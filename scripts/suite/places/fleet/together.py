@@ -41,7 +41,8 @@ def answers_get(
     """What the clients of pairs have said, or why they have not run, by target."""
     reasons = fleet.prepare([target.pair for target in pairs], client)
     reasons |= fleet.serve([target.pair for target in pairs if target.value not in reasons], client)
-    batches = [batch_make(target, cells, client) for target, cells in pairs.items() if target.value not in reasons]
+    batches = [batch_make(target, cells, client) for target, cells in pairs.items()
+               if target.value not in reasons]
     answers, lost = fleet.batches_run(batches, client)
     return answers, reasons | lost
 
@@ -53,9 +54,11 @@ def explained(records: Sequence[Record], why: str | None) -> Iterator[Record]:
         yield record | {"reason": f"{why}; {record['reason']}"} if mend else record
 
 
-def together_run(fleet: Fleet, opened: Opened, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Record]]:
-    """(number, record) of each cell, all of one batch: pair by pair, and those in which something has failed last, when
-    it is known which of their hosts are still there. A host that is lost costs the runs of its pair, which name it.
+def together_run(fleet: Fleet, opened: Opened,
+                 cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Record]]:
+    """(number, record) of each cell, all of one batch: pair by pair, and those in which something
+    has failed last, when it is known which of their hosts are still there. A host that is lost
+    costs the runs of its pair, which name it.
     """
     pairs = pairs_of(opened, cells)
     mine = {target: [cells[number] for number in numbers] for target, numbers in pairs.items()}
@@ -63,24 +66,28 @@ def together_run(fleet: Fleet, opened: Opened, cells: Sequence[PlannedCell]) -> 
     answers, reasons = answers_get(fleet, mine, client)
     unsound: dict[FleetPair, list[Record]] = {}
     for target, numbers in pairs.items():
-        records = records_read(answers.get(target.value), mine[target], reasons.get(target.value, ""))
+        records = records_read(answers.get(target.value), mine[target],
+                               reasons.get(target.value, ""))
         if any(record["status"] == "failed" for record in records):
             unsound[target] = records
         else:
             yield from restored(zip(numbers, records, strict=True), cells)
     gone = fleet.check([target.pair for target in unsound], client)
     for target, records in unsound.items():
-        yield from restored(zip(pairs[target], explained(records, gone.get(target.value)), strict=True), cells)
+        yield from restored(zip(pairs[target], explained(records, gone.get(target.value)),
+                                strict=True), cells)
 
 
 def records_read(answer: Answer | None, cells: Sequence[PlannedCell], reason: str) -> list[Record]:
     """The records of a pair in order; reason: why there is no answer."""
     if answer is None:
         return [failed(reason) for _ in cells]
-    return [record for _, record in sorted(batch_records(answer, cells), key=lambda found: found[0])]
+    return [record for _, record in sorted(batch_records(answer, cells),
+                                           key=lambda found: found[0])]
 
 
-def restored(records: Iterable[tuple[int, Record]], cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Record]]:
+def restored(records: Iterable[tuple[int, Record]],
+             cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Record]]:
     """Records with the words that were typed."""
     for number, record in records:
         record_restore(record, cells[number].words)
@@ -109,4 +116,5 @@ class FleetGroup:
     def close(self) -> None:
         """Takes all hosts down, and says where that was not possible."""
         for host, why in self.fleet.close().items():
-            print(f"uncork: what runs on {host} could not be taken down and ends by itself: {why}", file=sys.stderr)
+            print(f"uncork: what runs on {host} could not be taken down and ends by itself: {why}",
+                  file=sys.stderr)

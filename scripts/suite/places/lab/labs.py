@@ -46,7 +46,8 @@ class Labs:
 
     @contextlib.contextmanager
     def hold(self, words: Mapping[str, str]) -> Iterator[Held | None]:
-        """The lab of a cell, with its sysctl set meanwhile; None where it needs none. Unreachable where it cannot be made."""
+        """The lab of a cell, with its sysctl set meanwhile; None where it needs none. Unreachable
+        where it cannot be made."""
         if not lab_wanted(words):
             yield None
             return
@@ -56,7 +57,8 @@ class Labs:
                 held = Held(lab, lab.facts, lab.arguments(words))
                 if setting:
                     values = holding.enter_context(setting_hold(lab.namespaces, *setting))
-                    held = replace(held, facts=lab.facts | {SETTING_WORD: {"name": setting[0]} | values})
+                    held = replace(held, facts=lab.facts |
+                                   {SETTING_WORD: {"name": setting[0]} | values})
             except Failure as error:
                 raise Unreachable(f"lab: {error}") from None
             yield held

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """A machine on which programs are started: this one, or another by ssh(1).
 
-All sessions on another machine share one connection, whose master is a child of ours with a pipe of ours as its standard input:
-what it runs there reads that pipe, so that the connection ends when we do, however that is. ssh(1) asks the other end every
-two seconds and gives up after the third answer that does not come.
+All sessions on another machine share one connection, whose master is a child of ours with a pipe of
+ours as its standard input: what it runs there reads that pipe, so that the connection ends when we
+do, however that is. ssh(1) asks the other end every two seconds and gives up after the third answer
+that does not come.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from suite.places.ssh.shell import script_words, words_line
 PROGRAM = "ssh"
 CHOICE = "UNCORK_SSH"  # the environment's word for another ssh, or the same with options
 OPTIONS = tuple(word for option in (
-    "BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=2", "ServerAliveCountMax=3", "ControlPersist=no",
-    "ClearAllForwardings=yes", "ForwardAgent=no", "PermitLocalCommand=no", "RemoteCommand=none", "RequestTTY=no",
+    "BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=2", "ServerAliveCountMax=3",
+    "ControlPersist=no",
+    "ClearAllForwardings=yes", "ForwardAgent=no", "PermitLocalCommand=no", "RemoteCommand=none",
+    "RequestTTY=no",
 ) for word in ("-o", option))
 # A session that the master does not take shall fail, and not make a connection of its own.
 SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR")
@@ -46,7 +49,8 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Hello:
-    """What a machine said of itself. seen_from, seen_at: the addresses of both ends of the connection, as it sees them."""
+    """What a machine said of itself. seen_from, seen_at: the addresses of both ends of the
+    connection, as it sees them."""
 
     system: str
     boot: str
@@ -56,18 +60,22 @@ class Hello:
 
 
 def hello_parse(line: bytes) -> Hello | None:
-    """What stands in the line that HELLO_LINE prints; None for any other, which a login shell may print before it."""
+    """What stands in the line that HELLO_LINE prints; None for any other, which a login shell may
+    print before it."""
     words = line.decode(errors="replace").strip().split("|")
     if len(words) != 5 or words[0] != HELLO:
         return None
     _, system, boot, cache, connection = words
     seen = connection.split()
-    seen_from, seen_at = (seen[0], seen[2]) if len(seen) == 4 and "UNKNOWN" not in seen else ("", "")
+    seen_from, seen_at = (seen[0], seen[2]) if len(seen) == 4 and "UNKNOWN" not in seen else ("",
+        "")
     return Hello(system, boot, cache, seen_from, seen_at)
 
 
-def line_await(stream: IO[bytes], parse: Callable[[bytes], Found | None], limit_s: float) -> Found | None:
-    """What the first line means that means something; None where none does before the output ends or the time is over."""
+def line_await(stream: IO[bytes], parse: Callable[[bytes], Found | None],
+               limit_s: float) -> Found | None:
+    """What the first line means that means something; None where none does before the output ends
+    or the time is over."""
     until, rest = time.monotonic() + limit_s, b""
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
@@ -83,7 +91,8 @@ def line_await(stream: IO[bytes], parse: Callable[[bytes], Found | None], limit_
 
 
 def child_leave(child: subprocess.Popen[bytes], grace_s: float = ENDS_S) -> None:
-    """Closes the pipe that a child lives by, and waits for its end; it is killed where that does not come."""
+    """Closes the pipe that a child lives by, and waits for its end; it is killed where that does
+    not come."""
     if child.stdin:
         with contextlib.suppress(BrokenPipeError):
             child.stdin.close()
@@ -103,12 +112,14 @@ def said_last(path: Path) -> str:
 
 
 def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """ssh(1) and its first options: $UNCORK_SSH, else ssh. UsageError where it has a quote too few."""
+    """ssh(1) and its first options: $UNCORK_SSH, else ssh. UsageError where it has a quote too
+    few."""
     chosen = environ.get(CHOICE, "")
     try:
         return tuple(shlex.split(chosen)) or (PROGRAM,)
     except ValueError as error:
-        raise UsageError(f"{CHOICE}={chosen}: {str(error)[:1].lower()}{str(error)[1:]}: write it as for a shell") from None
+        raise UsageError(
+            f"{CHOICE}={chosen}: {str(error)[:1].lower()}{str(error)[1:]}: write it as for a shell") from None
 
 
 class Machine:
@@ -133,14 +144,16 @@ class Machine:
 
 
 class Remote(Machine):
-    """Another machine. Opening it raises Failure; `control` is a path of ours for its socket, `control`.log what ssh says."""
+    """Another machine. Opening it raises Failure; `control` is a path of ours for its socket,
+    `control`.log what ssh says."""
 
     def __init__(self, host: str, control: Path) -> None:
         self.name = host
         self.control = control
         self.ssh = ssh_choose()
         self.tried = False
-        self.connections = 0  # so many were made: what was found on one may be different on the next
+        # so many were made: what was found on one may be different on the next
+        self.connections = 0
         self.master, self.hello = self.connect()
         self.boot = self.hello.boot
 
@@ -155,13 +168,15 @@ class Remote(Machine):
         return self.master.poll() is not None
 
     def connect(self) -> tuple[subprocess.Popen[bytes], Hello]:
-        """A new connection, and what the machine says of itself. Failure where there is none within the time."""
+        """A new connection, and what the machine says of itself. Failure where there is none within
+        the time."""
         self.control.unlink(missing_ok=True)
         line = words_line(script_words(HELLO_SCRIPT))
         command = [*self.ssh, *OPTIONS, "-M", "-S", str(self.control), "--", self.name, line]
         try:
             with open(self.log, "wb") as log:
-                master = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                master = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                          stderr=log,
                                           process_group=0)
         except OSError as error:
             raise Failure(f"{self.ssh[0]} does not start ({error.strerror}): {INSTALL}") from None
@@ -173,7 +188,8 @@ class Remote(Machine):
             raise
         if hello is None:
             child_leave(master, 0)
-            raise Failure(f"{self.name} cannot be reached by {shlex.join(self.ssh)}: {self.complaint()}")
+            raise Failure(
+                f"{self.name} cannot be reached by {shlex.join(self.ssh)}: {self.complaint()}")
         self.connections += 1
         return master, hello
 
@@ -182,8 +198,9 @@ class Remote(Machine):
         return said_last(self.log) or f"it did not run sh within {OPENS_S:.0f} s"
 
     def require(self) -> None:
-        """Makes a new connection where the last was lost, once a round; Unreachable where there is none, or where the machine
-        was booted meanwhile: what it measures now is of another session."""
+        """Makes a new connection where the last was lost, once a round; Unreachable where there is
+        none, or where the machine was booted meanwhile: what it measures now is of another
+        session."""
         if self.lost:
             reason = self.complaint()
             if self.tried:
@@ -200,7 +217,8 @@ class Remote(Machine):
     def command(self, words: Sequence[str]) -> tuple[str, ...]:
         """A session on the connection."""
         self.require()
-        return (*self.ssh, *OPTIONS, *SESSION_OPTIONS, "-S", str(self.control), "--", self.name, words_line(words))
+        return (*self.ssh, *OPTIONS, *SESSION_OPTIONS, "-S", str(self.control), "--", self.name,
+                words_line(words))
 
     def run(
         self, script: str, arguments: Sequence[str], limit_s: float, given: bytes = b"",
@@ -208,7 +226,8 @@ class Remote(Machine):
         """What a script for sh does there. Unreachable where the connection or the time is over."""
         command = self.command(script_words(script, arguments))
         try:
-            done = subprocess.run(command, input=given, capture_output=True, timeout=limit_s, process_group=0)
+            done = subprocess.run(command, input=given, capture_output=True, timeout=limit_s,
+                                  process_group=0)
         except subprocess.TimeoutExpired:
             raise Unreachable(f"{self.name} does not answer within {limit_s:.0f} s") from None
         if done.returncode == 255 and self.lost:

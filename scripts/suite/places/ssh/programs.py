@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Our programs on another machine: copied there once for each build, and looked at each time before they are believed.
+"""Our programs on another machine: copied there once for each build, and looked at each time before
+they are believed.
 
-A file is written under another name and renamed when its size and checksum are right, so that nobody finds half of one;
-cksum(1) is all that every system has.
+A file is written under another name and renamed when its size and checksum are right, so that
+nobody finds half of one; cksum(1) is all that every system has.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def static_update() -> None:
 
 
 def programs_choose(client: Client) -> Client:
-    """The static build in place of our own, where it has been configured; those that somebody chose stay."""
+    """The static build in place of our own, where it has been configured; those that somebody chose
+    stay."""
     if client.built is None or not (STATIC / "CMakeCache.txt").exists():
         return client
     static_update()
@@ -54,7 +56,8 @@ def programs_choose(client: Client) -> Client:
 def checksum(path: Path) -> str:
     """What cksum(1) says of a file: `CRC SIZE`."""
     with open(path, "rb") as file:
-        return subprocess.run(["cksum"], stdin=file, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(["cksum"], stdin=file, capture_output=True, text=True,
+                              check=True).stdout.strip()
 
 
 def system_refusal(name: str, hello: Hello) -> str | None:
@@ -78,8 +81,8 @@ def missing_of(looked: bytes, sums: Sequence[str]) -> list[str]:
 
 
 def programs_copy(machine: Remote, client: Client) -> str:
-    """The folder there that has these programs; they are copied where they are missing. Failure where that cannot be, or where
-    they do not start there."""
+    """The folder there that has these programs; they are copied where they are missing. Failure
+    where that cannot be, or where they do not start there."""
     if refusal := system_refusal(machine.name, machine.hello):
         raise Failure(refusal)
     folder = f"{machine.hello.cache}/{FOLDER}/{build_digest(client)}"
@@ -88,9 +91,11 @@ def programs_copy(machine: Remote, client: Client) -> str:
         done = machine.run(COPY_SCRIPT, [folder, name, sums[BINARIES.index(name)]], COPIES_S,
                            (client.folder / name).read_bytes())
         if done.returncode != 0:
-            raise Unreachable(f"{name} cannot be copied to {folder} on {machine.name}: {said_of(done)}")
+            raise Unreachable(
+                f"{name} cannot be copied to {folder} on {machine.name}: {said_of(done)}")
     for name in BINARIES:
         done = machine.run('exec "$@"', [f"{folder}/{name}", "--version"], LOOKS_S)
         if done.returncode != 0:
-            raise Unreachable(f"{name} does not start on {machine.name}: {said_of(done)}; {STATIC_HINT}")
+            raise Unreachable(
+                f"{name} does not start on {machine.name}: {said_of(done)}; {STATIC_HINT}")
     return folder

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A server or a proxy that the runner has started, here or on another machine, and that ends with it."""
+"""A server or a proxy that the runner has started, here or on another machine, and that ends with
+it."""
 
 from __future__ import annotations
 
@@ -48,13 +49,17 @@ def ready_parse(line: bytes) -> int | None:
 
 
 class Served:
-    """One that is ready: its `endpoint` is what the words server= and via= take. Its pipe is its lifeline."""
+    """One that is ready: its `endpoint` is what the words server= and via= take. Its pipe is its
+    lifeline."""
 
-    def __init__(self, machine: Machine, program: str, address: str, key: str, log: Path, options: Sequence[str] = ()) -> None:
-        words = [program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE, *options]
+    def __init__(self, machine: Machine, program: str, address: str, key: str, log: Path,
+                 options: Sequence[str] = ()) -> None:
+        words = [program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE,
+                 *options]
         command = machine.command(keyed_words(words))
         with open(log, "wb") as file:
-            self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, process_group=0)
+            self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                          stderr=file, process_group=0)
         assert self.child.stdin and self.child.stdout
         try:
             self.child.stdin.write(key_line(key).encode())
@@ -67,7 +72,8 @@ class Served:
             raise
         if port is None:
             child_leave(self.child, 0)
-            told = complaint_text(said_last(log)).removeprefix("uncork-server: ") or f"it was not ready within {READY_S:.0f} s"
+            told = complaint_text(said_last(log)).removeprefix(
+                "uncork-server: ") or f"it was not ready within {READY_S:.0f} s"
             lost = "" if machine.answers() else f"{machine.name} was lost: "
             raise Unreachable(f"{lost}no server on {machine.name}: {told}")
         self.endpoint = endpoint(address, port)

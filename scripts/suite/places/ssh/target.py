@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""target=ssh:HOST: other machines. `ssh:C+ssh:S+ssh:P` has client, server and proxy on a machine each; `local` is this one.
+"""target=ssh:HOST: other machines. `ssh:C+ssh:S+ssh:P` has client, server and proxy on a machine
+each; `local` is this one.
 
-Where all ends are on one machine its client starts the others, as it does here. Else the runner starts server and proxy, for each
-cell its own, as a client does. They take only who shows the key that was drawn for this target, so that all that crosses the
-control channel is encrypted.
+Where all ends are on one machine its client starts the others, as it does here. Else the runner
+starts server and proxy, for each cell its own, as a client does. They take only who shows the key
+that was drawn for this target, so that all that crosses the control channel is encrypted.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from suite.places.ssh.shell import KEY_FILE, keyed_words
 from suite.places.target import Ends
 
 KEY_BYTES = 32
-SOCKET_BYTES = 60  # of the path of a folder for folders of sockets: the path of a socket may have 108, and ssh(1) adds to it
+# of the path of a folder for folders of sockets: the path of a socket may have 108, and ssh(1) adds to it
+SOCKET_BYTES = 60
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class Session:
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
         """The program of the copy there."""
-        words = (f"{self.target.folder_of(self.machine, program.parent)}/{program.name}", *arguments)
+        words = (f"{self.target.folder_of(self.machine, program.parent)}/{program.name}",
+                 *arguments)
         if self.key is None:
             return Command(self.machine.command(words), given)
         return Command(self.machine.command(keyed_words(words)), key_line(self.key) + given)
@@ -101,14 +104,16 @@ class Ssh(Spread):
         else:
             address = next((other.hello.seen_from for other in self.remotes()), "127.0.0.1")
         if not address:
-            raise Failure(f"{TARGET}={self.value}: ssh does not tell at which address {machine.name} is: write "
+            raise Failure(
+                f"{TARGET}={self.value}: ssh does not tell at which address {machine.name} is: write "
                           f"ssh:{machine.name}/ADDRESS")
         return address
 
     def remotes_of(self, words: Mapping[str, str]) -> list[Remote]:
         """The other machines on which a cell of these words has an end."""
         hosts = {self.parts[end].host for end in ("client", *self.ends_named(words))}
-        return [machine for host, machine in self.machines.items() if host in hosts and isinstance(machine, Remote)]
+        return [machine for host, machine in self.machines.items() if host in hosts
+                and isinstance(machine, Remote)]
 
     def place(self, words: Mapping[str, str]) -> Place:
         """Where the client is."""
@@ -125,14 +130,17 @@ class Ssh(Spread):
         return self.copies[key]
 
     def asked_words(self, words: Mapping[str, str]) -> dict[str, str]:
-        """Words that tell the client which ends are elsewhere: whether these can do it they say themselves, in the run."""
-        return {NAMED_BY[end]: endpoint(self.address(end), PORT_ASKED) for end in self.ends_named(words)}
+        """Words that tell the client which ends are elsewhere: whether these can do it they say
+        themselves, in the run."""
+        return {NAMED_BY[end]: endpoint(self.address(end), PORT_ASKED)
+                for end in self.ends_named(words)}
 
     def end_serve(self, end: str, folder: Path) -> Served:
         """A server or a proxy that is ready."""
         machine = self.machine(end)
         program = f"{self.folder_of(machine, folder)}/uncork-server"
-        return Served(machine, program, self.address(end), self.key, self.folder / f"{end}.log", self.options_of(end))
+        return Served(machine, program, self.address(end), self.key, self.folder / f"{end}.log",
+                      self.options_of(end))
 
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Ends]:
@@ -163,7 +171,8 @@ class Ssh(Spread):
 
     def found(self) -> dict[str, str]:
         """Which programs run, and what kinds of machines these are."""
-        kinds = {end: f"{self.machine(end).name} {self.machine(end).hello.system}" for end in self.parts
+        kinds = {end: f"{self.machine(end).name} {self.machine(end).hello.system}"
+                 for end in self.parts
                  if isinstance(self.machine(end), Remote)}
         return {"programs": build_digest(programs_choose(self.local))} | kinds
 
@@ -177,7 +186,8 @@ class Ssh(Spread):
         line = shlex.join([f"{self.folder_of(machine, folder)}/{command[0]}", *command[1:]])
         if not isinstance(machine, Remote):
             return line
-        there = shlex.quote(line) if "'" in line else line  # what the shell there shall not read, this one shall not either
+        # what the shell there shall not read, this one shall not either
+        there = shlex.quote(line) if "'" in line else line
         return f"{shlex.join([*machine.ssh, machine.name])} {there}"
 
     def close(self) -> None:

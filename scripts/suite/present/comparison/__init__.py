@@ -15,7 +15,8 @@ from suite.present.comparison import benchstat, csv, hgrm, hyperfine, json, mark
 
 @dataclass(frozen=True)
 class Format:
-    """render: from comparisons to text. means: for the help. metrics: whether it is of those that are asked for."""
+    """render: from comparisons to text. means: for the help. metrics: whether it is of those that
+    are asked for."""
 
     render: Callable[[Sequence[Comparison]], str]
     means: str
@@ -28,5 +29,6 @@ FORMATS = {
     "json": Format(json.render, "everything that is known"),
     "benchstat": Format(benchstat.render, "Go's benchmark format: benchstat -col /side FILE"),
     "hgrm": Format(hgrm.render, "latencies of both sides as HdrHistogram text", metrics=False),
-    "hyperfine": Format(hyperfine.render, "times of fixed work in the shape of hyperfine's JSON", metrics=False),
+    "hyperfine": Format(hyperfine.render, "times of fixed work in the shape of hyperfine's JSON",
+                        metrics=False),
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Comparisons in the text format of Go's benchmarks, for `benchstat -col /side`.
 
-A line is a round (of a kernel that is booted for each, a boot), or, of two results, a session with the median of its rounds: what benchstat takes for
-an independent value must be one. It tests the sides as if they shared no round.
-(golang.org/design/14313-benchmark-format and the documentation of golang.org/x/perf/benchfmt)
+A line is a round (of a kernel that is booted for each, a boot), or, of two results, a session with
+the median of its rounds: what benchstat takes for an independent value must be one. It tests the
+sides as if they shared no round. (golang.org/design/14313-benchmark-format and the documentation of
+golang.org/x/perf/benchfmt)
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from suite.analyse.comparison.samples import sample_take
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 
-UNITS = {"s": "sec", "bit/s": "bit/s", "1/s": "1/s", "B": "B", "1": ""}  # of metrics, as benchstat scales them
+# of metrics, as benchstat scales them
+UNITS = {"s": "sec", "bit/s": "bit/s", "1/s": "1/s", "B": "B", "1": ""}
 SIDES = ("base", "new")
 
 
@@ -30,7 +32,8 @@ def unit_text(metric: Metric) -> str:
 
 def is_exact(comparisons: Sequence[Comparison], metric: Metric) -> bool:
     """Whether a metric is the same in every round of every cell, so that any difference is one."""
-    changes = [row.changes[metric.name] for one in comparisons for row in one.rows if metric.name in row.changes]
+    changes = [row.changes[metric.name] for one in comparisons for row in one.rows
+               if metric.name in row.changes]
     return bool(changes) and all(change.verdict is Verdict.EXACT for change in changes)
 
 
@@ -47,7 +50,8 @@ def part_text(text: str) -> str:
 
 
 def name_text(comparison: Comparison, row: Row, side: str) -> str:
-    """`BenchmarkNodelay/place=apart/side=base`; the side stands last, for a number at the end would be one of CPUs."""
+    """`BenchmarkNodelay/place=apart/side=base`; the side stands last, for a number at the end would
+    be one of CPUs."""
     run = part_text(comparison.base.matrix.result.scenario.name or "uncork")
     parts = [f"{axis}={part_text(value)}" for axis, value in row.axes.items()]
     return "/".join([f"Benchmark{run[0].upper()}{run[1:]}", *parts, f"side={side}"])
@@ -58,8 +62,10 @@ def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
     sides = comparison.base.matrix, comparison.new.matrix
     columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDES}
     for metric in comparison.metrics:
-        sample = sample_take(sides, (row.base, row.new), metric, comparison.unit) if row.base and row.new else None
-        if sample is not None and not sample.censored:  # of which benchstat would take bounds for values
+        sample = sample_take(sides, (row.base, row.new), metric,
+                             comparison.unit) if row.base and row.new else None
+        # of which benchstat would take bounds for values
+        if sample is not None and not sample.censored:
             for side, values in zip(SIDES, (sample.base_values, sample.new_values), strict=True):
                 columns[side][unit_text(metric)] = pd.Series(values.values, index=values.rounds)
     return {side: pd.DataFrame(found) for side, found in columns.items()}
@@ -80,6 +86,7 @@ def render(comparisons: Sequence[Comparison]) -> str:
     """All comparisons; benchstat keeps them apart by the lines `base:` and `new:`."""
     lines = list(units_lines(comparisons))
     for one in comparisons:
-        lines += ["", f"base: {one.base.name}", f"new: {one.new.name}", f"each-line: {one.unit.value}", ""]
+        lines += ["", f"base: {one.base.name}", f"new: {one.new.name}",
+                  f"each-line: {one.unit.value}", ""]
         lines += [line for row in one.rows for line in row_lines(one, row)]
     return "\n".join(lines) + "\n"

@@ -77,10 +77,12 @@ def scale_of(comparison: Comparison, metric: Metric) -> Scale:
 def silent_text(comparison: Comparison, side: Side, metric: Metric) -> str:
     """That no run of a side knows what the other one knows; empty where it is not so."""
     known = sides_known(comparison, metric)
-    return f"no run of {side.name} knows it" if any(known) and not known[side is comparison.new] else ""
+    return f"no run of {side.name} knows it" if any(
+        known) and not known[side is comparison.new] else ""
 
 
-def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Footnotes, of: str) -> list[Column]:
+def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Footnotes,
+                 of: str) -> list[Column]:
     """Median and +/- of one side, `base` or `new`."""
     first, medians, widths = metric is comparison.metrics[0], [], []
     side: Side = getattr(comparison, of)
@@ -88,7 +90,8 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     for row in comparison.rows:
         cell, figure = getattr(row, of), row_figures(comparison, row, metric)[of == "new"]
         why = (side.matrix.known_note(cell, metric.name) if cell else "") or silent
-        medians.append(value_item(cell, figure, metric, scale, notes, first, why) if cell else Item(NOTHING))
+        medians.append(value_item(cell, figure, metric, scale, notes, first, why) if cell
+                       else Item(NOTHING))
         widths.append(width_item(figure))
     columns = [Column(of, tuple(medians))]
     return columns + ([Column("+/-", tuple(widths))] if any(item.text for item in widths) else [])
@@ -96,7 +99,8 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
 
 def floor_note(floor: float | None) -> str:
     """What is said of a change that is within the noise floor of its row."""
-    return (f"within the noise floor of {percent_text((floor or 1.0) - 1)}: the baseline compared with "
+    return (
+        f"within the noise floor of {percent_text((floor or 1.0) - 1)}: the baseline compared with "
             "itself does not exclude it")
 
 
@@ -112,7 +116,8 @@ def change_columns(comparison: Comparison, metric: Metric, notes: Footnotes) -> 
     """Changes and their intervals."""
     changes = [row.changes.get(metric.name) for row in comparison.rows]
     return [Column("change", tuple(change_item(change, notes) for change in changes)),
-            Column("95% CI", tuple(Item(within_text(change) if change else NOTHING) for change in changes))]
+            Column("95% CI", tuple(Item(within_text(change) if change else NOTHING)
+                                   for change in changes))]
 
 
 def outliers_text(change: Change | None) -> str:
@@ -134,11 +139,13 @@ def doubt_columns(comparison: Comparison, metric: Metric) -> list[Column]:
 
 
 def mean_items(comparison: Comparison, metric: Metric) -> dict[str, Item]:
-    """The geometric mean by the heads of the columns in which it stands; empty where there is none."""
+    """The geometric mean by the heads of the columns in which it stands; empty where there is
+    none."""
     mean = comparison.geomeans.get(metric.name)
     if mean is None:
         return {}
-    return {"change": Item(verdict_text(mean.ratio, mean_verdict(mean))), "95% CI": Item(interval_text(mean.ratio))}
+    return {"change": Item(verdict_text(mean.ratio, mean_verdict(mean))),
+            "95% CI": Item(interval_text(mean.ratio))}
 
 
 def column_end(column: Column, item: Item) -> Column:
@@ -150,7 +157,8 @@ def keys_build(comparison: Comparison) -> list[Column]:
     """The columns that name the rows."""
     if not comparison.axes:
         return [Column(NO_AXIS, (Item(ALL),) * len(comparison.rows), left=True)]
-    return [Column(axis, tuple(Item(row.axes[axis] or "none") for row in comparison.rows), left=True)
+    return [Column(axis, tuple(Item(row.axes[axis] or "none") for row in comparison.rows),
+                   left=True)
             for axis in comparison.axes]
 
 
@@ -161,23 +169,29 @@ def breaks_find(rows: Sequence[Row]) -> list[int]:
 
 
 def figures_build(comparison: Comparison, metric: Metric, notes: Footnotes) -> Figures | None:
-    """One metric as columns; None where no cell knows it, or none of a pair that could be compared."""
+    """One metric as columns; None where no cell knows it, or none of a pair that could be
+    compared."""
     if not any(sides_known(comparison, metric)):
         return None
-    scale, keys, breaks = scale_of(comparison, metric), keys_build(comparison), breaks_find(comparison.rows)
-    sides = [column for of in ("base", "new") for column in side_columns(comparison, metric, scale, notes, of)]
+    scale, keys, breaks = scale_of(comparison,
+                                   metric), keys_build(comparison), breaks_find(comparison.rows)
+    sides = [column for of in ("base", "new")
+             for column in side_columns(comparison, metric, scale, notes, of)]
     groups = [sides, change_columns(comparison, metric, notes), doubt_columns(comparison, metric)]
     mean = mean_items(comparison, metric)
     if mean:
-        keys = [column_end(column, Item("" if index else MEAN)) for index, column in enumerate(keys)]
-        groups = [[column_end(column, mean.get(column.head, Item(""))) for column in group] for group in groups]
+        keys = [column_end(column, Item("" if index else MEAN))
+                for index, column in enumerate(keys)]
+        groups = [[column_end(column, mean.get(column.head, Item(""))) for column in group]
+                  for group in groups]
         breaks += [len(comparison.rows)] if breaks else []
     *shown, doubts = (Group("", tuple(group)) for group in groups)
     return Figures(metric, scale.unit, tuple(keys), tuple(shown), doubts, tuple(breaks))
 
 
 def side_line(comparison: Comparison, side: Side) -> str:
-    """What a side is called, the words that select its cells, and of two results which one it is."""
+    """What a side is called, the words that select its cells, and of two results which one it
+    is."""
     if comparison.within:
         return side_text(side)
     result = side.matrix.result
@@ -186,7 +200,8 @@ def side_line(comparison: Comparison, side: Side) -> str:
 
 
 def declared_text(comparison: Comparison) -> str:
-    """What is said above a comparison of two targets, which differ in whatever their machines do; else empty."""
+    """What is said above a comparison of two targets, which differ in whatever their machines do;
+    else empty."""
     targets = [side.words.get(TARGET) for side in (comparison.base, comparison.new)]
     if None in targets or targets[0] == targets[1]:
         return ""
@@ -194,7 +209,8 @@ def declared_text(comparison: Comparison) -> str:
 
 
 def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
-    """Differences as texts; of a kind with more than most of them the first, and how many more there are."""
+    """Differences as texts; of a kind with more than most of them the first, and how many more
+    there are."""
     kinds: dict[str, list[Difference]] = {}
     for one in differences:
         kinds.setdefault(one.of, []).append(one)
@@ -204,17 +220,23 @@ def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str
 
 
 def differences_pairs(comparison: Comparison) -> list[tuple[str, str]]:
-    """Everything in which the sides differ: what no ratio survives, what is compared, and the rest."""
+    """Everything in which the sides differ: what no ratio survives, what is compared, and the
+    rest."""
     across, said = forced(comparison), declared_text(comparison)
-    declared = sorted((one for one in comparison.differences if one.declared), key=lambda one: not one.refuses)
+    declared = sorted((one for one in comparison.differences if one.declared),
+                      key=lambda one: not one.refuses)
     kinds: dict[str, list[Difference]] = {
         "forced": list(across), "compared": declared,
-        "differs": [one for one in comparison.differences if not one.declared and one not in across]}
+        "differs": [one for one in comparison.differences if not one.declared
+                    and one not in across]}
     most = KIND_MOST if said else None
     pairs = [(label if index == 0 else "", one)
-             for label, found in kinds.items() for index, one in enumerate(kinds_texts(found, most))]
+             for label, found in kinds.items()
+             for index, one in enumerate(kinds_texts(found, most))]
     return [*([("declared", said)] if said else []),
-            *(pairs or [("differs", f"nothing {'but what is compared' if comparison.within else 'that is known'}")])]
+            *(pairs
+              or [("differs",
+                   f"nothing {'but what is compared' if comparison.within else 'that is known'}")])]
 
 
 def sides_pairs(comparison: Comparison) -> list[tuple[str, str]]:
@@ -230,7 +252,8 @@ def measured_pairs(comparison: Comparison) -> list[tuple[str, str]]:
     for label in dict.fromkeys([*sides["base"], *sides["new"]]):
         texts = {of: pairs_of[label] for of, pairs_of in sides.items() if label in pairs_of}
         same = len(texts) == 2 and texts["base"] == texts["new"]
-        pairs += [(label, texts["base"])] if same else [(f"{label}, {of}", text) for of, text in texts.items()]
+        pairs += [(label, texts["base"])] if same else [(f"{label}, {of}", text)
+                                                        for of, text in texts.items()]
     return pairs
 
 
@@ -255,7 +278,8 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[tuple[str, st
     if Verdict.BRACKETED in verdicts:
         yield "()", "the interval excludes 0, but among so many rows it may be chance (Benjamini and Hochberg)"
     if any(change.verdict is Verdict.UNKNOWN and change.ratio for change in changes):
-        yield "?", (f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval" if unit is Unit.ROUND else
+        yield "?", (f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval"
+                    if unit is Unit.ROUND else
                     f"fewer than {stats.SIDES_NEEDED} {unit.value}s a side: nothing can be said")
     if any(any(change.outliers) for change in changes):
         yield "outliers", "rounds of base + new that lie far from the others of their cell; they are counted"
@@ -272,7 +296,8 @@ def widths_pairs(figures: Iterable[Figure]) -> Iterator[tuple[str, str]]:
 
 def hopeless_pairs(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
     """The metrics of which no change could survive the correction."""
-    notes = (f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows cannot survive "
+    notes = (
+        f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows cannot survive "
              f"the correction: more {one.unit.value}s, or fewer rows, are needed"
              for one in comparisons for name in one.hopeless)
     yield from (("note", note) for note in dict.fromkeys(notes))
@@ -291,10 +316,14 @@ def foot_pairs(comparisons: Sequence[Comparison], notes: Footnotes) -> list[tupl
     if any(change.ratio for change in changes):
         pairs += [("change", f"new / base - 1, {HOW[unit]} (Hodges-Lehmann)") for unit in units]
     for unit in units:
-        pairs += marks_pairs([change for one in comparisons if one.unit is unit for change in changes_all(one)], unit)
-    means = [(one, metric) for one in comparisons for metric in one.metrics if one.geomeans.get(metric.name)]
+        pairs += marks_pairs([change for one in comparisons if one.unit is unit
+                              for change in changes_all(one)], unit)
+    means = [(one, metric) for one in comparisons for metric in one.metrics
+             if one.geomeans.get(metric.name)]
     if means:
-        pairs.append((MEAN, f"geometric mean of new / base over rows, within each {units[0].value}"))
+        pairs.append((MEAN,
+                      f"geometric mean of new / base over rows, within each {units[0].value}"))
     pairs += notes.lines()
     pairs += hopeless_pairs(comparisons)
-    return pairs + [("note", note) for note in dict.fromkeys(note for one in comparisons for note in one.notes)]
+    return pairs + [("note", note)
+                    for note in dict.fromkeys(note for one in comparisons for note in one.notes)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons for programs: one line per metric and row, then its geometric mean; base units and fractions."""
+"""Comparisons for programs: one line per metric and row, then its geometric mean; base units and
+fractions."""
 
 from __future__ import annotations
 
@@ -24,8 +25,10 @@ PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_
 def figure_parts(name: str, figure: Figure) -> dict[str, str]:
     """One side."""
     within = figure.interval
-    return {name: csv_number(figure.median), f"{name}_low": csv_number(within.low if within else None),
-            f"{name}_high": csv_number(within.high if within else None), f"{name}_rounds": str(figure.rounds),
+    return {name: csv_number(figure.median),
+            f"{name}_low": csv_number(within.low if within else None),
+            f"{name}_high": csv_number(within.high if within else None),
+            f"{name}_rounds": str(figure.rounds),
             f"{name}_censored": figure_censored(figure)}
 
 
@@ -36,22 +39,28 @@ def ratio_parts(ratio: stats.Estimate | None) -> dict[str, str]:
     if ratio.directed:
         return {"pairs": str(ratio.pairs), "p": csv_number(ratio.p)}
     within = ratio.interval
-    return {"change": csv_number(ratio.value - 1), "change_low": csv_number(within.low - 1 if within else None),
-            "change_high": csv_number(within.high - 1 if within else None), "pairs": str(ratio.pairs),
+    return {"change": csv_number(ratio.value - 1),
+            "change_low": csv_number(within.low - 1 if within else None),
+            "change_high": csv_number(within.high - 1 if within else None),
+            "pairs": str(ratio.pairs),
             "p": csv_number(ratio.p)}
 
 
 def change_parts(change: Change) -> dict[str, str]:
     """One row of one metric by PARTS."""
-    return figure_parts("base", change.base) | figure_parts("new", change.new) | ratio_parts(change.ratio) | {
+    return figure_parts("base",
+                        change.base) | figure_parts("new",
+                                                    change.new) | ratio_parts(change.ratio) | {
         "p_adjusted": csv_number(change.adjusted), "verdict": VERDICTS[change.verdict],
         "detectable": csv_number(change.detectable),
         "base_outliers": str(change.outliers[0]), "new_outliers": str(change.outliers[1]),
         "noise_floor": csv_number(floor_fraction(change.floor))}
 
 
-def lines_of(comparison: Comparison, metric: Metric) -> Iterable[tuple[str, Mapping[str, str], Mapping[str, str]]]:
-    """(CELL or MEAN, the words of the row, PARTS) of one metric; a row that one side lacks has no parts."""
+def lines_of(comparison: Comparison,
+             metric: Metric) -> Iterable[tuple[str, Mapping[str, str], Mapping[str, str]]]:
+    """(CELL or MEAN, the words of the row, PARTS) of one metric; a row that one side lacks has no
+    parts."""
     for row in comparison.rows:
         change = row.changes.get(metric.name)
         yield CELL, row.axes, change_parts(change) if change else {}
@@ -70,5 +79,6 @@ def render(comparisons: Sequence[Comparison]) -> str:
         for metric in one.metrics:
             for kind, words, parts in lines_of(one, metric):
                 writer.writerow([metric.name, metric.unit, one.base.name, one.new.name, kind,
-                                 *(words.get(axis, "") for axis in axes), *(parts.get(part, "") for part in PARTS)])
+                                 *(words.get(axis, "") for axis in axes),
+                                 *(parts.get(part, "") for part in PARTS)])
     return out.getvalue()

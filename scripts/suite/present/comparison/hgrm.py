@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Latencies of both sides as HdrHistogram text, one table after the other, two empty lines between them.
+"""Latencies of both sides as HdrHistogram text, one table after the other, two empty lines between
+them.
 
-These are all requests of a cell, the histograms of its counted rounds merged: where they lie, not how sure a
-median is. `uncork export` writes the same as files.
+These are all requests of a cell, the histograms of its counted rounds merged: where they lie, not
+how sure a median is. `uncork export` writes the same as files.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def comparison_tables(comparison: Comparison) -> Iterator[str]:
 
 
 def render(comparisons: Sequence[Comparison]) -> str:
-    """All tables, each once: a base that several comparisons share too; UsageError where no run has latencies."""
+    """All tables, each once: a base that several comparisons share too; UsageError where no run has
+    latencies."""
     tables = list(dict.fromkeys(table for one in comparisons for table in comparison_tables(one)))
     if not tables:
         raise UsageError(f"--hgrm: no run of these cells has {OF}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Comparisons in the shape of hyperfine's --export-json, for its scripts: an entry for each cell.
 
-What hyperfine times is how long a fixed amount of work takes; so is `time` here. Of runs that end after a
-set duration that says nothing, so it is refused.
+What hyperfine times is how long a fixed amount of work takes; so is `time` here. Of runs that end
+after a set duration that says nothing, so it is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def mean_of(side: Side, cell: Cell, metric: str) -> float | None:
 def work_check(side: Side, cell: Cell) -> None:
     """UsageError for a cell that runs for a time instead of doing an amount of work."""
     if not any(cell.given.get(word, cell.words.get(word)) for word in WORK):
-        raise UsageError(f"--hyperfine: {cell.name or side.matrix.result.name} runs for a set time: "
+        raise UsageError(
+            f"--hyperfine: {cell.name or side.matrix.result.name} runs for a set time: "
                          f"its time says nothing (a run with {'= or '.join(WORK)}= does a set work)")
 
 
@@ -44,11 +45,13 @@ def entry_json(row: Row, side: Side, cell: Cell) -> dict[str, Any] | None:
         return None
     deviation = statistics.stdev(times) if len(times) > 1 else None
     return {
-        "command": command_by_hand(cell.given or cell.words, (), folders_of(side.matrix.result.plan)),
+        "command": command_by_hand(cell.given or cell.words, (),
+                                   folders_of(side.matrix.result.plan)),
         "mean": statistics.fmean(times), "stddev": deviation, "median": statistics.median(times),
         "user": mean_of(side, cell, USER), "system": mean_of(side, cell, SYSTEM),
         "min": min(times), "max": max(times), "times": times, "exit_codes": [0] * len(times),
-        "parameters": {"side": side.name, **{axis: value or "none" for axis, value in row.axes.items()}},
+        "parameters": {"side": side.name,
+                       **{axis: value or "none" for axis, value in row.axes.items()}},
     }
 
 

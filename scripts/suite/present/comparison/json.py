@@ -37,7 +37,8 @@ def change_json(change: Change) -> dict[str, Any]:
     """One metric of one row."""
     base, new = (figure_json(replace(figure, quotes=())) for figure in (change.base, change.new))
     return {"base": base, "new": new, "ratio": ratio_json(change.ratio),
-            "p_adjusted": change.adjusted, "verdict": VERDICTS[change.verdict], "detectable": change.detectable,
+            "p_adjusted": change.adjusted, "verdict": VERDICTS[change.verdict],
+            "detectable": change.detectable,
             "noise_floor": floor_fraction(change.floor),
             "outliers": {"base": change.outliers[0], "new": change.outliers[1]}}
 
@@ -61,12 +62,15 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """One comparison."""
     return {
         "base": side_json(comparison.base), "new": side_json(comparison.new),
-        "paired": comparison.paired, "unit": comparison.unit.value, "forced": bool(forced(comparison)), "axes": list(comparison.axes),
+        "paired": comparison.paired, "unit": comparison.unit.value,
+        "forced": bool(forced(comparison)), "axes": list(comparison.axes),
         "differences": [asdict(difference) for difference in comparison.differences],
         "metrics": {metric.name: {
-            "unit": metric.unit, "better": metric.better, "noise_floor": floor_fraction(comparison.floor_most(metric.name)),
+            "unit": metric.unit, "better": metric.better,
+            "noise_floor": floor_fraction(comparison.floor_most(metric.name)),
             "geomean": mean_json(comparison, comparison.geomeans.get(metric.name)),
-            "tested": comparison.tested.get(metric.name, 0), "hopeless": metric.name in comparison.hopeless}
+            "tested": comparison.tested.get(metric.name, 0),
+            "hopeless": metric.name in comparison.hopeless}
             for metric in comparison.metrics},
         "rows": [row_json(row) for row in comparison.rows], "notes": list(comparison.notes),
     }

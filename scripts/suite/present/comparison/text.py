@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons for a terminal of any width: what differs, both sides, a table for each metric. ASCII, no colour."""
+"""Comparisons for a terminal of any width: what differs, both sides, a table for each metric.
+ASCII, no colour."""
 
 from __future__ import annotations
 
@@ -27,11 +28,13 @@ def rows_keep(column: Column, rows: Sequence[int]) -> Column:
 
 
 def figures_lines(figures: Figures, width: int) -> list[str]:
-    """One table; doubts stand under it, for the rows that have any, where there is no room beside."""
+    """One table; doubts stand under it, for the rows that have any, where there is no room
+    beside."""
     keys, groups, doubts = figures.keys, figures.groups, figures.doubts
     if len(groups_split(keys, figures.all_groups, width)) == len(groups_split(keys, groups, width)):
         return table_lines(keys, figures.all_groups, width, figures.breaks)
-    rows = [row for row in range(len(keys[0].items)) if any(column.items[row].text for column in doubts.columns)]
+    rows = [row for row in range(len(keys[0].items))
+            if any(column.items[row].text for column in doubts.columns)]
     below = Group("", tuple(rows_keep(column, rows) for column in doubts.columns))
     return [*table_lines(keys, groups, width, figures.breaks), "",
             *table_lines([rows_keep(key, rows) for key in keys], [below], width), ""]

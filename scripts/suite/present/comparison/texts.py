@@ -21,15 +21,18 @@ EXACT = "exact"
 
 
 def metric_title(metric: Metric, unit: str) -> str:
-    """`Time per message, us (lower is better)`: the name of the metric, its blanks underscores elsewhere."""
+    """`Time per message, us (lower is better)`: the name of the metric, its blanks underscores
+    elsewhere."""
     name = metric.name[0].upper() + metric.name[1:].replace("_", " ")
     return f"{name}{', ' if unit else ''}{unit} ({metric.better} is better)"
 
 
 def side_text(side: Side, known: Collection[str] = ()) -> str:
-    """What a side is called, unless it is known already, and after `; ` the words that select its cells."""
+    """What a side is called, unless it is known already, and after `; ` the words that select its
+    cells."""
     words = words_text(side.words)
-    name = " ".join(part for part in side.name.split() if part not in words.split() and part not in known)
+    name = " ".join(part for part in side.name.split() if part not in words.split()
+                    and part not in known)
     return "; ".join(filter(None, (name, words)))
 
 
@@ -75,14 +78,16 @@ def mean_size(comparison: Comparison, metric: Metric, mean: Mean) -> tuple[str, 
 
 
 def mean_without(comparison: Comparison, mean: Mean, most: int = 4) -> str:
-    """`cork (n=3), nagle (exact counts)`: the rows that a geometric mean leaves out; of many the first."""
+    """`cork (n=3), nagle (exact counts)`: the rows that a geometric mean leaves out; of many the
+    first."""
     texts = [f"{row_name(comparison.rows[place])} ({why})" for place, why in mean.left_out.items()]
     more = [f"and {len(texts) - most} more"] if len(texts) > most else []
     return ", ".join([*texts[:most], *more])
 
 
 def mean_text(comparison: Comparison, metric: Metric) -> str:
-    """What a geometric mean is of, where that is not all rows with all of their rounds; else empty."""
+    """What a geometric mean is of, where that is not all rows with all of their rounds; else
+    empty."""
     mean = comparison.geomeans.get(metric.name)
     if mean is None:
         return ""
@@ -108,14 +113,16 @@ def span_text(numbers: Sequence[int]) -> str:
 
 
 def floor_text(floor: float | None, unit: Unit = Unit.ROUND) -> str:
-    """The highest noise floor of some rows; of boots within each of them, for both runs are in one."""
+    """The highest noise floor of some rows; of boots within each of them, for both runs are in
+    one."""
     boot = " within a boot" if unit is Unit.BOOT else ""
     return f"A/A{boot} unknown" if floor is None else f"A/A{boot} max {percent_text(floor - 1)}"
 
 
 def pairs_text(changes: Sequence[Change]) -> str:
     """How many values stand behind changes: pairs, or on the smaller side."""
-    return span_text([change.ratio.pairs if change.ratio else min(change.base.rounds, change.new.rounds)
+    return span_text([change.ratio.pairs if change.ratio
+                      else min(change.base.rounds, change.new.rounds)
                       for change in changes])
 
 
@@ -144,4 +151,5 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     tested = comparison.tested.get(metric.name, 0)
     parts += [f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}"] if tested else []
     floor = comparison.floor_most(metric.name)
-    return ", ".join(parts) + ("" if metric.counts and floor is None else f"; {floor_text(floor, comparison.unit)}")
+    return ", ".join(parts) + ("" if metric.counts and floor is None
+                               else f"; {floor_text(floor, comparison.unit)}")

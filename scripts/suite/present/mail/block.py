@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A finished block: sides and words above, a table for each metric, at most four lines below. Pure."""
+"""A finished block: sides and words above, a table for each metric, at most four lines below.
+Pure."""
 
 from __future__ import annotations
 
@@ -28,13 +29,15 @@ from suite.present.mail.styles import STYLES
 from suite.result.plan import revision_of
 
 EVERYTHING = "everything"  # a side that nothing narrows
-NAME_WIDTH = 48  # of a part of a side's name: what a folder is called, `-YYYYmmdd-HHMMSS` at its end
+# of a part of a side's name: what a folder is called, `-YYYYmmdd-HHMMSS` at its end
+NAME_WIDTH = 48
 SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s", " -> ": " \u2192 "}  # what --utf8 writes instead
 
 
 @dataclass(frozen=True)
 class Block:
-    """heads: (label, text) above the tables. below: lines under them. commands: words after `run`."""
+    """heads: (label, text) above the tables. below: lines under them. commands: words after
+    `run`."""
 
     heads: tuple[tuple[str, str], ...]
     grids: tuple[Grid, ...]
@@ -51,29 +54,37 @@ def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
 
 
 def name_fit(side: Side) -> str:
-    """What a side is called, in parts that fit into a line: of a longer one, a folder's, the end is kept."""
+    """What a side is called, in parts that fit into a line: of a longer one, a folder's, the end is
+    kept."""
     known = words_text(side.words).split()
-    parts = [part if part in known or len(part) <= NAME_WIDTH else CUT + part[len(CUT) - NAME_WIDTH:]
+    parts = [part if part in known or len(part) <= NAME_WIDTH else CUT +
+             part[len(CUT) - NAME_WIDTH:]
              for part in side.name.split()]
     return " ".join(parts)
 
 
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
-    """Both sides for the heads: two builds by their revisions, if these differ, else as they are called."""
-    named = [replace(side, name=revision_of(side.matrix.result.plan, side.words)) for side in (base, new)]
-    builds = BUILD in base.words and all(side.name for side in named) and named[0].name != named[1].name
-    first, second = (replace(side, name=name_fit(side)) for side in (named if builds else (base, new)))
+    """Both sides for the heads: two builds by their revisions, if these differ, else as they are
+    called."""
+    named = [replace(side, name=revision_of(side.matrix.result.plan, side.words))
+             for side in (base, new)]
+    builds = BUILD in base.words and all(side.name
+                                         for side in named) and named[0].name != named[1].name
+    first, second = (replace(side, name=name_fit(side))
+                     for side in (named if builds else (base, new)))
     return side_text(first) or EVERYTHING, side_text(second) or EVERYTHING
 
 
 def cells_measured(comparison: Comparison) -> list[Cell]:
-    """The cells whose machines a block names: of two results those of the base, and what differs says the rest."""
+    """The cells whose machines a block names: of two results those of the base, and what differs
+    says the rest."""
     sides = [(row.base, row.new if comparison.within else None) for row in comparison.rows]
     return [cell for pair in sides for cell in pair if cell]
 
 
 def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) -> Block:
-    """The block of two sides; commands are those that measure them. UsageError where there is nothing to show."""
+    """The block of two sides; commands are those that measure them. UsageError where there is
+    nothing to show."""
     cells = [cell for row in comparison.rows for cell in (row.base, row.new) if cell]
     sides = (comparison.base, comparison.new)
     words = words_common(cells, [*comparison.axes, *(key for side in sides for key in side.words)])
@@ -83,23 +94,28 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
     return Block((*heads, *([("with", words_text(words))] if words else [])), grids,
-                 (machine_text(comparison.base.matrix, cells_measured(comparison)), differs_text(comparison)),
+                 (machine_text(comparison.base.matrix, cells_measured(comparison)),
+                  differs_text(comparison)),
                  tuple(commands_join(commands)))
 
 
 def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[str]) -> Block:
-    """The block of a result, or of its cells with these words, where there is nothing to compare them with."""
+    """The block of a result, or of its cells with these words, where there is nothing to compare
+    them with."""
     cells = [cell for cell in summary.matrix.cells.values()
              if all(cell.words.get(key) in value.split(",") for key, value in words.items())]
-    axes = tuple(axis for axis in summary.matrix.axes if len({cell.axes[axis] for cell in cells}) > 1)
+    axes = tuple(axis for axis in summary.matrix.axes
+                 if len({cell.axes[axis] for cell in cells}) > 1)
     common = words_common(cells, [*axes, *words])
     grids = table_grids(summary, axes, [cell.name for cell in cells])
     if not grids:
         raise UsageError(f"no good run of {words_text(words) or summary.matrix.result.name} knows "
                          f"{' or '.join(metric.name for metric in summary.metrics)}")
     remarks = [*cells_remarks(cells), *known_remarks(summary.matrix, cells, summary.metrics)]
-    return Block((("cells", words_text(words) or "all"), *([("with", words_text(common))] if common else [])), grids,
-                 (machine_text(summary.matrix, cells), *([f"remarks: {'; '.join(remarks)}"] if remarks else [])),
+    return Block((("cells", words_text(words) or "all"),
+                  *([("with", words_text(common))] if common else [])), grids,
+                 (machine_text(summary.matrix, cells),
+                  *([f"remarks: {'; '.join(remarks)}"] if remarks else [])),
                  (tuple(command),))
 
 
@@ -126,7 +142,8 @@ def grids_fit(grid: Grid, table: Callable[[Grid], list[str]]) -> list[Grid]:
 def symbols_put(text: str) -> str:
     """The text with the symbols of SYMBOLS."""
     for ascii_text, symbol in SYMBOLS.items():
-        text = symbol if text == ascii_text else text.replace(ascii_text, symbol) if " " in ascii_text else text
+        text = symbol if text == ascii_text else text.replace(ascii_text,
+                                                              symbol) if " " in ascii_text else text
     return text
 
 
@@ -164,7 +181,8 @@ def empty_once(lines: Iterable[str]) -> list[str]:
 def block_lines(block: Block, style: str = "plain", utf8: bool = False) -> list[str]:
     """The block as it is posted; Failure where it would break a rule."""
     kind = STYLES[style]
-    lines = [line for label, text in block.heads for line in kind.labelled(label, line_clean(text, utf8))]
+    lines = [line for label, text in block.heads
+             for line in kind.labelled(label, line_clean(text, utf8))]
     for grid in block.grids:
         lines += ["", *grid_lines(grid_symbols(grid) if utf8 else grid, style)]
     lines += kind.below([line_clean(line, utf8) for line in block.below])

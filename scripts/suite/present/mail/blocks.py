@@ -24,22 +24,28 @@ from suite.present.mail.block import Block, comparison_block, table_block
 from suite.present.mail.command import command_of
 
 
-def comparison_of(matrices: Sequence[Matrix], base: Words, new: Words, metrics: Sequence[Metric]) -> Comparison:
+def comparison_of(matrices: Sequence[Matrix], base: Words, new: Words,
+                  metrics: Sequence[Metric]) -> Comparison:
     """Two sides of one result, or of two; UsageError where a ratio between them says nothing."""
     comparison = (compare_cells(matrices[0], base, new, metrics) if len(matrices) == 1 else
                   compare_results(matrices[0], matrices[1], base, new, metrics))
     for one in forced(comparison):
-        raise UsageError(f"{difference_text(one)}: ratios across that say nothing, and none are posted")
+        raise UsageError(
+            f"{difference_text(one)}: ratios across that say nothing, and none are posted")
     return comparison
 
 
-def pair_block(matrices: Sequence[Matrix], base: Words, new: Words, metrics: Sequence[Metric]) -> Block:
+def pair_block(matrices: Sequence[Matrix], base: Words, new: Words,
+               metrics: Sequence[Metric]) -> Block:
     """The block of two sides."""
-    return comparison_block(comparison_of(matrices, base, new, metrics), [command_of(matrix) for matrix in matrices])
+    return comparison_block(comparison_of(matrices, base, new, metrics),
+                            [command_of(matrix) for matrix in matrices])
 
 
-def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]], metrics: Sequence[Metric]) -> list[Block]:
-    """The block of each pair; one that has nothing to show is left out, and said. UsageError where all are."""
+def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]],
+                 metrics: Sequence[Metric]) -> list[Block]:
+    """The block of each pair; one that has nothing to show is left out, and said. UsageError where
+    all are."""
     blocks, wrong = [], []
     for base, new in pairs:
         try:
@@ -55,14 +61,17 @@ def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]], metrics: 
 
 def cells_block(matrix: Matrix, words: Words, metrics: Sequence[Metric]) -> Block:
     """The block of a result of which nothing is compared."""
-    return table_block(summary_build(matrix, tuple(metric.name for metric in metrics)), words, command_of(matrix))
+    return table_block(summary_build(matrix, tuple(metric.name for metric in metrics)), words,
+                       command_of(matrix))
 
 
-def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str], columns: str | None = None) -> list[Block]:
+def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str],
+                 columns: str | None = None) -> list[Block]:
     """All blocks that are asked for; selectors and columns are words of the shell."""
     metrics = metrics_choose(matrices[0], columns)
     if len(matrices) == 2:
         return [pair_block(matrices, *sides_between(selectors, "paste"), metrics)]
     blocks = pairs_blocks(matrices[0], sides_within(matrices[0], selectors, "paste"), metrics)
-    narrow = words_join([words_parse(selector, "paste") for selector in selectors]) if not blocks else {}
+    narrow = words_join([words_parse(selector, "paste")
+                         for selector in selectors]) if not blocks else {}
     return blocks or [cells_block(matrices[0], narrow, metrics)]

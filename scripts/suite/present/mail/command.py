@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The one command that measures the plan of a result again: words in, text out. Pure.
 
-Of a scenario that ships it is the name and the words that are not as they stand there; else it is all
-words. In the second case names of cells may order their words otherwise, and nothing else differs.
+Of a scenario that ships it is the name and the words that are not as they stand there; else it is
+all words. In the second case names of cells may order their words otherwise, and nothing else
+differs.
 """
 
 from __future__ import annotations
@@ -37,20 +38,24 @@ def values_text(values: Sequence[str]) -> str:
 
 
 def words_of(scenario: Scenario) -> dict[str, str]:
-    """All words of a scenario as they are typed, those of cells in order and then those of the run."""
+    """All words of a scenario as they are typed, those of cells in order and then those of the
+    run."""
     sweep = {key: values_text(values) for key, values in scenario.sweep.items()}
     return {**scenario.fixed, **sweep, **scenario.run}
 
 
 def is_of(shipped: Scenario, run: Scenario) -> bool:
-    """Whether words can make the one that ran from the one that ships: they add and replace, and take nothing away."""
+    """Whether words can make the one that ran from the one that ships: they add and replace, and
+    take nothing away."""
     axes = [key for key in run.sweep if key in shipped.sweep]
-    return (words_of(shipped).keys() <= words_of(run).keys() and set(shipped.exclude) <= set(run.exclude)
+    return (words_of(shipped).keys() <= words_of(run).keys()
+            and set(shipped.exclude) <= set(run.exclude)
             and axes == [key for key in shipped.sweep if key in axes])
 
 
 def baseline_usual(plan: Plan) -> str:
-    """The baseline of a plan for which nobody asked: the first value of the last axis that can run; else empty."""
+    """The baseline of a plan for which nobody asked: the first value of the last axis that can run;
+    else empty."""
     if not plan.axes:
         return ""
     axis = plan.axes[-1]
@@ -60,7 +65,8 @@ def baseline_usual(plan: Plan) -> str:
 
 
 def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> list[str]:
-    """The words after `run`: scenario is that of the result, shipped the one of its name in scenarios/, if any."""
+    """The words after `run`: scenario is that of the result, shipped the one of its name in
+    scenarios/, if any."""
     if shipped is not None and not is_of(shipped, scenario):
         shipped = None
     wanted = words_of(scenario) | {"rounds": str(plan.rounds), SEED: str(plan.seed)}
@@ -73,13 +79,16 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
 
 
 def commands_join(commands: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """The commands that differ; of two results that differ in the seed only one command, without it."""
+    """The commands that differ; of two results that differ in the seed only one command, without
+    it."""
     bare = {tuple(word for word in words if not word.startswith(f"{SEED}=")) for words in commands}
-    return list(bare) if len(bare) == 1 < len(commands) else list(dict.fromkeys(map(tuple, commands)))
+    return list(bare) if len(bare) == 1 < len(commands) else list(dict.fromkeys(map(tuple,
+        commands)))
 
 
 def word_quote(word: str) -> str:
-    """A word as a shell takes it; one with blanks in double quotes, which may be continued on another line."""
+    """A word as a shell takes it; one with blanks in double quotes, which may be continued on
+    another line."""
     if re.search(r"\s", word) and not re.search(r'["$`\\!]', word):
         key, _, value = word.partition("=")
         return f'{key}="{value}"'
@@ -106,7 +115,8 @@ def word_pieces(word: str, width: int) -> list[str]:
 
 
 def command_lines(words: Sequence[str], width: int = COLUMNS) -> list[str]:
-    """The command, wrapped with ` \\`; a word that is longer than a line goes on at the left of the next."""
+    """The command, wrapped with ` \\`; a word that is longer than a line goes on at the left of the
+    next."""
     lines = [PROGRAM]
     for word in words:
         quoted = word_quote(word)

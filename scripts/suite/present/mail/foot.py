@@ -52,7 +52,8 @@ def text_cut(text: str, width: int = WIDTH) -> str:
 
 
 def items_fit(items: Sequence[str], room: int) -> str:
-    """`a; b; and 3 more`: as many as fit, the last of them cut where enough of it is left; "" where none has room."""
+    """`a; b; and 3 more`: as many as fit, the last of them cut where enough of it is left; "" where
+    none has room."""
     for kept in range(len(items), 0, -1):
         tail = f"; and {len(items) - kept} more" if kept < len(items) else ""
         before = "".join(f"{item}; " for item in items[:kept - 1])
@@ -63,7 +64,8 @@ def items_fit(items: Sequence[str], room: int) -> str:
 
 
 def machines_cut(matrix: Matrix, cells: Sequence[Cell], room: int) -> str:
-    """The machines of cells in so many columns; the names of processors give way first, and then are left out."""
+    """The machines of cells in so many columns; the names of processors give way first, and then
+    are left out."""
     names = [len(machine.fact("cpu")) for machine in matrix.result.machines.values()]
     for most in range(max(names, default=0), len(CUT), -1):
         text = machines_text(matrix, cells, lambda name, most=most: text_cut(name, most))
@@ -87,7 +89,8 @@ def remarks_of(comparison: Comparison) -> list[str]:
     """What must not be overlooked, in few words: failures, and marks that the figures have."""
     changes = [change for row in comparison.rows for change in row.changes.values()]
     verdicts = {change.verdict for change in changes}
-    remarks = cells_remarks([cell for row in comparison.rows for cell in (row.base, row.new) if cell])
+    remarks = cells_remarks([cell for row in comparison.rows for cell in (row.base, row.new)
+                             if cell])
     small = sum(change.within_floor for change in changes)
     remarks += [f"{small} within A/A"] if small else []
     sessions = len(comparison.base.sessions)
@@ -96,12 +99,16 @@ def remarks_of(comparison: Comparison) -> list[str]:
         remarks.append("brackets: may be chance")
     if any(comparison.tested.get(name, 0) for name in comparison.hopeless):
         remarks.append("too few rounds for so many cells")
-    remarks += [f"geomean without {mean_without(comparison, mean)}" for mean in comparison.geomeans.values()
+    remarks += [f"geomean without {mean_without(comparison, mean)}"
+                for mean in comparison.geomeans.values()
                 if mean and any(why.startswith("n=") for why in mean.left_out.values())]
-    remarks += list(dict.fromkeys(text for side in (comparison.base, comparison.new) for text in known_remarks(
+    remarks += list(dict.fromkeys(text for side in (comparison.base, comparison.new)
+                                  for text in known_remarks(
         side.matrix, side_cells(comparison, side), comparison.metrics)))
-    remarks += ranges_remarks([figure for change in changes for figure in (change.base, change.new)])
-    return [*remarks, *(note for note in comparison.notes if note != NO_TIMES), *cells_notes(comparison)]
+    remarks += ranges_remarks([figure for change in changes
+                               for figure in (change.base, change.new)])
+    return [*remarks, *(note for note in comparison.notes if note != NO_TIMES),
+            *cells_notes(comparison)]
 
 
 def side_cells(comparison: Comparison, side: Side) -> list[Cell]:
@@ -123,10 +130,12 @@ def known_remarks(matrix: Matrix, cells: Iterable[Cell], metrics: Iterable[Metri
 
 def cells_remarks(cells: Sequence[Cell]) -> list[str]:
     """Runs that failed, cells that could not run, and those that have no times."""
-    failed, functional = sum(cell.runs_failed for cell in cells), sum(bool(cell.functional) for cell in cells)
+    failed, functional = sum(cell.runs_failed for cell in cells), sum(bool(cell.functional)
+        for cell in cells)
     told = FUNCTIONAL_ONLY if all(cell.functional or not cell.runs_ok for cell in cells) else (
         f"{counted_text(functional, 'cell')} {FUNCTIONAL_ONLY}")
-    return ([told] if functional else []) + ([f"{counted_text(failed, 'run')} failed"] if failed else []) + [
+    return ([told] if functional else []) + ([f"{counted_text(failed, 'run')} failed"] if failed
+                                             else []) + [
         f"{counted_text(count, 'cell')} {status}" for status in ("unsupported", "failed", "missing")
         if (count := sum(cell.status == status for cell in cells))]
 
@@ -138,10 +147,13 @@ def ranges_remarks(figures: Sequence[Figure]) -> list[str]:
 
 
 def differs_text(comparison: Comparison) -> str:
-    """Everything in which the sides differ beside what they are called, and remarks in parentheses."""
-    ordered = sorted(comparison.differences, key=lambda difference: (not difference.refuses, difference.declared))
+    """Everything in which the sides differ beside what they are called, and remarks in
+    parentheses."""
+    ordered = sorted(comparison.differences,
+                     key=lambda difference: (not difference.refuses, difference.declared))
     found = list(map(difference_text, ordered)) or [NO_DIFFERENCE]
     remarks = remarks_of(comparison)
-    room = WIDTH - len("differs:  ()") - min(len("; ".join(found)), PIECE_WIDTH + len("; and 9999 more"))
+    room = WIDTH - len("differs:  ()") - min(len("; ".join(found)),
+                                             PIECE_WIDTH + len("; and 9999 more"))
     tail = f" ({items_fit(remarks, room) or counted_text(len(remarks), 'remark')})" if remarks else ""
     return "differs: " + items_fit(found, WIDTH - len("differs: " + tail)) + tail

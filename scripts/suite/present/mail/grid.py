@@ -37,9 +37,10 @@ FIRST = "default"
 class Grid:
     """One metric of a block.
 
-    groups: the heads of the columns, in groups that stay together. rows: the values on the axes, then
-    the figures. total: a label and the figures of the last columns, under all rows; None: there is
-    none. fixed: words that all rows share where a wide grid was cut by an axis. rounds: the line below.
+    groups: the heads of the columns, in groups that stay together. rows: the values on the axes,
+    then the figures. total: a label and the figures of the last columns, under all rows; None:
+    there is none. fixed: words that all rows share where a wide grid was cut by an axis. rounds:
+    the line below.
     """
 
     metric: Metric
@@ -65,15 +66,18 @@ def width_text(figure: Figure) -> str:
 
 def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str, str]:
     """The median of one side and its width; NOTHING where the side has none."""
-    return (median_text(figure.median, metric, scale).replace(" ", ""), width_text(figure)) if figure else (
+    return (median_text(figure.median, metric, scale).replace(" ", ""),
+            width_text(figure)) if figure else (
         NOTHING, NOTHING)
 
 
 def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
     """The figures of one row; where a side has none, what the other one has."""
     change = row.changes.get(metric.name)
-    said = (verdict_text(change.ratio, change.verdict), within_text(change)) if change else (NOTHING, NOTHING)
-    return (*(text for figure in row_figures(comparison, row, metric) for text in side_texts(figure, metric, scale)),
+    said = (verdict_text(change.ratio, change.verdict),
+            within_text(change)) if change else (NOTHING, NOTHING)
+    return (*(text for figure in row_figures(comparison, row, metric)
+              for text in side_texts(figure, metric, scale)),
             *said)
 
 
@@ -83,11 +87,13 @@ def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | Non
     if mean is None:
         return None
     label = ", ".join(filter(None, mean_size(comparison, metric, mean)))
-    return f"geomean {label}", verdict_text(mean.ratio, mean_verdict(mean)), interval_text(mean.ratio)
+    return f"geomean {label}", verdict_text(mean.ratio,
+                                            mean_verdict(mean)), interval_text(mean.ratio)
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
-    """The rows, by their values on the axes, in the order of the plan, but `default` before all others."""
+    """The rows, by their values on the axes, in the order of the plan, but `default` before all
+    others."""
     known: list[dict[str, int]] = [{} for _ in (places[0] if places else ())]
     for place in places:
         for ranks, value in zip(known, place, strict=True):
@@ -96,11 +102,14 @@ def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
         ranks[value] for ranks, value in zip(known, places[index], strict=True)])
 
 
-def grid_make(metric: Metric, scale: Scale, axes: tuple[str, ...], groups: tuple[tuple[str, ...], ...],
-              rows: Sequence[tuple[Mapping[str, str], tuple[str, ...]]], total: tuple[str, ...] | None,
+def grid_make(metric: Metric, scale: Scale, axes: tuple[str, ...],
+              groups: tuple[tuple[str, ...], ...],
+              rows: Sequence[tuple[Mapping[str, str], tuple[str, ...]]],
+              total: tuple[str, ...] | None,
               rounds: str) -> Grid:
     """A grid from rows of (words of the axes, figures)."""
-    places = [tuple(words.get(axis) or "none" for axis in axes) or (ONLY_CELL,) for words, _ in rows]
+    places = [tuple(words.get(axis) or "none" for axis in axes) or (ONLY_CELL,)
+              for words, _ in rows]
     ordered = tuple(places[index] + rows[index][1] for index in places_order(places))
     return Grid(metric, scale.unit, axes or (ONLY_AXIS,), groups, ordered, total, rounds)
 
@@ -111,9 +120,11 @@ def comparison_grids(comparison: Comparison) -> tuple[Grid, ...]:
     for metric in comparison.metrics:
         if any(sides_known(comparison, metric)):
             scale = scale_of(comparison, metric)
-            rows = [(row.axes, row_texts(comparison, row, metric, scale)) for row in comparison.rows]
+            rows = [(row.axes, row_texts(comparison, row, metric, scale))
+                    for row in comparison.rows]
             grids.append(grid_make(metric, scale, comparison.axes, (SIDES, CHANGE), rows,
-                                   total_texts(comparison, metric), rounds_line(comparison, metric)))
+                                   total_texts(comparison, metric),
+                                   rounds_line(comparison, metric)))
     return tuple(grids)
 
 
@@ -155,5 +166,6 @@ def grid_rows(grid: Grid) -> list[Grid]:
         rows = tuple(names + row[1:] for row in grid.rows if row[0] == value)
         last = value == values[-1]
         parts.append(replace(grid, axes=axes, rows=rows, fixed={**grid.fixed, axis: value},
-                             total=grid.total if last else None, rounds=grid.rounds if last else ""))
+                             total=grid.total if last else None,
+                             rounds=grid.rounds if last else ""))
     return parts

@@ -34,7 +34,8 @@ Name = tuple[str, ...]
 
 @dataclass
 class Posted:
-    """What one block says. heads: by label. metrics: in order. texts: everything that can be recomputed, by name."""
+    """What one block says. heads: by label. metrics: in order. texts: everything that can be
+    recomputed, by name."""
 
     heads: dict[str, str] = field(default_factory=dict)
     metrics: list[str] = field(default_factory=list)
@@ -47,10 +48,12 @@ class Reader:
 
     def __init__(self) -> None:
         self.blocks: list[Posted] = []
-        self.depth = 0  # how often the block is quoted: what is quoted otherwise was written between its lines
+        # how often the block is quoted: what is quoted otherwise was written between its lines
+        self.depth = 0
         self.ended = True
         self.label = ""  # of the head that may go on in the next line
-        self.below: Name | None = None  # the text that may go on in the next line, where a mail program broke it
+        # the text that may go on in the next line, where a mail program broke it
+        self.below: Name | None = None
         self.title = ""
         self.at: tuple[str, ...] = ()
         self.columns: list[str] | None = None
@@ -110,7 +113,8 @@ class Reader:
         return sum(name[0].startswith("command") for name in self.block.texts)
 
     def goes_on(self, line: str) -> bool:
-        """Whether the line below a table, or the command, that was taken last goes on in this one."""
+        """Whether the line below a table, or the command, that was taken last goes on in this
+        one."""
         command = self.below is not None and self.below[0].startswith("command")
         return WORDS.fullmatch(line) is not None if command else not begins_below(line)
 
@@ -160,7 +164,9 @@ class Reader:
     def row_take(self, columns: Sequence[str], cells: Sequence[str]) -> None:
         """A row: its names, then its figures."""
         axes = next(index for index, column in enumerate(columns) if column in FIRST_FIGURES)
-        row = " ".join([*self.at, *(f"{axis}={cell}" for axis, cell in zip(columns[:axes], cells, strict=False))])
+        row = " ".join([*self.at,
+                        *(f"{axis}={cell}" for axis, cell in zip(columns[:axes], cells,
+                            strict=False))])
         for column, cell in zip(columns[axes:], cells[axes:], strict=True):
             self.store((self.title, row, column), cell)
 
@@ -185,7 +191,8 @@ def total_split(line: str) -> tuple[str, list[str]]:
 
 def columns_name(heads: Sequence[str]) -> list[str]:
     """The heads, each `+/-` after the column that it belongs to."""
-    return [f"{heads[index - 1]} {head}" if head == WIDTH else head for index, head in enumerate(heads)]
+    return [f"{heads[index - 1]} {head}" if head == WIDTH else head
+            for index, head in enumerate(heads)]
 
 
 def begins_below(line: str) -> bool:
@@ -195,7 +202,8 @@ def begins_below(line: str) -> bool:
 
 def is_heads(cells: Sequence[str]) -> bool:
     """Whether this is the line above the rows; one without figures is a sentence."""
-    return WIDTH in cells and not FIRST_FIGURES.isdisjoint(cells) or {"change", "95% CI"} <= set(cells)
+    return WIDTH in cells and not FIRST_FIGURES.isdisjoint(cells) or {"change",
+        "95% CI"} <= set(cells)
 
 
 def is_rule(cells: Sequence[str]) -> bool:
@@ -204,7 +212,8 @@ def is_rule(cells: Sequence[str]) -> bool:
 
 
 def line_bare(line: str) -> tuple[int, str]:
-    """How often a line is quoted, and what it says without quotes, indentation, symbols and the marks of Markdown."""
+    """How often a line is quoted, and what it says without quotes, indentation, symbols and the
+    marks of Markdown."""
     for symbol, text in FOLDED.items():
         line = line.replace(symbol, text)
     quotes = QUOTED.match(line)
@@ -217,7 +226,8 @@ def line_bare(line: str) -> tuple[int, str]:
 
 
 def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Bare lines; one that ends with a backslash or within an interval goes on in the next that is quoted as often."""
+    """Bare lines; one that ends with a backslash or within an interval goes on in the next that is
+    quoted as often."""
     joined: list[tuple[int, str]] = []
     last: dict[int, int] = {}  # by depth, where in joined its last line is
     for depth, line in map(line_bare, lines):

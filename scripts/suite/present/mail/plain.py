@@ -22,7 +22,8 @@ def is_left(grid: Grid, column: int) -> bool:
 def total_line(total: Sequence[str], widths: Sequence[int]) -> str:
     """The label at the left, the figures under the last columns."""
     label, *figures = total
-    right = GAP.join(text.rjust(width) for text, width in zip(figures, widths[-len(figures):], strict=True))
+    right = GAP.join(text.rjust(width)
+                     for text, width in zip(figures, widths[-len(figures):], strict=True))
     return label.ljust(sum(widths) + len(GAP) * (len(widths) - 1) - len(right)) + right
 
 
@@ -38,7 +39,8 @@ def table(grid: Grid) -> list[str]:
         widths[0] += max(len(label) - room, 0)
     left = [is_left(grid, column) for column in range(len(widths))]
     texts = [GAP.join(text.ljust(width) if names else text.rjust(width)
-                      for text, width, names in zip(line, widths, left, strict=True)).rstrip() for line in lines]
+                      for text, width, names in zip(line, widths, left, strict=True)).rstrip()
+                      for line in lines]
     total = [total_line(grid.total, widths)] if grid.total else []
     return [texts[0], "-" * max(4, sum(widths) + len(GAP) * (len(widths) - 1)), *texts[1:], *total]
 

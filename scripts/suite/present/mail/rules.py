@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What text must obey to survive a mailing list: git am, editors, checkpatch and quoting.
 
-A rule is one line of RULES, or of WHOLE for those that look at more than a line. The printer refuses
-to emit text that breaks one.
+A rule is one line of RULES, or of WHOLE for those that look at more than a line. The printer
+refuses to emit text that breaks one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ RULES = (
     Rule(lambda line: len(line) > COLUMNS, f"has more than {COLUMNS} columns"),
     Rule(lambda line: "\t" in line, "has a tab"),
     Rule(lambda line: line != line.rstrip(), "ends with blanks"),
-    Rule(lambda line: not line.replace("\t", "").isprintable(), "has a control character (or a colour)"),
+    Rule(lambda line: not line.replace("\t",
+                                       "").isprintable(), "has a control character (or a colour)"),
     Rule(begins(r"---(\s|$)"), "begins with ---: git am ends the message there"),
     Rule(begins(r"-{1,3}$"), "is a rule of fewer than four dashes"),
     Rule(begins(r"-{3,}[^-]"), "begins with dashes that are no rule of their own"),
@@ -45,7 +46,8 @@ RULES = (
     Rule(begins(r">"), "begins with >: it would look quoted"),
 )
 WHOLE = (
-    (lambda lines: not lines or not lines[0] or not lines[-1], "begins or ends with an empty line, or has none"),
+    (lambda lines: not lines or not lines[0]
+     or not lines[-1], "begins or ends with an empty line, or has none"),
     (lambda lines: any(not one and not two for one, two in zip(lines, lines[1:], strict=False)),
      "has two empty lines in a row: git keeps one"),
 )
@@ -72,7 +74,8 @@ def words_wrap(text: str, first: str, indent: str) -> list[str]:
 
 
 def rules_broken(lines: Sequence[str], utf8: bool = False) -> list[str]:
-    """What is wrong with these lines, one sentence for each rule that is broken; ASCII only unless utf8."""
+    """What is wrong with these lines, one sentence for each rule that is broken; ASCII only unless
+    utf8."""
     rules = RULES if utf8 else (*RULES, Rule(lambda line: not line.isascii(), "is not ASCII"))
     wrong = [f'line {number} {rule.why}: "{line}"' for number, line in enumerate(lines, start=1)
              for rule in rules if rule.broken(line)]

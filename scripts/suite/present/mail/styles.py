@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The styles of a block: one line each, a module with labelled(), title(), table(), below() and command()."""
+"""The styles of a block: one line each, a module with labelled(), title(), table(), below() and
+command()."""
 
 from suite.present.mail import markdown, plain
 

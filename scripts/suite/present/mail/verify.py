@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Whether what a posted block says is what a result says: everything that differs, by name. Pure."""
+"""Whether what a posted block says is what a result says: everything that differs, by name.
+Pure."""
 
 from __future__ import annotations
 
@@ -21,9 +22,11 @@ class Deviation:
 
 
 def deviations_find(posted: Posted, lines: Sequence[str]) -> list[Deviation]:
-    """What is not the same in the lines of the block as it would be printed now, in the order of the posted."""
+    """What is not the same in the lines of the block as it would be printed now, in the order of
+    the posted."""
     printed = blocks_read("\n".join(lines))[0]
-    sides = [{**{(label,): text for label, text in block.heads.items()}, **block.texts} for block in (posted, printed)]
+    sides = [{**{(label,): text for label, text in block.heads.items()}, **block.texts}
+             for block in (posted, printed)]
     names = dict.fromkeys([*sides[0], *sides[1]])
     return [Deviation(name, *(side.get(name, ABSENT) for side in sides))
             for name in names if sides[0].get(name) != sides[1].get(name)]

@@ -51,7 +51,8 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
         return {"unsupported": "- (unsupported)", "failed": "failed",
                 "missing": "not run"}.get(cell.status, "n/a")
     value = scale.apply(figure.median)
-    text = count_text(value) if metric.counts else beyond_text(figure.median, f"{number_text(value)} {scale.unit}")
+    text = count_text(value) if metric.counts else beyond_text(figure.median,
+                                                               f"{number_text(value)} {scale.unit}")
     if figure.ratio is not None:
         text += f" ({ratio_text(figure.ratio.value)})"
     return f"{text}, bar cut" if cut else text
@@ -91,7 +92,8 @@ def bar_name(cell: Cell, axes: tuple[str, ...]) -> str:
     A bare number says nothing without its word.
     """
     values = [(axis, cell.axes[axis] or "none") for axis in axes]
-    return name_cut(" ".join(f"{axis}={value}" if value.isdigit() else value for axis, value in values))
+    return name_cut(" ".join(f"{axis}={value}" if value.isdigit() else value
+                             for axis, value in values))
 
 
 def panels_make(matrix: Matrix, plan: Plan) -> list[Panel]:
@@ -176,11 +178,13 @@ def bars_draw(matrix: Matrix, plan: Plan) -> list[Drawing]:
         name = name_safe(plan.name + (f"-{number}" if len(groups) > 1 else ""))
         headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better)
         drawings.append(Drawing(name, "bars", "\n\n".join(blocks), bars_settings(
-            matrix, (plan.metric,), headline, scale.unit or "per message", panels, tops, name, own)))
+            matrix, (plan.metric,), headline, scale.unit or "per message", panels, tops, name,
+            own)))
     return drawings
 
 
-def bars_settings(matrix: Matrix, metrics: Sequence[Metric], headline: str, unit: str, panels: Sequence[Panel],
+def bars_settings(matrix: Matrix, metrics: Sequence[Metric], headline: str, unit: str,
+                  panels: Sequence[Panel],
                   tops: Sequence[float], name: str, own: bool) -> str:
     """The head of a bars script; unit: what stands at the axes."""
     counts = [len(panel.rows) for panel in panels]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What pictures of comparisons share: the sides by name, and a change as the few characters that have room."""
+"""What pictures of comparisons share: the sides by name, and a change as the few characters that
+have room."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from suite.present.pictures.picture import TEXT_COLUMNS, note_text, rounds_text,
 
 @dataclass(frozen=True)
 class Versus:
-    """A picture of comparisons with everything chosen. x: the axis that names the columns of a heat map."""
+    """A picture of comparisons with everything chosen. x: the axis that names the columns of a heat
+    map."""
 
     metric: Metric
     x: str | None
@@ -35,9 +37,11 @@ def side_axis(side: Side) -> str:
 
 
 def base_name(comparisons: Sequence[Comparison]) -> str:
-    """What all of these are compared with: of several within a result the words that all of them share."""
+    """What all of these are compared with: of several within a result the words that all of them
+    share."""
     base = comparisons[0].base
-    return " ".join(f"{key}={value}" for key, value in base.words.items()) if len(comparisons) > 1 else base.name
+    return " ".join(f"{key}={value}"
+                    for key, value in base.words.items()) if len(comparisons) > 1 else base.name
 
 
 def change_of(row: Row, metric: Metric) -> Change | None:
@@ -63,7 +67,8 @@ def change_marked(verdict: Verdict, text: str) -> str:
     """A figure with what may be said of it; `~` stands alone. A direction has an arrow."""
     if verdict is Verdict.SAME:
         return verdict.value
-    return f"({text})" if verdict is Verdict.BRACKETED else text + "?" * (verdict is Verdict.UNKNOWN)
+    return f"({text})" if verdict is Verdict.BRACKETED else text + "?" * (
+        verdict is Verdict.UNKNOWN)
 
 
 def direction_text(estimate: stats.Estimate) -> str:
@@ -71,8 +76,10 @@ def direction_text(estimate: stats.Estimate) -> str:
     return "larger ->" if estimate.value > 1 else "<- smaller" if estimate.value < 1 else "either"
 
 
-def estimate_marked(estimate: stats.Estimate, verdict: Verdict, text: Callable[[float], str]) -> str:
-    """A centre with what may be said of it, and its interval; of a direction only that, with an arrow."""
+def estimate_marked(estimate: stats.Estimate, verdict: Verdict,
+                    text: Callable[[float], str]) -> str:
+    """A centre with what may be said of it, and its interval; of a direction only that, with an
+    arrow."""
     if estimate.directed:
         return change_marked(verdict, direction_text(estimate))
     within, centre = estimate.interval, change_marked(verdict, text(estimate.value))
@@ -81,22 +88,29 @@ def estimate_marked(estimate: stats.Estimate, verdict: Verdict, text: Callable[[
 
 def known_texts(comparisons: Sequence[Comparison]) -> list[str]:
     """Which cells of these comparisons know their metrics in a part of their rounds only."""
-    found = {(id(side.matrix), metric): (side.matrix, {}) for one in comparisons for side in (one.base, one.new)
+    found = {(id(side.matrix), metric): (side.matrix, {}) for one in comparisons
+             for side in (one.base, one.new)
              for metric in one.metrics}
     for one in comparisons:
-        for side, cells in ((one.base, [row.base for row in one.rows]), (one.new, [row.new for row in one.rows])):
+        for side, cells in ((one.base, [row.base for row in one.rows]),
+                            (one.new, [row.new for row in one.rows])):
             for metric in one.metrics:
-                found[id(side.matrix), metric][1].update({cell.name: cell for cell in cells if cell})
-    texts = (known_text(matrix, cells.values(), metric) for (_, metric), (matrix, cells) in found.items())
+                found[id(side.matrix), metric][1].update({cell.name: cell for cell in cells
+                                                          if cell})
+    texts = (known_text(matrix, cells.values(), metric)
+             for (_, metric), (matrix, cells) in found.items())
     return [text for text in texts if text]
 
 
-def versus_titles(comparisons: Sequence[Comparison], what: str, figures: str, place: str = "") -> list[str]:
-    """What stands above and below a picture: what it shows, what its figures are, what was measured where."""
+def versus_titles(comparisons: Sequence[Comparison], what: str, figures: str,
+                  place: str = "") -> list[str]:
+    """What stands above and below a picture: what it shows, what its figures are, what was measured
+    where."""
     matrix = comparisons[0].base.matrix
     headline = f"{matrix.result.name}: {what}" + (f", {place}" if place else "")
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
     known = "".join(f"; {text}" for text in known_texts(comparisons))
-    note = note_text(matrix, matrix.cells.values(), f"{kind}{figures}, {rounds_text(matrix)}{known}")
+    note = note_text(matrix, matrix.cells.values(),
+                     f"{kind}{figures}, {rounds_text(matrix)}{known}")
     lines = len(textwrap.wrap(headline, TEXT_COLUMNS))
     return [*title_settings(headline, note), f"title_lines = {lines}"]

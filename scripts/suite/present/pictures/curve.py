@@ -37,8 +37,9 @@ from suite.present.table import axis_values
 COLUMNS, TEXT_COLUMNS = 80, 40  # of text that have room along an axis, drawn and in text
 SIZES = ("message", "chunk", "sndbuf", "rcvbuf")  # words that are numbers of bytes
 SHADED_NOTE = "shaded: as good as the best; "
-# Values that span so many times are on a logarithmic axis. What is better high ends in a plateau, which is
-# to be seen; a cost falls along sizes until on a linear axis all that is low lies on the ground.
+# Values that span so many times are on a logarithmic axis. What is better high ends in a plateau,
+# which is to be seen; a cost falls along sizes until on a linear axis all that is low lies on the
+# ground.
 STEEP = {"higher": 300, "lower": 30}
 APART = 4.0  # a word beside numbers stands as far from the smallest as that from so many times it
 
@@ -61,13 +62,14 @@ class Axis:
 
 
 def axis_make(matrix: Matrix, x: str) -> Axis:
-    """Messages stand at their bytes, as the records tell them; other sizes at their number, and a single
-    word beside them on their left. Other values stand side by side instead."""
+    """Messages stand at their bytes, as the records tell them; other sizes at their number, and a
+    single word beside them on their left. Other values stand side by side instead."""
     values = list(dict.fromkeys(x_value(cell, x) for cell in matrix.cells.values()))
     numbers: dict[str, float | None] = {value: size_parse(value) for value in values}
     if x == "message":
         for cell in matrix.cells.values():
-            sizes = [end.message_bytes for traits in matrix.traits_of(cell.name) for end in traits.ends]
+            sizes = [end.message_bytes for traits in matrix.traits_of(cell.name)
+                     for end in traits.ends]
             numbers |= {x_value(cell, x): size for size in sizes if size is not None}
     known = {value: float(number) for value, number in numbers.items() if number}
     words = [value for value in values if value not in known]
@@ -95,7 +97,8 @@ def ratio_settings(ratios: Sequence[float]) -> list[str]:
 
 
 def curve_line(position: float, figure: Figure | None, scale: Scale) -> str:
-    """One line of a curve .dat: position, value and ratio, both with their intervals, and the value if it is a bound."""
+    """One line of a curve .dat: position, value and ratio, both with their intervals, and the value
+    if it is a bound."""
     if figure is None:
         return " ".join([number_data(position)] + ["NaN"] * 7)
     centre = scale.apply(figure.median)
@@ -150,7 +153,10 @@ def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[
     headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better, place)
     settings = [
         f"name = {gnuplot_string(name)}",
-        *title_settings(headline, note_text(matrix, cells, SHADED_NOTE * bool(alike) + medians_text(matrix, cells, plan.metric))),
+        *title_settings(headline,
+                        note_text(matrix, cells,
+                                  SHADED_NOTE * bool(alike) +
+                                  medians_text(matrix, cells, plan.metric))),
         f"empty = {int(not used)}",
         f"shaded = {int(plan.shaded)}",
         f"base = {base_at}",
@@ -220,7 +226,8 @@ def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Fi
 
 
 def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> list[str]:
-    """Whether y is logarithmic, and from where to where then: all intervals fit, and little more."""
+    """Whether y is logarithmic, and from where to where then: all intervals fit, and little
+    more."""
     values = [figure.median for figure in figures if figure.median > 0]
     steep = bool(values) and max(values) > STEEP[better] * min(values)
     if not steep:

@@ -56,9 +56,10 @@ class Line:
 
 
 def runs_good(matrix: Matrix, cell: str) -> list[MeasuredRun]:
-    """The good counted runs of a cell of which times say something; their records are read again, for a histogram is no
-    figure."""
-    return [] if matrix.cells[cell].functional else [MeasuredRun(record) for record in matrix.records_good(cell)]
+    """The good counted runs of a cell of which times say something; their records are read again,
+    for a histogram is no figure."""
+    return [] if matrix.cells[cell].functional else [MeasuredRun(record)
+                                                     for record in matrix.records_good(cell)]
 
 
 def histogram_of(runs: Sequence[MeasuredRun], of: str) -> Histogram | None:
@@ -86,13 +87,16 @@ def line_make(cell: Cell, label: str, runs: Sequence[MeasuredRun], of: str) -> L
 
 def lines_make(matrix: Matrix, plan: Distribution) -> dict[str, Line]:
     """The line of every cell, one cell after the other: records are large."""
-    return {cell.name: line_make(cell, cell.axes[plan.x] or "none" if plan.x else matrix.result.name,
-                                 runs_good(matrix, cell.name), plan.of) for cell in matrix.cells.values()}
+    return {cell.name: line_make(cell,
+                                 cell.axes[plan.x] or "none" if plan.x else matrix.result.name,
+                                 runs_good(matrix, cell.name), plan.of)
+                                 for cell in matrix.cells.values()}
 
 
 def title_text(of: str, cells: Sequence[Cell]) -> str:
     """What stands at the axis."""
-    since = " from the intended start" if of == "latency" and all(c.open_loop for c in cells) else ""
+    since = " from the intended start" if of == "latency" and all(c.open_loop
+        for c in cells) else ""
     return TITLES[of] + since
 
 
@@ -131,8 +135,8 @@ def sheet_draw(matrix: Matrix, plan: Distribution, cells: Sequence[Cell], values
 
 def distribution_draw(matrix: Matrix, plan: Distribution, block: Block, axes: Axes
                       ) -> list[Drawing]:
-    """A picture for each combination of the axes other than that of the lines; none where good cells
-    have nothing of it and others have: what is sent inline is not handed over."""
+    """A picture for each combination of the axes other than that of the lines; none where good
+    cells have nothing of it and others have: what is sent inline is not handed over."""
     outer = tuple(axis for axis in matrix.axes if axis != plan.x)
     known = lines_make(matrix, plan)
     drawings = []

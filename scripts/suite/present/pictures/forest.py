@@ -31,8 +31,10 @@ from suite.present.pictures.picture import (
 )
 
 ROWS_MAX = 36  # in one picture; more comparisons go into another
-STEEP = 2.0  # ratios that span more are on a logarithmic axis, and are told as ratios, not as changes
-POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.SAME: 6, Verdict.UNKNOWN: 2, Verdict.EXACT: 5}
+# ratios that span more are on a logarithmic axis, and are told as ratios, not as changes
+STEEP = 2.0
+POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.SAME: 6, Verdict.UNKNOWN: 2,
+          Verdict.EXACT: 5}
 WIDE = 1.5  # a noise floor that makes no room for itself: its shade ends with the axis
 GEOMEAN, GEOMEAN_POINT = "geomean", 13
 COLUMNS, TEXT_COLUMNS = 112, 70  # of text that have room in a line, drawn and in text
@@ -41,7 +43,8 @@ TIC_WIDTH = 9  # of them that a tic takes
 
 @dataclass(frozen=True)
 class Bough:
-    """One line. estimate: None where there is no ratio; text says then why. floor: the noise floor."""
+    """One line. estimate: None where there is no ratio; text says then why. floor: the noise
+    floor."""
 
     name: str
     estimate: stats.Estimate | None
@@ -75,15 +78,20 @@ def tree_make(comparison: Comparison, metric: Metric, text: Callable[[float], st
               for row in comparison.rows]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
-        name = " ".join(filter(None, (GEOMEAN, *mean_size(comparison, metric, mean)))) if mean.left_out else GEOMEAN
-        boughs.append(Bough(name, mean.ratio, GEOMEAN_POINT, estimate_marked(mean.ratio, mean_verdict(mean), text)))
+        name = " ".join(filter(None,
+                               (GEOMEAN, *mean_size(comparison, metric,
+                                                    mean)))) if mean.left_out else GEOMEAN
+        boughs.append(Bough(name, mean.ratio, GEOMEAN_POINT,
+                            estimate_marked(mean.ratio, mean_verdict(mean), text)))
     return Tree(name_cut(side_value(comparison.new)), tuple(boughs))
 
 
 def trees_join(trees: Sequence[Tree]) -> list[Tree]:
-    """Comparisons of one row each are rows of one tree, named by what is compared; a single one needs no heading."""
+    """Comparisons of one row each are rows of one tree, named by what is compared; a single one
+    needs no heading."""
     if all(len(tree.boughs) == 1 for tree in trees):
-        return [Tree("", tuple(replace(bough, name=tree.head) for tree in trees for bough in tree.boughs))]
+        return [Tree("", tuple(replace(bough, name=tree.head) for tree in trees
+                               for bough in tree.boughs))]
     return [Tree("", trees[0].boughs)] if len(trees) == 1 else list(trees)
 
 
@@ -110,7 +118,8 @@ def estimates_of(comparisons: Iterable[Comparison], metric: Metric) -> list[stat
     found: list[stats.Estimate | None] = []
     for one in comparisons:
         changes, mean = (change_of(row, metric) for row in one.rows), one.geomeans.get(metric.name)
-        found += [change.ratio for change in changes if change and change.ratio and not change.ratio.directed] + ([mean.ratio] if mean else [])
+        found += [change.ratio for change in changes if change and change.ratio
+                  and not change.ratio.directed] + ([mean.ratio] if mean else [])
     return found
 
 
@@ -137,7 +146,8 @@ def trees_data(trees: Sequence[Tree]) -> tuple[str, int]:
 
 
 def axis_settings(ends: Sequence[float], floors: Sequence[float], columns: int) -> list[str]:
-    """Range and tics along the ratios; logarithmic if they span a lot. columns: how many names and texts take."""
+    """Range and tics along the ratios; logarithmic if they span a lot. columns: how many names and
+    texts take."""
     most = [max((room - columns) // TIC_WIDTH, 2) for room in (COLUMNS, TEXT_COLUMNS)]
     around = [1.0, *(end for floor in floors if floor < WIDE for end in (1 / floor, floor))]
     low, high = min([*ends, *around]), max([*ends, *around])
@@ -168,11 +178,13 @@ def figure_text(ratio: float) -> str:
 
 
 def forest_draw(comparisons: Sequence[Comparison], plan: Versus) -> list[Drawing]:
-    """The forest of these comparisons; more than one picture only where there are very many rows."""
+    """The forest of these comparisons; more than one picture only where there are very many
+    rows."""
     metric = plan.metric
     ends = ends_of(estimates_of(comparisons, metric)) or [1.0]
     steep = max([*ends, 1.0]) / min([*ends, 1.0]) > STEEP
-    trees = trees_join([tree_make(one, metric, figure_text if steep else lambda ratio: change_text(ratio - 1))
+    trees = trees_join([tree_make(one, metric,
+                                  figure_text if steep else lambda ratio: change_text(ratio - 1))
                         for one in comparisons])
     groups = trees_group(trees)
     drawings = []
@@ -180,7 +192,8 @@ def forest_draw(comparisons: Sequence[Comparison], plan: Versus) -> list[Drawing
         name = name_safe(plan.name + (f"-{number}" if len(groups) > 1 else ""))
         data, high = trees_data(group)
         boughs = [bough for tree in group for bough in tree.boughs]
-        widest, told = max(len(bough.name) for bough in boughs), max(len(bough.text) for bough in boughs)
+        widest, told = max(len(bough.name) for bough in boughs), max(len(bough.text)
+            for bough in boughs)
         settings = [f"name = {gnuplot_string(name)}", *forest_settings(comparisons, metric, group),
                     f"lines = {high}", f"widest = {widest}", f"told = {told}",
                     *axis_settings(ends, floors_of(group), widest + told)]
@@ -193,7 +206,8 @@ def floors_of(trees: Iterable[Tree]) -> list[float]:
     return [bough.floor for tree in trees for bough in tree.boughs if bough.floor]
 
 
-def forest_settings(comparisons: Sequence[Comparison], metric: Metric, trees: Sequence[Tree]) -> list[str]:
+def forest_settings(comparisons: Sequence[Comparison], metric: Metric,
+                    trees: Sequence[Tree]) -> list[str]:
     """Titles and labels of a picture."""
     first = comparisons[0]
     of = f" of {first.new.name}" if len(comparisons) == 1 else ""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Draws: writes NAME.dat and NAME.gp and has gnuplot make the pictures. The only part of the package with files."""
+"""Draws: writes NAME.dat and NAME.gp and has gnuplot make the pictures. The only part of the
+package with files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Heat map: how many times better than its baseline each cell is, strategies down and sizes across. Pure."""
+"""Heat map: how many times better than its baseline each cell is, strategies down and sizes across.
+Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ from suite.present.pictures.picture import (
     place_text,
 )
 
-# Two ends that differ for every kind of colour vision; white between them, and grey where there is no figure.
+# Two ends that differ for every kind of colour vision; white between them, and grey where there is
+# no figure.
 BETTER_COLOUR, WORSE_COLOUR, MIDDLE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 0xFFFFFF, 0xE8E8E8
 BLACK, WHITE = 0x000000, 0xFFFFFF
 REACH_LEAST, REACH_MOST = 1.1, 8.0  # times better at which the darkest colour is reached
@@ -42,7 +44,8 @@ FIGURES = "blue: better, orange: worse, ~: no change, ( ): may be chance among s
 
 @dataclass(frozen=True)
 class Tile:
-    """One cell of a grid. place: all that names it; times: how many times better, None if not known."""
+    """One cell of a grid. place: all that names it; times: how many times better, None if not
+    known."""
 
     place: Mapping[str, str]
     text: str
@@ -69,9 +72,11 @@ def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
     times = better_ratio(change.ratio, metric).value
     if change.ratio.directed:  # drawn like the smallest difference: its size is not known
         word = "better" if times > 1 else "worse"
-        return Tile(place, change_marked(change.verdict, word), REACH_LEAST if times > 1 else 1 / REACH_LEAST,
+        return Tile(place, change_marked(change.verdict, word),
+                    REACH_LEAST if times > 1 else 1 / REACH_LEAST,
                     change.verdict is Verdict.SAME)
-    return Tile(place, change_marked(change.verdict, number_text(times)), times, change.verdict is Verdict.SAME)
+    return Tile(place, change_marked(change.verdict, number_text(times)), times,
+                change.verdict is Verdict.SAME)
 
 
 def tiles_make(comparisons: Iterable[Comparison], metric: Metric) -> list[Tile]:
@@ -81,14 +86,17 @@ def tiles_make(comparisons: Iterable[Comparison], metric: Metric) -> list[Tile]:
 
 
 def axis_across(axes: Sequence[str], versus: str, tiles: Sequence[Tile]) -> str:
-    """The axis of the columns that nobody chose: sizes, else other numbers, else the last; "" if none is left."""
+    """The axis of the columns that nobody chose: sizes, else other numbers, else the last; "" if
+    none is left."""
     rest = [axis for axis in axes if axis != versus]
     numbers = [axis for axis in rest if all(size_parse(tile.place[axis]) for tile in tiles)]
     return "message" if "message" in rest else [*rest, *numbers][-1] if rest else ""
 
 
-def grids_make(tiles: Sequence[Tile], versus: str, x: str | None) -> list[tuple[Mapping[str, str], Grid]]:
-    """A grid for each combination of the axes that are neither down nor across, with what names it."""
+def grids_make(tiles: Sequence[Tile], versus: str,
+               x: str | None) -> list[tuple[Mapping[str, str], Grid]]:
+    """A grid for each combination of the axes that are neither down nor across, with what names
+    it."""
     axes = list(dict.fromkeys(key for tile in tiles for key in tile.place))
     across = x if x in axes else axis_across(axes, versus, tiles)
     left = [axis for axis in axes if axis != across]
@@ -122,19 +130,22 @@ def colour_of(tile: Tile, reach: float) -> int:
         return MIDDLE_COLOUR
     share = min(abs(math.log(tile.times)) / math.log(reach), 1.0)
     end = BETTER_COLOUR if tile.times > 1 else WORSE_COLOUR
-    parts = [round((MIDDLE_COLOUR >> bits & 255) * (1 - share) + (end >> bits & 255) * share) for bits in (16, 8, 0)]
+    parts = [round((MIDDLE_COLOUR >> bits & 255) * (1 - share) + (end >> bits & 255) * share)
+             for bits in (16, 8, 0)]
     return parts[0] << 16 | parts[1] << 8 | parts[2]
 
 
 def luminance(colour: int) -> float:
     """Relative luminance, 0 to 1, by WCAG 2.2."""
     parts = [(colour >> bits & 255) / 255 for bits in (16, 8, 0)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+              for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def text_colour(colour: int) -> int:
-    """Black or white, whichever stands out more from the colour (the ratio of contrast by WCAG 2.2)."""
+    """Black or white, whichever stands out more from the colour (the ratio of contrast by WCAG
+    2.2)."""
     light = luminance(colour) + 0.05
     return BLACK if light / 0.05 >= 1.05 / light else WHITE
 
@@ -158,7 +169,8 @@ def grid_columns(grid: Grid) -> list[Grid]:
 
 
 def grid_settings(grid: Grid) -> list[str]:
-    """Names, and how wide a column is in text: of so many columns as have room, below each other."""
+    """Names, and how wide a column is in text: of so many columns as have room, below each
+    other."""
     rows = [name_cut(row or "none") for row in grid.rows]
     columns = [name_cut(column or "none") if grid.across else "" for column in grid.columns]
     widest = max(map(len, rows))
@@ -184,9 +196,11 @@ def heatmap_draw(comparisons: Sequence[Comparison], plan: Versus) -> list[Drawin
     for outer, whole in grids_make(tiles, side_axis(first.new), plan.x):
         parts = grid_columns(whole)
         for number, grid in enumerate(parts, start=1):
-            name = name_safe(place_name(plan.name, outer.values())) + (f"-{number}" if len(parts) > 1 else "")
+            name = name_safe(place_name(plan.name, outer.values())) + (f"-{number}"
+                if len(parts) > 1 else "")
             settings = [f"name = {gnuplot_string(name)}",
                         *versus_titles(comparisons, what, "", place_text(outer, outer.values())),
                         f"legend = {gnuplot_string(FIGURES)}", *grid_settings(grid)]
-            drawings.append(Drawing(name, "heatmap", grid_data(grid, reach), "\n".join(settings) + "\n"))
+            drawings.append(Drawing(name, "heatmap", grid_data(grid, reach),
+                                    "\n".join(settings) + "\n"))
     return drawings

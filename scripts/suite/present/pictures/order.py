@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Run order: every run where it stood in time, as a ratio to the median of its cell. Pure.
 
-A drift is a slope that all cells share, a disturbance a bump, an outlier a point far from the others.
+A drift is a slope that all cells share, a disturbance a bump, an outlier a point far from the
+others.
 """
 
 from __future__ import annotations
@@ -34,12 +35,14 @@ from suite.present.pictures.picture import (
 from suite.present.table import axis_values
 
 STEEP = 2.0  # ratios that span more are on a logarithmic axis
-TIGHT = 0.02  # the axis reaches at least as far on both sides of 1, so that nothing looks like noise that is none
+# the axis reaches at least as far on both sides of 1, so that nothing looks like noise that is none
+TIGHT = 0.02
 
 
 @dataclass(frozen=True)
 class Run:
-    """One good run. at: when, in rounds from the first; ratio: to the median of its cell (above 0)."""
+    """One good run. at: when, in rounds from the first; ratio: to the median of its cell (above
+    0)."""
 
     at: float
     ratio: float
@@ -84,7 +87,8 @@ def series_make(moments: pd.DataFrame, cell: Cell, label: str, metric: Metric) -
 
 
 def span_of(series: Sequence[Series]) -> tuple[float, float]:
-    """From which ratio to which the axis reaches: all that is no outlier, and of outliers what is near.
+    """From which ratio to which the axis reaches: all that is no outlier, and of outliers what is
+    near.
 
     Else one bad run would make one flat line of all others.
     """
@@ -97,7 +101,8 @@ def span_of(series: Sequence[Series]) -> tuple[float, float]:
 
 
 def run_line(run: Run, low: float, high: float) -> str:
-    """One line of a .dat; a run beyond the axis stands at its edge, with its ratio above or below it."""
+    """One line of a .dat; a run beyond the axis stands at its edge, with its ratio above or below
+    it."""
     drawn, told = number_data(min(max(run.ratio, low), high)), ratio_text(run.ratio)
     beyond = [f'"{told if outside else ""}"' for outside in (run.ratio > high, run.ratio < low)]
     return " ".join([number_data(run.at), drawn, drawn if run.outlier else "NaN", *beyond])
@@ -105,7 +110,9 @@ def run_line(run: Run, low: float, high: float) -> str:
 
 def series_data(series: Sequence[Series], low: float, high: float) -> str:
     """A .dat: a block for each series, and one of failed runs."""
-    blocks = ["\n".join([f"# {one.label}", *([run_line(run, low, high) for run in one.runs] or ['NaN NaN NaN "" ""'])])
+    blocks = ["\n".join([f"# {one.label}",
+                         *([run_line(run, low, high) for run in one.runs]
+                           or ['NaN NaN NaN "" ""'])])
               for one in series]
     failed = sorted(at for one in series for at in one.failed)
     blocks.append("\n".join(["# failed", *([number_data(at) for at in failed] or ["NaN"])]))
@@ -125,21 +132,25 @@ def height_settings(low: float, high: float) -> list[str]:
 
 
 def order_draw(matrix: Matrix, plan: Plan) -> list[Drawing]:
-    """One picture for each combination of the axes other than that of the series, which is the last or x."""
+    """One picture for each combination of the axes other than that of the series, which is the last
+    or x."""
     moments = moments_make(matrix)
     inner = plan.x or next(reversed(matrix.axes), None)
     outer = tuple(axis for axis in matrix.axes if axis != inner)
     drawings = []
     for values in axis_values(matrix.cells.values(), outer):
-        cells = [cell for cell in matrix.cells.values() if tuple(cell.axes[axis] for axis in outer) == values]
-        series = [series_make(moments, cell, name_cut(cell.axes[inner] or "none") if inner else matrix.result.name,
+        cells = [cell for cell in matrix.cells.values()
+                 if tuple(cell.axes[axis] for axis in outer) == values]
+        series = [series_make(moments, cell,
+                              name_cut(cell.axes[inner] or "none") if inner else matrix.result.name,
                               plan.metric) for cell in cells]
         drawings.append(order_build(matrix, plan, cells, series, place_text(outer, values),
                                     name_safe(place_name(plan.name, values))))
     return drawings
 
 
-def order_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], series: Sequence[Series], place: str,
+def order_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], series: Sequence[Series],
+                place: str,
                 name: str) -> Drawing:
     """One picture of these series."""
     what = f"{plan.metric.name} of every run / median of its cell".replace("_", " ")

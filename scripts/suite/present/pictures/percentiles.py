@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Percentile plots: latency over 1 / (1 - q), so that each nine is as wide as the one before. Pure.
 
-A line ends where fewer than 1 / (1 - q) values stand behind it, as Histogram.quantile does, and in an open loop where
-the requests begin that were due and never sent.
+A line ends where fewer than 1 / (1 - q) values stand behind it, as Histogram.quantile does, and in
+an open loop where the requests begin that were due and never sent.
 """
 
 from __future__ import annotations

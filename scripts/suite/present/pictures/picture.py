@@ -46,7 +46,8 @@ class Drawing:
 class Plan:
     """Bars or a curve with everything chosen. x: the axis along which it runs, None: plain bars.
 
-    shaded: a curve on which the best of each line stands out, with what cannot be told apart from it.
+    shaded: a curve on which the best of each line stands out, with what cannot be told apart from
+    it.
     """
 
     kind: str
@@ -123,12 +124,14 @@ def rounds_text(matrix: Matrix) -> str:
 def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
     """The small print of a picture: what its figures are, and what was measured where.
 
-    Where there is no room for it all the names of processors go first, then placements that the picture shows itself.
+    Where there is no room for it all the names of processors go first, then placements that the
+    picture shows itself.
     """
     place = f"place {word_text(cells, 'place')}; "
     congestion = f"congestion {congestion_text(matrix)}; "
     unnamed = machines_text(matrix, shorten=lambda processor: "")
-    texts = [f"{figures}; {place}{congestion}{machines_text(matrix)}", f"{figures}; {place}{congestion}{unnamed}"]
+    texts = [f"{figures}; {place}{congestion}{machines_text(matrix)}",
+             f"{figures}; {place}{congestion}{unnamed}"]
     if "place" in matrix.axes:
         texts.append(f"{figures}; {congestion}{unnamed}")
     return next((text for text in texts if len(text) <= NOTE_MAX), texts[-1][:NOTE_MAX - 3] + "...")

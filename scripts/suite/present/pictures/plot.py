@@ -41,7 +41,8 @@ def curve_axis(matrix: Matrix) -> str | None:
 
 
 def pictures_default(matrix: Matrix) -> tuple[Picture, ...]:
-    """What to draw when nobody says: one picture of the first metric, of an open loop all requests too."""
+    """What to draw when nobody says: one picture of the first metric, of an open loop all requests
+    too."""
     x = curve_axis(matrix)
     pictures = (Picture("curve" if x else "bars", None, None, x, None),)
     if all(cell.open_loop for cell in matrix.cells.values()):
@@ -57,7 +58,8 @@ def x_check(matrix: Matrix, x: str | None) -> None:
 
 
 def metric_of(matrix: Matrix, picture: Picture) -> Metric:
-    """The metric of a picture, the first of the result where none is named; UsageError for one that there is not."""
+    """The metric of a picture, the first of the result where none is named; UsageError for one that
+    there is not."""
     return metric_find(picture.metric or metrics_default(matrix)[0], "picture: metric")
 
 
@@ -107,11 +109,13 @@ def versus_make(draw: Callable[[Sequence[Comparison], Versus], list[Drawing]]
     """Draws the baseline against each other value of its axis; UsageError where there is none."""
     def make(matrix: Matrix, picture: Picture) -> list[Drawing]:
         metric = metric_of(matrix, picture)
-        comparisons = [refusals_check(one, (), False, False) for one in compare_baseline(matrix, (metric,))]
+        comparisons = [refusals_check(one, (), False, False)
+                       for one in compare_baseline(matrix, (metric,))]
         if not comparisons:
             raise UsageError(f"picture: {picture.kind}: nothing stands beside a baseline here: "
                              "it needs baseline=WORD=VALUE and another value of that word")
-        return draw(comparisons, Versus(metric, axis_of(matrix, picture), name_of(picture, metric.name)))
+        return draw(comparisons,
+                    Versus(metric, axis_of(matrix, picture), name_of(picture, metric.name)))
     return make
 
 
@@ -125,7 +129,8 @@ def distribution_make(draw: Callable[[Matrix, Distribution], list[Drawing]]
     return make
 
 
-MAKERS: Mapping[str, Callable[[Matrix, Picture], list[Drawing]]] = {  # by the kinds of scenario.PICTURES
+# by the kinds of scenario.PICTURES
+MAKERS: Mapping[str, Callable[[Matrix, Picture], list[Drawing]]] = {
     "bars": bars_make,
     "curve": curve_make,
     "heatmap": versus_make(heatmap_draw),

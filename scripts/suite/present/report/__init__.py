@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A result, or two, as one self-contained page of HTML, which needs no network and, but for sorting, no scripts.
+"""A result, or two, as one self-contained page of HTML, which needs no network and, but for
+sorting, no scripts.
 
     elements    HTML as a tree, so that nothing is ever pasted unescaped
     tables      tables of a summary, of comparisons, of machines

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Pictures in a page: gnuplot's SVG as part of it, with a box to tick for each series. Pure.
 
-gnuplot draws every plot of a series as a group of its own, and knows series by their colour only: of plots of one colour
-the first belongs to the first series of that colour, and so on in turn.
+gnuplot draws every plot of a series as a group of its own, and knows series by their colour only:
+of plots of one colour the first belongs to the first series of that colour, and so on in turn.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def series_mark(root: ET.Element, count: int) -> None:
 
 
 def svg_read(text: str, prefix: str) -> ET.Element:
-    """gnuplot's SVG as an element of a page: without namespaces, and with names that only it has there."""
+    """gnuplot's SVG as an element of a page: without namespaces, and with names that only it has
+    there."""
     root = ET.fromstring(text)
     for part in root.iter():
         part.tag = part.tag.rpartition("}")[2]
@@ -106,8 +107,10 @@ def figure_make(drawn: Drawn, number: int) -> ET.Element:
         root.remove(about)  # "Gnuplot", which a browser shows over the whole picture
     root.set("role", "img")
     root.set("aria-label", drawn.drawing.name)
-    return element("figure", *switches(names, prefix), root, folded("as text", element("pre", drawn.text)),
-                   folded("data", element("pre", drawn.drawing.data)), id=f"picture-{drawn.drawing.name}")
+    return element("figure", *switches(names, prefix), root,
+                   folded("as text", element("pre", drawn.text)),
+                   folded("data", element("pre", drawn.drawing.data)),
+                   id=f"picture-{drawn.drawing.name}")
 
 
 def switches(names: Sequence[str], prefix: str) -> list[ET.Element]:
@@ -115,11 +118,13 @@ def switches(names: Sequence[str], prefix: str) -> list[ET.Element]:
     made = []
     for index, name in enumerate(names if len(names) > 1 else ()):
         box = f"{prefix}box{index + 1}"
-        made += [element("input", type="checkbox", checked="checked", id=box, class_=f"s{index + 1}"),
+        made += [element("input", type="checkbox", checked="checked", id=box,
+                         class_=f"s{index + 1}"),
                  element("label", name, for_=box, style=f"color: {COLOURS[index % len(COLOURS)]}")]
     return made
 
 
 def switch_rules(count: int) -> str:
     """The rules of style by which a box that is not ticked hides its series."""
-    return "".join(f"input.s{n}:not(:checked) ~ svg .s{n} {{ display: none }}\n" for n in range(1, count + 1))
+    return "".join(f"input.s{n}:not(:checked) ~ svg .s{n} {{ display: none }}\n"
+                   for n in range(1, count + 1))

@@ -10,8 +10,10 @@ Child = ET.Element | str | None
 
 
 def element(tag: str, *children: Child, **attributes: str) -> ET.Element:
-    """An element with its children in order; None is left out. `class_` is class, and an underscore a dash."""
-    made = ET.Element(tag, {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()})
+    """An element with its children in order; None is left out. `class_` is class, and an underscore
+    a dash."""
+    made = ET.Element(tag, {name.rstrip("_").replace("_", "-"): value
+                            for name, value in attributes.items()})
     for child in children:
         if isinstance(child, str):
             text_add(made, child)

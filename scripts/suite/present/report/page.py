@@ -27,7 +27,8 @@ from suite.present.table import answer_pairs
 
 HERE = Path(__file__).resolve().parent
 NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-Section = tuple[str, str, Sequence[ET.Element]]  # its name in addresses, its heading, what stands in it
+# its name in addresses, its heading, what stands in it
+Section = tuple[str, str, Sequence[ET.Element]]
 
 
 @dataclass(frozen=True)
@@ -58,47 +59,57 @@ def pictures_make(drawings: Drawings, drawn: Sequence[Drawn]) -> list[ET.Element
     return [figure_make(one, drawings.all.index(one) + 1) for one in drawn]
 
 
-def page_make(title: str, heading: str, below: str, sections: Sequence[Section], drawings: Drawings) -> str:
+def page_make(title: str, heading: str, below: str, sections: Sequence[Section],
+              drawings: Drawings) -> str:
     """The whole page; a section without anything to say is left out."""
     told = [section for section in sections if section[2]]
     body = element(
         "body", element("h1", heading), element("p", below),
         element("nav", *(element("a", text, href=f"#{name}") for name, text, _ in told)),
-        *(element("section", element("h2", text), *children, id=name) for name, text, children in told),
+        *(element("section", element("h2", text), *children, id=name)
+          for name, text, children in told),
         element("script", (HERE / "page.js").read_text(encoding="utf-8")))
     return page_text(head_make(title, drawings.all), body)
 
 
-def result_page(summary: Summary, layout: Layout, verdicts: Sequence[Verdict], comparisons: Sequence[Comparison],
+def result_page(summary: Summary, layout: Layout, verdicts: Sequence[Verdict],
+                comparisons: Sequence[Comparison],
                 drawings: Drawings, command: Sequence[str], notes: Sequence[str] = ()) -> str:
-    """The page of one result; comparisons: its baseline against each other value; notes: what it has not, and why."""
+    """The page of one result; comparisons: its baseline against each other value; notes: what it
+    has not, and why."""
     matrix = summary.matrix
     result, answers = matrix.result, answer_pairs(summary)
-    commands = [f"scripts/uncork {name} {result.folder}" for name in ("table", "compare", "plot", "check", "paste", "report")]
+    commands = [f"scripts/uncork {name} {result.folder}"
+                for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[Section] = [
         ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
         ("answer", "Answer", [pairs_list(answers)] if answers else []),
         ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
         ("table", "Table", figures_make(summary, layout)),
-        ("changes", "Changes", [*pictures_make(drawings, drawings.changes), *changes_make(comparisons)]),
+        ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
+                                *changes_make(comparisons)]),
         ("pictures", "Pictures", pictures_make(drawings, drawings.figures)),
         ("machine", "Machine", machine_make(result.machines.values())),
         ("commands", "Commands", [*again_make([command], commands), by_hand_make(matrix)]),
     ]
     below = [result.name] if result.scenario.question else []
     below += [f"after {result.scenario.source}"] if result.scenario.source else []
-    return page_make(result.name, result.scenario.question or result.name, "; ".join(below), sections, drawings)
+    return page_make(result.name, result.scenario.question or result.name, "; ".join(below),
+                     sections, drawings)
 
 
 def pair_page(comparison: Comparison, drawings: Drawings, commands: Sequence[Sequence[str]]) -> str:
     """The page of two results that are compared: first of all what differs between them."""
     base, new = comparison.base.matrix.result, comparison.new.matrix.result
-    answers = [f"scripts/uncork {name} {base.folder} {new.folder}" for name in ("compare", "paste", "report")]
+    answers = [f"scripts/uncork {name} {base.folder} {new.folder}"
+               for name in ("compare", "paste", "report")]
     machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[Section] = [
         ("sides", "Sides", [pairs_list(sides_pairs(comparison))]),
-        ("changes", "Changes", [*pictures_make(drawings, drawings.changes), *changes_make([comparison])]),
+        ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
+                                *changes_make([comparison])]),
         ("machine", "Machine", machine_make(machines)),
         ("commands", "Commands", again_make(commands, answers)),
     ]
-    return page_make(f"{new.name} against {base.name}", title_of(comparison), new.scenario.source, sections, drawings)
+    return page_make(f"{new.name} against {base.name}", title_of(comparison), new.scenario.source,
+                     sections, drawings)

@@ -30,7 +30,8 @@ OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
 
 def verdicts_make(verdicts: Sequence[Verdict]) -> list[ET.Element]:
     """Each claim with what came of it and what was measured."""
-    items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"), verdict.claim.says,
+    items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"),
+                     verdict.claim.says,
                      element("div", element("code", verdict.claim.that), class_="remark"),
                      *(element("div", remark, class_="remark") for remark in verdict.remarks),
                      class_=verdict.outcome.replace(" ", "-"))
@@ -42,15 +43,17 @@ def figures_make(summary: Summary, layout: Layout) -> list[ET.Element]:
     """The table as `uncork table` has it, with what belongs above and below."""
     notes = Footnotes()
     keys, groups, breaks = columns_build(summary, layout, notes)
-    return [pairs_list(heading_pairs(summary, scales_choose(summary))), table_make(keys, groups, breaks),
+    return [pairs_list(heading_pairs(summary, scales_choose(summary))),
+            table_make(keys, groups, breaks),
             pairs_list(foot_pairs(summary, notes))]
 
 
 def machine_make(boots: Iterable[Machine]) -> list[ET.Element]:
-    """The machines in a line each, several boots of one only once, and all that is known of them; unfolded where they
-    differ."""
+    """The machines in a line each, several boots of one only once, and all that is known of them;
+    unfolded where they differ."""
     machines = machines_group(boots)
-    texts = [("machine" if number == 1 else "", machine_text(machine) + boots_text(len(machine.hosts)))
+    texts = [("machine" if number == 1 else "",
+              machine_text(machine) + boots_text(len(machine.hosts)))
              for number, machine in enumerate(machines, 1)]
     facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
     return [pairs_list(texts), folded(facts, machines_make(machines), open_=len(machines) > 1)]
@@ -62,7 +65,8 @@ def boots_text(count: int) -> str:
 
 
 def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
-    """Each comparison: within a result what else differs, a table for each metric, and below all of them what the marks mean."""
+    """Each comparison: within a result what else differs, a table for each metric, and below all of
+    them what the marks mean."""
     notes = Footnotes()
     made = []
     for comparison in comparisons:
@@ -92,6 +96,9 @@ def by_hand_make(matrix: Matrix) -> ET.Element:
     result = matrix.result
     folders = folders_of(result.plan)
     timed = timed_by_hand if result.plan.timer == "hyperfine" else str
-    cells = [cell.given or cell.words for cell in matrix.cells.values() if cell.status != "unsupported"]
-    lines = [timed(line) for line in by_hand_lines(cells, lambda given: command_by_hand(given, (), folders))]
+    cells = [cell.given or cell.words for cell in matrix.cells.values()
+             if cell.status != "unsupported"]
+    lines = [timed(line) for line in by_hand_lines(cells,
+                                                   lambda given: command_by_hand(given, (),
+                                                       folders))]
     return folded(f"every cell by hand ({len(cells)})", element("pre", "\n".join(lines)))
