@@ -30,7 +30,7 @@ from suite.places.fleet import driver
 from suite.places.fleet.driver import Driver, Job, inventory_list, outcomes_read, programs_find
 from suite.places.fleet.inventory import pairs_read
 from suite.places.fleet.jobs import client_words, down_words, note_path, server_words
-from suite.places.targets import Nowhere
+from suite.places.targets import LocalTargets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 
@@ -134,7 +134,7 @@ def test_without_ansible_the_one_command_is_named(tmp_path: Path,
 
 # ---- the plan ----
 
-class Pretended(Nowhere):
+class Pretended(LocalTargets):
     """Two pairs, and every cell is asked about here."""
 
     def hosts_open(self, path: str) -> tuple[str, ...]:

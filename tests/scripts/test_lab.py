@@ -20,10 +20,9 @@ import pytest
 
 from conftest import Uncork, records_of
 from suite.base.lab_words import link_of
-from suite.places.lab.labs import labs_open
-from suite.places.lab.namespace import namespace_inside
+from suite.places.lab.lab import labs_open
+from suite.places.lab.namespace import namespace_inside, value_read
 from suite.places.lab.probe import delay_refusal, link_refusal, namespaces_refusal, setting_refusal
-from suite.places.lab.settings import value_read
 
 SHORT = ("duration=20ms", "warmup=0s", "place=free")
 PLAIN = {"lab": "on", "link_rate": "none", "link_mtu": "1500", "link_delay": "0s",

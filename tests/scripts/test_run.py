@@ -21,8 +21,7 @@ from suite.base.lab_words import Link
 from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import batch_run, cells_run
 from suite.places.batch import run_limit
-from suite.places.lab.lab import Lab
-from suite.places.lab.labs import labs_open
+from suite.places.lab.lab import Lab, labs_open
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario

@@ -25,10 +25,10 @@ from suite.base.errors import Failure, Unreachable, UsageError
 from suite.measure.host_facts import cells_asked
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run, cells_run
-from suite.places.lab.labs import labs_open
+from suite.places.lab.lab import labs_open
 from suite.places.spread import Part, part_parse
-from suite.places.ssh import machine, served
-from suite.places.ssh.machine import Hello, hello_parse
+from suite.places.ssh import machine, server
+from suite.places.ssh.machine import Greeting, greeting_parse
 from suite.places.ssh.programs import checksum
 from suite.places.ssh.shell import keyed_words, word_quote, words_line
 from suite.places.ssh.target import Ssh
@@ -105,11 +105,11 @@ def test_a_part_that_is_none_is_refused(text: str):
 
 
 def test_a_greeting_is_no_hello():
-    assert hello_parse(b"Welcome to h1 | have a nice day") is None
-    assert hello_parse(
-        b"uncork-host|Linux riscv64|b007|/home/me/.cache|10.0.0.9 5000 10.0.0.1 22\r") == Hello(
+    assert greeting_parse(b"Welcome to h1 | have a nice day") is None
+    assert greeting_parse(
+        b"uncork-host|Linux riscv64|b007|/home/me/.cache|10.0.0.9 5000 10.0.0.1 22\r") == Greeting(
         "Linux riscv64", "b007", "/home/me/.cache", "10.0.0.9", "10.0.0.1")
-    unknown = hello_parse(
+    unknown = greeting_parse(
         b"uncork-host|Linux riscv64|b007|/home/me/.cache|UNKNOWN 65535 UNKNOWN 65535")
     assert unknown and unknown.seen_at == ""
 
@@ -149,7 +149,7 @@ def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
     with targets_open(client) as targets, labs_open() as labs:
         for cell in cells_of(targets, THREE, "workload=proxy", "security=gnutls"):
             ((_, record),) = batch_run(targets, [cell], labs)
-            target = targets.of(cell.words)
+            target = targets.target(cell.words)
     assert record["status"] == "ok", record
     assert record["words"] | {"target": "", "server": "own",
                               "via": "own"} == record["words"] | {"target": ""}
@@ -158,7 +158,7 @@ def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
     assert asked.count("/one/.cache/uncork/bin/") and "'--allow-sink' '127.0.0.1/32'" in asked
     for host, program, many in (("one", "client", 2), ("two", "server", 2), ("three", "server", 2)):
         assert asked.count(
-            f"/{host}/.cache/uncork/bin/{target.found()['programs']}/uncork-{program}'") >= many
+            f"/{host}/.cache/uncork/bin/{target.identity()['programs']}/uncork-{program}'") >= many
     assert not target.folder.exists(), "the folder of its sockets is gone"
 
 
@@ -265,7 +265,7 @@ def test_words_that_contradict_the_target_are_refused(
     with targets_open(client) as targets, pytest.raises((UsageError, Failure),
                                                         match=re.escape(says)):
         for cell in cells_of(targets, *words):
-            targets.of(cell.words).facts(cell.given)
+            targets.target(cell.words).facts(cell.given)
 
 
 def test_a_unix_socket_is_unsupported_where_the_server_is_not_on_loopback(
@@ -285,7 +285,7 @@ def test_facts_are_asked_of_all_ends_that_a_target_has(client: Client,
         plan = plan_make(targets, Scenario("words"), None,
                          [THREE, "workload=request,proxy", *SHORT]).plan
         (given,) = cells_asked(plan).values()
-        assert set(targets.of(given).facts(given)) == {"client", "server", "proxy"}
+        assert set(targets.target(given).facts(given)) == {"client", "server", "proxy"}
 
 
 def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client,
@@ -328,7 +328,7 @@ def test_a_server_that_does_not_start_fails_its_runs_with_its_own_words(
     (record,) = records_in(client, "target=ssh:one+ssh:two/192.0.2.77")
     assert record["status"] == "failed" and record["reason"].startswith("no server on two: ")
     assert "192.0.2.77" in record["reason"]
-    monkeypatch.setattr(served, "READY_S", 0.2)
+    monkeypatch.setattr(server, "READY_S", 0.2)
     hosts(f'{MASTER}case "$*" in *--listen*) exec sleep 60 ;; esac\n{LOGIN}')
     (record,) = records_in(client, "target=ssh:one+ssh:two")
     assert record["reason"] == "no server on two: it was not ready within 0 s"
@@ -357,7 +357,7 @@ def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
             return found
 
         assert run_all() == {"ssh:one+ssh:two": ["ok"] * 2, "ssh:three": ["ok"] * 2}
-        lost = targets.of({"target": "ssh:one+ssh:two"})
+        lost = targets.target({"target": "ssh:one+ssh:two"})
         assert isinstance(lost, Ssh)
         (two,) = [other for other in lost.remotes() if other.name == "two"]
         os.killpg(two.master.pid, signal.SIGKILL)
@@ -375,7 +375,7 @@ def test_a_machine_that_a_cell_has_no_end_on_may_be_lost(client: Client, faked: 
                                                          hosts: Callable[[str], None]):
     with targets_open(client) as targets, labs_open() as labs:
         cells = cells_of(targets, THREE, "workload=request,proxy")
-        (three,) = [other for other in targets.of(cells[0].words).remotes()
+        (three,) = [other for other in targets.target(cells[0].words).remotes()
                     if other.name == "three"]
         os.killpg(three.master.pid, signal.SIGKILL)
         three.master.wait()
@@ -391,9 +391,9 @@ def test_a_machine_that_was_booted_is_of_another_session(
 ):
     with targets_open(client) as targets, labs_open() as labs:
         (cell,) = cells_of(targets, "target=ssh:one")
-        assert list(targets.boots()) == ["one"] and len(targets.boots()["one"]) == 36
+        assert list(targets.boot_ids()) == ["one"] and len(targets.boot_ids()["one"]) == 36
         faked.program("cat", BOOTED)
-        one, = targets.of(cell.words).remotes()
+        one, = targets.target(cell.words).remotes()
         os.killpg(one.master.pid, signal.SIGKILL)
         one.master.wait()
         for _ in range(2):
@@ -406,11 +406,11 @@ def test_a_machine_that_says_nothing_any_more_is_named(
 ):
     monkeypatch.setattr(machine, "ANSWERS_S", 0.2)
     with targets_open(client) as targets:
-        target = targets.of({"target": "ssh:one+ssh:two"})
-        assert target.explain({}, {"status": "failed", "reason": "x"})["reason"] == "x"
+        target = targets.target({"target": "ssh:one+ssh:two"})
+        assert target.failure_explain({}, {"status": "failed", "reason": "x"})["reason"] == "x"
         hosts(f'[ "$host" = one ] || exec sleep 60\n{LOGIN}')
-        assert target.explain({}, {"status": "ok"}) == {"status": "ok"}
-        assert target.explain({},
+        assert target.failure_explain({}, {"status": "ok"}) == {"status": "ok"}
+        assert target.failure_explain({},
                               {"status": "failed", "reason": "x"})["reason"] == "two was lost: x"
 
 

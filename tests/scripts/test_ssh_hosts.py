@@ -21,7 +21,7 @@ from hosts import Hosts, hosts_open, hosts_refusal
 from suite.base.client import ROOT, Client, client_check
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run
-from suite.places.lab.labs import labs_open
+from suite.places.lab.lab import labs_open
 from suite.places.targets import Targets, targets_open
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -108,7 +108,7 @@ def test_bundles_go_across_three_machines_and_a_killed_sshd_fails_its_cells_only
     (record,), _ = first.values()
     assert len({record[end]["host"] for end in ENDS}) == 3
     assert record["peer"].startswith("198.19.0.2:") and record["via"].startswith("198.19.0.3:")
-    with targets.of(cells[0].words).ends(cells[0].words):
+    with targets.target(cells[0].words).ends(cells[0].words):
         assert {"--psk", "/dev/fd/3",
                 "198.19.0.2:0"} <= set(arguments_on(hosts, "h2", "uncork-server"))
         assert {"--proxy", "198.19.0.2/32"} <= set(arguments_on(hosts, "h3", "uncork-server"))

@@ -18,7 +18,7 @@ from suite.base.runner_words import boot_of
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run, cells_run
 from suite.places import gvisor
-from suite.places.lab.labs import labs_open
+from suite.places.lab.lab import labs_open
 from suite.places.targets import KINDS, Targets, targets_open
 from suite.scenario.scenario import Scenario
 
@@ -187,4 +187,4 @@ def test_a_target_that_this_runner_does_not_have_is_said(binaries: Client,
     monkeypatch.setattr("suite.places.targets.KINDS", {})
     with targets_open(binaries) as targets, pytest.raises(Failure,
                                                           match="does not know target=gvisor"):
-        targets.of({"target": "gvisor"})
+        targets.target({"target": "gvisor"})

@@ -19,9 +19,9 @@ from faked import Faked, faked, has_ended
 from suite.base.client import BINARIES, Client
 from suite.base.errors import Failure, UsageError
 from suite.measure.plan import plan_make
-from suite.measure.runner import Beside, batch_run
+from suite.measure.runner import Artifacts, batch_run
 from suite.places import images, vng
-from suite.places.lab.labs import labs_open
+from suite.places.lab.lab import labs_open
 from suite.places.targets import Targets, targets_open
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -68,10 +68,10 @@ def cells_of(client: Client, *words: str) -> tuple[PlannedCell, ...]:
 
 
 def batch_of(client: Client, cells: tuple[PlannedCell, ...],
-             beside: Beside = Beside()) -> list[dict[str, Any]]:
+             artifacts: Artifacts = Artifacts()) -> list[dict[str, Any]]:
     """The records of cells, run as one batch, in the order of the cells."""
     with targets_open(client) as targets, labs_open() as labs:
-        found = dict(batch_run(targets, cells, labs, beside=beside))
+        found = dict(batch_run(targets, cells, labs, artifacts=artifacts))
     assert sorted(found) == list(range(len(cells)))
     return [found[number] for number in sorted(found)]
 
@@ -80,7 +80,7 @@ def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(binaries:
     kernel: Path):
     met: list[dict[str, Any]] = []
     cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
-    records = batch_of(binaries, cells, Beside(met.append))
+    records = batch_of(binaries, cells, Artifacts(met.append))
     assert [record["status"] for record in records] == ["ok", "ok"]
     assert all(record["words"]["target"] == f"vng:{kernel}" for record in records)
     assert [facts["client"]["id"] for facts in met] == [records[0]["client"]["host"]]
@@ -122,7 +122,7 @@ def test_a_guest_that_crashed_is_booted_once_more_and_what_was_measured_stays(
     faked.program("vng", ONLY_BATCHES + "[ $verbose ] && echo 'the second boot' >&2\n" + FIRST +
                   crash)
     log = tmp_path / "boots/round-1-position-0.log"
-    assert [record["status"] for record in batch_of(binaries, cells, Beside(log=log))] == ["ok",
+    assert [record["status"] for record in batch_of(binaries, cells, Artifacts(log=log))] == ["ok",
         "ok"]
     assert log.read_text() == "the second boot\n"
 
@@ -132,7 +132,7 @@ def test_only_what_is_missing_is_run_again(binaries: Client, faked: Faked, kerne
     # The facts, the first record and what shows that it was whole come out, the rest does not.
     faked.program("vng", ONLY_BATCHES + FIRST + 'sh -c "$script" | head -n 3; exit 255')
     met: list[dict[str, Any]] = []
-    records = batch_of(binaries, cells, Beside(met.append))
+    records = batch_of(binaries, cells, Artifacts(met.append))
     assert [record["status"] for record in records] == ["ok"] * 3 and len(met) == 2
     assert [line for line in faked.asked() if line == "-v"] == ["-v"]
 
@@ -142,7 +142,7 @@ def test_what_crashed_twice_is_a_failed_run_with_its_log(binaries: Client, faked
     cells = cells_of(binaries, f"target=vng:{kernel}")
     faked.program("vng", ONLY_BATCHES +
                   "[ $verbose ] && echo '[    1.5] Kernel panic - not syncing' >&2\nexit 255")
-    (record,) = batch_of(binaries, cells, Beside(log=tmp_path / "boots/round-1-position-0.log"))
+    (record,) = batch_of(binaries, cells, Artifacts(log=tmp_path / "boots/round-1-position-0.log"))
     assert record == {"status": "failed",
                       "reason": "uncork-client ended with status 255; tried twice, "
                                                     "log: boots/round-1-position-0.log"}
@@ -165,7 +165,7 @@ def test_a_run_may_take_its_time_once_the_guest_has_begun(
     binaries: Client, kernel: Path, monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(vng, "BOOT_S", {False: 30.0})
-    monkeypatch.setattr("suite.places.batch.SPARE_S", 60.0)
+    monkeypatch.setattr("suite.places.batch.RUN_MARGIN_S", 60.0)
     (record,) = batch_of(binaries, cells_of(binaries, f"target=vng:{kernel}"))
     assert record["status"] == "ok"
 
@@ -215,7 +215,7 @@ def test_what_is_missing_is_named_with_the_one_command(
     monkeypatch.setattr(vng, "INSTALLED", tmp_path)
     monkeypatch.setattr(vng, "SYSTEM_PATHS", str(tmp_path))
     with pytest.raises(Failure) as raised:
-        Targets(binaries).of({"target": f"vng:{kernel}"})
+        Targets(binaries).target({"target": f"vng:{kernel}"})
     assert f"target=vng:{kernel}: {missing} " in str(raised.value).replace("virtme-ng (vng)",
         "vng (vng)")
     assert str(raised.value).endswith("is missing: scripts/setup/target vng installs it")
@@ -233,8 +233,8 @@ def test_virtme_ng_is_also_found_where_it_is_installed(
     monkeypatch.setattr(vng, "INSTALLED", tmp_path / "pypi")
     monkeypatch.setattr(vng.shutil, "which",
                         lambda name, path=None: None if name == "vng" else f"/usr/bin/{name}")
-    guest = Targets(binaries).of({"target": f"vng:{kernel}"}).place({})
-    assert guest.machine.path.startswith(str(tmp_path / "pypi/virtme-ng-1.42/bin"))
+    guest = Targets(binaries).target({"target": f"vng:{kernel}"}).place({})
+    assert guest.hypervisor.path.startswith(str(tmp_path / "pypi/virtme-ng-1.42/bin"))
 
 
 @pytest.mark.parametrize(("modules", "smoke", "options"), [
@@ -253,9 +253,9 @@ def test_hardware_is_used_where_it_has_booted_a_guest(
     monkeypatch.setattr(vng, "MODULES", tmp_path / "modules")
     monkeypatch.setattr(vng, "SMOKE_SECONDS", 0.5 if "sleep" in smoke else 30)
     faked.program("vng", f"[ \"$1\" != --version ] || {{ echo 'virtme-ng 1.42'; exit; }}\n{smoke}")
-    target = Targets(binaries).of({"target": f"vng:{kernel}"})
-    assert target.place({}).machine.options == options
-    assert target.found()["processor"] == ("emulated" if "--disable-kvm" in options else "hardware")
+    target = Targets(binaries).target({"target": f"vng:{kernel}"})
+    assert target.place({}).hypervisor.options == options
+    assert target.identity()["processor"] == ("emulated" if "--disable-kvm" in options else "hardware")
 
 
 @pytest.mark.parametrize("word", ["server=h1", "via=h1", "capture=on"])

@@ -40,7 +40,8 @@ class Client:
     """The folder of both binaries; `built` is the build folder to keep up to date, if ours.
 
     `reach` are its options for servers that words name, `place` is where it is started. There it
-    may take `boot_s` to say anything, and what came to no end may be tried once more in `spare`.
+    may take `boot_s` to say anything, and what came to no end may be tried once more in
+    `retry_place`.
     """
 
     folder: Path
@@ -48,7 +49,7 @@ class Client:
     reach: tuple[str, ...] = ()
     place: Place = HERE
     boot_s: float = 0.0
-    spare: Place | None = None
+    retry_place: Place | None = None
 
     @property
     def program(self) -> str:
@@ -64,9 +65,10 @@ class Client:
         """What starts it with these arguments; given: what it reads."""
         return self.place.command(self.folder / "uncork-client", arguments, given)
 
-    def again(self) -> Client | None:
+    def retry(self) -> Client | None:
         """The same for the second time; None where there is none."""
-        return None if self.spare is None else replace(self, place=self.spare, spare=None)
+        return None if self.retry_place is None else replace(self, place=self.retry_place,
+                                                             retry_place=None)
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ def client_ask(
         print(
             f"uncork: asking what can be done {client.place.name}; to start it may take {client.boot_s:.0f} s",
               file=sys.stderr, flush=True)
-    again = client.again()
+    again = client.retry()
     try:
         return client_answers(client, arguments, stdin, reach)
     except Failure:

@@ -14,7 +14,7 @@ from suite.doctor.finding import finding_document
 from suite.doctor.report import findings_text
 from suite.measure.plan import plan_make
 from suite.measure.words import scenario_choose
-from suite.places.targets import Nowhere
+from suite.places.targets import LocalTargets
 
 HELP = "what on this machine will disturb a result, and the command that fixes each"
 WATCH_S = 0.5  # some 50 clock ticks of each CPU: enough for a share in per cent
@@ -36,7 +36,7 @@ def asked_of(words: list[str]) -> Asked:
         return Asked()
     scenario, path, rest = scenario_choose(words)
     return Asked(tuple(cell.words
-                       for cell in plan_make(Nowhere(client_open()), scenario, path,
+                       for cell in plan_make(LocalTargets(client_open()), scenario, path,
                                              rest).plan.cells))
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from suite.base.client import client_check, client_open, client_place
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.lab_words import CLIENT_HOST, HOSTS, LINK_WORDS, SETTING_WORD
-from suite.places.lab.named import named_down, named_open, named_status, named_up
 from suite.places.lab.namespace import namespace_enter
+from suite.places.lab.persistent import host_open, lab_down, lab_status, lab_up
 from suite.places.lab.probe import lab_refusal
 
 HELP = "three network namespaces A - B - C with links of a given rate, MTU, delay and loss"
@@ -67,15 +67,15 @@ def up(texts: Sequence[str]) -> None:
     reason = lab_refusal(words)
     if reason is not None:
         raise Failure(reason)
-    named_up(words)
-    print("\n".join(named_status()))
+    lab_up(words)
+    print("\n".join(lab_status()))
 
 
 def run(host: str, command: Sequence[str]) -> None:
     """Becomes the command, inside; the binaries are found behind what PATH has."""
     if not command:
         raise UsageError("nothing to run: uncork lab run CMD ...")
-    namespace_enter(named_open(host))
+    namespace_enter(host_open(host))
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(client_place().folder)])
     try:
         os.execvpe(command[0], list(command), os.environ | {"PATH": path})
@@ -90,6 +90,6 @@ def main(options: argparse.Namespace) -> int:
     elif options.part == "run":
         run(options.on, options.command)
     else:
-        for line in named_down() if options.part == "down" else named_status():
+        for line in lab_down() if options.part == "down" else lab_status():
             print(line)
     return 0

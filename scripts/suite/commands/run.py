@@ -247,8 +247,8 @@ def journal_begin(options: argparse.Namespace, planned: Planned, targets: Target
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = client_list(client)
     programs = Programs(vocabulary.version, vocabulary.revision, build_digest(client),
-                        builds_read(client, builds_named(planned.plan)), targets.found())
-    start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boots()),
+                        builds_read(client, builds_named(planned.plan)), targets.identities())
+    start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
                   intervals_are_wide)
     journal = journal_open(start, options.output, results_place(), options.more, say)
     try:

@@ -52,7 +52,7 @@ def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
              for line in by_hand_lines([cell.given for cell in here], by_client)]
     for cell in cells:
         if cell not in here:
-            *before, last = targets.of(cell.given).by_hand(cell.given)
+            *before, last = targets.target(cell.given).by_hand(cell.given)
             lines += [*before, last + ("  # baseline" if cell.baseline else "")]
     return lines
 

@@ -81,12 +81,12 @@ def cells_asked(plan: Plan) -> dict[str, Mapping[str, str]]:
 def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
     """(hosts by id, id of the runner's machine)."""
     asked = cells_asked(plan)
-    here = targets.of({}).facts(asked.get(LOCAL, {}))
+    here = targets.target({}).facts(asked.get(LOCAL, {}))
     mine = here["client"]["id"]
     hosts = hosts_of(here, LOCAL)
     for target, given in asked.items():
         if target != LOCAL:
-            hosts = hosts_of(targets.of(given).facts(given), target) | hosts
+            hosts = hosts_of(targets.target(given).facts(given), target) | hosts
     hosts[mine]["runner"] = runner_facts()
     hosts[mine]["doctor"] = [doctor_look(plan)]
     return hosts, mine

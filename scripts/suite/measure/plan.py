@@ -112,7 +112,7 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
     """What the builds say of the rows, each of its own and where its target is, in order."""
     answers: dict[int, Checked] = {}
     clients = [targets.client(row) for row in rows]
-    elsewhere = [targets.of(row).asked_words(row) for row in rows]
+    elsewhere = [targets.target(row).planned_words(row) for row in rows]
     rows_of: dict[Client, list[int]] = {}
     for number, client in enumerate(clients):
         rows_of.setdefault(client, []).append(number)
@@ -127,7 +127,7 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
     checked = [checked_as(answers[number], row, elsewhere[number])
                for number, row in enumerate(rows)]
     return [entry if entry.unsupported
-            else replace(entry, unsupported=targets.of(row).refusal(entry.words))
+            else replace(entry, unsupported=targets.target(row).unsupported(entry.words))
             for entry, row in zip(checked, rows, strict=True)]
 
 

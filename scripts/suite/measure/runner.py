@@ -30,20 +30,20 @@ from suite.measure.progress import Watch
 from suite.measure.resume import rounds_wanted, session_left
 from suite.measure.schedule import Run, batches_make, batches_together
 from suite.places.batch import (
-    Beside,
-    Record,
+    Artifacts,
     batch_records,
     cells_by_target,
-    failed,
-    is_lost,
+    failed_record,
+    is_placeholder,
     overdue_text,
     runs_limit,
 )
-from suite.places.lab.labs import Held, Labs, labs_open
+from suite.places.lab.lab import HeldLab, Labs, labs_open
 from suite.places.targets import Targets
 from suite.result.files import machines_merge
 from suite.result.journal import Journal
 from suite.result.plan import PlannedCell
+from suite.result.record import Document
 
 OVERHEAD_S = 0.05  # connect, drain and report of a run: design's budget for the matrix
 LOGS = "boots"  # the folder of a result for what machines said that were started twice
@@ -57,32 +57,32 @@ def run_stamp(run: Run, session: str) -> dict[str, Any]:
 
 
 def cells_run(
-    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: Held | None = None,
+    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: HeldLab | None = None,
     options: Sequence[str] = (),
-    more: Mapping[str, str] | None = None, beside: Beside = Beside(),
-) -> Iterator[tuple[int, Record]]:
+    more: Mapping[str, str] | None = None, artifacts: Artifacts = Artifacts(),
+) -> Iterator[tuple[int, Document]]:
     """Runs cells once by one client and gives (number, record) of each, without the runner's own
     part; more: words that say where ends are which the runner has started."""
     lines = [line_told(cell.given, more) for cell in cells]
-    yield from batch_records(client_batch(client, lines, limit_s, held, options), cells, beside)
+    yield from batch_records(client_batch(client, lines, limit_s, held, options), cells, artifacts)
 
 
-def timed_read(heard: Listener, folder: Path, version: str) -> Record:
+def timed_read(heard: Listener, folder: Path, version: str) -> Document:
     """The record in the folder of a run with what hyperfine measured, or why there is none."""
     record, times = hyperfine.record_read(folder), hyperfine.times_read(folder, version)
     if record is None or heard.overdue or (record["status"] == "ok" and times is None):
         told = hyperfine.complaint_text(heard.stderr.splitlines())
         what = overdue_text(
             heard.limit_s) if heard.overdue else "uncork-client left no whole record"
-        return failed(f"{what}: {told}" if told else what)
+        return failed_record(f"{what}: {told}" if told else what)
     return record if times is None else record | {"hyperfine": times}
 
 
 def hyperfine_run(
-    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: Held | None = None,
+    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: HeldLab | None = None,
     options: Sequence[str] = (),
-    more: Mapping[str, str] | None = None, beside: Beside = Beside(),
-) -> Iterator[tuple[int, Record]]:
+    more: Mapping[str, str] | None = None, artifacts: Artifacts = Artifacts(),
+) -> Iterator[tuple[int, Document]]:
     """As cells_run of one cell, timed by hyperfine as a whole; it is here, and in no lab, where
     that is allowed."""
     version = hyperfine.version_read()
@@ -99,7 +99,7 @@ def hyperfine_run(
 
 
 # Each value of the word timer: what runs cells once.
-TIMERS: Mapping[str, Callable[..., Iterator[tuple[int, Record]]]] = {
+TIMERS: Mapping[str, Callable[..., Iterator[tuple[int, Document]]]] = {
     "client": cells_run, "hyperfine": hyperfine_run,
 }
 
@@ -114,32 +114,33 @@ def timer_require(name: str) -> None:
 
 def cells_retry(
     timer: str, client: Client, cells: Sequence[PlannedCell], starting_s: float, *how: Any,
-    beside: Beside,
-) -> Iterator[tuple[int, Record]]:
+    artifacts: Artifacts,
+) -> Iterator[tuple[int, Document]]:
     """Runs cells by a timer; those that left no record once more, where the client has another
     place for it. What was said there the second time is kept."""
-    again, lost = client.again(), dict[int, Record]()
+    again, lost = client.retry(), dict[int, Document]()
     for number, record in TIMERS[timer](client, cells, starting_s + runs_limit(cells), *how,
-                                        replace(beside, log=None)):
-        if again and is_lost(record):
+                                        replace(artifacts, log=None)):
+        if again and is_placeholder(record):
             lost[number] = record
         else:
             yield number, record
     if not again or not lost:
         return
     numbers, left = list(lost), [cells[number] for number in lost]
-    for index, record in TIMERS[timer](again, left, starting_s + runs_limit(left), *how, beside):
+    for index, record in TIMERS[timer](again, left, starting_s + runs_limit(left), *how, artifacts):
         first, log = lost[numbers[
-            index]], f", log: {beside.log.parent.name}/{beside.log.name}" if beside.log else ""
-        yield numbers[index], failed(f"{first['reason']}; tried twice{log}") if is_lost(
+            index]], f", log: {artifacts.log.parent.name}/{artifacts.log.name}" if artifacts.log else ""
+        yield numbers[index], failed_record(
+            f"{first['reason']}; tried twice{log}") if is_placeholder(
             record) else record
 
 
 def batch_run(
     targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
     options: Sequence[str] = (),
-    beside: Beside = Beside(),
-) -> Iterator[tuple[int, Record]]:
+    artifacts: Artifacts = Artifacts(),
+) -> Iterator[tuple[int, Document]]:
     """(number, record) of each cell: in the lab that it asks for, of which its record tells, where
     its target is.
 
@@ -150,19 +151,19 @@ def batch_run(
     try:
         with contextlib.ExitStack() as holding:
             held = holding.enter_context(labs.hold(words))
-            target = targets.of(words)
+            target = targets.target(words)
             ends = holding.enter_context(target.ends(words))
             client = target.client(words)
             for number, record in cells_retry(timer, client, cells, target.starting_s, held,
                                               (*options, *ends.options),
-                                              ends.words, beside=beside):
+                                              ends.words, artifacts=artifacts):
                 left.discard(number)
-                record = target.explain(words, record)
+                record = target.failure_explain(words, record)
                 record_restore(record, cells[number].words)
                 yield number, record | {"lab": held.facts} if held else record
     except Unreachable as error:
         for number in sorted(left):
-            yield number, failed(str(error))
+            yield number, failed_record(str(error))
 
 
 def matrix_batches(journal: Journal, watch: Watch,
@@ -178,12 +179,12 @@ def matrix_batches(journal: Journal, watch: Watch,
         yield from make(runs)
 
 
-def batch_beside(journal: Journal, batch: Sequence[Run]) -> Beside:
+def batch_artifacts(journal: Journal, batch: Sequence[Run]) -> Artifacts:
     """What a batch leaves in the folder of a result beside records: machines in hosts.json, and
     what was said there in a file."""
     first = batch[0]
     target = target_of(first.cell.words)
-    return Beside(lambda facts: machines_merge(journal.folder, hosts_of(facts, target)),
+    return Artifacts(lambda facts: machines_merge(journal.folder, hosts_of(facts, target)),
                   journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
 
 
@@ -200,9 +201,9 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             file = capture_file(batch[0], names)
             options = capture_options(journal.folder, file)
             cells = [run.cell for run in batch]
-            records = targets.group.run(targets.of, cells) if targets.group else \
+            records = targets.group.run(targets.target, cells) if targets.group else \
                 batch_run(targets, cells, labs, journal.plan.timer, options,
-                          batch_beside(journal, batch))
+                          batch_artifacts(journal, batch))
             for number, record in records:
                 run = batch[number]
                 capture_rename(record, file)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from suite.base.runner_words import ARRIVAL_SEED, BUILD, DRAWN, boot_of, target_of
-from suite.places.ssh.served import ends_of
+from suite.places.ssh.server import serving_ends
 from suite.result.plan import Plan, PlannedCell, Session
 from suite.result.record import WARMUP_ROUND
 from suite.scenario.scenario import LABEL, LABEL_AGAIN
@@ -100,7 +100,7 @@ def batches_together(runs: Sequence[Run]) -> list[list[Run]]:
     """The same as they are started together: all of a round that have the same programs, and ends
     to speak to or none."""
     def kind(run: Run) -> tuple[Any, ...]:
-        return run.round, run.cell.words.get(BUILD), bool(ends_of(run.cell.words))
+        return run.round, run.cell.words.get(BUILD), bool(serving_ends(run.cell.words))
     return [list(batch) for _, batch in itertools.groupby(runs, kind)]
 
 

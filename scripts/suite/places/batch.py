@@ -18,15 +18,15 @@ from suite.base.child import Heard
 from suite.base.client import complaint_text, exit_text, line_read
 from suite.base.runner_words import OWN_ENDS, target_of, words_told
 from suite.result.plan import PlannedCell
+from suite.result.record import Document
 
-Record = dict[str, Any]
-SPARE_S = 30.0  # how much longer than planned a run may take before it is ended
+RUN_MARGIN_S = 30.0  # how much longer than planned a run may take before it is ended
 FIXED_WORK_S = 3600.0  # a run of fixed work says nothing about its time
 
 
 def run_limit(cell: PlannedCell) -> float:
     """Seconds after which a run is taken to hang."""
-    return FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + SPARE_S
+    return FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + RUN_MARGIN_S
 
 
 def runs_limit(cells: Sequence[PlannedCell]) -> float:
@@ -35,11 +35,11 @@ def runs_limit(cells: Sequence[PlannedCell]) -> float:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Artifacts:
     """Where what a batch leaves beside records goes: met is told the facts of machines that were
     started for it; log is a file for what was said there, None: it is not kept."""
 
-    met: Callable[[Record], None] = lambda facts: None
+    facts_store: Callable[[Document], None] = lambda facts: None
     log: Path | None = None
 
 
@@ -60,17 +60,17 @@ def output_complaint(heard: Heard) -> str:
     return f"{what}: {told}" if told else what
 
 
-def failed(reason: str) -> Record:
+def failed_record(reason: str) -> Document:
     """The record of a run that has none of its own."""
     return {"status": "failed", "reason": reason}
 
 
-def is_lost(record: Record) -> bool:
-    """Whether a record is one of failed(): the run has left none."""
+def is_placeholder(record: Document) -> bool:
+    """Whether a record is one of failed_record(): the run has left none."""
     return "words" not in record
 
 
-def record_is_of(record: Record, cell: PlannedCell) -> bool:
+def record_is_of(record: Document, cell: PlannedCell) -> bool:
     """Whether a record is one of this cell, by its words: a word of one end may be missing in
     them."""
     words, mine = record.get("words"), words_told(cell.words)
@@ -78,7 +78,7 @@ def record_is_of(record: Record, cell: PlannedCell) -> bool:
         mine.get(key, value) == value for key, value in words.items() if key not in OWN_ENDS)
 
 
-def waiting_find(waiting: Sequence[int], record: Record,
+def waiting_find(waiting: Sequence[int], record: Document,
                  cells: Sequence[PlannedCell]) -> int | None:
     """The number of the first cell that is waited for whose record this can be."""
     if not isinstance(record.get("status"), str):
@@ -87,12 +87,12 @@ def waiting_find(waiting: Sequence[int], record: Record,
 
 
 def batch_records(
-    heard: Heard, cells: Sequence[PlannedCell], beside: Beside = Beside(),
-) -> Iterator[tuple[int, Record]]:
+    heard: Heard, cells: Sequence[PlannedCell], artifacts: Artifacts = Artifacts(),
+) -> Iterator[tuple[int, Document]]:
     """(number of a cell, its record), each as soon as it can be believed; those that did not come
     at the end."""
     waiting = list(range(len(cells)))
-    last: tuple[int, Record] | None = None
+    last: tuple[int, Document] | None = None
     end: Any = None
     for line in heard.lines():
         value = line_read(line)
@@ -102,7 +102,7 @@ def batch_records(
         if number is None:
             end = value if "end" in value else end
             if isinstance(value.get("client"), Mapping) and "status" not in value:
-                beside.met(value)
+                artifacts.facts_store(value)
             continue
         if last:
             yield last
@@ -110,14 +110,14 @@ def batch_records(
         last = number, value
     complaint = output_complaint(heard)
     if last and (heard.torn or heard.overdue or heard.status != 0 or end != {"end": len(cells)}):
-        last = last[0], failed(complaint)
+        last = last[0], failed_record(complaint)
     if last:
         yield last
     for number in waiting:
-        yield number, failed(complaint)
-    if beside.log:
-        beside.log.parent.mkdir(exist_ok=True)
-        beside.log.write_text(heard.stderr)
+        yield number, failed_record(complaint)
+    if artifacts.log:
+        artifacts.log.parent.mkdir(exist_ok=True)
+        artifacts.log.write_text(heard.stderr)
 
 
 def cells_by_target(cells: Sequence[PlannedCell]) -> dict[str, list[int]]:

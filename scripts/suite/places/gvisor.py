@@ -93,7 +93,7 @@ class Gvisor(Target):
         together = words.get("place") == "together"
         return Sandbox(self.options, min(os.sched_getaffinity(0)) if together else None)
 
-    def refuse(self, words: Mapping[str, str]) -> None:
+    def words_check(self, words: Mapping[str, str]) -> None:
         """UsageError for words that need something outside of it."""
         outside_refuse(self.value, "a sandbox", words)
 
@@ -101,6 +101,6 @@ class Gvisor(Target):
         """Of a sandbox that may use all CPUs: on how few a cell has it, `place` says."""
         return super().facts({**words, "place": "free"})
 
-    def found(self) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
         """Which gVisor it is."""
         return {"runsc": self.version}

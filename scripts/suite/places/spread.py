@@ -17,7 +17,7 @@ from suite.base.client import Client, build_client
 from suite.base.errors import UsageError
 from suite.base.runner_words import LOCAL, OWN_ENDS, TARGET, build_of, words_told
 from suite.places.ssh.programs import programs_choose
-from suite.places.ssh.served import NAMED_BY, endpoint, ends_of, prefix_of
+from suite.places.ssh.server import ADDRESS_WORDS, endpoint, prefix_of, serving_ends
 from suite.places.target import Target
 
 JOIN = "+"  # between the ends of a target
@@ -63,9 +63,9 @@ class Spread(Target):
 
     def ends_named(self, words: Mapping[str, str]) -> tuple[str, ...]:
         """The ends that the runner starts for a cell of these words."""
-        return () if self.alone else ends_of(words)
+        return () if self.alone else serving_ends(words)
 
-    def refuse(self, words: Mapping[str, str]) -> None:
+    def words_check(self, words: Mapping[str, str]) -> None:
         """UsageError for ends that words name, and for a proxy that has no machine."""
         for word, own in OWN_ENDS.items():
             if words.get(word, own) != own:
@@ -75,7 +75,7 @@ class Spread(Target):
             raise UsageError(
                 f"{TARGET}={self.value}: workload=proxy has three ends: write client+server+proxy")
 
-    def refusal(self, words: Mapping[str, str]) -> str | None:
+    def unsupported(self, words: Mapping[str, str]) -> str | None:
         """A client takes the path of a Unix socket only from a server on loopback."""
         machines = {self.parts[end].host for end in ("client", *self.ends_named(words))}
         if words.get("transport") == "unix" and self.ends_named(words) and machines != {None}:
@@ -109,13 +109,13 @@ class Spread(Target):
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The commands that run a cell of these words once by hand, a server and a proxy first."""
         folder = self.programs(given).folder
-        named = {NAMED_BY[end]: endpoint(self.address(end), PORT_BY_HAND + ENDS.index(end))
+        named = {ADDRESS_WORDS[end]: endpoint(self.address(end), PORT_BY_HAND + ENDS.index(end))
                  for end in self.ends_named(given)}
         keys = ("--psk", "KEYS") if named else ()
         lines = [
             "# KEYS: a file with the same key on each machine, as psktool(1) writes it"] if named else []
         for end in self.ends_named(given):
-            serve = ["uncork-server", "--with-parent", "--listen", named[NAMED_BY[end]], *keys,
+            serve = ["uncork-server", "--with-parent", "--listen", named[ADDRESS_WORDS[end]], *keys,
                      *self.options_of(end)]
             lines.append(self.by_hand_at(end, folder, serve))
         words = [f"{key}={value}" for key, value in (words_told(given) | named).items()]

@@ -55,22 +55,22 @@ class Target:
         none."""
         return replace(build_client(self.local, build_of(words)), place=self.place(words),
                        boot_s=self.boot_s,
-                       spare=self.spare(words))
+                       retry_place=self.retry_place(words))
 
-    def spare(self, words: Mapping[str, str]) -> Place | None:
+    def retry_place(self, words: Mapping[str, str]) -> Place | None:
         """Where a command that came to no end in its place is tried once more; None where that
         helps nobody."""
         return None
 
-    def asked_words(self, words: Mapping[str, str]) -> dict[str, str]:
+    def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words that a client which is asked about a cell of these words is told of ends that will
         be elsewhere."""
         return {}
 
-    def refuse(self, words: Mapping[str, str]) -> None:
+    def words_check(self, words: Mapping[str, str]) -> None:
         """UsageError for words that make no sense there."""
 
-    def refusal(self, words: Mapping[str, str]) -> str | None:
+    def unsupported(self, words: Mapping[str, str]) -> str | None:
         """Why a cell that uses these words cannot run there, which its client cannot know; None: it
         can."""
         return None
@@ -81,7 +81,7 @@ class Target:
         Failure where that cannot be."""
         yield Ends()
 
-    def explain(self, words: Mapping[str, str], record: dict[str, Any]) -> dict[str, Any]:
+    def failure_explain(self, words: Mapping[str, str], record: dict[str, Any]) -> dict[str, Any]:
         """The record of a run of these words, with what is known of its failure here."""
         return record
 
@@ -98,12 +98,12 @@ class Target:
                                     dict(ends.words)).items()],
                                 ends.options)
 
-    def found(self) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
         """What has been found out about it, for plan.json: a result is not gone on with where it
         has changed."""
         return {}
 
-    def boots(self) -> dict[str, str]:
+    def boot_ids(self) -> dict[str, str]:
         """Which boots other machines run, by their names: a session is not gone on with on
         another."""
         return {}

@@ -64,14 +64,14 @@ class Targets:
         self.opened: dict[str, Target] = {}
         self.group: Group | None = None
 
-    def of(self, words: Mapping[str, str]) -> Target:
+    def target(self, words: Mapping[str, str]) -> Target:
         """The target of a cell of these words; Failure where this machine cannot have it."""
         value = target_of(words)
         if value not in self.opened:
             self.opened[value] = self.open(value)
         if value != LOCAL and (refusal := elsewhere_refuse(value, words)):
             raise UsageError(refusal)
-        self.opened[value].refuse(words)
+        self.opened[value].words_check(words)
         return self.opened[value]
 
     def open(self, value: str) -> Target:
@@ -90,17 +90,17 @@ class Targets:
 
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs that run a cell of these words, where it runs."""
-        return self.of(words).client(words)
+        return self.target(words).client(words)
 
-    def found(self) -> dict[str, dict[str, Any]]:
+    def identities(self) -> dict[str, dict[str, Any]]:
         """What was found out about those that were opened, but for this machine: docs/record.md,
         "plan.json"."""
-        return {value: target.found() for value, target in self.opened.items() if value != LOCAL}
+        return {value: target.identity() for value, target in self.opened.items() if value != LOCAL}
 
-    def boots(self) -> dict[str, str]:
+    def boot_ids(self) -> dict[str, str]:
         """The boots of other machines, by their names."""
         return {name: boot for target in self.opened.values()
-                for name, boot in target.boots().items()}
+                for name, boot in target.boot_ids().items()}
 
     def round_begin(self) -> None:
         """A new round has begun."""
@@ -117,11 +117,11 @@ class Targets:
             self.opened.clear()
 
 
-class Nowhere(Targets):
+class LocalTargets(Targets):
     """For who asks about this machine only: every cell is taken for one of here, and nothing is
     opened."""
 
-    def of(self, words: Mapping[str, str]) -> Target:
+    def target(self, words: Mapping[str, str]) -> Target:
         """This machine."""
         return Local(LOCAL, self.local)
 

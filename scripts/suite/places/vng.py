@@ -47,7 +47,7 @@ LIFELINE = 'exec "$@" < <(exec 2>/dev/null; cat; kill -TERM -- -$$)'
 
 
 @dataclass(frozen=True)
-class Machine:
+class Hypervisor:
     """What guests are made of here: PATH for virtme-ng, its options, and whether the processor
     helps."""
 
@@ -61,7 +61,7 @@ class Machine:
 class Guest:
     """A boot for each command. verbose: what the kernel says goes to standard error."""
 
-    machine: Machine
+    hypervisor: Hypervisor
     image: Image
     verbose: bool = False
 
@@ -84,9 +84,9 @@ class Guest:
         may be where a guest has a folder of its own, as /tmp."""
         root = self.image.root
         modules = () if root == Path("/") else (f"--rodir={root}",)
-        return ("env", f"PATH={self.machine.path}", PROGRAM, *self.machine.options,
+        return ("env", f"PATH={self.hypervisor.path}", PROGRAM, *self.hypervisor.options,
                 *(("-v",) if self.verbose else ()),
-                "--cwd=/", f"--cpus={cpus_count(self.machine.hardware)}", f"--memory={MEMORY}",
+                "--cwd=/", f"--cpus={cpus_count(self.hypervisor.hardware)}", f"--memory={MEMORY}",
                 f"--run={self.image.path}", *modules, *options,
                 "--exec", script)
 
@@ -116,7 +116,7 @@ def vng_folder() -> Path | None:
     return installed[-1].parent if installed else None
 
 
-def machine_open(where: str) -> Machine:
+def hypervisor_open(where: str) -> Hypervisor:
     """What guests are made of, without hardware; Failure, in a sentence with one command, where
     something is missing."""
     if platform.machine() != "x86_64":
@@ -129,7 +129,7 @@ def machine_open(where: str) -> Machine:
         if shutil.which(program, path=path) is None:
             raise Failure(f"{where}: {program} ({package}) is missing: {INSTALL}")
     done = vng_try(["env", f"PATH={path}", PROGRAM, "--version"], where)
-    return Machine(path, (done.stdout.split() or ["unknown"])[-1])
+    return Hypervisor(path, (done.stdout.split() or ["unknown"])[-1])
 
 
 def vng_try(command: Sequence[str], where: str) -> subprocess.CompletedProcess[str]:
@@ -170,14 +170,14 @@ def guest_open(value: str) -> Guest:
     """The guest of a value of the word, as this machine can have it."""
     where = f"target={value}"
     image = image_find(value.partition(":")[2], where)
-    machine = machine_open(where)
-    machine = replace(machine, options=share_options(image, where), hardware=True)
-    guest = Guest(machine, image)
+    hypervisor = hypervisor_open(where)
+    hypervisor = replace(hypervisor, options=share_options(image, where), hardware=True)
+    guest = Guest(hypervisor, image)
     if hardware_works(guest):
         return guest
     say(
         "no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, which shows what a kernel does and not how fast")
-    return replace(guest, machine=replace(machine, options=("--disable-kvm", *machine.options),
+    return replace(guest, hypervisor=replace(hypervisor, options=("--disable-kvm", *hypervisor.options),
                                           hardware=False))
 
 
@@ -193,17 +193,17 @@ class Vng(Target):
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         self.guest = guest_open(value)
-        self.boot_s = BOOT_S[self.guest.machine.hardware]
+        self.boot_s = BOOT_S[self.guest.hypervisor.hardware]
 
     def place(self, words: Mapping[str, str]) -> Place:
         """The guest."""
         return self.guest
 
-    def refuse(self, words: Mapping[str, str]) -> None:
+    def words_check(self, words: Mapping[str, str]) -> None:
         """UsageError for words that need something outside of it."""
         outside_refuse(self.value, "a guest", words)
 
-    def spare(self, words: Mapping[str, str]) -> Place:
+    def retry_place(self, words: Mapping[str, str]) -> Place:
         """The guest once more, and what its kernel says."""
         return replace(self.guest, verbose=True)
 
@@ -211,9 +211,9 @@ class Vng(Target):
         """None yet: each boot is a machine of its own, and a batch begins with its facts."""
         return {}
 
-    def found(self) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
         """Which kernel it is, and by what it is booted."""
-        machine = self.guest.machine
+        hypervisor = self.guest.hypervisor
         return {"kernel": self.guest.image.release, "image": self.guest.image.digest,
-                "virtme-ng": machine.version,
-                "processor": "hardware" if machine.hardware else "emulated"}
+                "virtme-ng": hypervisor.version,
+                "processor": "hardware" if hypervisor.hardware else "emulated"}

@@ -28,7 +28,7 @@ from suite.places.fleet.jobs import (
     note_path,
     server_words,
 )
-from suite.places.ssh.machine import Hello, hello_parse
+from suite.places.ssh.machine import Greeting, greeting_parse
 from suite.places.ssh.programs import (
     COPIES_S,
     COPY_SCRIPT,
@@ -39,7 +39,7 @@ from suite.places.ssh.programs import (
     missing_of,
     system_refusal,
 )
-from suite.places.ssh.served import NAMED_BY, endpoint, key_line, prefix_of, ready_parse
+from suite.places.ssh.server import ADDRESS_WORDS, endpoint, key_line, prefix_of, ready_parse
 from suite.places.ssh.shell import KEY_FILE, script_words
 
 KEY_BYTES = 32
@@ -142,7 +142,7 @@ class Fleet:
         self.key = Key()
         self.nothing = self.file("nothing", b"\n")
         self.driver: Driver | None = None
-        self.hellos: dict[str, Hello] = {}
+        self.greetings: dict[str, Greeting] = {}
         self.caches: dict[str, str] = {}
         self.copies: dict[tuple[str, str], str] = {}  # (host, digest) -> folder there
         self.served: dict[Served, str] = {}  # where it listens
@@ -184,10 +184,10 @@ class Fleet:
         job = Job(greet_words(digest, BINARIES), (self.nothing,))
         outcomes, lack = self.step(dict.fromkeys(new, job), GREETS_S), {}
         for host, outcome in outcomes.items():
-            hello = next(filter(None, map(hello_parse, outcome.stdout.split(b"\n"))), None)
-            refusal = system_refusal(host, hello) if hello else "it does not run sh"
-            if hello and not refusal:
-                self.hellos[host] = hello
+            greeting = next(filter(None, map(greeting_parse, outcome.stdout.split(b"\n"))), None)
+            refusal = system_refusal(host, greeting) if greeting else "it does not run sh"
+            if greeting and not refusal:
+                self.greetings[host] = greeting
                 lack[host] = missing_of(outcome.stdout, sums)
             elif outcome.how == "ok":
                 outcomes[host] = replace(outcome, how="failed", why=str(refusal))
@@ -197,7 +197,7 @@ class Fleet:
     def down_remember(self) -> None:
         """Tells the driver how to take down all hosts that were ever reached."""
         if self.driver:
-            self.caches |= {host: hello.cache for host, hello in self.hellos.items()}
+            self.caches |= {host: greeting.cache for host, greeting in self.greetings.items()}
             downs = {host: Job(down_words(cache, self.runs[host]), (self.nothing,))
                      for host, cache in self.caches.items()}
             self.driver.ask(downs, STARTS_S, last=True)
@@ -205,7 +205,7 @@ class Fleet:
     def copy(self, lack: Mapping[str, Sequence[str]], client: Client) -> Reasons:
         """Copies to hosts the programs that they lack, and tries these."""
         digest, reasons = self.digest(client), Reasons()
-        folders = {host: f"{self.hellos[host].cache}/{FOLDER}/{digest}" for host in lack}
+        folders = {host: f"{self.greetings[host].cache}/{FOLDER}/{digest}" for host in lack}
         for name in BINARIES:
             path = client.folder / name
             reasons |= reasons_of(self.step({
@@ -224,7 +224,7 @@ class Fleet:
     def address(self, pair: Pair, role: str) -> str:
         """Where a host of a pair listens: as the inventory says, else where it was reached."""
         host = pair.host(role)
-        found = host.address or (self.hellos[host.name].seen_at if host.name in self.hellos else "")
+        found = host.address or (self.greetings[host.name].seen_at if host.name in self.greetings else "")
         if not found:
             raise Failure(f"{WORD}={self.path}: host {host.name} is not reached by ssh: "
                           f"say where it listens by {ADDRESS_OF}")
@@ -232,7 +232,7 @@ class Fleet:
 
     def note(self, host: str, role: str, digest: str) -> str:
         """Where a process of that role is noted on a host."""
-        return note_path(self.hellos[host].cache, self.runs[host], f"{role}-{digest}")
+        return note_path(self.greetings[host].cache, self.runs[host], f"{role}-{digest}")
 
     def serve_job(self, pair: Pair, role: str, digest: str) -> Job:
         """Starts the server or the proxy of a pair."""
@@ -312,7 +312,7 @@ class Fleet:
     def ends(self, pair: Pair, client: Client, named: Sequence[str]) -> dict[str, str]:
         """The words that say where these ends of a pair are."""
         digest = self.digest(client)
-        return {NAMED_BY[end]: self.served[pair.host(end).name, end, digest]
+        return {ADDRESS_WORDS[end]: self.served[pair.host(end).name, end, digest]
                 for end in (named if pair.apart else ())}
 
     def batches_run(self, batches: Sequence[Batch], client: Client) -> tuple[dict[str, Answer], Reasons]:
@@ -351,7 +351,7 @@ class Fleet:
 
     def forget(self, host: str) -> None:
         """All that is known of a host."""
-        self.hellos.pop(host, None)
+        self.greetings.pop(host, None)
         self.copies = {key: folder for key, folder in self.copies.items() if key[0] != host}
         self.served = {key: where for key, where in self.served.items() if key[0] != host}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suite.places.ssh.machine import CACHE, HELLO_LINE
+from suite.places.ssh.machine import CACHE, GREETING_LINE
 from suite.places.ssh.programs import FOLDER, LOOK_SCRIPT
 from suite.places.ssh.shell import KEY_FILE, keyed_words, script_words
 
@@ -61,7 +61,7 @@ done
 def greet_words(digest: str, names: Sequence[str]) -> tuple[str, ...]:
     """Asks what a host is, and which of these programs it has."""
     folder = f'digest=$1; shift; set -- "{CACHE}/{FOLDER}/$digest" "$@"'
-    return script_words(f"{HELLO_LINE}; {folder}; {LOOK_SCRIPT}", [digest, *names])
+    return script_words(f"{GREETING_LINE}; {folder}; {LOOK_SCRIPT}", [digest, *names])
 
 
 def note_path(cache: str, run: str, name: str) -> str:

@@ -19,9 +19,9 @@ from suite.base.runner_words import words_told
 from suite.places.fleet.fleet import Fleet, words_of
 from suite.places.fleet.inventory import WORD, Pair
 from suite.places.spread import PORT_ASKED, Spread
-from suite.places.ssh.machine import Hello
+from suite.places.ssh.machine import Greeting
 from suite.places.ssh.programs import programs_choose
-from suite.places.ssh.served import NAMED_BY, endpoint
+from suite.places.ssh.server import ADDRESS_WORDS, endpoint
 
 # kept for documents (RFC 5737): a question about a plan names an end without speaking to it
 NOWHERE = "192.0.2.1"
@@ -63,9 +63,9 @@ class FleetPair(Spread):
         """Where it answers questions."""
         return Asked(self.fleet, self.pair, self.programs(words))
 
-    def asked_words(self, words: Mapping[str, str]) -> dict[str, str]:
+    def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words that tell the client which ends are elsewhere; the same for all pairs."""
-        return {NAMED_BY[end]: endpoint(NOWHERE, PORT_ASKED) for end in self.ends_named(words)}
+        return {ADDRESS_WORDS[end]: endpoint(NOWHERE, PORT_ASKED) for end in self.ends_named(words)}
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Facts of the hosts of the pair."""
@@ -80,18 +80,18 @@ class FleetPair(Spread):
             raise Failure(f"{WORD}={self.fleet.path}: {self.pair.client.name}: {why}")
         return found[0]
 
-    def found(self) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
         """Which programs run, and what kinds of machines these are."""
-        kinds = {name: hello.system for name, hello in self.hellos().items()}
+        kinds = {name: greeting.system for name, greeting in self.greetings().items()}
         return {"programs": build_digest(programs_choose(self.local))} | kinds
 
-    def boots(self) -> dict[str, str]:
+    def boot_ids(self) -> dict[str, str]:
         """What the hosts say themselves."""
-        return {name: hello.boot for name, hello in self.hellos().items()}
+        return {name: greeting.boot for name, greeting in self.greetings().items()}
 
-    def hellos(self) -> dict[str, Hello]:
+    def greetings(self) -> dict[str, Greeting]:
         """What its hosts said when they were greeted."""
-        known = self.fleet.hellos
+        known = self.fleet.greetings
         return {host.name: known[host.name] for host in self.pair.hosts if host.name in known}
 
     def address(self, end: str) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from suite.base.client import Client
 from suite.base.runner_words import line_told, record_restore
-from suite.places.batch import Record, batch_records, cells_by_target, failed, runs_limit
+from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet.fleet import Answer, Batch, Fleet, Reasons, key_options
 from suite.places.fleet.target import FleetPair
 from suite.places.target import Target
 from suite.result.plan import PlannedCell
+from suite.result.record import Document
 
 Opened = Callable[[Mapping[str, str]], Target]  # the open target of a cell of these words
 STARTING_S = 10.0  # beside the time of its runs
@@ -47,7 +48,7 @@ def answers_get(
     return answers, reasons | lost
 
 
-def explained(records: Sequence[Record], why: str | None) -> Iterator[Record]:
+def explained(records: Sequence[Document], why: str | None) -> Iterator[Document]:
     """Records, of which the failed ones say why."""
     for record in records:
         mend = why and record["status"] == "failed" and why != record["reason"]
@@ -55,7 +56,7 @@ def explained(records: Sequence[Record], why: str | None) -> Iterator[Record]:
 
 
 def together_run(fleet: Fleet, opened: Opened,
-                 cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Record]]:
+                 cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Document]]:
     """(number, record) of each cell, all of one batch: pair by pair, and those in which something
     has failed last, when it is known which of their hosts are still there. A host that is lost
     costs the runs of its pair, which name it.
@@ -64,7 +65,7 @@ def together_run(fleet: Fleet, opened: Opened,
     mine = {target: [cells[number] for number in numbers] for target, numbers in pairs.items()}
     client = next(iter(pairs)).programs(cells[0].words)
     answers, reasons = answers_get(fleet, mine, client)
-    unsound: dict[FleetPair, list[Record]] = {}
+    unsound: dict[FleetPair, list[Document]] = {}
     for target, numbers in pairs.items():
         records = records_read(answers.get(target.value), mine[target],
                                reasons.get(target.value, ""))
@@ -78,16 +79,16 @@ def together_run(fleet: Fleet, opened: Opened,
                                 strict=True), cells)
 
 
-def records_read(answer: Answer | None, cells: Sequence[PlannedCell], reason: str) -> list[Record]:
+def records_read(answer: Answer | None, cells: Sequence[PlannedCell], reason: str) -> list[Document]:
     """The records of a pair in order; reason: why there is no answer."""
     if answer is None:
-        return [failed(reason) for _ in cells]
+        return [failed_record(reason) for _ in cells]
     return [record for _, record in sorted(batch_records(answer, cells),
                                            key=lambda found: found[0])]
 
 
-def restored(records: Iterable[tuple[int, Record]],
-             cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Record]]:
+def restored(records: Iterable[tuple[int, Document]],
+             cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Document]]:
     """Records with the words that were typed."""
     for number, record in records:
         record_restore(record, cells[number].words)
@@ -109,7 +110,7 @@ class FleetGroup:
         """One of them."""
         return FleetPair(value, client, self.fleet)
 
-    def run(self, opened: Opened, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Record]]:
+    def run(self, opened: Opened, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Document]]:
         """together_run()."""
         return together_run(self.fleet, opened, cells)
 

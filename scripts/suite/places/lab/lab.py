@@ -9,18 +9,23 @@ import os
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any
 
-from suite.base.errors import Failure
+from suite.base.errors import Failure, Unreachable
 from suite.base.lab_words import (
     CLIENT_HOST,
     HOSTS,
     ROUTER_HOST,
     SERVER_ADDRESS,
     SERVER_HOST,
+    SETTING_WORD,
     Link,
+    lab_wanted,
+    link_of,
     place_arguments,
+    setting_split,
 )
 from suite.places.lab.namespace import (
     descriptor_path,
@@ -28,9 +33,10 @@ from suite.places.lab.namespace import (
     namespace_inside,
     namespace_make,
     output_read,
+    setting_hold,
+    setting_write,
 )
 from suite.places.lab.network import cable_lines, device_facts, host_lines, host_queue_lines
-from suite.places.lab.settings import setting_write
 
 FORWARDING = ("net.ipv4.ip_forward", "1")
 CARRIES_S = 45.0  # a packet may take 20 s through links of the longest delay, and some are lost
@@ -113,3 +119,64 @@ def lab_make(link: Link) -> Lab:
 def lab_close(lab: Lab) -> None:
     """Ends a lab of this process."""
     namespaces_close(lab.namespaces)
+
+
+@dataclass(frozen=True)
+class HeldLab:
+    """A lab as one run has it; `facts` is what its record says of it, `arguments` the client's."""
+
+    lab: Lab
+    facts: dict[str, Any]
+    arguments: tuple[str, ...]
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Programs that are started meanwhile are on the host of the client."""
+        return self.lab.inside(CLIENT_HOST)
+
+
+class Labs:
+    """Labs by their links."""
+
+    def __init__(self) -> None:
+        self.made: dict[Link, Lab] = {}
+
+    def of(self, link: Link) -> Lab:
+        """The lab with these links."""
+        if link not in self.made:
+            self.made[link] = lab_make(link)
+        return self.made[link]
+
+    @contextlib.contextmanager
+    def hold(self, words: Mapping[str, str]) -> Iterator[HeldLab | None]:
+        """The lab of a cell, with its sysctl set meanwhile; None where it needs none. Unreachable
+        where it cannot be made."""
+        if not lab_wanted(words):
+            yield None
+            return
+        with contextlib.ExitStack() as holding:
+            try:
+                lab, setting = self.of(link_of(words)), setting_split(words[SETTING_WORD])
+                held = HeldLab(lab, lab.facts, lab.arguments(words))
+                if setting:
+                    values = holding.enter_context(setting_hold(lab.namespaces, *setting))
+                    held = replace(held, facts=lab.facts |
+                                   {SETTING_WORD: {"name": setting[0]} | values})
+            except Failure as error:
+                raise Unreachable(f"lab: {error}") from None
+            yield held
+
+    def close(self) -> None:
+        """Ends all of them."""
+        for lab in self.made.values():
+            lab_close(lab)
+        self.made.clear()
+
+
+@contextlib.contextmanager
+def labs_open() -> Iterator[Labs]:
+    """Labs for as long as they are needed."""
+    labs = Labs()
+    try:
+        yield labs
+    finally:
+        labs.close()

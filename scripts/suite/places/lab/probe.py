@@ -24,9 +24,15 @@ from suite.base.lab_words import (
     setting_split,
 )
 from suite.places.lab.lab import lab_close, lab_make
-from suite.places.lab.namespace import Refused, lines_run, namespace_inside, namespace_scratch
+from suite.places.lab.namespace import (
+    Refused,
+    lines_run,
+    namespace_inside,
+    namespace_scratch,
+    value_read,
+    value_write,
+)
 from suite.places.lab.network import queue_lines
-from suite.places.lab.settings import value_read, value_write
 
 PACKET = bytes(8000)
 PLAIN = Link(rate=UNSHAPED, mtu="1500", delay=UNDELAYED, loss=LOSSLESS)

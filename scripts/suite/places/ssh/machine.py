@@ -37,18 +37,18 @@ SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "
 OPENS_S = 30.0
 ANSWERS_S = 4.0
 ENDS_S = 3.0
-HELLO = "uncork-host"
+GREETING = "uncork-host"
 CACHE = "${XDG_CACHE_HOME:-$HOME/.cache}"
 # Its boot as the client tells it: the name where there is no such file.
-HELLO_LINE = ('boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
-              f'echo "{HELLO}|$(uname -s) $(uname -m)|$boot|{CACHE}|${{SSH_CONNECTION:-}}"')
-HELLO_SCRIPT = f"{HELLO_LINE}; exec cat >/dev/null"
+GREETING_LINE = ('boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
+              f'echo "{GREETING}|$(uname -s) $(uname -m)|$boot|{CACHE}|${{SSH_CONNECTION:-}}"')
+GREETING_SCRIPT = f"{GREETING_LINE}; exec cat >/dev/null"
 INSTALL = "scripts/setup/target ssh installs it"
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
-class Hello:
+class Greeting:
     """What a machine said of itself. seen_from, seen_at: the addresses of both ends of the
     connection, as it sees them."""
 
@@ -59,17 +59,17 @@ class Hello:
     seen_at: str
 
 
-def hello_parse(line: bytes) -> Hello | None:
-    """What stands in the line that HELLO_LINE prints; None for any other, which a login shell may
+def greeting_parse(line: bytes) -> Greeting | None:
+    """What stands in the line that GREETING_LINE prints; None for any other, which a login shell may
     print before it."""
     words = line.decode(errors="replace").strip().split("|")
-    if len(words) != 5 or words[0] != HELLO:
+    if len(words) != 5 or words[0] != GREETING:
         return None
     _, system, boot, cache, connection = words
     seen = connection.split()
     seen_from, seen_at = (seen[0], seen[2]) if len(seen) == 4 and "UNKNOWN" not in seen else ("",
         "")
-    return Hello(system, boot, cache, seen_from, seen_at)
+    return Greeting(system, boot, cache, seen_from, seen_at)
 
 
 def line_await(stream: IO[bytes], parse: Callable[[bytes], Found | None],
@@ -122,7 +122,7 @@ def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
             f"{CHOICE}={chosen}: {str(error)[:1].lower()}{str(error)[1:]}: write it as for a shell") from None
 
 
-class Machine:
+class LocalMachine:
     """This machine: what the others have in common with it."""
 
     name = "this machine"
@@ -143,7 +143,7 @@ class Machine:
         """Ends the connection, and by that all that it has started there."""
 
 
-class Remote(Machine):
+class RemoteMachine(LocalMachine):
     """Another machine. Opening it raises Failure; `control` is a path of ours for its socket,
     `control`.log what ssh says."""
 
@@ -154,8 +154,8 @@ class Remote(Machine):
         self.tried = False
         # so many were made: what was found on one may be different on the next
         self.connections = 0
-        self.master, self.hello = self.connect()
-        self.boot = self.hello.boot
+        self.master, self.greeting = self.connect()
+        self.boot = self.greeting.boot
 
     @property
     def log(self) -> Path:
@@ -167,11 +167,11 @@ class Remote(Machine):
         """Whether the connection has ended."""
         return self.master.poll() is not None
 
-    def connect(self) -> tuple[subprocess.Popen[bytes], Hello]:
+    def connect(self) -> tuple[subprocess.Popen[bytes], Greeting]:
         """A new connection, and what the machine says of itself. Failure where there is none within
         the time."""
         self.control.unlink(missing_ok=True)
-        line = words_line(script_words(HELLO_SCRIPT))
+        line = words_line(script_words(GREETING_SCRIPT))
         command = [*self.ssh, *OPTIONS, "-M", "-S", str(self.control), "--", self.name, line]
         try:
             with open(self.log, "wb") as log:
@@ -182,16 +182,16 @@ class Remote(Machine):
             raise Failure(f"{self.ssh[0]} does not start ({error.strerror}): {INSTALL}") from None
         assert master.stdout
         try:
-            hello = line_await(master.stdout, hello_parse, OPENS_S)
+            greeting = line_await(master.stdout, greeting_parse, OPENS_S)
         except BaseException:
             child_leave(master)
             raise
-        if hello is None:
+        if greeting is None:
             child_leave(master, 0)
             raise Failure(
                 f"{self.name} cannot be reached by {shlex.join(self.ssh)}: {self.complaint()}")
         self.connections += 1
-        return master, hello
+        return master, greeting
 
     def complaint(self) -> str:
         """Why there is no connection."""
@@ -208,10 +208,10 @@ class Remote(Machine):
             self.tried = True
             child_leave(self.master, 0)
             try:
-                self.master, self.hello = self.connect()
+                self.master, self.greeting = self.connect()
             except Failure:
                 raise Unreachable(f"{self.name} was lost: {reason}") from None
-        if self.hello.boot != self.boot:
+        if self.greeting.boot != self.boot:
             raise Unreachable(f"{self.name} was lost: it has been booted since")
 
     def command(self, words: Sequence[str]) -> tuple[str, ...]:

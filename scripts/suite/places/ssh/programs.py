@@ -26,7 +26,7 @@ from suite.base.client import (
     exit_text,
 )
 from suite.base.errors import Failure, Unreachable
-from suite.places.ssh.machine import Hello, Remote
+from suite.places.ssh.machine import Greeting, RemoteMachine
 
 FOLDER = "uncork/bin"  # below the cache of the user there
 LOOKS_S = 30.0
@@ -60,11 +60,11 @@ def checksum(path: Path) -> str:
                               check=True).stdout.strip()
 
 
-def system_refusal(name: str, hello: Hello) -> str | None:
+def system_refusal(name: str, greeting: Greeting) -> str | None:
     """Why a machine could not run what this one can."""
     own = f"{platform.system()} {platform.machine()}"
-    same = hello.system == own
-    return None if same else f"{name} is {hello.system}, and these programs are for {own}: nothing would start there"
+    same = greeting.system == own
+    return None if same else f"{name} is {greeting.system}, and these programs are for {own}: nothing would start there"
 
 
 def said_of(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -80,12 +80,12 @@ def missing_of(looked: bytes, sums: Sequence[str]) -> list[str]:
     return [name for name, own, other in zip(BINARIES, sums, found, strict=True) if own != other]
 
 
-def programs_copy(machine: Remote, client: Client) -> str:
+def programs_copy(machine: RemoteMachine, client: Client) -> str:
     """The folder there that has these programs; they are copied where they are missing. Failure
     where that cannot be, or where they do not start there."""
-    if refusal := system_refusal(machine.name, machine.hello):
+    if refusal := system_refusal(machine.name, machine.greeting):
         raise Failure(refusal)
-    folder = f"{machine.hello.cache}/{FOLDER}/{build_digest(client)}"
+    folder = f"{machine.greeting.cache}/{FOLDER}/{build_digest(client)}"
     sums = [checksum(client.folder / name) for name in BINARIES]
     for name in missing_of(machine.run(LOOK_SCRIPT, [folder, *BINARIES], LOOKS_S).stdout, sums):
         done = machine.run(COPY_SCRIPT, [folder, name, sums[BINARIES.index(name)]], COPIES_S,

@@ -24,9 +24,9 @@ from suite.base.errors import Failure
 from suite.base.place import Command, Place
 from suite.base.runner_words import TARGET
 from suite.places.spread import PORT_ASKED, Spread
-from suite.places.ssh.machine import Machine, Remote
+from suite.places.ssh.machine import LocalMachine, RemoteMachine
 from suite.places.ssh.programs import programs_choose, programs_copy
-from suite.places.ssh.served import NAMED_BY, Served, endpoint, key_line
+from suite.places.ssh.server import ADDRESS_WORDS, Served, endpoint, key_line
 from suite.places.ssh.shell import KEY_FILE, keyed_words
 from suite.places.target import Ends
 
@@ -40,7 +40,7 @@ class Session:
     """Programs are started on a machine; they find a key where the runner has started the ends."""
 
     target: Ssh
-    machine: Machine
+    machine: LocalMachine
     key: str | None = field(repr=False)
 
     @property
@@ -65,14 +65,14 @@ class Ssh(Spread):
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         self.key = secrets.token_hex(KEY_BYTES)
-        self.machines: dict[str | None, Machine] = {None: Machine()}
+        self.machines: dict[str | None, LocalMachine] = {None: LocalMachine()}
         self.copies: dict[tuple[str, int, Path], str] = {}
         short = len(tempfile.gettempdir()) < SOCKET_BYTES
         self.folder = Path(tempfile.mkdtemp(prefix="uncork-", dir=None if short else "/tmp"))
         with self.closed_if_it_fails():
             for number, host in enumerate(dict.fromkeys(part.host for part in self.parts.values())):
                 if host is not None:
-                    self.machines[host] = Remote(host, self.folder / str(number))
+                    self.machines[host] = RemoteMachine(host, self.folder / str(number))
 
     @contextlib.contextmanager
     def closed_if_it_fails(self) -> Iterator[None]:
@@ -86,42 +86,42 @@ class Ssh(Spread):
             self.close()
             raise
 
-    def machine(self, end: str) -> Machine:
+    def machine(self, end: str) -> LocalMachine:
         """Where an end is."""
         return self.machines[self.parts[end].host]
 
-    def remotes(self) -> list[Remote]:
+    def remotes(self) -> list[RemoteMachine]:
         """The other machines."""
-        return [machine for machine in self.machines.values() if isinstance(machine, Remote)]
+        return [machine for machine in self.machines.values() if isinstance(machine, RemoteMachine)]
 
     def address(self, end: str) -> str:
         """Where an end listens: as was said, else where ssh has reached its machine."""
         part, machine = self.parts[end], self.machine(end)
         if part.address:
             return part.address
-        if isinstance(machine, Remote):
-            address = machine.hello.seen_at
+        if isinstance(machine, RemoteMachine):
+            address = machine.greeting.seen_at
         else:
-            address = next((other.hello.seen_from for other in self.remotes()), "127.0.0.1")
+            address = next((other.greeting.seen_from for other in self.remotes()), "127.0.0.1")
         if not address:
             raise Failure(
                 f"{TARGET}={self.value}: ssh does not tell at which address {machine.name} is: write "
                           f"ssh:{machine.name}/ADDRESS")
         return address
 
-    def remotes_of(self, words: Mapping[str, str]) -> list[Remote]:
+    def remotes_of(self, words: Mapping[str, str]) -> list[RemoteMachine]:
         """The other machines on which a cell of these words has an end."""
         hosts = {self.parts[end].host for end in ("client", *self.ends_named(words))}
         return [machine for host, machine in self.machines.items() if host in hosts
-                and isinstance(machine, Remote)]
+                and isinstance(machine, RemoteMachine)]
 
     def place(self, words: Mapping[str, str]) -> Place:
         """Where the client is."""
         return Session(self, self.machine("client"), None if self.alone else self.key)
 
-    def folder_of(self, machine: Machine, folder: Path) -> str:
+    def folder_of(self, machine: LocalMachine, folder: Path) -> str:
         """The folder of these programs there, as they are here."""
-        if not isinstance(machine, Remote):
+        if not isinstance(machine, RemoteMachine):
             return str(folder)
         machine.require()
         key = machine.name, machine.connections, folder
@@ -129,10 +129,10 @@ class Ssh(Spread):
             self.copies[key] = programs_copy(machine, Client(folder, None))
         return self.copies[key]
 
-    def asked_words(self, words: Mapping[str, str]) -> dict[str, str]:
+    def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words that tell the client which ends are elsewhere: whether these can do it they say
         themselves, in the run."""
-        return {NAMED_BY[end]: endpoint(self.address(end), PORT_ASKED)
+        return {ADDRESS_WORDS[end]: endpoint(self.address(end), PORT_ASKED)
                 for end in self.ends_named(words)}
 
     def end_serve(self, end: str, folder: Path) -> Served:
@@ -153,10 +153,10 @@ class Ssh(Spread):
             for end in self.ends_named(words):
                 served = self.end_serve(end, folder)
                 serving.callback(served.close)
-                found[NAMED_BY[end]] = served.endpoint
+                found[ADDRESS_WORDS[end]] = served.endpoint
             yield Ends(found, ("--psk", KEY_FILE) if found else ())
 
-    def explain(self, words: Mapping[str, str], record: dict[str, Any]) -> dict[str, Any]:
+    def failure_explain(self, words: Mapping[str, str], record: dict[str, Any]) -> dict[str, Any]:
         """A failed run names the machines that have gone."""
         if record["status"] != "failed":
             return record
@@ -169,22 +169,22 @@ class Ssh(Spread):
         for machine in self.remotes():
             machine.round_begin()
 
-    def found(self) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
         """Which programs run, and what kinds of machines these are."""
-        kinds = {end: f"{self.machine(end).name} {self.machine(end).hello.system}"
+        kinds = {end: f"{self.machine(end).name} {self.machine(end).greeting.system}"
                  for end in self.parts
-                 if isinstance(self.machine(end), Remote)}
+                 if isinstance(self.machine(end), RemoteMachine)}
         return {"programs": build_digest(programs_choose(self.local))} | kinds
 
-    def boots(self) -> dict[str, str]:
+    def boot_ids(self) -> dict[str, str]:
         """What the machines say themselves."""
-        return {machine.name: machine.hello.boot for machine in self.remotes()}
+        return {machine.name: machine.greeting.boot for machine in self.remotes()}
 
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
         """A command of ours as one types it to run it where an end is."""
         machine = self.machine(end)
         line = shlex.join([f"{self.folder_of(machine, folder)}/{command[0]}", *command[1:]])
-        if not isinstance(machine, Remote):
+        if not isinstance(machine, RemoteMachine):
             return line
         # what the shell there shall not read, this one shall not either
         there = shlex.quote(line) if "'" in line else line

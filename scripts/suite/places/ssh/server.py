@@ -11,12 +11,12 @@ from pathlib import Path
 
 from suite.base.client import complaint_text, line_read
 from suite.base.errors import Unreachable
-from suite.places.ssh.machine import Machine, child_leave, line_await, said_last
+from suite.places.ssh.machine import LocalMachine, child_leave, line_await, said_last
 from suite.places.ssh.shell import KEY_FILE, keyed_words
 
 READY_S = 20.0
 IDENTITY = "uncork"
-NAMED_BY = {"server": "server", "proxy": "via"}  # the words by which a client is told of them
+ADDRESS_WORDS = {"server": "server", "proxy": "via"}  # the words by which a client is told of them
 
 
 def key_line(key: str) -> str:
@@ -29,11 +29,11 @@ def endpoint(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def ends_of(words: Mapping[str, str]) -> tuple[str, ...]:
+def serving_ends(words: Mapping[str, str]) -> tuple[str, ...]:
     """The ends that serve a cell of these words, where they are not its client's own."""
     if "peer" in words or words.get("transport") == "null":
         return ()
-    return tuple(NAMED_BY) if words.get("workload") == "proxy" else tuple(NAMED_BY)[:1]
+    return tuple(ADDRESS_WORDS) if words.get("workload") == "proxy" else tuple(ADDRESS_WORDS)[:1]
 
 
 def prefix_of(address: str) -> str:
@@ -52,7 +52,7 @@ class Served:
     """One that is ready: its `endpoint` is what the words server= and via= take. Its pipe is its
     lifeline."""
 
-    def __init__(self, machine: Machine, program: str, address: str, key: str, log: Path,
+    def __init__(self, machine: LocalMachine, program: str, address: str, key: str, log: Path,
                  options: Sequence[str] = ()) -> None:
         words = [program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE,
                  *options]

@@ -26,8 +26,7 @@ from suite.base.lab_words import (
     words_text,
 )
 from suite.places.lab.lab import facts_read, lab_close, lab_make
-from suite.places.lab.namespace import lines_run, output_read
-from suite.places.lab.settings import setting_read, setting_write
+from suite.places.lab.namespace import lines_run, output_read, setting_read, setting_write
 
 MARK = "uncork lab"
 NONE = "no lab stands"
@@ -84,7 +83,7 @@ def name_take(host: str) -> None:
     output_read(None, "ip", "netns", "delete", host_name(host))
 
 
-def named_up(words: Mapping[str, str]) -> None:
+def lab_up(words: Mapping[str, str]) -> None:
     """Makes the lab of these words and names it; Failure where one stands."""
     with standing_open() as standing:
         for host, descriptor in standing.items():
@@ -102,7 +101,7 @@ def named_up(words: Mapping[str, str]) -> None:
         lab_close(lab)
 
 
-def named_down() -> list[str]:
+def lab_down() -> list[str]:
     """Takes the lab down, harmless where none stands: lines for the person who asked."""
     with standing_open() as standing:
         for host, descriptor in standing.items():
@@ -125,7 +124,7 @@ def setting_now(namespaces: Mapping[str, int], text: str) -> dict[str, dict[str,
     return {SETTING_WORD: {"name": setting[0]} | setting_read(namespaces, setting[0])}
 
 
-def named_status() -> list[str]:
+def lab_status() -> list[str]:
     """What stands, as read back now: lines."""
     with standing_open() as standing:
         if not standing:
@@ -141,7 +140,7 @@ def named_status() -> list[str]:
     return lines
 
 
-def named_open(host: str) -> int:
+def host_open(host: str) -> int:
     """A descriptor of a host of the lab that stands; Failure where none does."""
     path = host_path(host)
     if not path.exists():
