@@ -237,7 +237,7 @@ def test_hyperfine_refuses_what_runs_for_a_set_time(corked):
 def test_two_builds_tell_their_revisions_and_are_what_is_compared(folders):
     comparison = compare_cells(matrix_of(folders["builds"]), {"build": "old"}, {"build": "new"},
                                [TIME])
-    assert [(one.of, one.name, one.base, one.new, one.declared)
+    assert [(one.kind, one.name, one.base, one.new, one.declared)
             for one in comparison.differences] == [
         ("binaries", "revision", "vold", "vnew", True),
         ("binaries", "digest", "old-digest", "new-digest", True)]

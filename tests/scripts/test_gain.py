@@ -58,7 +58,7 @@ def test_the_baseline_gains_nothing_over_itself_run_by_run(replies):
                      for label in ("A", "A'"))
     assert gain.worst == pytest.approx(min(second / first - 1))
     assert gain.ratio.interval.contains(1.0)
-    assert [quote.ratio for quote in gain.quotes] == pytest.approx([812175.4 / 809534.6])
+    assert [quote.ratio for quote in gain.published] == pytest.approx([812175.4 / 809534.6])
 
 
 def test_where_less_is_better_the_worst_round_is_the_one_with_the_most(replies):
@@ -73,7 +73,7 @@ def test_published_figures_are_compared_within_their_set(replies):
     mixed = replace(replies, result=replace(replies.result, scenario=replace(
         scenario, published=(*scenario.published, strange))))
     gain = gain_of(mixed, RATE, transport="tcp", security="gnutls", reply_write="cork")
-    assert [(quote.figure.set, quote.ratio) for quote in gain.quotes] == [
+    assert [(quote.figure.set, quote.ratio) for quote in gain.published] == [
         ("single", pytest.approx(11762.0 / 11058.5)), ("another", None)]
 
 

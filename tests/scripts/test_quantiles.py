@@ -98,7 +98,7 @@ def test_a_quantile_that_some_round_does_not_know_is_none_of_the_cell(short: Pat
     cork = cells_where(matrix, write="cork")
     assert len(matrix.series(cork.name, P99.name)) == 0
     assert len(matrix.series(cork.name, P50.name)) == ROUNDS
-    assert matrix.known_note(cork, P99.name).startswith("latency_p99 known in 7 of 10 rounds")
+    assert matrix.coverage_text(cork, P99.name).startswith("latency_p99 known in 7 of 10 rounds")
     assert len(matrix.series(cells_where(matrix, write="writev").name, P99.name)) == ROUNDS
     by_write = {row["write"]: row for row in rows_of(short, "table")}
     assert by_write["cork"]["latency_p99"] == "" and by_write["writev"]["latency_p99"] != ""

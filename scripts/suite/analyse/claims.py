@@ -106,12 +106,12 @@ def series_of(matrix: Matrix, cell: Cell, metric: str) -> Series:
     if cell.status != "ok":
         raise Undecidable(f"{cell.name}: {cell.status}: {'; '.join(cell.reasons)}")
     found = matrix.series(cell.name, metric)
-    if not len(found) and cell.functional and METRICS[metric].timed:
+    if not len(found) and cell.emulated and METRICS[metric].timed:
         raise Undecidable(
-            f"{cell.name}: {FUNCTIONAL_ONLY}: {cell.functional}: {metric} says nothing there")
+            f"{cell.name}: {FUNCTIONAL_ONLY}: {cell.emulated}: {metric} says nothing there")
     if not len(found):
         raise Undecidable(
-            f"{cell.name}: {matrix.known_note(cell, metric) or f'{metric} is not known here'}")
+            f"{cell.name}: {matrix.coverage_text(cell, metric) or f'{metric} is not known here'}")
     rounds = found.rounds.tolist()
     return Series(cell, dict(zip(rounds, found.values.tolist(), strict=True)),
                   dict(zip(rounds, found.bounds.tolist(), strict=True)),
@@ -247,15 +247,15 @@ def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
     return [(expression, power)]
 
 
-def course_find(factor: Expression, series: Mapping[Reference, Series]) -> str | None:
+def block_find(factor: Expression, series: Mapping[Reference, Series]) -> str | None:
     """Whose rounds a factor is of; None of a number. Undecidable where it mixes rounds that are not
     shared."""
-    courses = {series[name].cell.course for name in references_of(factor)}
-    if len(courses) > 1:
+    blocks = {series[name].cell.block for name in references_of(factor)}
+    if len(blocks) > 1:
         raise Undecidable(
             "it adds up figures of boots that share no round: only a quotient of such figures can be "
                           "held against something")
-    return courses.pop() if courses else None
+    return blocks.pop() if blocks else None
 
 
 def products_of(factors: Sequence[Factor], series: Mapping[Reference, Series]) -> list[float]:
@@ -274,13 +274,13 @@ def products_of(factors: Sequence[Factor], series: Mapping[Reference, Series]) -
 def boots_compare(comparison: Comparison, series: Mapping[Reference, Series]) -> tuple[str, str]:
     """Outcome and remark where the cells share no rounds: all boots of one kernel against all of
     the other."""
-    courses: dict[str | None, list[Factor]] = {}
+    blocks: dict[str | None, list[Factor]] = {}
     for factor, power in [*factors_of(comparison.left), *factors_of(comparison.right, -1)]:
-        courses.setdefault(course_find(factor, series), []).append((factor, power))
-    numbers = courses.pop(None, [])
-    if len(courses) != 2:
+        blocks.setdefault(block_find(factor, series), []).append((factor, power))
+    numbers = blocks.pop(None, [])
+    if len(blocks) != 2:
         raise Undecidable("it is about more than two kernels, whose boots share no round")
-    first, second = courses.values()
+    first, second = blocks.values()
     upper, lower = products_of([*first, *numbers], series), products_of(second, series)
     estimate = stats.ratio_unpaired(upper, [1 / value for value in lower])
     return estimate_decide(comparison, estimate, 1.0, measured_text(

@@ -43,7 +43,7 @@ class Cell:
     remarks: what its good runs did otherwise than the words say.
     uncounted: the security layers that cannot tell their records; empty where all can.
     unsplit: the metrics, user or system, of a CPU time that is too short to be split.
-    functional: why its times say nothing, so that there are none: it was emulated; empty where they
+    emulated: why its times say nothing, so that there are none: it was emulated; empty where they
     do.
     """
 
@@ -59,7 +59,7 @@ class Cell:
     remarks: tuple[str, ...] = ()
     uncounted: str = ""
     unsplit: frozenset[str] = frozenset()
-    functional: str = ""
+    emulated: str = ""
 
     @property
     def target(self) -> str:
@@ -67,10 +67,10 @@ class Cell:
         return target_of(self.words)
 
     @property
-    def course(self) -> str:
+    def block(self) -> str:
         """Whose rounds its rounds are: those of the boots of an image, or "", the runner's own.
 
-        Cells of one course share them, and no others do: of two kernels a round is a boot of each.
+        Cells of one block share them, and no others do: of two kernels a round is a boot of each.
         """
         return boot_of(self.words)
 
@@ -139,17 +139,17 @@ class Matrix:
         return int(self.frame.loc[self.frame["round"] > 0, "round"].nunique())
 
     @cached_property
-    def courses(self) -> tuple[str, ...]:
+    def blocks(self) -> tuple[str, ...]:
         """Whose rounds there are: of a result that booted no kernel one."""
-        return tuple(dict.fromkeys(cell.course for cell in self.cells.values()))
+        return tuple(dict.fromkeys(cell.block for cell in self.cells.values()))
 
     @cached_property
-    def found(self) -> dict[tuple[str, ...], Any]:
-        """Answers that are asked for again, by what was asked."""
+    def memo(self) -> dict[tuple[str, ...], Any]:
+        """Results that several functions of this matrix need, by function and arguments."""
         return {}
 
     @cached_property
-    def targets_telling(self) -> Mapping[str, frozenset[str]]:
+    def targets_reporting(self) -> Mapping[str, frozenset[str]]:
         """For each metric the targets of which some cell knows it."""
         known = self.values.notna().groupby(level="cell").any()
         targets = [self.cells[cell].target for cell in known.index]
@@ -198,7 +198,7 @@ class Matrix:
         series = self.series(cell, metric)
         return pd.Series(series.values, index=series.rounds, name=metric)
 
-    def known_note(self, cell: Cell, metric: str) -> str:
+    def coverage_text(self, cell: Cell, metric: str) -> str:
         """In how many of its rounds a cell knows a metric; empty where it is all of them, or
         none."""
         if cell.name not in self.known.index:
@@ -240,10 +240,10 @@ class Matrix:
                                                rows[self.result.runs.of_rounds[rows]]))
 
 
-def silent_note(matrix: Matrix, cell: Cell, metric: str) -> str:
+def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
     """Why good runs of a cell know no such figure if it is for the system that they ran on: no cell
     of the same target knows it, and others do. Empty where it is not so."""
-    told = matrix.targets_telling[metric]
+    told = matrix.targets_reporting[metric]
     return f"no run of {TARGET}={cell.target} knows it" if told and cell.target not in told else ""
 
 
@@ -306,10 +306,10 @@ def splits_clear(frame: pd.DataFrame, runs: Runs, unsplit: Mapping[str, frozense
         frame.loc[rows, name] = float("nan")
 
 
-def times_clear(frame: pd.DataFrame, runs: Runs, functional: Mapping[str, str]) -> None:
+def times_clear(frame: pd.DataFrame, runs: Runs, emulated: Mapping[str, str]) -> None:
     """Takes the times of these cells out of the frame, so that nothing can be made of them."""
-    if functional:
-        rows = np.concatenate([runs.rows_of_cells[cell] for cell in functional])
+    if emulated:
+        rows = np.concatenate([runs.rows_of_cells[cell] for cell in emulated])
         frame.loc[rows, [name for name, metric in METRICS.items() if metric.timed]] = float("nan")
 
 
@@ -329,7 +329,7 @@ def status_of(runs: Runs) -> tuple[str, tuple[str, ...], int, int]:
 
 
 def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: frozenset[str],
-               functional: str) -> Cell:
+               emulated: str) -> Cell:
     """A cell of the plan with all of its runs."""
     words = planned.all_words
     status, reasons, good, failed = status_of(runs)
@@ -342,17 +342,17 @@ def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: f
         baseline=planned.baseline, status=status, reasons=reasons,
         runs_ok=good, runs_failed=failed,
         remarks=remarks_of(words, able), uncounted=uncounted_of(able), unsplit=unsplit,
-        functional=functional)
+        emulated=emulated)
 
 
-def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]], functional: Mapping[str, str]
+def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]], emulated: Mapping[str, str]
                 ) -> dict[str, Cell]:
     """The cells of the plan in order, by name."""
     rows, none = result.runs.rows_of_cells, np.array([], dtype=int)
     return {cell.name: cell_build(cell, result.plan.axes,
                                   result.runs.take(rows.get(cell.name, none)),
                                   unsplit.get(cell.name, frozenset()),
-                                  functional.get(cell.name, ""))
+                                  emulated.get(cell.name, ""))
             for cell in result.plan.cells}
 
 
@@ -385,12 +385,12 @@ def values_build(frame: pd.DataFrame,
 def matrix_build(result: Result) -> Matrix:
     """All frames of a result."""
     frame = frame_build(result)
-    functional = cells_emulated(result)
+    emulated = cells_emulated(result)
     unsplit = splits_unknown(frame, result.runs)
     splits_clear(frame, result.runs, unsplit)
-    times_clear(frame, result.runs, functional)
+    times_clear(frame, result.runs, emulated)
     return Matrix(result, frame, *values_build(frame, result.runs),
-                  cells_build(result, unsplit, functional))
+                  cells_build(result, unsplit, emulated))
 
 
 def baseline_words(matrix: Matrix) -> dict[str, str]:
@@ -423,7 +423,7 @@ def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:
 
 def rounds_common(cells: Iterable[Cell]) -> bool:
     """Whether these cells share their rounds: the one place where that is decided."""
-    return len({cell.course for cell in cells}) < 2
+    return len({cell.block for cell in cells}) < 2
 
 
 def series_between(matrix: Matrix, first: Cell, second: Cell,
@@ -479,10 +479,10 @@ def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
     pairs."""
     base = baseline_find(matrix, cell, baseline_words(matrix)) or cell
     key = ("floor", base.name, metric)
-    if key not in matrix.found:
+    if key not in matrix.memo:
         same = same_ratio(matrix, base.name, metric)
-        matrix.found[key] = stats.noise_floor(same) if same else None
-    return matrix.found[key]
+        matrix.memo[key] = stats.noise_floor(same) if same else None
+    return matrix.memo[key]
 
 
 def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:

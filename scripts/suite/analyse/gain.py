@@ -21,7 +21,7 @@ from suite.analyse.frame import (
     series_between,
 )
 from suite.analyse.metrics import Metric
-from suite.analyse.published_ratios import Quote, quotes_find
+from suite.analyse.published_ratios import PublishedRatio, published_ratios
 from suite.analyse.verdicts import Family, Verdict, baseline_verdict
 from suite.scenario.scenario import LABEL, LABEL_AGAIN
 
@@ -37,7 +37,7 @@ class Gain:
     ratio: stats.Estimate
     worst: float | None
     best: float | None
-    quotes: tuple[Quote, ...]
+    published: tuple[PublishedRatio, ...]
     verdict: Verdict | None
 
 
@@ -73,4 +73,4 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     same = cell.name == base.name
     verdict = again_verdict(ratio) if same else baseline_verdict(matrix, cell, metric.name)
     return Gain(*(stats.median(side.values, side.bounds) for side in sides), ratio, worst, best,
-                quotes_find(matrix, cell, metric.name, base, label), verdict)
+                published_ratios(matrix, cell, metric.name, base, label), verdict)

@@ -12,7 +12,7 @@ from suite.scenario.scenario import LABEL, Published
 
 
 @dataclass(frozen=True)
-class Quote:
+class PublishedRatio:
     """A published figure of a cell; ratio: to the published figure of its baseline, if there is
     one in the same set, and so 1 for a baseline itself."""
 
@@ -25,7 +25,7 @@ def words_of(figure: Published) -> Mapping[str, str]:
     return words_parse(figure.words, "scenario.toml: [published] words")
 
 
-def sets_of(matrix: Matrix) -> tuple[str, ...]:
+def published_sets(matrix: Matrix) -> tuple[str, ...]:
     """The names of the sets of published figures in order; figures without one have the empty."""
     return tuple(dict.fromkeys(figure.set for figure in matrix.result.scenario.published))
 
@@ -39,15 +39,15 @@ def published_find(matrix: Matrix, cell: Cell, metric: str, of: str, label: str
     return max(matching, key=lambda figure: len(figure.words.split()), default=None)
 
 
-def quotes_find(matrix: Matrix, cell: Cell, metric: str, base: Cell | None, label: str = LABEL
-                ) -> tuple[Quote, ...]:
+def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None, label: str = LABEL
+                ) -> tuple[PublishedRatio, ...]:
     """What was published of a cell, at most one figure of each set; base: its baseline."""
     quotes = []
-    for of in sets_of(matrix):
+    for of in published_sets(matrix):
         figure = published_find(matrix, cell, metric, of, label)
         other = published_find(matrix, base, metric, of, LABEL) if base else None
         if figure is not None:
-            quotes.append(Quote(figure, figure.value / other.value if other else None))
+            quotes.append(PublishedRatio(figure, figure.value / other.value if other else None))
     return tuple(quotes)
 
 

@@ -12,7 +12,7 @@ from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words, noi
 from suite.analyse.gain import Gain, gain_build
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.optimum import Optimum, optima_build
-from suite.analyse.published_ratios import Quote, published_unused, quotes_find
+from suite.analyse.published_ratios import PublishedRatio, published_ratios, published_unused
 from suite.analyse.verdicts import Verdict, baseline_ratio, baseline_verdict
 
 
@@ -26,7 +26,7 @@ class Figure:
     else has.
     ratio: to the baseline cell; None for it itself and where there is none. verdict: what may be
     said of it.
-    quotes: what was published of the cell.
+    published: what was published of the cell.
     """
 
     median: float
@@ -34,7 +34,7 @@ class Figure:
     rounds: int
     exact: bool
     ratio: stats.Estimate | None = None
-    quotes: tuple[Quote, ...] = ()
+    published: tuple[PublishedRatio, ...] = ()
     verdict: Verdict | None = None
 
 
@@ -90,7 +90,7 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) 
     verdict = baseline_verdict(matrix, cell, metric.name) if base else None
     figure = figure_make(series.values, series.bounds, matrix.is_exact(cell.name, metric.name))
     return replace(figure, ratio=ratio, verdict=verdict,
-                   quotes=quotes_find(matrix, cell, metric.name, base))
+                   published=published_ratios(matrix, cell, metric.name, base))
 
 
 # What the client knows where a foreign peer does not tell the rest.

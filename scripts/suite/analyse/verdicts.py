@@ -80,24 +80,24 @@ def baseline_ratio(matrix: Matrix, cell: Cell, metric: str) -> stats.Estimate | 
     """The ratio of a cell to its baseline; None where it is a baseline, or has none, or they share
     nothing."""
     key = ("ratio", cell.name, metric)
-    if key not in matrix.found:
+    if key not in matrix.memo:
         base = baseline_find(matrix, cell, baseline_words(matrix))
         known = base is not None and base.name != cell.name
-        matrix.found[key] = ratio_between(matrix, cell, base, metric) if base and known else None
-    return matrix.found[key]
+        matrix.memo[key] = ratio_between(matrix, cell, base, metric) if base and known else None
+    return matrix.memo[key]
 
 
 def baseline_family(matrix: Matrix, metric: str) -> Family:
     """The family of all ratios to the baseline, by cell. Exact counts are no matter of chance."""
     key = ("family", metric)
-    if key not in matrix.found:
+    if key not in matrix.memo:
         words, ratios = baseline_words(matrix), {}
         for cell in matrix.cells.values():
             base = baseline_find(matrix, cell, words)
             if base is not None and not is_exact(matrix, cell, base, metric):
                 ratios[cell.name] = baseline_ratio(matrix, cell, metric)
-        matrix.found[key] = family_make(ratios)
-    return matrix.found[key]
+        matrix.memo[key] = family_make(ratios)
+    return matrix.memo[key]
 
 
 def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:

@@ -45,7 +45,7 @@ def cell_file(matrix: Matrix, cell: Cell, of: str) -> str:
 def missing_text(cells: Sequence[Cell], of: str) -> str:
     """Why cells have no histogram, and which they are."""
     reasons = {True: f"{FUNCTIONAL_ONLY}, its times say nothing", False: f"no run has {of}"}
-    named = {why: [cell for cell in cells if bool(cell.functional) is why] for why in reasons}
+    named = {why: [cell for cell in cells if bool(cell.emulated) is why] for why in reasons}
     return "; ".join(f"{reasons[why]}: {cells_text(found)}" for why, found in named.items()
                      if found)
 

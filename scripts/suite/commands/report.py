@@ -68,7 +68,7 @@ def changes_draw(comparisons: Sequence[Comparison]) -> tuple[Drawn, ...]:
 def changes_of(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
     """The baseline against each other value by the first of these metrics, where some times say
     nothing by the first that counts."""
-    hidden = any(cell.functional for cell in matrix.cells.values())
+    hidden = any(cell.emulated for cell in matrix.cells.values())
     told = [metric for metric in metrics if not (hidden and metric.timed)][:1]
     return [refusals_check(one, (), False, False)
             for one in compare_baseline(matrix, told)] if told else []

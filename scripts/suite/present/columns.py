@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, silent_note
+from suite.analyse.frame import Cell, Matrix, unreported_text
 from suite.analyse.gain import Gain
 from suite.analyse.machines import FUNCTIONAL_ONLY
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio, is_speed, optimum_of
-from suite.analyse.published_ratios import Quote, sets_of
+from suite.analyse.published_ratios import PublishedRatio, published_sets
 from suite.analyse.summary import Figure, Summary
 from suite.analyse.verdicts import Verdict
 from suite.base.units import (
@@ -79,19 +79,19 @@ def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: 
 def figure_note(matrix: Matrix, cell: Cell, metric: Metric) -> str:
     """What has to be said of a metric of a cell with good runs: in which rounds it is known; else
     empty."""
-    return silent_note(matrix, cell, metric.name) or matrix.known_note(cell, metric.name)
+    return unreported_text(matrix, cell, metric.name) or matrix.coverage_text(cell, metric.name)
 
 
 def is_hidden(cell: Cell, metric: Metric) -> bool:
     """Whether a figure is not shown because times of this cell say nothing."""
-    return bool(cell.functional) and metric.timed
+    return bool(cell.emulated) and metric.timed
 
 
 def absent_parts(cell: Cell, metric: Metric, mark: str, notes: Footnotes,
                  why: str) -> tuple[str, str]:
     """(text, mark) in place of a figure that good runs do not have."""
     if is_hidden(cell, metric):
-        return "-", mark + notes.mark(f"{FUNCTIONAL_ONLY}: {cell.functional}")
+        return "-", mark + notes.mark(f"{FUNCTIONAL_ONLY}: {cell.emulated}")
     if metric.name in cell.unsplit:
         return "", mark + notes.mark(UNSPLIT_NOTE)
     note = uncounted_note(cell) if is_uncounted(cell, metric) else why
@@ -145,16 +145,16 @@ def ratio_item(figure: Figure | None, is_base: bool) -> Item:
     return verdict_item(ratio_text(figure.ratio.value), figure.verdict)
 
 
-def published_ratio(quotes: Sequence[Quote], of: str) -> float | None:
+def published_ratio(quotes: Sequence[PublishedRatio], of: str) -> float | None:
     """The ratio that one set of published figures has, if it has one."""
     return next((quote.ratio for quote in quotes if quote.figure.set == of), None)
 
 
-def published_items(summary: Summary, quoted: Sequence[Sequence[Quote]],
+def published_items(summary: Summary, quoted: Sequence[Sequence[PublishedRatio]],
                     text: Callable[[float], str]) -> dict[str, tuple[Item, ...]]:
     """What stands in the rows for each set of published figures that has a ratio for some row."""
     found = {}
-    for of in sets_of(summary.matrix):
+    for of in published_sets(summary.matrix):
         ratios = [published_ratio(quotes, of) for quotes in quoted]
         if any(ratio is not None for ratio in ratios):
             found[of] = tuple(Item("" if ratio is None else text(ratio)) for ratio in ratios)
@@ -176,7 +176,7 @@ def ratio_metrics(summary: Summary) -> set[str]:
         return set()
     first = next(({metric.name} for metric in summary.metrics if not metric.counts), set())
     quoted = {name for figures in summary.figures.values() for name, figure in figures.items()
-              if any(quote.ratio is not None for quote in figure.quotes)}
+              if any(quote.ratio is not None for quote in figure.published)}
     return (first | quoted) - {summary.gain_shown, summary.leading}
 
 
@@ -234,7 +234,7 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric) -> list[Group]:
     if any(ratio and ratio.interval for ratio in ratios):
         columns.append(Column("95 % interval",
                               tuple(Item(times_interval(ratio)) for ratio in ratios)))
-    quoted = [figure.quotes if figure else () for figure in figures]
+    quoted = [figure.published if figure else () for figure in figures]
     published = published_items(summary, quoted,
                                 lambda ratio: ratio_text(1 / ratio if turned else ratio))
     columns += [Column(published_name(of), found) for of, found in published.items()]
@@ -261,7 +261,7 @@ def median_columns(summary: Summary, cells: Rows, metric: Metric, values: Column
             columns.append(Column(f"vs {' '.join(summary.baseline.values())}", tuple(
                 ratio_item(figure, cell is not None and is_baseline(summary, cell))
                 for cell, figure in zip(cells, figures, strict=True))))
-        quoted = [figure.quotes if figure else () for figure in figures]
+        quoted = [figure.published if figure else () for figure in figures]
         columns += [Column(published_name(of), items)
                     for of, items in published_items(summary, quoted, ratio_text).items()]
     return columns
@@ -281,7 +281,7 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, values: Column, h
     average = tuple(verdict_item(change_text(gain.ratio.value - 1), gain.verdict) if gain
                     else Item("")
                     for gain in gains)
-    published = published_items(summary, [gain.quotes if gain else () for gain in gains],
+    published = published_items(summary, [gain.published if gain else () for gain in gains],
                                 lambda ratio: change_text(ratio - 1))
     groups = {
         metric.name: [

@@ -68,7 +68,7 @@ def boots_text(machines: Iterable[Machine], booted: Iterable[Machine], shorten: 
 def target_text(matrix: Matrix, cells: Sequence[Cell], shorten: Shorten) -> str:
     """The machines of the cells of one target."""
     names = {cell.name: cell.target for cell in cells}
-    booted = machines_of(matrix.result, names, counted=True) if cells[0].course else ()
+    booted = machines_of(matrix.result, names, counted=True) if cells[0].block else ()
     return boots_text(machines_of(matrix.result, names), booted, shorten)
 
 
@@ -88,11 +88,11 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
     return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
 
 
-def functional_text(matrix: Matrix) -> str:
+def emulated_text(matrix: Matrix) -> str:
     """Of which targets times say nothing, and why; empty where all say something."""
     found: dict[str, list[str]] = {}
     for target, cells in cells_by_target(matrix.cells.values()).items():
-        for reason in dict.fromkeys(cell.functional for cell in cells if cell.functional):
+        for reason in dict.fromkeys(cell.emulated for cell in cells if cell.emulated):
             found.setdefault(reason, []).append(target)
     return "; ".join(f"{', '.join(targets)}: {reason}" if is_elsewhere(matrix) else reason
                      for reason, targets in found.items())
@@ -152,7 +152,7 @@ def rounds_text(matrix: Matrix) -> str:
     planned = max(session.last for session in sessions)
     of = f" of {planned}" if planned > done else ""
     several = f" in {len(sessions)} sessions" if len(sessions) > 1 else ""
-    boots = "one boot of each kernel in each, " if any(matrix.courses) else ""
+    boots = "one boot of each kernel in each, " if any(matrix.blocks) else ""
     return (f"{done}{of}{several}, {boots}every cell once in each, in fresh random order"
             + (f", seed {plan.seed}" if plan.seed is not None else "") + "; medians")
 
@@ -178,9 +178,9 @@ def floors_text(summary: Summary) -> str:
     parts = [f"{floors_list(summary.matrix, floors)} of {name}" for name, floors in known.items()
              if floors]
     if parts:
-        boots = any(summary.matrix.courses)
+        boots = any(summary.matrix.blocks)
         return "A/A: " + "; ".join(parts) + (f"; {WITHIN_BOOT}" if boots else "")
-    if all(cell.functional for cell in summary.matrix.cells.values() if cell.runs_ok):
+    if all(cell.emulated for cell in summary.matrix.cells.values() if cell.runs_ok):
         return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
 
@@ -188,12 +188,12 @@ def floors_text(summary: Summary) -> str:
 def known_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
     """`latency_p99 known in 7 of 10 rounds of nodelay`, or of several cells how many; empty where
     all know it."""
-    partly = [cell for cell in cells if matrix.known_note(cell, metric.name)]
+    partly = [cell for cell in cells if matrix.coverage_text(cell, metric.name)]
     if not partly:
         return ""
     if len(partly) > 1:
         return f"{metric.name} known in a part of the rounds of {len(partly)} cells"
-    known = matrix.known_note(partly[0], metric.name).partition(";")[0]
+    known = matrix.coverage_text(partly[0], metric.name).partition(";")[0]
     axes = " ".join(value for value in partly[0].axes.values() if value)
     return f"{known} of {axes}" if axes else known
 
@@ -212,12 +212,12 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     had to be."""
     labs, security, timer = labs_text(matrix), security_text(matrix), timer_text(matrix)
     builds = builds_text(matrix.result.plan)
-    disturbed, functional = disturbances_text(matrix), functional_text(matrix)
+    disturbed, emulated = disturbances_text(matrix), emulated_text(matrix)
     quick, precision = matrix.result.plan.quick, precision_measure(matrix)
     return [
         ("machine", machines_text(matrix)),
-        *([(FUNCTIONAL_ONLY, f"{functional}; no times and no ratios of them are shown")]
-          if functional else []),
+        *([(FUNCTIONAL_ONLY, f"{emulated}; no times and no ratios of them are shown")]
+          if emulated else []),
         *([("disturbed", disturbed)] if disturbed else []),
         ("place", word_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from suite import stats
 from suite.analyse.optimum import ALIKE, BEST, is_speed
-from suite.analyse.published_ratios import Quote
+from suite.analyse.published_ratios import PublishedRatio
 from suite.analyse.summary import Figure, Summary
 from suite.analyse.verdicts import Verdict, baseline_family
 from suite.base.runner_words import TARGET
@@ -35,10 +35,10 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     ratios = [figure.ratio for name in sorted(ratio_metrics(summary))
               for figure in figures.get(name, ()) if figure.ratio]
     if ratios:
-        quotes = [quote for name, found in figures.items() if name != summary.gain_shown
-                  for figure in found for quote in figure.quotes]
+        published = [one for name, found in figures.items() if name != summary.gain_shown
+                  for figure in found for one in figure.published]
         pairs.append(("vs", f"ratio to the baseline, {ratios_text(summary, summary.baseline)}"
-                      + published_legend(quotes, "ratio")))
+                      + published_legend(published, "ratio")))
     pairs += gain_legend(summary)
     pairs += best_legend(summary)
     ratios += [figure.ratio for figure in figures.get(summary.leading or "", ()) if figure.ratio]
@@ -49,7 +49,7 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     if any(ratio.directed for ratio in ratios):
         pairs.append(DIRECTION)
     if any(ratio.interval is None for ratio in ratios):
-        boots = f", or {stats.SIDES_NEEDED} boots a side" if any(summary.matrix.courses) else ""
+        boots = f", or {stats.SIDES_NEEDED} boots a side" if any(summary.matrix.blocks) else ""
         pairs.append(("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds{boots}: no interval"))
     if any(is_undefined(summary, cell, metric)
            for cell in summary.matrix.cells.values() for metric in summary.metrics):
@@ -79,17 +79,17 @@ def bracket_legend(summary: Summary,
 def ratios_text(summary: Summary, words: Container[str],
                 estimate: str = " (Hodges-Lehmann)") -> str:
     """How ratios between cells that differ in these words are taken; estimate: by which."""
-    courses = summary.matrix.courses
-    if TARGET not in words or len(courses) < 2:
+    blocks = summary.matrix.blocks
+    if TARGET not in words or len(blocks) < 2:
         return f"round by round{estimate}"
     boots = "of every boot of one to every boot of the other"
     return f"{boots}{estimate}" if all(
-        courses) else f"round by round, where a side is booted {boots}{estimate}"
+        blocks) else f"round by round, where a side is booted {boots}{estimate}"
 
 
-def published_legend(quotes: Iterable[Quote], what: str) -> str:
+def published_legend(ratios: Iterable[PublishedRatio], what: str) -> str:
     """The rest of a line of the legend if there are published figures."""
-    known = any(quote.ratio is not None for quote in quotes)
+    known = any(one.ratio is not None for one in ratios)
     return f"; published: the same {what} of published figures" if known else ""
 
 
@@ -97,11 +97,11 @@ def published_sizes(summary: Summary) -> list[tuple[str, str]]:
     """Published sizes as they were told: bytes are the same on every machine, unlike times."""
     told = []
     for metric in summary.metrics:
-        quotes = [quote.figure for figures in summary.figures.values() if metric.name in figures
-                  for quote in figures[metric.name].quotes] if metric.unit == "B" else []
-        if quotes:
+        known = [one.figure for figures in summary.figures.values() if metric.name in figures
+                  for one in figures[metric.name].published] if metric.unit == "B" else []
+        if known:
             values = dict.fromkeys(f"{value_text(figure.value, 'B')} ({figure.words})"
-                                   for figure in quotes)  # once, for however many cells
+                                   for figure in known)  # once, for however many cells
             told.append(("published", f"{metric.name}: {', '.join(values)}"))
     return told
 
@@ -111,7 +111,7 @@ def gain_legend(summary: Summary) -> list[tuple[str, str]]:
     if not summary.gains:
         return []
     base = " ".join(f"{key}={value}" for key, value in summary.baseline.items())
-    quotes = [quote for gain in summary.gains.values() for quote in gain.quotes]
+    ratios = [one for gain in summary.gains.values() for one in gain.published]
     alone = any(gain.worst is not None for gain in summary.gains.values())
     rounds = "; worst, best: of a single round" if alone else ""
     return [
@@ -119,7 +119,7 @@ def gain_legend(summary: Summary) -> list[tuple[str, str]]:
         ("gain",
          f"post / pre - 1, {ratios_text(summary, summary.baseline)}, with its 95 % interval" +
          rounds
-                 + published_legend(quotes, "gain")),
+                 + published_legend(ratios, "gain")),
         (SAME.strip(" ()"), "the baseline ran twice in a round: what a gain of nothing looks like"),
     ]
 
@@ -149,4 +149,4 @@ def better_legend(summary: Summary) -> list[tuple[str, str]]:
     return [(f"times {'faster' if is_speed(metric) else 'better'}",
              f"{metric.name} of {sides[0]} / {metric.name} of {sides[1]}, "
              f"{ratios_text(summary, summary.baseline, '')}, with its 95 % interval"
-             + published_legend([quote for figure in figures for quote in figure.quotes], "ratio"))]
+             + published_legend([one for figure in figures for one in figure.published], "ratio"))]

@@ -168,7 +168,7 @@ def counts_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
 def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> Lines:
     """CPU time per message by end, in one unit; its parts only of ends that have enough of it to be
     split. None where times say nothing."""
-    if cell.functional:
+    if cell.emulated:
         return []
     values = {"all": [median_of(quotient(run.cpu(end_of(run, end)), run.messages) for run in runs)
                       for end in ENDS]}
@@ -186,7 +186,7 @@ def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> Lines:
 def machine_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> Lines:
     """What all CPUs of each end's machine did during the runs, in percent of their time, where
     times say something."""
-    if cell.functional:
+    if cell.emulated:
         return []
     kinds = ("user", "system", "softirq", "irq", "steal", "idle")
 
@@ -289,7 +289,7 @@ def options_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
 def metric_leading(matrix: Matrix, cell: Cell) -> Metric:
     """The first metric of a result that says something of a cell."""
     metrics = [METRICS[name] for name in metrics_default(matrix)]
-    return next((metric for metric in metrics if not (cell.functional and metric.timed)),
+    return next((metric for metric in metrics if not (cell.emulated and metric.timed)),
                 metrics[0])
 
 
@@ -324,16 +324,16 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
     """Reasons of runs that are not good, and remarks on the result."""
     counted = metric_leading(matrix, cell).name
     segments = "segments_per_message"
-    partly = filter(None, (matrix.known_note(cell, name) for name in METRICS))
+    partly = filter(None, (matrix.coverage_text(cell, name) for name in METRICS))
     notes = [*cell.reasons, *cell.remarks, *partly, *matrix.result.notes]
-    if cell.functional:
+    if cell.emulated:
         notes.append(
-            f"{FUNCTIONAL_ONLY}: {cell.functional}: its times say nothing and are not shown")
+            f"{FUNCTIONAL_ONLY}: {cell.emulated}: its times say nothing and are not shown")
     if len(matrix.series(cell.name, segments)) > 1 and not matrix.is_exact(cell.name, segments):
         notes.append(f"{segments} differs between runs: a measurement, not exact")
     if cell.uncounted:
         notes.append(uncounted_note(cell))
-    if cell.unsplit and not cell.functional:
+    if cell.unsplit and not cell.emulated:
         notes.append(f"user and system are not shown of {', '.join(ends_unsplit(cell))}: "
                      f"{UNSPLIT_NOTE}")
     if cell.words.get(ARRIVAL_SEED) == DRAWN:
@@ -381,7 +381,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     lines += section("Lab", lab_lines(records, width))
     lines += section("Segments as captured, of one run",
                      labelled_lines(capture_rows(records), width - 2))
-    lines += section("TCP_INFO (per run)", tcp_lines(runs, not cell.functional, width - 2))
+    lines += section("TCP_INFO (per run)", tcp_lines(runs, not cell.emulated, width - 2))
     lines += section("Effective options", options_lines(runs, width - 2))
     lines += section(f"Rounds in order, {metric}", rounds_lines(matrix, cell))
     lines += section("Notes", notes_lines(matrix, cell, width))

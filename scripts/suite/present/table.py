@@ -16,7 +16,7 @@ from suite.analyse.arrangement import Layout, layout_choose
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.gain import Gain
 from suite.analyse.optimum import WORSE, answer_text, better_ratio, place_text
-from suite.analyse.published_ratios import Quote
+from suite.analyse.published_ratios import PublishedRatio
 from suite.analyse.summary import Figure, Summary, summary_build
 from suite.base.text import labelled_lines
 from suite.base.units import percent_text
@@ -234,21 +234,21 @@ def figure_json(figure: Figure) -> dict[str, Any]:
         value["censored"] = figure_censored(figure)
     if figure.ratio is not None:
         value["ratio"] = ratio_json(figure.ratio) | {"verdict": figure.verdict.name.lower()}
-    return value | quotes_json(figure.quotes)
+    return value | published_json(figure.published)
 
 
-def quotes_json(quotes: Iterable[Quote]) -> dict[str, Any]:
+def published_json(ratios: Iterable[PublishedRatio]) -> dict[str, Any]:
     """Published figures by the name of their column."""
-    return {published_name(quote.figure.set): {
-        "value": quote.figure.value, "from": quote.figure.source, "ratio": quote.ratio}
-        for quote in quotes}
+    return {published_name(one.figure.set): {
+        "value": one.figure.value, "from": one.figure.source, "ratio": one.ratio}
+        for one in ratios}
 
 
 def gain_json(gain: Gain | None) -> dict[str, Any]:
     """The gain of a cell, with what was published of it."""
     if gain is None:
         return {}
-    return {"gain": gain_parts(gain) | {"pairs": gain.ratio.pairs} | quotes_json(gain.quotes)}
+    return {"gain": gain_parts(gain) | {"pairs": gain.ratio.pairs} | published_json(gain.published)}
 
 
 def best_json(summary: Summary, cell: Cell) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric
                     ) -> tuple[tuple[Metric, ...], list[str]]:
     """The metrics that may be compared, and notes: only what is counted where no pair has times on
     both sides."""
-    if not pairs or not all(base.functional or new.functional for base, new in pairs):
+    if not pairs or not all(base.emulated or new.emulated for base, new in pairs):
         return tuple(metrics), []
     counted = tuple(metric for metric in metrics if not metric.timed)
     if not counted:

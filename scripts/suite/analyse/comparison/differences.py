@@ -196,5 +196,5 @@ def differences_declare(differences: Iterable[Difference], declared: Collection[
     (tcp_rmem)."""
     declared = {*declared, *(name for one in declared for name in IMPLIES.get(one, ()))}
     return tuple(replace(one,
-                         declared=bool(declared & {one.of, one.name, one.name.rsplit(".", 1)[-1]}))
+                         declared=bool(declared & {one.kind, one.name, one.name.rsplit(".", 1)[-1]}))
                  for one in differences)

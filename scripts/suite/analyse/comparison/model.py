@@ -88,12 +88,12 @@ class Row:
 class Difference:
     """A fact that is not the same on both sides, or an axis that is not shown.
 
-    of: cpu, kernel, cmdline, sysctl, governor, mitigations, offloads, binaries, words, ...
+    kind: cpu, kernel, cmdline, sysctl, governor, mitigations, offloads, binaries, words, ...
     declared: whether it is what the comparison is about. refuses: whether ratios of time say
     nothing across it (virtualisation, number of CPUs, congestion control) unless it is declared.
     """
 
-    of: str
+    kind: str
     name: str
     base: str
     new: str
@@ -154,6 +154,6 @@ class Comparison:
 
 def difference_text(difference: Difference) -> str:
     """`kernel 6.17.0 -> 6.18.0`."""
-    name = difference.of if difference.name in ("",
-                                                difference.of) else f"{difference.of} {difference.name}"
+    name = difference.kind if difference.name in ("",
+                                                difference.kind) else f"{difference.kind} {difference.name}"
     return f"{name} {difference.base or 'none'} -> {difference.new or 'none'}"

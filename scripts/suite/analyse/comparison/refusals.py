@@ -34,7 +34,7 @@ def declared_check(comparison: Comparison, declared: Collection[str]) -> None:
     """UsageError for a declared axis in which the two results do not differ: they answer another
     question."""
     known = {name for one in comparison.differences
-             for name in (one.of, one.name, one.name.rsplit(".", 1)[-1])}
+             for name in (one.kind, one.name, one.name.rsplit(".", 1)[-1])}
     for name in declared:
         if name not in known:
             raise UsageError(
@@ -44,7 +44,7 @@ def declared_check(comparison: Comparison, declared: Collection[str]) -> None:
 def axis_hint(comparison: Comparison, declared: Collection[str],
               others: Collection[Difference]) -> str:
     """` (axis=kernel,sysctl declares it)`; empty within a result, where words do."""
-    axes = ",".join(dict.fromkeys([*declared, *(one.of for one in others)]))
+    axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in others)]))
     return "" if comparison.within else f" (axis={axes} declares it)"
 
 
@@ -53,10 +53,10 @@ def times_check(comparison: Comparison, where: str) -> None:
     does."""
     for row in comparison.rows:
         for side, cell in ((comparison.base, row.base), (comparison.new, row.new)):
-            if cell is not None and cell.functional:
+            if cell is not None and cell.emulated:
                 raise UsageError(
                     f"{where}: {FUNCTIONAL_ONLY}: {cell.name or side.matrix.result.folder}: "
-                                 f"{cell.functional}: its times say nothing")
+                                 f"{cell.emulated}: its times say nothing")
 
 
 def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,

@@ -148,5 +148,5 @@ def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
     if asked is not None:
         return tuple(metric_find(name, "columns") for name in names_split("columns", asked))
     shown = layout_choose(matrix, matrix.result.scenario.table or Table()).metrics
-    several = TARGET in matrix.axes or any(cell.functional for cell in matrix.cells.values())
+    several = TARGET in matrix.axes or any(cell.emulated for cell in matrix.cells.values())
     return tuple(METRICS[name] for name in (shown if several else shown[:1]))

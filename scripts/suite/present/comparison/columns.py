@@ -89,7 +89,7 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     silent = silent_text(comparison, side, metric)
     for row in comparison.rows:
         cell, figure = getattr(row, of), row_figures(comparison, row, metric)[of == "new"]
-        why = (side.matrix.known_note(cell, metric.name) if cell else "") or silent
+        why = (side.matrix.coverage_text(cell, metric.name) if cell else "") or silent
         medians.append(value_item(cell, figure, metric, scale, notes, first, why) if cell
                        else Item(NOTHING))
         widths.append(width_item(figure))
@@ -213,7 +213,7 @@ def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str
     there are."""
     kinds: dict[str, list[Difference]] = {}
     for one in differences:
-        kinds.setdefault(one.of, []).append(one)
+        kinds.setdefault(one.kind, []).append(one)
     return [text for kind, found in kinds.items() for text in (
         map(difference_text, found) if most is None or len(found) <= most else
         [f"{difference_text(found[0])}; and {len(found) - 1} more of {kind}"])]

@@ -130,11 +130,11 @@ def known_remarks(matrix: Matrix, cells: Iterable[Cell], metrics: Iterable[Metri
 
 def cells_remarks(cells: Sequence[Cell]) -> list[str]:
     """Runs that failed, cells that could not run, and those that have no times."""
-    failed, functional = sum(cell.runs_failed for cell in cells), sum(bool(cell.functional)
+    failed, emulated = sum(cell.runs_failed for cell in cells), sum(bool(cell.emulated)
         for cell in cells)
-    told = FUNCTIONAL_ONLY if all(cell.functional or not cell.runs_ok for cell in cells) else (
-        f"{counted_text(functional, 'cell')} {FUNCTIONAL_ONLY}")
-    return ([told] if functional else []) + ([f"{counted_text(failed, 'run')} failed"] if failed
+    told = FUNCTIONAL_ONLY if all(cell.emulated or not cell.runs_ok for cell in cells) else (
+        f"{counted_text(emulated, 'cell')} {FUNCTIONAL_ONLY}")
+    return ([told] if emulated else []) + ([f"{counted_text(failed, 'run')} failed"] if failed
                                              else []) + [
         f"{counted_text(count, 'cell')} {status}" for status in ("unsupported", "failed", "missing")
         if (count := sum(cell.status == status for cell in cells))]

@@ -45,8 +45,8 @@ def panel_limit(values: Sequence[float]) -> float:
 
 def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, cut: bool) -> str:
     """What stands at the end of a bar."""
-    if figure is None and cell.functional and metric.timed:
-        return f"- ({cell.functional})"
+    if figure is None and cell.emulated and metric.timed:
+        return f"- ({cell.emulated})"
     if figure is None:
         return {"unsupported": "- (unsupported)", "failed": "failed",
                 "missing": "not run"}.get(cell.status, "n/a")

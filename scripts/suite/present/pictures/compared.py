@@ -57,8 +57,8 @@ def absent_text(row: Row, metric: Metric) -> str:
             return "no cell"
         if cell.status != "ok":
             return {"unsupported": "-", "missing": "not run"}.get(cell.status, cell.status)
-        if cell.functional and metric.timed:
-            return cell.functional
+        if cell.emulated and metric.timed:
+            return cell.emulated
     change = row.changes.get(metric.name)
     return "zero" if change and 0 in (change.base.median, change.new.median) else "n/a"
 

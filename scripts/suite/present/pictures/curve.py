@@ -202,7 +202,7 @@ def ratio_ends(ratio: stats.Estimate) -> Iterable[float]:
 
 def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure]) -> str:
     """What the key says of a series; one without any value is still named there."""
-    why = next((cell.functional for cell in cells if cell.functional), "none")
+    why = next((cell.emulated for cell in cells if cell.emulated), "none")
     return label if any(cell.name in figures for cell in cells) else f"{label} ({why})"
 
 

@@ -58,7 +58,7 @@ class Line:
 def runs_good(matrix: Matrix, cell: str) -> list[MeasuredRun]:
     """The good counted runs of a cell of which times say something; their records are read again,
     for a histogram is no figure."""
-    return [] if matrix.cells[cell].functional else [MeasuredRun(record)
+    return [] if matrix.cells[cell].emulated else [MeasuredRun(record)
                                                      for record in matrix.records_good(cell)]
 
 
@@ -145,7 +145,7 @@ def distribution_draw(matrix: Matrix, plan: Distribution, block: Block, axes: Ax
         cells = [cell for cell in matrix.cells.values()
                  if tuple(cell.axes[axis] for axis in outer) == values]
         lines = [known[cell.name] for cell in cells]
-        if anywhere and all(cell.status == "ok" and not cell.functional and not line.histogram
+        if anywhere and all(cell.status == "ok" and not cell.emulated and not line.histogram
                             for cell, line in zip(cells, lines, strict=True)):
             continue
         drawings.append(sheet_draw(matrix, plan, cells, values, lines, block, axes))

@@ -64,7 +64,7 @@ def x_value(cell: Cell, x: str) -> str:
 
 def absence_text(cell: Cell) -> str:
     """Why a cell has nothing to draw, in a few words."""
-    return cell.status if cell.status != "ok" else cell.functional or "none"
+    return cell.status if cell.status != "ok" else cell.emulated or "none"
 
 
 def name_cut(name: str) -> str:
