@@ -55,7 +55,7 @@ from suite.scenario.scenario import Claim
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """outcome: ok, not ok or undecided; remarks: what was measured, or why nothing can be said."""
 
     claim: Claim
@@ -287,7 +287,7 @@ def boots_compare(comparison: Comparison, series: Mapping[Reference, Series]) ->
         comparison, estimate, right_fixed(comparison), True, shared=False))
 
 
-def claim_decide(matrix: Matrix, claim: Claim, target: str | None = None) -> Verdict:
+def claim_decide(matrix: Matrix, claim: Claim, target: str | None = None) -> ClaimVerdict:
     """Decides one claim, or what it says of one target; UsageError if it is not a claim about this
     result."""
     comparison = claim_parse(claim.that)
@@ -303,13 +303,13 @@ def claim_decide(matrix: Matrix, claim: Claim, target: str | None = None) -> Ver
         best = best_of(comparison)
         if best is None:
             outcome, remark = comparison_decide(comparison, series)
-            return Verdict(claim, outcome, (remark,))
+            return ClaimVerdict(claim, outcome, (remark,))
         against = [comparison_decide(comparison, series | {best: candidate})
                    for candidate in found[best]]
     except Undecidable as error:
-        return Verdict(claim, "undecided", (str(error),))
+        return ClaimVerdict(claim, "undecided", (str(error),))
     outcome, at = best_decide(comparison, best, [outcome for outcome, _ in against])
-    return Verdict(claim, outcome, (against[at][1], f"against {found[best][at].cell.name}"))
+    return ClaimVerdict(claim, outcome, (against[at][1], f"against {found[best][at].cell.name}"))
 
 
 def best_decide(comparison: Comparison, best: Reference, outcomes: list[str]) -> tuple[str, int]:
@@ -386,13 +386,13 @@ def targets_meant(matrix: Matrix, claim: Claim) -> list[str | None]:
     return list(dict.fromkeys(cell.target for cell in matrix.cells.values()))
 
 
-def claims_decide(matrix: Matrix) -> list[Verdict]:
+def claims_decide(matrix: Matrix) -> list[ClaimVerdict]:
     """Every claim of the scenario, in order."""
     return [claim_decide(matrix, claim, target) for claim in matrix.result.scenario.claims
             for target in targets_meant(matrix, claim)]
 
 
-def tap_text(verdicts: list[Verdict]) -> str:
+def tap_text(verdicts: list[ClaimVerdict]) -> str:
     """The verdicts in the Test Anything Protocol; remarks follow their line as comments."""
     if not verdicts:
         return "1..0 # SKIP the scenario makes no claim\n"
@@ -406,7 +406,7 @@ def tap_text(verdicts: list[Verdict]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def claims_status(verdicts: list[Verdict]) -> int:
+def claims_status(verdicts: list[ClaimVerdict]) -> int:
     """Exit status: 0 all ok, 1 one is not, 3 one is undecided and none is refuted."""
     outcomes = {verdict.outcome for verdict in verdicts}
     return 1 if "not ok" in outcomes else 3 if "undecided" in outcomes else 0

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from suite.base.errors import UsageError
-from suite.result.plan import Change
+from suite.result.plan import WordChange
 
 if TYPE_CHECKING:
     from suite.base.client import Vocabulary
@@ -41,14 +41,14 @@ def contradiction(key: str, text: str) -> UsageError:
 
 def changes_find(given: Mapping[str, str], typed: Mapping[str, str],
                  several: Mapping[str, tuple[str, ...]]
-                 ) -> dict[str, Change]:
+                 ) -> dict[str, WordChange]:
     """What a quick look changes, by word. given: the words of the plan, with defaults, as the
     client spells them.
 
     typed: those of the shell, which are never changed: UsageError where they ask for more. several:
     axes.
     """
-    changes: dict[str, Change] = {}
+    changes: dict[str, WordChange] = {}
     for key, most in QUICK.items():
         if key in several:
             raise UsageError(
@@ -65,7 +65,7 @@ def changes_find(given: Mapping[str, str], typed: Mapping[str, str],
     return changes
 
 
-def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, Change]]:
+def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:
     """The words of a quick look, and what it changed; UsageError where words of the shell ask for
     more."""
     given = words.fixed | words.timing | words.run

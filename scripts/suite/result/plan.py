@@ -48,7 +48,7 @@ PLAN = object_of({
     "quick": map_of(object_of(keys(nothing_or(text), "was", "is"))),
 })
 # {"was", "is"}: a word before and after --quick; is: None, left out
-Change = Mapping[str, str | None]
+WordChange = Mapping[str, str | None]
 
 
 def plan_check(value: Any) -> None:
@@ -160,7 +160,7 @@ class Plan:
     baseline: str
     timer: str
     until: str | None = None
-    quick: Mapping[str, Change] | None = None
+    quick: Mapping[str, WordChange] | None = None
     hosts: str | None = None
     programs: Programs = Programs("", "", "")
     boot: str = ""
@@ -286,7 +286,7 @@ def builds_text(plan: Plan) -> str:
                      for value, build in builds.items() if build)
 
 
-def quick_text(changes: Mapping[str, Change]) -> str:
+def quick_text(changes: Mapping[str, WordChange]) -> str:
     """What it was, in one line: `a first look: rounds=6 in place of 10, without until=1%`."""
     told = [f"{key}={change['is']} in place of {change['was']}" if change["is"]
             else f"without {key}={change['was']}"

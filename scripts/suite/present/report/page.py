@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.analyse.arrangement import Layout
-from suite.analyse.claims import Verdict
+from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.summary import Summary
 from suite.present.comparison.columns import sides_pairs, title_of
@@ -72,7 +72,7 @@ def page_make(title: str, heading: str, below: str, sections: Sequence[Section],
     return page_text(head_make(title, drawings.all), body)
 
 
-def result_page(summary: Summary, layout: Layout, verdicts: Sequence[Verdict],
+def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdict],
                 comparisons: Sequence[Comparison],
                 drawings: Drawings, command: Sequence[str], notes: Sequence[str] = ()) -> str:
     """The page of one result; comparisons: its baseline against each other value; notes: what it

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 
 from suite.analyse.arrangement import Layout
-from suite.analyse.claims import Verdict
+from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.frame import Matrix
 from suite.analyse.machines import machines_group
@@ -28,7 +28,7 @@ from suite.result.plan import folders_of
 OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
 
 
-def verdicts_make(verdicts: Sequence[Verdict]) -> list[ET.Element]:
+def verdicts_make(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
     """Each claim with what came of it and what was measured."""
     items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"),
                      verdict.claim.says,
