@@ -22,7 +22,7 @@ from conftest import Uncork, records_of
 from suite.base.lab_words import link_of
 from suite.places.lab.lab import labs_open
 from suite.places.lab.namespace import namespace_inside, value_read
-from suite.places.lab.probe import delay_refusal, link_refusal, namespaces_refusal, setting_refusal
+from suite.places.lab.probe import link_refusal, namespaces_refusal, queue_refusal, setting_refusal
 
 SHORT = ("duration=20ms", "warmup=0s", "place=free")
 PLAIN = {"lab": "on", "link_rate": "none", "link_mtu": "1500", "link_delay": "0s",
@@ -363,7 +363,7 @@ def test_a_delay_is_there_or_refused_with_the_reason(uncork: Uncork) -> None:
     done = uncork.run(*words)
     assert done.returncode == 0, done.stderr
     record = records_of(uncork.results / "x")[-1]
-    if delay_refusal() is None:
+    if queue_refusal("delay") is None:
         assert record["client"]["threads"][0]["latency"]["minimum"] > 7_900_000
     else:
         assert record["status"] == "unsupported" and "needs netem" in record["reason"]

@@ -49,7 +49,7 @@ def test_a_lab_that_cannot_be_made_is_a_failed_run(
     def refuse(link: Link) -> Lab:
         raise Failure(f"no lab with {link.rate}")
 
-    monkeypatch.setattr("suite.places.lab.labs.lab_make", refuse)
+    monkeypatch.setattr("suite.places.lab.lab.lab_make", refuse)
     cells = plan_short(binaries, "place=free", "lab=on", "link_rate=1gbit").cells
     with labs_open() as labs:
         assert list(batch_run(Targets(binaries), cells, labs)) == [

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""One lab: made, proved to carry a packet, read back, closed."""
+"""Makes a lab, proves that it carries a packet, reads it back and closes it.
+
+The namespaces are descriptors of this process, and nothing else holds them. So they end with it,
+however it ends, and there is nothing to kill and nothing to clean up.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from suite.base.errors import Failure, Unreachable
@@ -34,47 +37,42 @@ from suite.places.lab.namespace import (
     namespace_make,
     output_read,
     setting_hold,
-    setting_write,
+    udp_socket,
+    value_write,
 )
 from suite.places.lab.network import cable_lines, device_facts, host_lines, host_queue_lines
 
-FORWARDING = ("net.ipv4.ip_forward", "1")
 CARRIES_S = 45.0  # a packet may take 20 s through links of the longest delay, and some are lost
 
 
 @dataclass(frozen=True)
 class Lab:
-    """Three namespaces, by descriptors of this process; `facts` is what was read back."""
+    """Three namespaces. namespaces: their descriptors by host; facts: as read back, by host."""
 
-    link: Link
-    namespaces: dict[str, int]
+    namespaces: Mapping[str, int]
     facts: dict[str, Any]
 
-    def arguments(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        """What the client is told of a cell, for its own processes to be in the lab."""
-        return place_arguments(words, lambda host: descriptor_path(self.namespaces[host]))
+    def inside(self, host: str) -> AbstractContextManager[None]:
+        """The calling thread, and what it starts, is in a host while the context is open."""
+        return namespace_inside(self.namespaces[host])
 
-    @contextlib.contextmanager
-    def inside(self, host: str) -> Iterator[None]:
-        """The calling thread, and what it starts, is in a host meanwhile."""
-        with namespace_inside(self.namespaces[host]):
-            yield
+    def close(self) -> None:
+        """Closes the descriptors: the kernel removes namespaces that no process and name holds."""
+        for descriptor in self.namespaces.values():
+            os.close(descriptor)
 
 
-def facts_read(namespaces: dict[str, int]) -> dict[str, Any]:
-    """Devices, addresses, MTUs and queues of every host, as the system has them."""
+def facts_read(namespaces: Mapping[str, int]) -> dict[str, Any]:
+    """Devices, addresses, MTUs and queues of every host, as the kernel reports them."""
     return {host: device_facts(json.loads(output_read(descriptor, "ip", "-json", "address")),
                                json.loads(output_read(descriptor, "tc", "-json", "qdisc")))
             for host, descriptor in namespaces.items()}
 
 
-def packet_await(namespaces: dict[str, int]) -> None:
+def packet_await(namespaces: Mapping[str, int]) -> None:
     """Waits until a packet has come from A through B to C; Failure where none does."""
-    with contextlib.ExitStack() as sockets:
-        with namespace_inside(namespaces[SERVER_HOST]):
-            server = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        with namespace_inside(namespaces[CLIENT_HOST]):
-            client = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    with udp_socket(namespaces[SERVER_HOST]) as server, \
+            udp_socket(namespaces[CLIENT_HOST]) as client:
         server.bind((SERVER_ADDRESS, 0))
         server.settimeout(0.05)
         until = time.monotonic() + CARRIES_S
@@ -86,97 +84,80 @@ def packet_await(namespaces: dict[str, int]) -> None:
     raise Failure(f"no packet came from A through B to C within {CARRIES_S:.0f} s")
 
 
-def network_build(namespaces: dict[str, int], link: Link) -> None:
-    """Cables, addresses, ways and queues."""
+def network_build(namespaces: Mapping[str, int], link: Link) -> None:
+    """Cables, addresses, routes and queues; B forwards."""
     paths = {host: descriptor_path(descriptor) for host, descriptor in namespaces.items()}
     lines_run(namespaces[ROUTER_HOST], "ip", cable_lines(paths))
     for host, descriptor in namespaces.items():
         lines_run(descriptor, "ip", host_lines(host, link))
         lines_run(descriptor, "tc", host_queue_lines(host, link))
-    setting_write({ROUTER_HOST: namespaces[ROUTER_HOST]}, *FORWARDING)
-
-
-def namespaces_close(namespaces: dict[str, int]) -> None:
-    """Lets go of them: what nobody else holds is gone soon after, with all that is in it."""
-    for descriptor in namespaces.values():
-        os.close(descriptor)
+    with namespace_inside(namespaces[ROUTER_HOST]):
+        value_write("net.ipv4.ip_forward", "1")
 
 
 def lab_make(link: Link) -> Lab:
     """A lab with these links; Failure says what this machine refuses."""
     namespaces: dict[str, int] = {}
-    try:
+    with contextlib.ExitStack() as failing:
         for host in HOSTS:
             namespaces[host] = namespace_make()
+            failing.callback(os.close, namespaces[host])
         network_build(namespaces, link)
         packet_await(namespaces)
-        return Lab(link, namespaces, facts_read(namespaces))
-    except BaseException:
-        namespaces_close(namespaces)
-        raise
-
-
-def lab_close(lab: Lab) -> None:
-    """Ends a lab of this process."""
-    namespaces_close(lab.namespaces)
+        lab = Lab(namespaces, facts_read(namespaces))
+        failing.pop_all()
+        return lab
 
 
 @dataclass(frozen=True)
 class HeldLab:
-    """A lab as one run has it; `facts` is what its record says of it, `arguments` the client's."""
+    """The lab of one run. facts: for its record; arguments: the client's options for its ends."""
 
     lab: Lab
     facts: dict[str, Any]
     arguments: tuple[str, ...]
 
     def inside(self) -> AbstractContextManager[None]:
-        """Programs that are started meanwhile are on the host of the client."""
+        """Programs start on the host of the client while the context is open."""
         return self.lab.inside(CLIENT_HOST)
 
 
 class Labs:
-    """Labs by their links."""
+    """The labs of one runner: one for each set of links, made when a run first needs it."""
 
     def __init__(self) -> None:
-        self.made: dict[Link, Lab] = {}
-
-    def of(self, link: Link) -> Lab:
-        """The lab with these links."""
-        if link not in self.made:
-            self.made[link] = lab_make(link)
-        return self.made[link]
+        self.labs: dict[Link, Lab] = {}
 
     @contextlib.contextmanager
     def hold(self, words: Mapping[str, str]) -> Iterator[HeldLab | None]:
-        """The lab of a cell, with its sysctl set meanwhile; None where it needs none. Unreachable
-        where it cannot be made."""
+        """The lab of a cell, with its sysctl set while the context is open.
+
+        It yields None where the cell needs no lab. Unreachable where the lab cannot be made.
+        """
         if not lab_wanted(words):
             yield None
             return
+        link, setting = link_of(words), setting_split(words[SETTING_WORD])
         with contextlib.ExitStack() as holding:
             try:
-                lab, setting = self.of(link_of(words)), setting_split(words[SETTING_WORD])
-                held = HeldLab(lab, lab.facts, lab.arguments(words))
+                if link not in self.labs:
+                    self.labs[link] = lab_make(link)
+                lab = self.labs[link]
+                facts = lab.facts
                 if setting:
                     values = holding.enter_context(setting_hold(lab.namespaces, *setting))
-                    held = replace(held, facts=lab.facts |
-                                   {SETTING_WORD: {"name": setting[0]} | values})
+                    facts = facts | {SETTING_WORD: {"name": setting[0]} | values}
             except Failure as error:
                 raise Unreachable(f"lab: {error}") from None
-            yield held
+            yield HeldLab(lab, facts, place_arguments(
+                words, lambda host: descriptor_path(lab.namespaces[host])))
 
     def close(self) -> None:
-        """Ends all of them."""
-        for lab in self.made.values():
-            lab_close(lab)
-        self.made.clear()
+        """Closes all of them."""
+        while self.labs:
+            self.labs.popitem()[1].close()
 
 
-@contextlib.contextmanager
-def labs_open() -> Iterator[Labs]:
-    """Labs for as long as they are needed."""
-    labs = Labs()
-    try:
-        yield labs
-    finally:
-        labs.close()
+def labs_open() -> AbstractContextManager[Labs]:
+    """Labs that are closed with the context."""
+    return contextlib.closing(Labs())

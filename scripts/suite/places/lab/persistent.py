@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The lab that stands until it is taken down: namespaces with names, as `ip netns` lists them.
 
-A lab is built without names and gets them when it is whole. What is ours is told by a mark inside
-the namespace, the alias of its loopback: there is no file that could say something else. A name
-without that mark is somebody else's and is never touched.
+A lab gets its names when it is whole. A mark inside the namespace, the alias of its loopback, says
+that uncork made it; so no file can contradict the kernel. A name without that mark belongs to
+another program, and uncork never touches it.
 """
 
 from __future__ import annotations
@@ -25,32 +25,26 @@ from suite.base.lab_words import (
     setting_split,
     words_text,
 )
-from suite.places.lab.lab import facts_read, lab_close, lab_make
+from suite.places.lab.lab import facts_read, lab_make
 from suite.places.lab.namespace import lines_run, output_read, setting_read, setting_write
 
 MARK = "uncork lab"
 NONE = "no lab stands"
 
 
-def host_path(host: str) -> Path:
-    """The file of the name of a host."""
-    return Path(host_file(host))
-
-
 @contextlib.contextmanager
 def standing_open() -> Iterator[dict[str, int]]:
-    """Descriptors of the namespaces that have a lab's names."""
+    """Descriptors of the namespaces that have a lab's names, by host."""
     with contextlib.ExitStack() as closing:
-        found = {}
-        for host in HOSTS:
-            if host_path(host).exists():
-                found[host] = os.open(host_path(host), os.O_RDONLY | os.O_CLOEXEC)
-                closing.callback(os.close, found[host])
+        found = {host: os.open(host_file(host), os.O_RDONLY) for host in HOSTS
+                 if Path(host_file(host)).exists()}
+        for descriptor in found.values():
+            closing.callback(os.close, descriptor)
         yield found
 
 
 def mark_read(host: str, descriptor: int) -> str:
-    """The words of the lab that a namespace is of; Failure where it is nobody's lab."""
+    """The words of the lab that a namespace belongs to; Failure where it belongs to none."""
     try:
         (loopback,) = json.loads(output_read(descriptor, "ip", "-json", "link", "show", "lo"))
         alias = loopback.get("ifalias", "")
@@ -59,27 +53,23 @@ def mark_read(host: str, descriptor: int) -> str:
             raise
         alias = ""
     if not alias.startswith(MARK):
-        raise Failure(f"{host_path(host)} is no namespace of a lab: uncork did not make it and "
+        raise Failure(f"{host_file(host)} is no namespace of a lab: uncork did not make it and "
                       "leaves it alone")
     return alias.removeprefix(MARK).strip()
 
 
 def names_give(namespaces: Mapping[str, int]) -> None:
-    """Names all of them; a name that was taken meanwhile undoes the others."""
-    named: list[str] = []
-    try:
+    """Names all namespaces; where a name is taken by then, the others are removed again."""
+    with contextlib.ExitStack() as failing:
         for host, descriptor in namespaces.items():
-            # This thread's namespace is that of the process as `ip` sees it from inside.
+            # ip(8) runs inside and takes this thread's namespace for that of the process.
             output_read(descriptor, "ip", "netns", "attach", host_name(host), str(os.getpid()))
-            named.append(host)
-    except BaseException:
-        for host in named:
-            name_take(host)
-        raise
+            failing.callback(name_delete, host)
+        failing.pop_all()
 
 
-def name_take(host: str) -> None:
-    """Takes the name of a namespace away."""
+def name_delete(host: str) -> None:
+    """Removes the name of a namespace."""
     output_read(None, "ip", "netns", "delete", host_name(host))
 
 
@@ -89,62 +79,51 @@ def lab_up(words: Mapping[str, str]) -> None:
         for host, descriptor in standing.items():
             text = mark_read(host, descriptor)
             raise Failure(f"a lab stands already ({text}): uncork lab down ends it")
-    lab = lab_make(link_of(words))
-    try:
-        setting = setting_split(words[SETTING_WORD])
-        if setting is not None:
-            setting_write(lab.namespaces, *setting)
+    with contextlib.closing(lab_make(link_of(words))) as lab:
+        if setting := setting_split(words[SETTING_WORD]):
+            name, value = setting
+            setting_write(lab.namespaces, name, dict.fromkeys(lab.namespaces, value))
         for descriptor in lab.namespaces.values():
             lines_run(descriptor, "ip", [f'link set lo alias "{MARK} {words_text(words)}"'])
         names_give(lab.namespaces)
-    finally:
-        lab_close(lab)
 
 
 def lab_down() -> list[str]:
-    """Takes the lab down, harmless where none stands: lines for the person who asked."""
+    """Takes the lab down, if one stands; gives lines to print."""
     with standing_open() as standing:
         for host, descriptor in standing.items():
-            mark_read(host, descriptor)  # all of them are ours, or nothing is touched
+            mark_read(host, descriptor)  # all of them are uncork's, or none is touched
         left = []
         for host in standing:
             pids = output_read(None, "ip", "netns", "pids", host_name(host)).split()
-            left += [f"processes still run in {host} and keep it until they end: "
-                     f"{' '.join(pids)}"] if pids else []
-            name_take(host)
+            if pids:
+                left.append(f"processes still run in {host} and keep it until they end: "
+                            f"{' '.join(pids)}")
+            name_delete(host)
     return left if standing else [NONE]
 
 
-def setting_now(namespaces: Mapping[str, int], text: str) -> dict[str, dict[str, str]]:
-    """The setting that a lab was made with, as it reads now."""
-    words = dict(word.partition("=")[::2] for word in text.split())
-    setting = setting_split(words.get(SETTING_WORD, "none"))
-    if setting is None:
-        return {}
-    return {SETTING_WORD: {"name": setting[0]} | setting_read(namespaces, setting[0])}
-
-
 def lab_status() -> list[str]:
-    """What stands, as read back now: lines."""
+    """The lab that stands, as read back now: lines to print."""
     with standing_open() as standing:
         if not standing:
             return [NONE]
-        texts = [mark_read(host, descriptor) for host, descriptor in standing.items()]
+        text = [mark_read(host, descriptor) for host, descriptor in standing.items()][0]
         facts = facts_read(standing)
-        if len(standing) == len(HOSTS):
-            facts |= setting_now(standing, texts[0])
-    missing = [host for host in HOSTS if host not in standing]
-    lines = [f"lab: {texts[0]}"]
-    lines += [f"  {where:<8} {what}" for where, what in facts_rows(facts)]
-    lines += [f"  {host} is missing: uncork lab down, then up again" for host in missing]
-    return lines
+        words = dict(word.partition("=")[::2] for word in text.split())
+        setting = setting_split(words.get(SETTING_WORD, "none"))
+        if setting and len(standing) == len(HOSTS):
+            facts[SETTING_WORD] = {"name": setting[0]} | setting_read(standing, setting[0])
+    return [f"lab: {text}",
+            *(f"  {where:<8} {what}" for where, what in facts_rows(facts)),
+            *(f"  {host} is missing: uncork lab down, then up again"
+              for host in HOSTS if host not in standing)]
 
 
 def host_open(host: str) -> int:
     """A descriptor of a host of the lab that stands; Failure where none does."""
-    path = host_path(host)
-    if not path.exists():
+    if not Path(host_file(host)).exists():
         raise Failure(f"{NONE}: uncork lab up makes one")
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(host_file(host), os.O_RDONLY)
     mark_read(host, descriptor)
     return descriptor

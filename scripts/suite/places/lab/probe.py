@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""What this machine can do of a lab, found out by effect in namespaces that nobody else sees.
+"""Finds out by effect what this machine can do of a lab, in namespaces of its own.
 
-A refusal is the reason in one line, None where it works.
+Each function returns the reason in one line where something does not work, and None where it does.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import socket
+import math
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from suite.base.errors import Failure
 from suite.base.lab_words import (
@@ -23,12 +23,13 @@ from suite.base.lab_words import (
     link_of,
     setting_split,
 )
-from suite.places.lab.lab import lab_close, lab_make
+from suite.places.lab.lab import lab_make
 from suite.places.lab.namespace import (
     Refused,
     lines_run,
     namespace_inside,
     namespace_scratch,
+    udp_socket,
     value_read,
     value_write,
 )
@@ -36,74 +37,64 @@ from suite.places.lab.network import queue_lines
 
 PACKET = bytes(8000)
 PLAIN = Link(rate=UNSHAPED, mtu="1500", delay=UNDELAYED, loss=LOSSLESS)
-SHAPED = Link(rate="16mbit", mtu="1500", delay=UNDELAYED, loss=LOSSLESS)
-SHAPED_PACKETS, SHAPED_S = 12, 0.01  # 96 KB less the burst of 64 KiB, at 2 MB/s
-DELAYED, DELAYED_S = Link(rate=UNSHAPED, mtu="1500", delay="20ms", loss=LOSSLESS), 0.019
-LOST, LOST_S = Link(rate=UNSHAPED, mtu="1500", delay=UNDELAYED, loss="100%"), 0.05
 
 
-def packets_time(descriptor: int, count: int, patience_s: float) -> float | None:
-    """How long packets take to themselves over the loopback of a namespace; None if one is lost."""
-    with contextlib.ExitStack() as sockets, namespace_inside(descriptor):
-        receiver = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        sender = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+@dataclass(frozen=True)
+class QueueProbe:
+    """Packets through a queue: they must take least_s or longer. math.inf: one must be lost."""
+
+    queue: str
+    effect: str
+    link: Link
+    packets: int
+    patience_s: float
+    least_s: float
+
+
+PROBES = {  # by the field of Link that needs the queue
+    # 96 KB less the burst of 64 KiB, at 2 MB/s
+    "rate": QueueProbe("tbf", "holds nothing back", replace(PLAIN, rate="16mbit"), 12, 5.0, 0.01),
+    "delay": QueueProbe("netem", "delays nothing", replace(PLAIN, delay="20ms"), 1, 5.0, 0.019),
+    "loss": QueueProbe("netem", "loses nothing", replace(PLAIN, loss="100%"), 1, 0.05, math.inf),
+}
+
+
+def packets_time(descriptor: int, packets: int, patience_s: float) -> float:
+    """Seconds that packets take over the loopback of a namespace; math.inf where one is lost."""
+    with udp_socket(descriptor) as receiver, udp_socket(descriptor) as sender:
         receiver.bind(("127.0.0.1", 0))
         receiver.settimeout(patience_s)
         began = time.monotonic()
         try:
-            for _ in range(count):
+            for _ in range(packets):
                 sender.sendto(PACKET, receiver.getsockname())
-            for _ in range(count):
+            for _ in range(packets):
                 receiver.recv(len(PACKET))
         except TimeoutError:
-            return None
+            return math.inf
         return time.monotonic() - began
 
 
-def queue_time(link: Link, count: int, patience_s: float) -> float | None:
-    """packets_time() over a loopback with the queues of a link."""
-    with namespace_scratch() as descriptor:
-        lines_run(descriptor, "ip", ["link set lo up"])
-        lines_run(descriptor, "tc", queue_lines("lo", link))
-        return packets_time(descriptor, count, patience_s)
-
-
 @functools.cache
-def shaping_refusal() -> str | None:
-    """Whether tbf holds packets back."""
+def queue_refusal(field: str) -> str | None:
+    """Whether the queue works that a field of Link needs (`rate`, `delay`, `loss`)."""
+    probe = PROBES[field]
+    needs = f"link_{field} needs {probe.queue}"
     try:
-        taken = queue_time(SHAPED, SHAPED_PACKETS, 5.0)
+        with namespace_scratch() as descriptor:
+            lines_run(descriptor, "ip", ["link set lo up"])
+            lines_run(descriptor, "tc", queue_lines("lo", probe.link))
+            taken_s = packets_time(descriptor, probe.packets, probe.patience_s)
     except Refused as error:
-        return f"link_rate needs tbf: {error.reason}"
-    if taken is None or taken < SHAPED_S:
-        return "link_rate needs tbf, which holds nothing back here"
-    return None
-
-
-@functools.cache
-def delay_refusal() -> str | None:
-    """Whether netem delays packets."""
-    try:
-        taken = queue_time(DELAYED, 1, 5.0)
-    except Refused as error:
-        return f"link_delay needs netem: {error.reason}"
-    return "link_delay needs netem, which delays nothing here" \
-        if taken is None or taken < DELAYED_S else None
-
-
-@functools.cache
-def loss_refusal() -> str | None:
-    """Whether netem loses packets."""
-    try:
-        taken = queue_time(LOST, 1, LOST_S)
-    except Refused as error:
-        return f"link_loss needs netem: {error.reason}"
-    return "link_loss needs netem, which loses nothing here" if taken is not None else None
+        return f"{needs}: {error.reason}"
+    lossy = probe.least_s == math.inf
+    works = taken_s >= probe.least_s and (lossy or taken_s < math.inf)
+    return None if works else f"{needs}, which {probe.effect} here"
 
 
 @functools.cache
 def namespaces_refusal() -> str | None:
-    """Whether there are namespaces for us."""
+    """Whether this process can make and enter network namespaces."""
     try:
         with namespace_scratch() as descriptor, namespace_inside(descriptor):
             return None
@@ -114,16 +105,13 @@ def namespaces_refusal() -> str | None:
 @functools.cache
 def link_refusal(link: Link) -> str | None:
     """Whether a lab with these links can be made: it is made once."""
-    asked = [namespaces_refusal]
-    asked += [shaping_refusal] if link.rate != UNSHAPED else []
-    asked += [delay_refusal] if link.delay != UNDELAYED else []
-    asked += [loss_refusal] if link.loss != LOSSLESS else []
-    for refusal in asked:
-        reason = refusal()
-        if reason is not None:
-            return reason
+    if refusal := namespaces_refusal():
+        return refusal
+    for field in PROBES:
+        if getattr(link, field) != getattr(PLAIN, field) and (refusal := queue_refusal(field)):
+            return refusal
     try:
-        lab_close(lab_make(link))
+        lab_make(link).close()
     except Failure as error:
         return f"lab=on: {error}"
     return None
@@ -131,7 +119,7 @@ def link_refusal(link: Link) -> str | None:
 
 @functools.cache
 def setting_refusal(text: str) -> str | None:
-    """Whether a namespace takes a setting, and it is its own: the machine's must stay."""
+    """Whether a namespace takes a sysctl as its own: the value of the machine must stay."""
     setting = setting_split(text)
     if setting is None:
         return None
@@ -152,7 +140,7 @@ def setting_refusal(text: str) -> str | None:
 
 
 def lab_refusal(words: Mapping[str, str]) -> str | None:
-    """Why a cell with these words cannot run here; None where it can, or needs no lab."""
+    """Why a cell with these words cannot run here; None also where it needs no lab."""
     if not lab_wanted(words):
         return None
     return link_refusal(link_of(words)) or setting_refusal(words[SETTING_WORD])
