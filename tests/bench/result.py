@@ -10,7 +10,8 @@ from bench.contests import Against, Contest, Figure
 from bench.rounds import FLOOR, FLOOR_AGAIN, OURS, Sample
 from suite.analyse.metrics import METRICS
 from suite.base.units import number_text, scale_choose, value_text
-from suite.present.layout import Column, Group, Item, table_lines
+from suite.present.tables.model import Column, Group, Item, Table
+from suite.present.tables.terminal import table_lines
 from suite.stats import ROUNDS_NEEDED, Interval, median, median_interval, ratio_estimate
 
 AGAIN = f"{FLOOR} / {FLOOR}"
@@ -157,5 +158,5 @@ def rows_lines(rows: Sequence[Row]) -> list[str]:
     families = [row.contest.partition("/")[0] for row in rows]
     breaks = [n for n in range(1, len(rows)) if families[n] != families[n - 1]]
     groups = [Group("", (column,)) for column in columns[3:]]
-    table = table_lines(columns[:3], groups, UNWRAPPED, breaks)
+    table = table_lines(Table(tuple(columns[:3]), tuple(groups), breaks=tuple(breaks)), UNWRAPPED)
     return [*table, *([""] if notes else []), *(f"[{n}] {text}" for n, text in enumerate(notes, 1))]

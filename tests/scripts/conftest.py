@@ -18,6 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "tests" / "scripts" / "data"))
 
 from suite.base.client import BINARIES, Client, client_place  # noqa: E402
 from within import uncork_call  # noqa: E402

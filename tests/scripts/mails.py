@@ -14,8 +14,8 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.selection import words_text
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
-from suite.present.mail.block import block_lines
 from suite.present.mail.blocks import blocks_build
+from suite.present.tables.mail import block_lines
 
 
 def command_run(module, capsys, *arguments):

@@ -14,15 +14,14 @@ import pytest
 from sessions_make import recipe_sessions, sessions_write
 
 from answers import DATA, NODELAY, golden_check, matrix_of, uncork
+from rendered import compared_rendered, compared_text
 from suite import stats
 from suite.__main__ import main
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
-from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine, markdown, text
-from suite.present.comparison import csv as csv_format
-from suite.present.comparison import json as json_format
+from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
 from suite.present.comparison.texts import verdict_text
 from suite.present.hgrm import hgrm_text
 from suite.present.pictures.distribution import histogram_of, runs_good
@@ -81,7 +80,7 @@ def said(capsys, *arguments) -> str:
 
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_the_baseline_against_all_others_at_a_width(width):
-    lines = text.render(compare_baseline(matrix_of(NODELAY), [TIME, SEGMENTS]), width)
+    lines = compared_text(compare_baseline(matrix_of(NODELAY), [TIME, SEGMENTS]), width)
     assert max(map(len, lines.splitlines())) <= width and lines.isascii() and "\t" not in lines
     assert not any(line != line.rstrip() for line in lines.splitlines())
     golden_check(f"compare-{width}.txt", lines)
@@ -89,7 +88,7 @@ def test_the_baseline_against_all_others_at_a_width(width):
 
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_two_results_begin_with_what_differs_between_their_machines(folders, width):
-    lines = text.render([between(folders, "old", "new")], width)
+    lines = compared_text([between(folders, "old", "new")], width)
     assert max(map(len, lines.splitlines())) <= width
     golden_check(f"compare-results-{width}.txt", lines)
     assert lines.index("cpus_online 2 -> 4") < lines.index(
@@ -97,28 +96,28 @@ def test_two_results_begin_with_what_differs_between_their_machines(folders, wid
 
 
 def test_two_sessions_are_too_few_to_say_anything_and_a_note_says_so(folders):
-    lines = text.render([between(folders, "old", "once", TIME, SEGMENTS, declared=["kernel"])], 100)
+    lines = compared_text([between(folders, "old", "once", TIME, SEGMENTS, declared=["kernel"])], 100)
     golden_check("compare-once.txt", lines)
     assert "-7.8%?" in lines and "variation between sessions is unknown" in lines
 
 
 def test_the_other_forms_of_the_same_comparison(corked):
-    golden_check("compare.md", markdown.render(corked))
-    golden_check("compare.csv", csv_format.render(corked))
+    golden_check("compare.md", compared_rendered("md", corked))
+    golden_check("compare.csv", compared_rendered("csv", corked))
     # wherever this tree is
-    golden_check("compare.json", json_format.render(corked).replace(f"{DATA}/", ""))
+    golden_check("compare.json", compared_rendered("json", corked).replace(f"{DATA}/", ""))
     golden_check("compare.benchstat", benchstat.render(corked))
 
 
 def test_csv_and_json_have_what_the_model_has(folders):
     comparison = between(folders, "old", "new", TIME, SEGMENTS)
-    rows = list(csv.DictReader(io.StringIO(csv_format.render([comparison]))))
+    rows = list(csv.DictReader(io.StringIO(compared_rendered("csv", [comparison]))))
     assert [row["row"] for row in rows] == ["cell"] * 6 + ["geomean"] + ["cell"] * 6
     change = comparison.rows[0].changes[TIME.name]
     assert float(rows[0]["change"]) == pytest.approx(change.ratio.value - 1)
     assert (rows[0]["verdict"], rows[0]["pairs"], rows[7]["verdict"],
             rows[7]["p"]) == ("changed", "4", "exact", "")
-    whole = json.loads(json_format.render([comparison]))["comparisons"][0]
+    whole = json.loads(compared_rendered("json", [comparison]))["comparisons"][0]
     assert whole["forced"] and not whole["paired"] and len(whole["differences"]) == len(
         comparison.differences)
     assert whole["rows"][0]["changes"][TIME.name]["ratio"]["p"] == change.p
@@ -127,10 +126,10 @@ def test_csv_and_json_have_what_the_model_has(folders):
 def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
     comparison = compare_cells(corked[0].base.matrix, {"write": "nodelay"},
                                {"write": "cork", "place": "apart"}, [TIME])
-    lines = text.render([comparison], 100)
+    lines = compared_text([comparison], 100)
     assert re.search(r"^together +35\.6 +2\.0% +- +- +-$", lines, re.MULTILINE)
     assert "1 of 2 rows have a cell on one side only" in lines
-    assert "together,,,,,,,,,,,,,,,,,," in csv_format.render([comparison])
+    assert "together,,,,,,,,,,,,,,,,,," in compared_rendered("csv", [comparison])
     assert benchstat.render([comparison]).count("place=together") == 0
 
 
@@ -138,7 +137,7 @@ def test_a_change_within_the_noise_floor_has_a_footnote(corked):
     together, apart = (replace(row, changes={
         name: replace(change, floor=1.06) for name, change in row.changes.items()})
         for row in corked[0].rows)
-    lines = text.render([replace(corked[0], rows=(together, apart))], 100)
+    lines = compared_text([replace(corked[0], rows=(together, apart))], 100)
     assert "+5.1% [1]" in lines and "[1]       within the noise floor of 6.0%" in lines
     assert "-75.8% [1]" not in lines and "A/A max 6.0%" in lines
 
@@ -146,7 +145,7 @@ def test_a_change_within_the_noise_floor_has_a_footnote(corked):
 def test_what_would_be_found_stands_below_where_there_is_no_room_beside():
     comparison = compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "writev"},
                                [TIME])
-    wide, narrow = text.render([comparison], 74), text.render([comparison], 73)
+    wide, narrow = compared_text([comparison], 74), compared_text([comparison], 73)
     assert re.search(r"^apart .* ~ .* 13% +1\+1$", wide, re.MULTILINE)
     assert re.search(r"^apart .* ~ .*%\]$", narrow, re.MULTILINE)
     below = narrow.partition("\n\nplace     finds  outliers\n")[2].splitlines()
@@ -316,7 +315,7 @@ def test_what_compare_refuses(capsys, folders, tmp_path):
 
 def test_of_an_emulated_machine_no_time_is_shown_in_any_format(folders):
     comparison = between(folders, "old", "slow", SEGMENTS, declared=["virtualisation"])
-    assert "functional only" in text.render([comparison], 100)
+    assert "functional only" in compared_text([comparison], 100)
     for render in (hgrm.render, hyperfine.render):
         with pytest.raises(UsageError, match="functional only"):
             render([comparison])

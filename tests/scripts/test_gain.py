@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from answers import matrix_of, result_make
+from rendered import table_rendered, table_text
 from suite.analyse.arrangement import layout_choose
 from suite.analyse.frame import baseline_find
 from suite.analyse.gain import gain_build
@@ -17,7 +18,6 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.commands.table import words_read
-from suite.present.table import table_csv, table_text
 from suite.scenario.scenario import Table
 
 RATE = METRICS["messages_per_second"]
@@ -120,7 +120,7 @@ def test_baselines_over_the_columns_are_named_as_twice_run(replies):
 
 
 def test_the_csv_has_gains_as_fractions_and_nothing_where_there_are_none(replies):
-    rows = list(csv.DictReader(io.StringIO(table_csv(summary_build(
+    rows = list(csv.DictReader(io.StringIO(table_rendered("csv", summary_build(
         replies, (RATE.name,), RATE.name)))))
     corked = {(row["transport"], row["security"]): row for row in rows
               if row["reply_write"] == "cork"}

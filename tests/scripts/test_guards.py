@@ -14,6 +14,7 @@ import targets_make  # that answers has made known
 
 from answers import golden_check, matrix_of, refused, uncork
 from mails import pasted
+from rendered import compared_text
 from suite import stats
 from suite.analyse.claims import claim_decide, claims_decide
 from suite.analyse.comparison.build import compare_baseline, compare_cells
@@ -30,7 +31,6 @@ from suite.analyse.results import result_load
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
-from suite.present.comparison import text
 from suite.present.heading import machines_text
 from suite.present.pictures.picture import NOTE_MAX, note_text
 from suite.present.pictures.plot import drawings_make
@@ -380,7 +380,7 @@ def test_of_two_systems_a_kind_with_many_differences_has_one_line(folders):
     matrix = matrix_build(replace(result, machines=machines))
     comparison = compare_cells(matrix, {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert sum(one.of == "sysctl" for one in comparison.differences) == 20
-    lines = text.render([comparison], 100)
+    lines = compared_text([comparison], 100)
     assert "sysctl net.ipv4.tcp_0 False -> True; and 19 more of sysctl\n" in lines and lines.count(
         "tcp_") == 1
 
@@ -402,7 +402,7 @@ def test_systems_that_nobody_declared_are_refused_and_marked_where_they_are_forc
     with pytest.raises(UsageError,
                        match="virtualisation hypervisor -> gvisor; congestion cubic -> reno: a ratio"):
         refusals_check(comparison, (), False, False)
-    lines = text.render([refusals_check(comparison, (), False, True)], 100)
+    lines = compared_text([refusals_check(comparison, (), False, True)], 100)
     assert re.search(r"^forced +virtualisation hypervisor -> gvisor\n +congestion cubic -> reno$",
                      lines, re.MULTILINE)
     assert "forced across virtualisation hypervisor -> gvisor; congestion cubic -> reno" in lines
@@ -414,7 +414,7 @@ def test_the_word_target_declares_whatever_its_machines_differ_in_and_says_so(ma
     comparison = compare_cells(made["systems"], {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert refusals_check(comparison, (), True, False) is comparison
     assert {one.of for one in comparison.differences} == {"virtualisation", "congestion", "kernel"}
-    lines = text.render([comparison], 100)
+    lines = compared_text([comparison], 100)
     assert lines.index("target=local,gvisor compares whole systems") < lines.index(
         "Time per message")
 
@@ -423,7 +423,7 @@ def test_what_one_side_does_not_count_stands_on_the_other_without_a_change(made)
     comparison = compare_cells(made["systems"], {"target": "local"}, {"target": "gvisor"},
                                [SEGMENTS])
     assert not any(row.changes for row in comparison.rows)
-    lines = text.render([comparison], 100)
+    lines = compared_text([comparison], 100)
     assert re.search(r"^nodelay +15\.00 +n/a \[1\] +- +-$", lines, re.MULTILINE)
     assert re.search(r"^\[1\] +no run of target=gvisor knows it$", lines, re.MULTILINE)
 

@@ -18,14 +18,14 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import Failure, UsageError
 from suite.commands import paste, verify
 from suite.present.comparison.texts import mean_text
-from suite.present.mail.block import block_lines, comparison_block, sides_name
+from suite.present.mail.block import comparison_block, sides_name
 from suite.present.mail.blocks import blocks_build
+from suite.present.mail.figures import comparison_tables
 from suite.present.mail.foot import WIDTH, items_fit
-from suite.present.mail.grid import comparison_grids
 from suite.present.mail.parse import blocks_read, side_words
 from suite.present.mail.rules import COLUMNS, RULES, WHOLE, lines_require, rules_broken
-from suite.present.mail.styles import STYLES
 from suite.present.mail.verify import deviations_find
+from suite.present.tables.mail import STYLES, block_lines
 from suite.result.plan import Build
 
 
@@ -167,8 +167,8 @@ def test_any_comparison_makes_a_block_that_obeys_the_rules_and_is_verified(nodel
         assert rules_broken(lines) == []
         posted, = blocks_read("\n".join(lines))
         assert deviations_find(posted, block_lines(block)) == [] and not posted.unread, lines
-        assert set(posted.metrics) == {grid.metric.name for grid in block.grids}
-        assert all(len(line) <= WIDTH for line in block.below)
+        assert len(set(posted.metrics)) == len(block.sections[0].tables)
+        assert all(len(line) <= WIDTH for _, line in block.foot)
 
 
 @pytest.fixture(scope="module")
@@ -230,8 +230,9 @@ def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
                          geomeans={metric.name: mean})
     assert mean_text(comparison,
                      metric) == "geomean: of 1 of 3 cells, without two (exact counts), three (no ratio)"
-    (grid,) = comparison_grids(comparison)
-    assert grid.total == ("geomean of 1 of 3 cells", "-50.0%", "[-60.0%, -40.0%]")
+    (table,) = comparison_tables(comparison)
+    assert [text for column in table.columns if (text := column.items[-1].text)] == [
+        "geomean of 1 of 3 cells", "-50.0%", "[-60.0%, -40.0%]"]
     whole = replace(comparison, geomeans={metric.name: replace(mean, rows=3, left_out={})})
     assert mean_text(whole, metric) == ""
 

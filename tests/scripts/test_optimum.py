@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from answers import golden_check, matrix_of, refused, result_make
+from rendered import table_rendered, table_text
 from suite import stats
 from suite.analyse.arrangement import layout_choose
 from suite.analyse.metrics import METRICS
@@ -29,7 +30,6 @@ from suite.commands.table import words_read
 from suite.present.pictures.curve import axis_make
 from suite.present.pictures.plot import drawings_make
 from suite.present.show import show_text
-from suite.present.table import table_csv, table_json, table_markdown, table_text
 from suite.scenario.scenario import Table, scenario_load, scenario_text
 from test_plot import draw, needs_gnuplot
 
@@ -65,12 +65,12 @@ def optimum(**marks):
 def test_a_table_marks_the_best_and_ends_with_the_answer(buffers):
     summary, layout = summary_of(buffers)
     golden_check("table-best-100.txt", table_text(summary, layout, 100))
-    golden_check("table-best.md", table_markdown(summary, layout))
-    golden_check("table-best.csv", table_csv(summary))
+    golden_check("table-best.md", table_rendered("md", summary, layout))
+    golden_check("table-best.csv", table_rendered("csv", summary))
 
 
 def test_the_json_has_the_answer_by_group_and_the_mark_by_cell(buffers):
-    value = json.loads(table_json(summary_of(buffers)[0]))
+    value = json.loads(table_rendered("json", summary_of(buffers)[0]))
     assert value["best"]["axis"] == "sndbuf" and value["best"]["metric"] == "time"
     send, receive = value["best"]["groups"]
     assert (send["words"], send["best"], send["alike"]) == (

@@ -6,18 +6,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from answers import NODELAY, ROOT, golden_check, matrix_of, refused, result_make, uncork
+from rendered import table_rendered, table_text
 from suite.analyse.arrangement import layout_choose
 from suite.analyse.metrics import METRICS
 from suite.analyse.summary import summary_build
 from suite.base import units
-from suite.present.table import listed_text, table_csv, table_json, table_markdown, table_text
+from suite.present.table import listed_text
 from suite.scenario.scenario import Table
 
 PIVOT = ("write", "bandwidth")
@@ -54,9 +58,9 @@ def test_the_table_at_a_width(width):
 
 def test_the_other_forms_of_the_same_table():
     summary, layout = summary_of(NODELAY)
-    golden_check("table.md", table_markdown(summary, layout))
-    golden_check("table.csv", table_csv(summary))
-    golden_check("table.json", table_json(summary))
+    golden_check("table.md", table_rendered("md", summary, layout))
+    golden_check("table.csv", table_rendered("csv", summary))
+    golden_check("table.json", table_rendered("json", summary))
 
 
 def test_counts_that_are_the_same_in_every_round_carry_no_interval_and_all_else_does():
@@ -65,8 +69,8 @@ def test_counts_that_are_the_same_in_every_round_carry_no_interval_and_all_else_
              "cpu_per_message")
     summary = summary_build(matrix, names)
     ends = {(row["write"], row["place"], name): row[f"{name}_low"]
-            for row in csv.DictReader(io.StringIO(table_csv(summary))) for name in names}
-    told = {cell["cell"]: cell["metrics"] for cell in json.loads(table_json(summary))["cells"]}
+            for row in csv.DictReader(io.StringIO(table_rendered("csv", summary))) for name in names}
+    told = {cell["cell"]: cell["metrics"] for cell in json.loads(table_rendered("json", summary))["cells"]}
     seen = set()
     for cell in matrix.cells.values():
         for name, figure in summary.figures[cell.name].items():
@@ -83,8 +87,8 @@ def test_unsupported_and_failed_cells_and_too_few_rounds(made):
     summary, layout = summary_of(made["transports"])
     text = table_text(summary, layout, 100)
     golden_check("table-transports.txt", text)
-    golden_check("table-transports.md", table_markdown(summary, layout))
-    golden_check("table-transports.csv", table_csv(summary))
+    golden_check("table-transports.md", table_rendered("md", summary, layout))
+    golden_check("table-transports.csv", table_rendered("csv", summary))
     assert "[1]  unsupported: unix sockets hold nothing back" in text
     assert "not an interval" in text
 
@@ -107,12 +111,12 @@ def test_gains_over_the_baseline_beside_published_ones_and_its_gain_over_itself(
         text = table_text(summary, layout, width)
         assert max(map(len, text.splitlines())) <= width
         golden_check(f"table-gain-{width}.txt", text)
-    golden_check("table-gain.md", table_markdown(summary, layout))
-    golden_check("table-gain.csv", table_csv(summary))
+    golden_check("table-gain.md", table_rendered("md", summary, layout))
+    golden_check("table-gain.csv", table_rendered("csv", summary))
 
 
 def test_the_csv_has_si_units_one_line_per_cell_and_no_line_for_the_second_baseline_run():
-    rows = list(csv.DictReader(io.StringIO(table_csv(summary_of(NODELAY)[0]))))
+    rows = list(csv.DictReader(io.StringIO(table_rendered("csv", summary_of(NODELAY)[0]))))
     assert len(rows) == 12
     assert list(rows[0])[:6] == ["status", "place", "write", "time_per_message",
                                  "time_per_message_low", "time_per_message_high"]
@@ -136,7 +140,7 @@ from = "drbd.csv:window/buffers set before connect (SO_RCVBUF 4 MB)"
 
 
 def test_in_csv_what_is_absent_is_empty(made):
-    rows = list(csv.DictReader(io.StringIO(table_csv(summary_of(made["transports"])[0]))))
+    rows = list(csv.DictReader(io.StringIO(table_rendered("csv", summary_of(made["transports"])[0]))))
     unix = [row for row in rows if row["transport"] == "unix"]
     assert {row["segments_per_message"] for row in unix} == {""}
     assert {row["status"] for row in unix} == {"ok", "unsupported", "failed"}
@@ -144,7 +148,7 @@ def test_in_csv_what_is_absent_is_empty(made):
 
 def test_the_json_is_json_with_ratios_and_published_figures():
     cells = {cell["cell"]: cell for cell in json.loads(
-        table_json(summary_of(NODELAY)[0]))["cells"]}
+        table_rendered("json", summary_of(NODELAY)[0]))["cells"]}
     cork = next(cell for name, cell in cells.items() if "together write=cork" in name)
     figure = cork["metrics"]["time_per_message"]
     assert figure["ratio"]["low"] < figure["ratio"]["value"] < figure["ratio"]["high"] < 1
@@ -200,7 +204,7 @@ def test_what_a_foreign_peer_does_not_tell_is_told_by_the_client():
 
 def test_the_commands_give_the_same_as_the_functions():
     assert uncork("table", NODELAY).stdout == table_text(*summary_of(NODELAY), 100)
-    assert uncork("table", NODELAY, "--csv").stdout == table_csv(summary_of(NODELAY)[0])
+    assert uncork("table", NODELAY, "--csv").stdout == table_rendered("csv", summary_of(NODELAY)[0])
     done = uncork("table", NODELAY, "rows=write", "columns=place,time_per_message", COLUMNS="80")
     assert done.returncode == 0
     golden_check("table-words.txt", done.stdout)
@@ -266,3 +270,33 @@ def test_sizes(text, size):
 ])
 def test_many_published_figures_that_are_not_shown_are_counted(texts, said):
     assert listed_text(texts) == said
+
+
+NEW_RENDERER = '''# SPDX-License-Identifier: MIT
+"""A document as a list of its titles."""
+
+from suite.present.tables.model import Document
+
+
+def render(document: Document, width: int = 0) -> str:
+    """One line for each group of columns."""
+    groups = [group for section in document.sections for table in section.tables
+              for group in table.groups]
+    return "".join(f"* {group.title}\\n" for group in groups)
+'''
+
+
+def test_a_stranger_adds_a_renderer_with_one_file_and_one_line(tmp_path):
+    suite = shutil.copytree(ROOT / "scripts" / "suite", tmp_path / "suite")
+    (suite / "present" / "tables" / "titles.py").write_text(NEW_RENDERER)
+    listed = suite / "present" / "tables" / "__init__.py"
+    text = listed.read_text().replace("import csv,", "import titles, csv,")
+    text = text.replace('    "md": ', '    "titles": Renderer(titles.render, "titles"),\n    "md": ')
+    listed.write_text(text)
+    for words in (["table"], ["compare", "write=nodelay", "write=cork"]):
+        command, *rest = words
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "suite", command, str(NODELAY), *rest, "--titles"],
+            env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+            timeout=60)
+        assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("* ")

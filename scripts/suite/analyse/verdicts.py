@@ -33,6 +33,11 @@ class Verdict(Enum):
     UNKNOWN = "?"     # too few rounds, or sessions, to say anything
     EXACT = "="       # counts that are the same in every run of both sides: no interval is needed
 
+    @property
+    def word(self) -> str:
+        """The verdict as programs read it."""
+        return self.name.lower()
+
 
 @dataclass(frozen=True)
 class Family:

@@ -21,7 +21,9 @@ from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.results import result_load
 from suite.base.errors import UsageError
 from suite.base.text import terminal_width
-from suite.present.comparison import FORMATS, text
+from suite.present.comparison import FORMATS
+from suite.present.comparison.document import document_build
+from suite.present.tables import RENDERERS, TERMINAL
 
 HELP = "two sides cell by cell: what changed, how sure it is, and what else differs"
 OWN = ("columns", "axis")  # words that select no cells
@@ -41,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true",
                         help="compare across virtualisation, number of CPUs or congestion control, and say so")
     style = parser.add_mutually_exclusive_group()
-    for name, one in FORMATS.items():
+    for name, one in {**RENDERERS, **FORMATS}.items():
         style.add_argument(f"--{name}", dest="format", action="store_const", const=name,
                            help=one.means)
 
@@ -67,14 +69,18 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Asked,
 def main(options: argparse.Namespace) -> int:
     """Prints the comparison."""
     asked = arguments_sort([options.results, *options.words], OWN)
-    if options.format and "columns" in asked.own and not FORMATS[options.format].metrics:
+    if options.format in FORMATS and "columns" in asked.own and not FORMATS[
+            options.format].metrics:
         raise UsageError(
             f"--{options.format} is always of the same metrics: leave out columns={asked.own['columns']}")
     axis = names_split("axis", asked.own["axis"]) if "axis" in asked.own else ()
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
     comparisons = [refusals_check(one, axis, options.strict, options.force)
                    for one in comparisons_build(matrices, asked, axis)]
-    width = terminal_width()
-    print(FORMATS[options.format].render(comparisons) if options.format
-          else text.render(comparisons, width), end="")
+    if options.format in FORMATS:
+        text = FORMATS[options.format].render(comparisons)
+    else:
+        render = RENDERERS[options.format].render if options.format else TERMINAL
+        text = render(document_build(comparisons), terminal_width())
+    print(text, end="")
     return 0

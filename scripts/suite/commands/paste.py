@@ -9,9 +9,8 @@ import argparse
 from suite.analyse.comparison.selectors import arguments_sort
 from suite.analyse.frame import matrix_build
 from suite.analyse.results import result_load
-from suite.present.mail.block import block_lines
 from suite.present.mail.blocks import blocks_build
-from suite.present.mail.styles import STYLES
+from suite.present.tables.mail import STYLES, block_lines
 
 HELP = "a block for a mail: figures with intervals, the machine, the command"
 

@@ -12,7 +12,8 @@ from suite.analyse.results import result_load
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.text import terminal_width
-from suite.present.table import table_csv, table_json, table_markdown, table_text
+from suite.present.table import document_build
+from suite.present.tables import RENDERERS, TERMINAL
 from suite.scenario.scenario import Table
 
 HELP = "a result as a table: medians with intervals, beside what others published"
@@ -27,9 +28,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                              "gain=METRIC: of it pre, post and gain over the baseline; "
                              "best=WORD: its best value by the first metric; gain=off, best=off")
     style = parser.add_mutually_exclusive_group()
-    style.add_argument("--csv", action="store_true", help="base units, one line per cell")
-    style.add_argument("--json", action="store_true", help="everything that is known")
-    style.add_argument("--md", action="store_true", help="a Markdown table")
+    for name, renderer in RENDERERS.items():
+        style.add_argument(f"--{name}", dest="format", action="store_const", const=name,
+                           help=renderer.means)
 
 
 def words_read(words: list[str], default: Table | None) -> Table:
@@ -65,13 +66,6 @@ def main(options: argparse.Namespace) -> int:
     matrix = matrix_build(result)
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    if options.csv:
-        text = table_csv(summary)
-    elif options.json:
-        text = table_json(summary)
-    elif options.md:
-        text = table_markdown(summary, layout)
-    else:
-        text = table_text(summary, layout, terminal_width())
-    print(text, end="")
+    render = RENDERERS[options.format].render if options.format else TERMINAL
+    print(render(document_build(summary, layout), terminal_width()), end="")
     return 0

@@ -13,10 +13,11 @@ from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.metrics import METRICS
 from suite.analyse.results import result_load
 from suite.base.errors import UsageError
-from suite.present.mail.block import Block, block_lines
 from suite.present.mail.blocks import cells_block, pair_block
 from suite.present.mail.parse import Posted, blocks_read, side_words
 from suite.present.mail.verify import Deviation, deviation_text, deviations_find, texts_count
+from suite.present.tables.mail import block_lines
+from suite.present.tables.model import Document
 
 HELP = "a block that was posted, computed again: is every figure the same?"
 
@@ -41,7 +42,7 @@ def text_read(name: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def block_again(posted: Posted, matrices: Sequence[Matrix]) -> Block:
+def block_again(posted: Posted, matrices: Sequence[Matrix]) -> Document:
     """The block that `paste` makes now of the same sides and metrics; UsageError where the results
     have none."""
     metrics = [METRICS[name] for name in posted.metrics]

@@ -26,7 +26,7 @@ from suite.base.units import (
     scale_choose,
 )
 from suite.present.heading import UNSPLIT_NOTE, uncounted_note
-from suite.present.layout import Column, Group, Item
+from suite.present.tables.model import Column, Group, Item
 
 ABSENT = "n/a"
 SAME = " (A/A)"  # after the name of a baseline whose second run stands beside its first

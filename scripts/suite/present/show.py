@@ -34,7 +34,8 @@ from suite.base.units import (
 )
 from suite.present.columns import verdict_item
 from suite.present.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
-from suite.present.layout import Column, Group, Item, table_lines
+from suite.present.tables.model import Column, Group, Item, Table
+from suite.present.tables.terminal import table_lines
 from suite.result.plan import folders_of
 from suite.result.record import ENDS, Record
 
@@ -138,7 +139,7 @@ def ends_table(rows: Sequence[tuple[str, Sequence[str]]], width: int) -> Lines:
     keys = [Column("", tuple(Item(label) for label, _ in known), left=True)]
     groups = [Group(end, (Column("", tuple(Item(texts[index]) for _, texts in known)),))
               for index, end in enumerate(ENDS) if any(texts[index] for _, texts in known)]
-    titles, _, rule, *lines = table_lines(keys, groups, width)
+    titles, _, rule, *lines = table_lines(Table(tuple(keys), tuple(groups)), width)
     return [titles, rule, *lines]
 
 

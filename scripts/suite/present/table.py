@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -18,7 +14,6 @@ from suite.analyse.gain import Gain
 from suite.analyse.optimum import WORSE, answer_text, better_ratio, place_text
 from suite.analyse.published_ratios import PublishedRatio
 from suite.analyse.summary import Figure, Summary, summary_build
-from suite.base.text import labelled_lines
 from suite.base.units import percent_text
 from suite.present.columns import (
     Footnotes,
@@ -26,14 +21,18 @@ from suite.present.columns import (
     groups_build,
     names_of,
     published_name,
+    ratio_metrics,
     scales_choose,
 )
 from suite.present.heading import heading_pairs
-from suite.present.layout import Column, Group, Item, markdown_lines, table_lines
 from suite.present.legend import legend_pairs, published_sizes
-from suite.scenario.scenario import Table
+from suite.present.tables import TERMINAL
+from suite.present.tables.csv import number_text
+from suite.present.tables.model import Column, Document, Group, Item, Section, Table
+from suite.scenario import scenario
 
 BEST_PARTS = ("mark", "better", "better_low", "better_high")
+RATIO_PARTS = ("ratio", "ratio_low", "ratio_high", "verdict")
 GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
 
 
@@ -45,18 +44,15 @@ def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str,
     return [values for values in product(*orders) if values in found]
 
 
-def columns_build(summary: Summary, layout: Layout,
-                  notes: Footnotes) -> tuple[list[Column], list[Group], list[int]]:
-    """Key columns, groups, and the rows before which another axis than the last one changes."""
+def table_build(summary: Summary, layout: Layout, notes: Footnotes) -> Table:
+    """The table: a row for each place on the axes of the rows, a group or more for each metric."""
     cells = list(summary.matrix.cells.values())
     rows = axis_values(cells, layout.rows)
     place = {(tuple(cell.axes[a] for a in layout.rows), tuple(cell.axes[a] for a in layout.across)):
              cell for cell in cells}
     named = [names_of(summary, layout.rows, row) for row in rows]
     keys = [Column(axis, tuple(Item(names[index]) for names in named), left=True)
-            for index, axis in enumerate(layout.rows)]
-    if not layout.rows:
-        keys = [Column("", (Item(""),), left=True)]
+            for index, axis in enumerate(layout.rows)] or [Column("", (Item(""),), left=True)]
     groups: list[Group] = []
     for across in axis_values(cells, layout.across):
         for metric in summary.metrics:
@@ -64,7 +60,7 @@ def columns_build(summary: Summary, layout: Layout,
             chosen = [place.get((row, across)) for row in rows]
             groups += groups_build(summary, chosen, metric, head, notes)
     breaks = [index for index in range(1, len(rows)) if rows[index][:-1] != rows[index - 1][:-1]]
-    return keys, groups, breaks
+    return Table(tuple(keys), tuple(groups), breaks=tuple(breaks))
 
 
 def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
@@ -108,34 +104,15 @@ def title_text(matrix: Matrix) -> str:
     return f"{matrix.result.name}: {question}" if question else matrix.result.name
 
 
-def table_text(summary: Summary, layout: Layout, width: int) -> str:
-    """The table for a terminal of that many columns."""
+def document_build(summary: Summary, layout: Layout) -> Document:
+    """The table of a result with everything around it, and the same for programs."""
     notes = Footnotes()
-    keys, groups, breaks = columns_build(summary, layout, notes)
-    lines = [*labelled_lines([(title_text(summary.matrix), "")], width), ""]
-    lines += labelled_lines(heading_pairs(summary, scales_choose(summary)), width)
-    lines += ["", *table_lines(keys, groups, width, breaks)]
-    for pairs in (foot_pairs(summary, notes), answer_pairs(summary)):
-        lines += ["", *labelled_lines(pairs, width)] if pairs else []
-    return "\n".join(lines) + "\n"
-
-
-def table_markdown(summary: Summary, layout: Layout) -> str:
-    """The table with pipes, its heading as a list above and its footnotes below."""
-    notes = Footnotes()
-    keys, groups, _ = columns_build(summary, layout, notes)
-    lines = [f"**{title_text(summary.matrix)}**", ""]
-    lines += [f"- {label}: {text}" if label else f"- {text}" for label, text in
-              heading_pairs(summary, scales_choose(summary))]
-    lines += ["", *markdown_lines(keys, groups)]
-    foot = [f"- {label}: {text}" if label else f"- {text}"
-            for label, text in foot_pairs(summary, notes) + answer_pairs(summary)]
-    return "\n".join(lines + ([""] if foot else []) + foot) + "\n"
-
-
-def csv_number(value: float | None) -> str:
-    """Ten significant digits; absent is empty, and so is what is only a direction."""
-    return "" if value is None or not math.isfinite(value) else f"{value:.10g}"
+    table = table_build(summary, layout, notes)
+    section = Section(heading_pairs(summary, scales_choose(summary)), [table])
+    return Document(
+        title_text(summary.matrix), [section], foot_pairs(summary, notes), answer_pairs(summary),
+        heads=record_heads(summary), records=lambda: records_build(summary),
+        data=lambda: summary_json(summary))
 
 
 def figure_censored(figure: Figure) -> str:
@@ -173,41 +150,53 @@ def better_parts(summary: Summary, cell: Cell) -> dict[str, float | None]:
             "better_high": within.high if within else None}
 
 
-def table_csv(summary: Summary) -> str:
-    """One line per cell: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI units;
+def record_heads(summary: Summary) -> list[str]:
+    """The columns of records: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI units;
     METRIC_censored of metrics of which some figure is a bound (docs/methodology.md, "Quantiles");
-    at the end METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the
-    best is."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the best is, and of
+    RATIO_PARTS where the table has the ratio to the baseline."""
     censored = [metric.name for metric in summary.metrics if any(
         figure_censored(found[metric.name]) for found in summary.figures.values()
         if metric.name in found)]
-    names = [name for metric in summary.metrics
-             for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
-    names += [f"{name}_censored" for name in censored]
-    names += [f"{summary.gain}_{part}" for part in GAIN_PARTS] if summary.gain else []
-    names += [f"{summary.leading}_{part}" for part in BEST_PARTS] if summary.best else []
-    writer.writerow(["status", *summary.matrix.axes, *names])
+    ratios = [metric.name for metric in summary.metrics if metric.name in ratio_metrics(summary)]
+    return ["status", *summary.matrix.axes,
+            *(f"{metric.name}{end}" for metric in summary.metrics for end in ("", "_low", "_high")),
+            *(f"{name}_censored" for name in censored),
+            *(f"{summary.gain}_{part}" for part in GAIN_PARTS if summary.gain),
+            *(f"{summary.leading}_{part}" for part in BEST_PARTS if summary.best),
+            *(f"{name}_{part}" for name in ratios for part in RATIO_PARTS)]
+
+
+def records_build(summary: Summary) -> Iterator[dict[str, str]]:
+    """The figures of each cell, by record_heads(); ratios as the terminal shows them."""
+    heads, shown = set(record_heads(summary)), ratio_metrics(summary)
     for cell in summary.matrix.cells.values():
-        row = [cell.status, *cell.axes.values()]
-        for metric in summary.metrics:
-            figure = summary.figures[cell.name].get(metric.name)
-            interval = figure.interval if figure else None
-            row += [csv_number(figure.median if figure else None),
-                    csv_number(interval.low if interval else None),
-                    csv_number(interval.high if interval else None)]
-        found = summary.figures[cell.name]
-        row += [figure_censored(found[name]) if name in found else "" for name in censored]
-        if summary.gain:
-            parts = gain_parts(summary.gains.get(cell.name))
-            row += [csv_number(parts.get(part)) for part in GAIN_PARTS]
+        record: dict[str, float | str | None] = {}
+        for name, figure in summary.figures[cell.name].items():
+            within, ratio = figure.interval, ratio_parts(figure) if name in shown else {}
+            record |= {name: figure.median, f"{name}_low": within.low if within else None,
+                       f"{name}_high": within.high if within else None,
+                       f"{name}_censored": figure_censored(figure),
+                       **{f"{name}_{part}": value for part, value in ratio.items()}}
+        gain = gain_parts(summary.gains.get(cell.name))
+        record |= {f"{summary.gain}_{part}": value for part, value in gain.items()}
         if summary.best:
-            better = better_parts(summary, cell)
-            row += [best_mark(summary, cell),
-                    *(csv_number(better.get(part)) for part in BEST_PARTS[1:])]
-        writer.writerow(row)
-    return out.getvalue()
+            parts = {"mark": best_mark(summary, cell), **better_parts(summary, cell)}
+            record |= {f"{summary.leading}_{part}": value for part, value in parts.items()}
+        texts = {name: value if isinstance(value, str) else number_text(value)
+                 for name, value in record.items() if name in heads}
+        yield {"status": cell.status, **cell.axes, **texts}
+
+
+def ratio_parts(figure: Figure) -> dict[str, float | str | None]:
+    """The ratio to the baseline by RATIO_PARTS; empty where there is none."""
+    ratio = figure.ratio
+    if ratio is None or figure.verdict is None:
+        return {}
+    within = None if ratio.directed else ratio.interval
+    return {"ratio": None if ratio.directed else ratio.value,
+            "ratio_low": within.low if within else None,
+            "ratio_high": within.high if within else None, "verdict": figure.verdict.word}
 
 
 def interval_json(interval: stats.Interval | None) -> dict[str, float | None]:
@@ -233,7 +222,8 @@ def figure_json(figure: Figure) -> dict[str, Any]:
     if figure_censored(figure):
         value["censored"] = figure_censored(figure)
     if figure.ratio is not None:
-        value["ratio"] = ratio_json(figure.ratio) | {"verdict": figure.verdict.name.lower()}
+        verdict = figure.verdict.word if figure.verdict else None
+        value["ratio"] = ratio_json(figure.ratio) | {"verdict": verdict}
     return value | published_json(figure.published)
 
 
@@ -285,25 +275,24 @@ def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
         "metrics": {name: figure_json(figure) for name, figure in figures.items()}}
 
 
-def table_json(summary: Summary) -> str:
+def summary_json(summary: Summary) -> dict[str, Any]:
     """The whole summary as one JSON object, base units."""
     matrix = summary.matrix
-    value = {
+    return {
         "schema": 1, "result": matrix.result.name, "question": matrix.result.scenario.question,
         "source": matrix.result.scenario.source, "axes": list(matrix.axes),
         "rounds": matrix.rounds, "baseline": dict(summary.baseline),
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
-                             "noise_floors": floors_json(summary, m.name)}
-                             for m in summary.metrics},
+                             "noise_floors": floors_json(summary, m.name)} for m in summary.metrics},
         "gain": summary.gain, "best": answers_json(summary),
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),
     }
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def table_usual(matrix: Matrix, width: int) -> str:
     """The table that the scenario of a result asks for, as text."""
-    asked = matrix.result.scenario.table or Table()
+    asked = matrix.result.scenario.table or scenario.Table()
     layout = layout_choose(matrix, asked)
-    return table_text(summary_build(matrix, layout.metrics, asked.gain, layout.best), layout, width)
+    summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
+    return TERMINAL(document_build(summary, layout), width)

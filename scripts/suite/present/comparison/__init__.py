@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a comparison is written as: one line each, a module with render(comparisons).
+"""Comparisons as a document of tables, and in the formats of other tools: one line each here.
 
-Without one of these it is text for a terminal, text.render(comparisons, width).
+    document   tables, what stands above and below them;  texts: changes and verdicts as short texts
+    records    lines and JSON for programs
+    benchstat, hgrm, hyperfine    formats of other tools, a module with render(comparisons)
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from suite.analyse.comparison.model import Comparison
-from suite.present.comparison import benchstat, csv, hgrm, hyperfine, json, markdown
+from suite.present.comparison import benchstat, hgrm, hyperfine
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,6 @@ class Format:
 
 
 FORMATS = {
-    "md": Format(markdown.render, "Markdown tables"),
-    "csv": Format(csv.render, "base units and fractions, one line per metric and row"),
-    "json": Format(json.render, "everything that is known"),
     "benchstat": Format(benchstat.render, "Go's benchmark format: benchstat -col /side FILE"),
     "hgrm": Format(hgrm.render, "latencies of both sides as HdrHistogram text", metrics=False),
     "hyperfine": Format(hyperfine.render, "times of fixed work in the shape of hyperfine's JSON",

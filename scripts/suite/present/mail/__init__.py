@@ -2,11 +2,11 @@
 """A finished block for a mail or a commit message, and what becomes of one that was posted. Pure.
 
     rules      what text must obey to come out of mail programs, git am and checkpatch as it went in
-    grid       the figures of a comparison, or of a table, as rows of short texts
+    figures    the figures of a comparison, or of a result, as tables of short texts
     foot       the lines below: rounds and noise, the machine, what differs
     command    the one command that measures the same plan again
-    block      all of it together, as a style prints it
-    plain, markdown    the styles; one list of them in styles
+    block      all of it together, as a document, which present/tables/mail.py prints
+    blocks     the blocks that words of the shell ask for, or that a posted block was
     parse      a posted block, however it was quoted, as figures by name
     verify     whether posted figures are those of a result
 """

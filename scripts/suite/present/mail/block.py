@@ -4,8 +4,8 @@ Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from suite.analyse.comparison.model import Comparison, Side
 from suite.analyse.frame import Cell
@@ -13,36 +13,16 @@ from suite.analyse.selection import words_text
 from suite.analyse.summary import Summary
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD
-from suite.present.comparison.texts import metric_title, side_text
-from suite.present.mail.command import command_lines, commands_join
+from suite.present.comparison.texts import side_text
+from suite.present.mail.command import commands_join
+from suite.present.mail.figures import cells_tables, comparison_tables
 from suite.present.mail.foot import CUT, cells_remarks, differs_text, known_remarks, machine_text
-from suite.present.mail.grid import (
-    ONLY_AXIS,
-    Grid,
-    comparison_grids,
-    grid_columns,
-    grid_rows,
-    table_grids,
-)
-from suite.present.mail.rules import COLUMNS, lines_require
-from suite.present.mail.styles import STYLES
+from suite.present.tables.model import Document, Section
 from suite.result.plan import revision_of
 
 EVERYTHING = "everything"  # a side that nothing narrows
 # of a part of a side's name: what a folder is called, `-YYYYmmdd-HHMMSS` at its end
 NAME_WIDTH = 48
-SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s", " -> ": " \u2192 "}  # what --utf8 writes instead
-
-
-@dataclass(frozen=True)
-class Block:
-    """heads: (label, text) above the tables. below: lines under them. commands: words after
-    `run`."""
-
-    heads: tuple[tuple[str, str], ...]
-    grids: tuple[Grid, ...]
-    below: tuple[str, ...]
-    commands: tuple[tuple[str, ...], ...]
 
 
 def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
@@ -82,24 +62,24 @@ def cells_measured(comparison: Comparison) -> list[Cell]:
     return [cell for pair in sides for cell in pair if cell]
 
 
-def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) -> Block:
+def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) -> Document:
     """The block of two sides; commands are those that measure them. UsageError where there is
     nothing to show."""
     cells = [cell for row in comparison.rows for cell in (row.base, row.new) if cell]
     sides = (comparison.base, comparison.new)
     words = words_common(cells, [*comparison.axes, *(key for side in sides for key in side.words)])
     heads = list(zip(("base", "new"), sides_name(*sides), strict=True))
-    grids = comparison_grids(comparison)
     if not any(row.changes for row in comparison.rows):
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
-    return Block((*heads, *([("with", words_text(words))] if words else [])), grids,
-                 (machine_text(comparison.base.matrix, cells_measured(comparison)),
-                  differs_text(comparison)),
-                 tuple(commands_join(commands)))
+    heads += [("with", words_text(words))] if words else []
+    below = [machine_text(comparison.base.matrix, cells_measured(comparison)),
+             differs_text(comparison)]
+    return Document("", [Section(heads, comparison_tables(comparison))],
+                    [(None, line) for line in below], commands=commands_join(commands))
 
 
-def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[str]) -> Block:
+def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[str]) -> Document:
     """The block of a result, or of its cells with these words, where there is nothing to compare
     them with."""
     cells = [cell for cell in summary.matrix.cells.values()
@@ -107,86 +87,14 @@ def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[st
     axes = tuple(axis for axis in summary.matrix.axes
                  if len({cell.axes[axis] for cell in cells}) > 1)
     common = words_common(cells, [*axes, *words])
-    grids = table_grids(summary, axes, [cell.name for cell in cells])
-    if not grids:
+    tables = cells_tables(summary, axes, [cell.name for cell in cells])
+    if not tables:
         raise UsageError(f"no good run of {words_text(words) or summary.matrix.result.name} knows "
                          f"{' or '.join(metric.name for metric in summary.metrics)}")
     remarks = [*cells_remarks(cells), *known_remarks(summary.matrix, cells, summary.metrics)]
-    return Block((("cells", words_text(words) or "all"),
-                  *([("with", words_text(common))] if common else [])), grids,
-                 (machine_text(summary.matrix, cells),
-                  *([f"remarks: {'; '.join(remarks)}"] if remarks else [])),
-                 (tuple(command),))
-
-
-def fits(lines: Sequence[str]) -> bool:
-    """Whether no line is too wide."""
-    return all(len(line) <= COLUMNS for line in lines)
-
-
-def grids_fit(grid: Grid, table: Callable[[Grid], list[str]]) -> list[Grid]:
-    """The grid whole, else cut by groups of columns, else by the values of its first axis.
-
-    UsageError where no cut makes it fit: what is too wide then is a figure.
-    """
-    if fits(table(grid)):
-        return [grid]
-    if len(grid.groups) > 1 and all(fits(table(part)) for part in grid_columns(grid)):
-        return grid_columns(grid)
-    if grid.axes != (ONLY_AXIS,):
-        return [part for rows in grid_rows(grid) for part in grids_fit(rows, table)]
-    title = metric_title(grid.metric, grid.unit)
-    raise UsageError(f"{title}: its figures are too long for a table of {COLUMNS} columns")
-
-
-def symbols_put(text: str) -> str:
-    """The text with the symbols of SYMBOLS."""
-    for ascii_text, symbol in SYMBOLS.items():
-        text = symbol if text == ascii_text else text.replace(ascii_text,
-                                                              symbol) if " " in ascii_text else text
-    return text
-
-
-def grid_symbols(grid: Grid) -> Grid:
-    """The grid with symbols in its heads."""
-    return replace(grid, unit=symbols_put(grid.unit),
-                   groups=tuple(tuple(map(symbols_put, group)) for group in grid.groups))
-
-
-def line_clean(line: str, utf8: bool) -> str:
-    """A line with facts that others wrote: no tabs, and ASCII or symbols."""
-    line = " ".join(line.split())
-    return symbols_put(line) if utf8 else line.encode("ascii", "replace").decode()
-
-
-def grid_lines(grid: Grid, style: str) -> list[str]:
-    """The tables of one metric and the line below."""
-    kind, lines = STYLES[style], []
-    for part in grids_fit(grid, kind.table):
-        at = kind.labelled("at", words_text(part.fixed)) if part.fixed else []
-        lines += [*kind.title(metric_title(part.metric, part.unit)), *at, *kind.table(part)]
-        lines += kind.below([part.rounds]) if part.rounds else [""]
-    return lines
-
-
-def empty_once(lines: Iterable[str]) -> list[str]:
-    """Lines without a second empty one in a row, none at the ends."""
-    kept: list[str] = []
-    for line in lines:
-        if line or (kept and kept[-1]):
-            kept.append(line)
-    return kept[:-1] if kept and not kept[-1] else kept
-
-
-def block_lines(block: Block, style: str = "plain", utf8: bool = False) -> list[str]:
-    """The block as it is posted; Failure where it would break a rule."""
-    kind = STYLES[style]
-    lines = [line for label, text in block.heads
-             for line in kind.labelled(label, line_clean(text, utf8))]
-    for grid in block.grids:
-        lines += ["", *grid_lines(grid_symbols(grid) if utf8 else grid, style)]
-    lines += kind.below([line_clean(line, utf8) for line in block.below])
-    lines += [line for words in block.commands for line in kind.command(command_lines(words))]
-    lines = empty_once(lines)
-    lines_require(lines, utf8)
-    return lines
+    heads = [("cells", words_text(words) or "all")]
+    heads += [("with", words_text(common))] if common else []
+    below = [machine_text(summary.matrix, cells)]
+    below += [f"remarks: {'; '.join(remarks)}"] if remarks else []
+    return Document("", [Section(heads, tables)], [(None, line) for line in below],
+                    commands=[command])

@@ -20,8 +20,9 @@ from suite.analyse.frame import Matrix, words_parse
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
-from suite.present.mail.block import Block, comparison_block, table_block
+from suite.present.mail.block import comparison_block, table_block
 from suite.present.mail.command import command_of
+from suite.present.tables.model import Document
 
 
 def comparison_of(matrices: Sequence[Matrix], base: Words, new: Words,
@@ -36,14 +37,14 @@ def comparison_of(matrices: Sequence[Matrix], base: Words, new: Words,
 
 
 def pair_block(matrices: Sequence[Matrix], base: Words, new: Words,
-               metrics: Sequence[Metric]) -> Block:
+               metrics: Sequence[Metric]) -> Document:
     """The block of two sides."""
     return comparison_block(comparison_of(matrices, base, new, metrics),
                             [command_of(matrix) for matrix in matrices])
 
 
 def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]],
-                 metrics: Sequence[Metric]) -> list[Block]:
+                 metrics: Sequence[Metric]) -> list[Document]:
     """The block of each pair; one that has nothing to show is left out, and said. UsageError where
     all are."""
     blocks, wrong = [], []
@@ -59,14 +60,14 @@ def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]],
     return blocks
 
 
-def cells_block(matrix: Matrix, words: Words, metrics: Sequence[Metric]) -> Block:
+def cells_block(matrix: Matrix, words: Words, metrics: Sequence[Metric]) -> Document:
     """The block of a result of which nothing is compared."""
     return table_block(summary_build(matrix, tuple(metric.name for metric in metrics)), words,
                        command_of(matrix))
 
 
 def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str],
-                 columns: str | None = None) -> list[Block]:
+                 columns: str | None = None) -> list[Document]:
     """All blocks that are asked for; selectors and columns are words of the shell."""
     metrics = metrics_choose(matrices[0], columns)
     if len(matrices) == 2:

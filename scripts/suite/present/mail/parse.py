@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from suite.analyse.metrics import METRICS
 from suite.present.mail.command import PROGRAM
-from suite.present.mail.grid import WIDTH
+from suite.present.mail.figures import WIDTH
 
 QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
 FOLDED = {"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192": "->", "\u00a0": " ", "\r": ""}

@@ -12,18 +12,18 @@ from suite.analyse.arrangement import Layout
 from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.summary import Summary
-from suite.present.comparison.columns import sides_pairs, title_of
+from suite.present.comparison.document import sides_pairs, title_of
 from suite.present.report.drawings import Drawn, figure_make, series_names, switch_rules
 from suite.present.report.elements import element, page_text, pairs_list
 from suite.present.report.sections import (
     again_make,
     by_hand_make,
     changes_make,
-    figures_make,
     machine_make,
     verdicts_make,
 )
-from suite.present.table import answer_pairs
+from suite.present.table import answer_pairs, document_build
+from suite.present.tables.html import document_elements
 
 HERE = Path(__file__).resolve().parent
 NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -85,7 +85,7 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
         ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
         ("answer", "Answer", [pairs_list(answers)] if answers else []),
         ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
-        ("table", "Table", figures_make(summary, layout)),
+        ("table", "Table", document_elements(document_build(summary, layout))),
         ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
                                 *changes_make(comparisons)]),
         ("pictures", "Pictures", pictures_make(drawings, drawings.figures)),

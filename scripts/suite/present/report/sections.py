@@ -6,22 +6,19 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 
-from suite.analyse.arrangement import Layout
 from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.frame import Matrix
 from suite.analyse.machines import machines_group
-from suite.analyse.summary import Summary
 from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
-from suite.present.columns import Footnotes, scales_choose
-from suite.present.comparison.columns import differences_pairs, figures_build
-from suite.present.comparison.columns import foot_pairs as marks_pairs
-from suite.present.comparison.texts import metric_title, rounds_text
-from suite.present.heading import heading_pairs, machine_text
+from suite.present.columns import Footnotes
+from suite.present.comparison.document import differences_pairs, foot_pairs, tables_build
+from suite.present.heading import machine_text
 from suite.present.mail.command import command_lines
 from suite.present.report.elements import element, folded, pairs_list
-from suite.present.report.tables import machines_make, table_make
-from suite.present.table import columns_build, foot_pairs
+from suite.present.report.tables import machines_make
+from suite.present.tables.html import document_elements
+from suite.present.tables.model import Document, Section
 from suite.result.machine import Machine
 from suite.result.plan import folders_of
 
@@ -37,15 +34,6 @@ def verdicts_make(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
                      class_=verdict.outcome.replace(" ", "-"))
              for verdict in verdicts]
     return [element("ul", *items, class_="verdicts")]
-
-
-def figures_make(summary: Summary, layout: Layout) -> list[ET.Element]:
-    """The table as `uncork table` has it, with what belongs above and below."""
-    notes = Footnotes()
-    keys, groups, breaks = columns_build(summary, layout, notes)
-    return [pairs_list(heading_pairs(summary, scales_choose(summary))),
-            table_make(keys, groups, breaks),
-            pairs_list(foot_pairs(summary, notes))]
 
 
 def machine_make(boots: Iterable[Machine]) -> list[ET.Element]:
@@ -68,20 +56,9 @@ def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
     """Each comparison: within a result what else differs, a table for each metric, and below all of
     them what the marks mean."""
     notes = Footnotes()
-    made = []
-    for comparison in comparisons:
-        made.append(element("h3", f"{comparison.new.name} against {comparison.base.name}"))
-        if comparison.within:
-            made.append(pairs_list(differences_pairs(comparison)))
-        for metric in comparison.metrics:
-            figures = figures_build(comparison, metric, notes)
-            title = metric_title(metric, figures.unit if figures else "")
-            made.append(element("p", title if figures else f"{title}: no cell knows it"))
-            if figures:
-                means = int(comparison.geomeans.get(metric.name) is not None)
-                made += [table_make(figures.keys, figures.all_groups, figures.breaks, means),
-                         element("p", rounds_text(comparison, metric), class_="remark")]
-    return [*made, pairs_list(marks_pairs(comparisons, notes))] if made else []
+    sections = [Section(differences_pairs(one) if one.within else (), tables_build(one, notes),
+                        f"{one.new.name} against {one.base.name}") for one in comparisons]
+    return document_elements(Document("", sections, foot_pairs(comparisons, notes)))
 
 
 def again_make(commands: Sequence[Sequence[str]], answers: Sequence[str]) -> list[ET.Element]:

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What stands in the columns of a comparison, and what is said above and below them. Pure.
-
-Text and Markdown are made of these. Base units go in, short texts come out.
-"""
+"""Comparisons as a document: their tables, what stands in the columns, above and below. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from suite import stats
 from suite.analyse.comparison.model import (
@@ -27,17 +24,21 @@ from suite.analyse.verdicts import Verdict
 from suite.base.runner_words import TARGET
 from suite.base.units import Scale, counted_text, percent_text, scale_choose
 from suite.present.columns import Footnotes, value_item, width_item
+from suite.present.comparison.records import comparisons_json, record_heads, records_build
 from suite.present.comparison.texts import (
     NOTHING,
     interval_text,
+    mean_text,
     mean_verdict,
+    metric_title,
+    rounds_text,
     side_text,
     verdict_text,
     within_text,
 )
 from suite.present.heading import machine_pairs
-from suite.present.layout import Column, Group, Item
 from suite.present.table import title_text
+from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 
 MEAN = "geomean"
 KIND_MOST = 4  # differences of a kind, between two systems, each of which has a line
@@ -45,27 +46,6 @@ HOW = {Unit.ROUND: "round by round",
        Unit.BOOT: "every boot of one side to every boot of the other, which share no round",
        Unit.SESSION: "of session medians"}
 NO_AXIS, ALL = "cells", "all"  # of a comparison whose rows need no name
-
-
-@dataclass(frozen=True)
-class Figures:
-    """One metric of a comparison as columns.
-
-    doubts: what would have been found, and outliers; no columns where there is nothing of the kind.
-    breaks: rows before which a blank line stands.
-    """
-
-    metric: Metric
-    unit: str
-    keys: tuple[Column, ...]
-    groups: tuple[Group, ...]
-    doubts: Group
-    breaks: tuple[int, ...]
-
-    @property
-    def all_groups(self) -> tuple[Group, ...]:
-        """All columns beside the keys."""
-        return (*self.groups, self.doubts) if self.doubts.columns else self.groups
 
 
 def scale_of(comparison: Comparison, metric: Metric) -> Scale:
@@ -148,11 +128,6 @@ def mean_items(comparison: Comparison, metric: Metric) -> dict[str, Item]:
             "95% CI": Item(interval_text(mean.ratio))}
 
 
-def column_end(column: Column, item: Item) -> Column:
-    """The column with one more row."""
-    return Column(column.head, (*column.items, item), column.left)
-
-
 def keys_build(comparison: Comparison) -> list[Column]:
     """The columns that name the rows."""
     if not comparison.axes:
@@ -168,25 +143,32 @@ def breaks_find(rows: Sequence[Row]) -> list[int]:
     return [index for index in range(1, len(rows)) if places[index] != places[index - 1]]
 
 
-def figures_build(comparison: Comparison, metric: Metric, notes: Footnotes) -> Figures | None:
-    """One metric as columns; None where no cell knows it, or none of a pair that could be
-    compared."""
+def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Column, ...]:
+    """The columns with one more row, of the items by the heads of their columns."""
+    return tuple(replace(column, items=(*column.items, items.get(column.head, Item(""))))
+                 for column in columns)
+
+
+def table_build(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
+    """The table of one metric; why there is none where no cell knows it, or none of a pair that could
+    be compared."""
     if not any(sides_known(comparison, metric)):
-        return None
-    scale, keys, breaks = scale_of(comparison,
-                                   metric), keys_build(comparison), breaks_find(comparison.rows)
-    sides = [column for of in ("base", "new")
-             for column in side_columns(comparison, metric, scale, notes, of)]
-    groups = [sides, change_columns(comparison, metric, notes), doubt_columns(comparison, metric)]
+        return Table(title=metric_title(metric, ""), missing="no cell knows it")
+    scale, breaks = scale_of(comparison, metric), breaks_find(comparison.rows)
+    keys: Sequence[Column] = keys_build(comparison)
+    sides = [column for side in ("base", "new")
+             for column in side_columns(comparison, metric, scale, notes, side)]
+    groups: list[Sequence[Column]] = [sides, change_columns(comparison, metric, notes),
+                                      doubt_columns(comparison, metric)]
     mean = mean_items(comparison, metric)
     if mean:
-        keys = [column_end(column, Item("" if index else MEAN))
-                for index, column in enumerate(keys)]
-        groups = [[column_end(column, mean.get(column.head, Item(""))) for column in group]
-                  for group in groups]
+        keys = mean_add(keys, {keys[0].head: Item(MEAN)})
+        groups = [mean_add(group, mean) for group in groups]
         breaks += [len(comparison.rows)] if breaks else []
     *shown, doubts = (Group("", tuple(group)) for group in groups)
-    return Figures(metric, scale.unit, tuple(keys), tuple(shown), doubts, tuple(breaks))
+    return Table(tuple(keys), (*shown, *([replace(doubts, optional=True)] if doubts.columns else [])),
+                 metric_title(metric, scale.unit), tuple(breaks), int(bool(mean)),
+                 rounds_text(comparison, metric), mean_text(comparison, metric))
 
 
 def side_line(comparison: Comparison, side: Side) -> str:
@@ -219,7 +201,7 @@ def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str
         [f"{difference_text(found[0])}; and {len(found) - 1} more of {kind}"])]
 
 
-def differences_pairs(comparison: Comparison) -> list[tuple[str, str]]:
+def differences_pairs(comparison: Comparison) -> list[Pair]:
     """Everything in which the sides differ: what no ratio survives, what is compared, and the
     rest."""
     across, said = forced(comparison), declared_text(comparison)
@@ -230,7 +212,7 @@ def differences_pairs(comparison: Comparison) -> list[tuple[str, str]]:
         "differs": [one for one in comparison.differences if not one.declared
                     and one not in across]}
     most = KIND_MOST if said else None
-    pairs = [(label if index == 0 else "", one)
+    pairs: list[Pair] = [(None if index else label, one)
              for label, found in kinds.items()
              for index, one in enumerate(kinds_texts(found, most))]
     return [*([("declared", said)] if said else []),
@@ -239,16 +221,16 @@ def differences_pairs(comparison: Comparison) -> list[tuple[str, str]]:
                    f"nothing {'but what is compared' if comparison.within else 'that is known'}")])]
 
 
-def sides_pairs(comparison: Comparison) -> list[tuple[str, str]]:
+def sides_pairs(comparison: Comparison) -> list[Pair]:
     """Both sides, and first of all what differs between them."""
     return [*differences_pairs(comparison), ("base", side_line(comparison, comparison.base)),
             ("new", side_line(comparison, comparison.new))]
 
 
-def measured_pairs(comparison: Comparison) -> list[tuple[str, str]]:
+def measured_pairs(comparison: Comparison) -> list[Pair]:
     """Where and how both were measured: once where it is the same."""
     sides = {of: dict(machine_pairs(getattr(comparison, of).matrix)) for of in ("base", "new")}
-    pairs = []
+    pairs: list[Pair] = []
     for label in dict.fromkeys([*sides["base"], *sides["new"]]):
         texts = {of: pairs_of[label] for of, pairs_of in sides.items() if label in pairs_of}
         same = len(texts) == 2 and texts["base"] == texts["new"]
@@ -266,7 +248,7 @@ def title_of(comparison: Comparison) -> str:
     return f"{new.name} against {base.name}{asked}".rstrip(": ")
 
 
-def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[tuple[str, str]]:
+def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[Pair]:
     """What the marks mean; only those that occur."""
     verdicts = {change.verdict for change in changes}
     if Verdict.SAME in verdicts:
@@ -285,7 +267,7 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[tuple[str, st
         yield "outliers", "rounds of base + new that lie far from the others of their cell; they are counted"
 
 
-def widths_pairs(figures: Iterable[Figure]) -> Iterator[tuple[str, str]]:
+def widths_pairs(figures: Iterable[Figure]) -> Iterator[Pair]:
     """What stands beside medians; only what occurs."""
     shown = [figure.interval for figure in figures if figure.interval]
     if any(interval.level for interval in shown):
@@ -294,7 +276,7 @@ def widths_pairs(figures: Iterable[Figure]) -> Iterator[tuple[str, str]]:
         yield "r", f"fewer than {stats.ROUNDS_NEEDED} values: not an interval, the farther of minimum and maximum"
 
 
-def hopeless_pairs(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
+def hopeless_pairs(comparisons: Sequence[Comparison]) -> Iterator[Pair]:
     """The metrics of which no change could survive the correction."""
     notes = (
         f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows cannot survive "
@@ -303,16 +285,33 @@ def hopeless_pairs(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, str
     yield from (("note", note) for note in dict.fromkeys(notes))
 
 
+def tables_build(comparison: Comparison, notes: Footnotes) -> list[Table]:
+    """A table for each metric."""
+    return [table_build(comparison, metric, notes) for metric in comparison.metrics]
+
+
+def document_build(comparisons: Sequence[Comparison]) -> Document:
+    """All comparisons; what they share stands once above and once below."""
+    notes = Footnotes()
+    heads = [sides_pairs(one) for one in comparisons]
+    heads[0] += measured_pairs(comparisons[0])
+    sections = [Section(head, tables_build(one, notes))
+                for head, one in zip(heads, comparisons, strict=True)]
+    return Document(title_of(comparisons[0]), sections, foot_pairs(comparisons, notes),
+                    heads=record_heads(comparisons), records=lambda: records_build(comparisons),
+                    data=lambda: comparisons_json(comparisons))
+
+
 def changes_all(comparison: Comparison) -> list[Change]:
     """The changes of all rows and metrics."""
     return [change for row in comparison.rows for change in row.changes.values()]
 
 
-def foot_pairs(comparisons: Sequence[Comparison], notes: Footnotes) -> list[tuple[str, str]]:
+def foot_pairs(comparisons: Sequence[Comparison], notes: Footnotes) -> list[Pair]:
     """Everything below: marks, footnotes, remarks."""
     changes = [change for one in comparisons for change in changes_all(one)]
     units = list(dict.fromkeys(one.unit for one in comparisons))
-    pairs = list(widths_pairs(figure for change in changes for figure in (change.base, change.new)))
+    pairs: list[Pair] = list(widths_pairs(figure for change in changes for figure in (change.base, change.new)))
     if any(change.ratio for change in changes):
         pairs += [("change", f"new / base - 1, {HOW[unit]} (Hodges-Lehmann)") for unit in units]
     for unit in units:

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Comparisons for programs: lines of figures, and everything as one JSON value; base units and
+fractions (docs/record.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from suite import stats
+from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
+from suite.analyse.comparison.refusals import forced
+from suite.analyse.metrics import Metric
+from suite.analyse.summary import Figure
+from suite.present.comparison.texts import floor_fraction, mean_verdict, row_name
+from suite.present.table import figure_censored, figure_json
+from suite.present.table import ratio_json as ratio_value
+from suite.present.tables.csv import number_text
+
+CELL, MEAN = "cell", "geomean"  # of the column `row`
+PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high", "new_rounds",
+         "change", "change_low", "change_high", "p", "p_adjusted", "verdict", "pairs", "detectable",
+         "base_outliers", "new_outliers", "noise_floor", "base_censored", "new_censored")
+
+
+def figure_parts(name: str, figure: Figure) -> dict[str, str]:
+    """One side."""
+    within = figure.interval
+    return {name: number_text(figure.median),
+            f"{name}_low": number_text(within.low if within else None),
+            f"{name}_high": number_text(within.high if within else None),
+            f"{name}_rounds": str(figure.rounds),
+            f"{name}_censored": figure_censored(figure)}
+
+
+def ratio_parts(ratio: stats.Estimate | None) -> dict[str, str]:
+    """The change; empty where there is none."""
+    if ratio is None:
+        return {}
+    if ratio.directed:
+        return {"pairs": str(ratio.pairs), "p": number_text(ratio.p)}
+    within = ratio.interval
+    return {"change": number_text(ratio.value - 1),
+            "change_low": number_text(within.low - 1 if within else None),
+            "change_high": number_text(within.high - 1 if within else None),
+            "pairs": str(ratio.pairs),
+            "p": number_text(ratio.p)}
+
+
+def change_parts(change: Change) -> dict[str, str]:
+    """One row of one metric by PARTS."""
+    return figure_parts("base", change.base) | figure_parts("new", change.new) | {
+        **ratio_parts(change.ratio),
+        "p_adjusted": number_text(change.adjusted), "verdict": change.verdict.word,
+        "detectable": number_text(change.detectable),
+        "base_outliers": str(change.outliers[0]), "new_outliers": str(change.outliers[1]),
+        "noise_floor": number_text(floor_fraction(change.floor))}
+
+
+def lines_of(comparison: Comparison,
+             metric: Metric) -> Iterable[tuple[str, Mapping[str, str], Mapping[str, str]]]:
+    """(CELL or MEAN, the words of the row, PARTS) of one metric; a row that one side lacks has no
+    parts."""
+    for row in comparison.rows:
+        change = row.changes.get(metric.name)
+        yield CELL, row.axes, change_parts(change) if change else {}
+    mean = comparison.geomeans.get(metric.name)
+    if mean is not None:
+        yield MEAN, {}, ratio_parts(mean.ratio) | {"verdict": mean_verdict(mean).word}
+
+
+def axes_of(comparisons: Sequence[Comparison]) -> list[str]:
+    """The axes of all comparisons, each once."""
+    return list(dict.fromkeys(axis for one in comparisons for axis in one.axes))
+
+
+def record_heads(comparisons: Sequence[Comparison]) -> list[str]:
+    """The columns of records: metric, sides, row, the axes of all, PARTS."""
+    return ["metric", "unit", "base_name", "new_name", "row", *axes_of(comparisons), *PARTS]
+
+
+def records_build(comparisons: Sequence[Comparison]) -> Iterator[dict[str, str]]:
+    """One line for each metric and row, then its geometric mean, by record_heads()."""
+    for one in comparisons:
+        for metric in one.metrics:
+            for kind, words, parts in lines_of(one, metric):
+                yield {"metric": metric.name, "unit": metric.unit, "base_name": one.base.name,
+                       "new_name": one.new.name, "row": kind, **words, **parts}
+
+
+def side_json(side: Side) -> dict[str, Any]:
+    """One side."""
+    return {"name": side.name, "result": str(side.matrix.result.folder), "words": dict(side.words),
+            "sessions": list(side.sessions)}
+
+
+def ratio_json(ratio: stats.Estimate | None) -> dict[str, Any] | None:
+    """new / base with its interval; null where there is none."""
+    if ratio is None:
+        return None
+    return ratio_value(ratio) | {"p": ratio.p}
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """One metric of one row."""
+    base, new = (figure_json(replace(figure, quotes=())) for figure in (change.base, change.new))
+    return {"base": base, "new": new, "ratio": ratio_json(change.ratio),
+            "p_adjusted": change.adjusted, "verdict": change.verdict.word,
+            "detectable": change.detectable,
+            "noise_floor": floor_fraction(change.floor),
+            "outliers": {"base": change.outliers[0], "new": change.outliers[1]}}
+
+
+def row_json(row: Row) -> dict[str, Any]:
+    """One row: its words, its cells by name (null: that side has none), its changes."""
+    return {"axes": dict(row.axes), "base": row.base.name if row.base else None,
+            "new": row.new.name if row.new else None,
+            "changes": {name: change_json(change) for name, change in row.changes.items()}}
+
+
+def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | None:
+    """A geometric mean and the rows that it leaves out; null where there is none."""
+    if mean is None:
+        return None
+    left_out = {row_name(comparison.rows[place]): why for place, why in mean.left_out.items()}
+    return {**(ratio_json(mean.ratio) or {}), "rows": mean.rows, "left_out": left_out}
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """One comparison."""
+    return {
+        "base": side_json(comparison.base), "new": side_json(comparison.new),
+        "paired": comparison.paired, "unit": comparison.unit.value,
+        "forced": bool(forced(comparison)), "axes": list(comparison.axes),
+        "differences": [asdict(difference) for difference in comparison.differences],
+        "metrics": {metric.name: {
+            "unit": metric.unit, "better": metric.better,
+            "noise_floor": floor_fraction(comparison.floor_most(metric.name)),
+            "geomean": mean_json(comparison, comparison.geomeans.get(metric.name)),
+            "tested": comparison.tested.get(metric.name, 0),
+            "hopeless": metric.name in comparison.hopeless}
+            for metric in comparison.metrics},
+        "rows": [row_json(row) for row in comparison.rows], "notes": list(comparison.notes),
+    }
+
+
+def comparisons_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """All comparisons."""
+    return {"schema": 1, "comparisons": [comparison_json(one) for one in comparisons]}

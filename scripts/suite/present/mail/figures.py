@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""The figures of a block as short texts: one table for each metric, in one unit. Pure.
+
+No text of a table has a blank in it but an interval, `[+1.9%, +4.3%]`, and none is empty: so that a
+posted block can be read again, however its columns were moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from suite.analyse.comparison.model import Comparison, Row
+from suite.analyse.comparison.samples import row_figures, sides_known
+from suite.analyse.metrics import Metric
+from suite.analyse.summary import Figure, Summary
+from suite.base.units import Scale, scale_choose
+from suite.present.columns import median_text, width_item
+from suite.present.comparison.document import scale_of
+from suite.present.comparison.texts import (
+    NOTHING,
+    interval_text,
+    mean_size,
+    mean_verdict,
+    metric_title,
+    verdict_text,
+    within_text,
+)
+from suite.present.mail.foot import rounds_line, table_rounds_text
+from suite.present.tables.mail import ONLY_AXIS, ONLY_CELL
+from suite.present.tables.model import Column, Group, Item, Table
+
+WIDTH = "+/-"
+SIDES, CHANGE, MEDIAN = ("base", WIDTH, "new", WIDTH), ("change", "95% CI"), ("median", WIDTH)
+FIRST = "default"
+Texts = tuple[str, ...]
+
+
+def width_text(figure: Figure) -> str:
+    """The farther end of the interval in percent of the median, as in a table, in one word."""
+    item = width_item(figure)
+    return f"{item.text}{item.mark}".replace(" ", "") or NOTHING
+
+
+def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str, str]:
+    """The median of one side and its width; NOTHING where the side has none."""
+    return (median_text(figure.median, metric, scale).replace(" ", ""),
+            width_text(figure)) if figure else (
+        NOTHING, NOTHING)
+
+
+def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
+    """The figures of one row; where a side has none, what the other one has."""
+    change = row.changes.get(metric.name)
+    said = (verdict_text(change.ratio, change.verdict),
+            within_text(change)) if change else (NOTHING, NOTHING)
+    return (*(text for figure in row_figures(comparison, row, metric)
+              for text in side_texts(figure, metric, scale)),
+            *said)
+
+
+def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | None:
+    """The geometric mean of all ratios; None where there is none."""
+    mean = comparison.geomeans.get(metric.name)
+    if mean is None:
+        return None
+    label = ", ".join(filter(None, mean_size(comparison, metric, mean)))
+    return f"geomean {label}", verdict_text(mean.ratio,
+                                            mean_verdict(mean)), interval_text(mean.ratio)
+
+
+def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
+    """The rows, by their values on the axes, in the order of the plan, but `default` before all
+    others."""
+    known: list[dict[str, int]] = [{} for _ in (places[0] if places else ())]
+    for place in places:
+        for ranks, value in zip(known, place, strict=True):
+            ranks.setdefault(value, -1 if value == FIRST else len(ranks))
+    return sorted(range(len(places)), key=lambda index: [
+        ranks[value] for ranks, value in zip(known, places[index], strict=True)])
+
+
+def columns_make(heads: Sequence[str], rows: Sequence[Sequence[str]], left: bool = False
+                 ) -> tuple[Column, ...]:
+    """Columns under these heads from rows of texts."""
+    return tuple(Column(head, tuple(Item(row[place]) for row in rows), left)
+                 for place, head in enumerate(heads))
+
+
+def table_make(title: str, axes: tuple[str, ...], groups: Sequence[Texts],
+               rows: Sequence[tuple[Mapping[str, str], Texts]], total: Texts | None,
+               rounds: str) -> Table:
+    """A table from rows of (words of the axes, figures); total: a label, and the figures of the last
+    columns below all rows."""
+    places = [tuple(words.get(axis) or "none" for axis in axes) or (ONLY_CELL,)
+              for words, _ in rows]
+    order = places_order(places)
+    keys, figures = [places[index] for index in order], [rows[index][1] for index in order]
+    axes = axes or (ONLY_AXIS,)
+    if total:
+        keys.append((total[0], *[""] * (len(axes) - 1)))
+        figures.append((*[""] * (sum(map(len, groups)) - len(total) + 1), *total[1:]))
+    made, begin = [], 0
+    for heads in groups:
+        end = begin + len(heads)
+        made.append(Group("", columns_make(heads, [row[begin:end] for row in figures])))
+        begin = end
+    return Table(columns_make(axes, keys, left=True), tuple(made), title,
+                 foot=int(total is not None), below=rounds)
+
+
+def comparison_tables(comparison: Comparison) -> list[Table]:
+    """A table for each metric of a comparison that some cell knows."""
+    tables = []
+    for metric in comparison.metrics:
+        if any(sides_known(comparison, metric)):
+            scale = scale_of(comparison, metric)
+            rows = [(row.axes, row_texts(comparison, row, metric, scale))
+                    for row in comparison.rows]
+            tables.append(table_make(
+                metric_title(metric, scale.unit), comparison.axes, (SIDES, CHANGE), rows,
+                total_texts(comparison, metric), rounds_line(comparison, metric)))
+    return tables
+
+
+def cells_tables(summary: Summary, axes: tuple[str, ...], cells: Sequence[str]) -> list[Table]:
+    """A table of medians for each metric that some of these cells (by name) know."""
+    tables = []
+    for metric in summary.metrics:
+        figures = {name: summary.figures[name].get(metric.name) for name in cells}
+        known = [figure for figure in figures.values() if figure]
+        if not known:
+            continue
+        scale = scale_choose((figure.median for figure in known), metric.unit)
+        rows = [(summary.matrix.cells[name].axes, side_texts(figure, metric, scale))
+                for name, figure in figures.items()]
+        tables.append(table_make(
+            metric_title(metric, scale.unit), axes, (MEDIAN,), rows, None,
+            table_rounds_text(known, summary.floor_most(metric.name), metric)))
+    return tables

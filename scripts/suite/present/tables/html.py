@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""A document as HTML: elements for the page of a report, or a page of its own. Pure."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from suite.present.report.elements import element, page_text, pairs_list
+from suite.present.tables.model import Column, Document, Pair, Section, Table
+
+STYLE = Path(__file__).resolve().parents[1] / "report" / "page.css"
+
+
+def table_element(table: Table) -> ET.Element:
+    """Columns under the titles of their groups, if these have any; a line above the rows in breaks.
+
+    Scripts make it sortable; the rows that sum up stay below all others.
+    """
+    heads = [element("th", column.head, scope="col", class_=kind_of(column))
+             for column in table.columns]
+    titles = [element("td", colspan=str(len(table.keys))),
+              *(element("th", group.title.replace("_", " "), colspan=str(len(group.columns)),
+                        scope="colgroup") for group in table.groups)]
+    titled = any(group.title for group in table.groups)
+    rows = [row_element(table.columns, row, row in table.breaks) for row in range(table.rows)]
+    end = len(rows) - table.foot
+    return element("div", element(
+        "table",
+        element("thead", element("tr", *titles) if titled else None, element("tr", *heads)),
+        element("tbody", *rows[:end]), element("tfoot", *rows[end:]) if table.foot else None,
+        class_="sortable"), class_="wide")
+
+
+def kind_of(column: Column) -> str:
+    """The class of a column."""
+    return "name" if column.left else "number"
+
+
+def row_element(columns: Sequence[Column], row: int, after_line: bool) -> ET.Element:
+    """One row of all columns; a mark stands apart from its figure."""
+    items = [(column.items[row], kind_of(column)) for column in columns]
+    cells = [element("td", item.text,
+                     element("span", item.mark, class_="mark") if item.mark else None, class_=kind)
+             for item, kind in items]
+    return element("tr", *cells, **({"class_": "break"} if after_line else {}))
+
+
+def list_elements(pairs: Iterable[Pair]) -> list[ET.Element]:
+    """Labels with their texts; nothing where there are none."""
+    told = [(label or "", text) for label, text in pairs]
+    return [pairs_list(told)] if told else []
+
+
+def section_elements(section: Section) -> list[ET.Element]:
+    """What must be known first, then each table with its title and what it is of."""
+    made = [element("h3", section.title)] if section.title else []
+    made += list_elements(section.head)
+    for table in section.tables:
+        if table.missing:
+            made.append(element("p", f"{table.title}: {table.missing}"))
+            continue
+        made += [element("p", table.title)] if table.title else []
+        made.append(table_element(table))
+        made += [element("p", table.below, class_="remark")] if table.below else []
+    return made
+
+
+def document_elements(document: Document) -> list[ET.Element]:
+    """All sections, and what stands below them, without title and answer."""
+    sections = [made for section in document.sections for made in section_elements(section)]
+    return [*sections, *list_elements(document.foot)]
+
+
+def render(document: Document, width: int = 0) -> str:
+    """A page that needs nothing else."""
+    head = element("head", element("meta", charset="utf-8"), element("title", document.title),
+                   element("style", STYLE.read_text(encoding="utf-8")))
+    return page_text(head, element("body", element("h1", document.title),
+                                   *list_elements(document.answer), *document_elements(document)))

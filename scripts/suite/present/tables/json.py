@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+"""Everything that a document knows as one JSON object, base units (docs/record.md)."""
+
+from __future__ import annotations
+
+import json
+
+from suite.present.tables.model import Document
+
+
+def render(document: Document, width: int = 0) -> str:
+    """The object, over several lines."""
+    return json.dumps(document.data(), indent=1, ensure_ascii=False) + "\n"

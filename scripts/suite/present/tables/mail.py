@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""A document as a block for a mailing list or a commit message, in one of the styles. Pure.
+
+A style decides where texts stand and never which. What breaks a rule of mails (mail/rules.py) is not
+printed at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from suite.base.errors import UsageError
+from suite.present.mail.command import command_lines
+from suite.present.mail.rules import COLUMNS, lines_require, words_wrap
+from suite.present.tables.model import Column, Document, Item, Table
+
+GAP = "  "
+LABEL_WIDTH = len("base:")
+NUMBER = re.compile(r"\d+(\.\d+)?[KMG]?|default|none")  # what stands right in a column of names
+ONLY_AXIS, ONLY_CELL = "cells", "all"  # of a block whose cells differ in nothing but the side
+SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s"}  # what --utf8 writes instead, as words
+ARROW = {" -> ": " \u2192 "}
+
+
+@dataclass(frozen=True)
+class Style:
+    """Where the parts of a block stand; each gives lines."""
+
+    table: Callable[[Table], list[str]]
+    labelled: Callable[[str, str], list[str]]
+    title: Callable[[str], list[str]]
+    below: Callable[[Sequence[str]], list[str]]
+    command: Callable[[Sequence[str]], list[str]]
+
+
+def is_left(table: Table, column: Column) -> bool:
+    """Whether a column has names: a key with anything but numbers in rows that do not sum up."""
+    items = column.items[:table.rows - table.foot]
+    return column in table.keys and not all(NUMBER.fullmatch(item.text) for item in items)
+
+
+def texts_of(table: Table) -> tuple[list[list[str]], list[str]]:
+    """(heads and rows, the line that sums up: a label and the figures of the last columns)."""
+    rows = [[column.head for column in table.columns],
+            *([column.items[row].text for column in table.columns] for row in range(table.rows))]
+    total = [text for text in rows.pop() if text] if table.foot else []
+    return rows, total
+
+
+def plain_table(table: Table) -> list[str]:
+    """Aligned text, as kernel lists have it: names stand left, numbers right."""
+    lines, total = texts_of(table)
+    label, *figures = total or [""]
+    widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
+    first = len(widths) - len(figures)
+    widths[first:] = map(max, widths[first:], map(len, figures))
+    widths[0] += max(len(label) - sum(widths[:first]) - len(GAP) * (first - 1), 0)
+    left = [is_left(table, column) for column in table.columns]
+    texts = [GAP.join(text.ljust(width) if names else text.rjust(width)
+                      for text, width, names in zip(line, widths, left, strict=True)).rstrip()
+             for line in lines]
+    whole = sum(widths) + len(GAP) * (len(widths) - 1)
+    right = GAP.join(text.rjust(width)
+                     for text, width in zip(figures, widths[first:], strict=True))
+    sums = [label.ljust(whole - len(right)) + right] if total else []
+    return [texts[0], "-" * max(4, whole), *texts[1:], *sums]
+
+
+def plain_labelled(label: str, text: str) -> list[str]:
+    """`label: text`, wrapped beside its label."""
+    first = f"{label}:".ljust(LABEL_WIDTH) + " "
+    return words_wrap(text, first, " " * len(first))
+
+
+def pipes(texts: Sequence[str]) -> str:
+    """One line of a Markdown table."""
+    escaped = [text.replace("|", "\\|") for text in texts]
+    return "".join(f"| {text} " if text else "| " for text in escaped) + "|"
+
+
+def markdown_table(table: Table) -> list[str]:
+    """Heads, alignment, the rows and what sums them up, with an empty line on both sides."""
+    (heads, *rows), total = texts_of(table)
+    if total:
+        rows.append([total[0], *[""] * (len(heads) - len(total)), *total[1:]])
+    marks = [":---" if is_left(table, column) else "---:" for column in table.columns]
+    return ["", pipes(heads), "|" + "|".join(marks) + "|", *map(pipes, rows), ""]
+
+
+STYLES = {
+    # LKML, netdev: aligned text
+    "plain": Style(plain_table, plain_labelled, lambda text: [text], list, list),
+    # qemu-devel, libguestfs, GitLab: pipes
+    "md": Style(markdown_table,
+                lambda label, text: words_wrap(text, f"- {label}: ", "  "),
+                lambda text: ["", f"**{text}**", ""],
+                lambda lines: [f"- {line}" for line in lines],
+                lambda lines: ["", "```sh", *lines, "```"]),
+}
+
+
+def groups_cut(table: Table) -> list[Table]:
+    """A table for each group of columns; what sums up stays with the last, and the line below."""
+    *first, last = table.groups
+    rows = range(table.rows - table.foot)
+    return [*(replace(replace(table, groups=(group,)).take(rows), below="") for group in first),
+            replace(table, groups=(last,))]
+
+
+def rows_cut(table: Table) -> list[Table]:
+    """A table for each value of the first key, which then stands above it."""
+    key, *others = table.keys
+    values = list(dict.fromkeys(item.text for item in key.items[:table.rows - table.foot]))
+    parts = []
+    for value in values:
+        last = value == values[-1]
+        rows = [row for row, item in enumerate(key.items)
+                if item.text == value or (last and row >= table.rows - table.foot)]
+        part = table.take(rows)
+        label = key.items[-1] if table.foot else Item("")
+        keys = list(part.keys[1:])
+        if not keys:
+            keys = [Column(ONLY_AXIS, tuple(Item(ONLY_CELL) for _ in rows), left=True)]
+        if last and table.foot:
+            keys[0] = replace(keys[0], items=(*keys[0].items[:-1], label))
+        parts.append(replace(part, keys=tuple(keys), place={**table.place, key.head: value},
+                             foot=table.foot if last else 0, below=table.below if last else ""))
+    return parts
+
+
+def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]:
+    """The table whole, else cut by groups of columns, else by the values of its first key.
+
+    UsageError where no cut makes it fit: what is too wide then is a figure.
+    """
+    def fits(part: Table) -> bool:
+        return all(len(line) <= COLUMNS for line in lines(part))
+
+    if fits(table):
+        return [table]
+    if len(table.groups) > 1 and all(map(fits, groups_cut(table))):
+        return groups_cut(table)
+    if [key.head for key in table.keys] != [ONLY_AXIS]:
+        return [part for rows in rows_cut(table) for part in tables_fit(rows, lines)]
+    raise UsageError(f"{table.title}: its figures are too long for a table of {COLUMNS} columns")
+
+
+def symbols_put(text: str) -> str:
+    """The text with symbols in place of some of its words."""
+    for word, symbol in SYMBOLS.items():
+        text = re.sub(rf"(?<!\S){re.escape(word)}(?!\w)", symbol, text)
+    return text
+
+
+def table_symbols(table: Table) -> Table:
+    """The table with symbols in its title and heads."""
+    groups = tuple(replace(group, columns=tuple(
+        replace(column, head=symbols_put(column.head)) for column in group.columns))
+        for group in table.groups)
+    return replace(table, title=symbols_put(table.title), groups=groups)
+
+
+def line_clean(line: str, utf8: bool) -> str:
+    """A line with facts that others wrote: no tabs, and ASCII or symbols."""
+    line = " ".join(line.split())
+    if not utf8:
+        return line.encode("ascii", "replace").decode()
+    for text, symbol in ARROW.items():
+        line = line.replace(text, symbol)
+    return line
+
+
+def table_lines(table: Table, style: Style) -> list[str]:
+    """The tables of one metric and the line below."""
+    lines = []
+    for part in tables_fit(table, style.table):
+        place = " ".join(f"{key}={value}" for key, value in part.place.items())
+        lines += [*style.title(part.title), *(style.labelled("at", place) if place else []),
+                  *style.table(part), *(style.below([part.below]) if part.below else [""])]
+    return lines
+
+
+def empty_once(lines: Iterable[str]) -> list[str]:
+    """Lines without a second empty one in a row, none at the ends."""
+    kept: list[str] = []
+    for line in lines:
+        if line or (kept and kept[-1]):
+            kept.append(line)
+    return kept[:-1] if kept and not kept[-1] else kept
+
+
+def block_lines(document: Document, style: str = "plain", utf8: bool = False) -> list[str]:
+    """The block as it is posted; Failure where it would break a rule."""
+    chosen, lines = STYLES[style], []
+    for section in document.sections:
+        lines += [line for label, text in section.head
+                  for line in chosen.labelled(label or "", line_clean(text, utf8))]
+        for table in section.tables:
+            lines += ["", *table_lines(table_symbols(table) if utf8 else table, chosen)]
+    lines += chosen.below([line_clean(text, utf8) for _, text in document.foot])
+    lines += [line for words in document.commands for line in chosen.command(command_lines(words))]
+    lines = empty_once(lines)
+    lines_require(lines, utf8)
+    return lines

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""A document as Markdown: tables with pipes, headings as lists above, footnotes as a list below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from suite.present.tables.model import Document, Pair, Table
+
+
+def escape(text: str) -> str:
+    """Text that does not end a cell of a pipe table."""
+    return text.replace("|", "\\|")
+
+
+def list_lines(pairs: Iterable[Pair]) -> list[str]:
+    """`- label: text`; a text that goes on with the one before has its label."""
+    lines, last = [], ""
+    for label, text in pairs:
+        last = last if label is None else label
+        lines.append(f"- {last}: {text}" if last else f"- {text}")
+    return lines
+
+
+def table_lines(table: Table) -> list[str]:
+    """The table with pipes: one head line `title (head)`, names left, numbers right."""
+    heads = [key.head for key in table.keys]
+    for group in table.groups:
+        first, *others = (column.head for column in group.columns)
+        unit = f" ({first})" if first else ""
+        heads += [group.title + unit if group.title else first, *others]
+    rows = zip(*([f"{item.text}{item.mark}" for item in column.items] for column in table.columns),
+               strict=True)
+    return ["| " + " | ".join(map(escape, heads)) + " |",
+            "|" + "|".join(":---" if column.left else "---:" for column in table.columns) + "|",
+            *("| " + " | ".join(escape(text).strip() for text in row) + " |" for row in rows)]
+
+
+def titled_lines(table: Table) -> list[str]:
+    """A table with its title above and its remarks below."""
+    title = f"**{table.title}**"
+    if table.missing:
+        return ["", f"{title}: {table.missing}"]
+    below = [line for text in (table.below, table.remark) if text for line in ("", text)]
+    return [*(["", title] if table.title else []), "", *table_lines(table), *below]
+
+
+def render(document: Document, width: int = 0) -> str:
+    """The document as Markdown, of any width."""
+    lines = [f"**{document.title}**"]
+    for section in document.sections:
+        lines += ["", *list_lines(section.head)]
+        lines += [line for table in section.tables for line in titled_lines(table)]
+    foot = list_lines([*document.foot, *document.answer])
+    return "\n".join([*lines, *([""] if foot else []), *foot]) + "\n"

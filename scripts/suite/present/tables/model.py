@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""The one model of a table: columns in groups, what stands around them, and the same for programs.
+
+Whoever has figures to show builds a Document. Renderers turn it into text and know nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+Pair = tuple[str | None, str]  # label and text; the label None: the text belongs to the one before
+
+
+@dataclass(frozen=True)
+class Item:
+    """One figure as text. mark: what sets it apart, after the aligned text: a footnote, `~`."""
+
+    text: str
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column under its head: a unit, or a name. Numbers stand right, names left."""
+
+    head: str
+    items: tuple[Item, ...]
+    left: bool = False
+
+    def take(self, rows: Iterable[int]) -> Column:
+        """The column with these rows only."""
+        return replace(self, items=tuple(self.items[row] for row in rows))
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether no row has a text."""
+        return not any(item.text for item in self.items)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns that stay together under one title.
+
+    optional: where there is no room beside the others, they stand below the table, for the rows
+    that have any of them.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Key columns, which name the rows, and groups of figures; all columns have as many rows.
+
+    breaks: rows before which another key than the last one changes. foot: how many of the last rows
+    sum up the others. place: words that all rows share, where a table was cut by one of its keys.
+    below, remark: lines under it. missing: why there is no table.
+    """
+
+    keys: tuple[Column, ...] = ()
+    groups: tuple[Group, ...] = ()
+    title: str = ""
+    breaks: tuple[int, ...] = ()
+    foot: int = 0
+    below: str = ""
+    remark: str = ""
+    place: Mapping[str, str] = field(default_factory=dict)
+    missing: str = ""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns from left to right."""
+        return (*self.keys, *(column for group in self.groups for column in group.columns))
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has, those that sum up included."""
+        return len(self.columns[0].items) if self.columns else 0
+
+    def take(self, rows: Sequence[int]) -> Table:
+        """The table with these rows only, none of which sums up."""
+        return replace(
+            self, keys=tuple(key.take(rows) for key in self.keys), breaks=(), foot=0,
+            groups=tuple(replace(group, columns=tuple(column.take(rows) for column in group.columns))
+                         for group in self.groups))
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tables with what must be known before they are read."""
+
+    head: Sequence[Pair]
+    tables: Sequence[Table]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Sections, and below all of them what marks mean, notes, the answer, commands.
+
+    records: the same figures as lines for programs, base units, by the name of the column.
+    data: everything that is known, as one JSON value.
+    """
+
+    title: str
+    sections: Sequence[Section]
+    foot: Sequence[Pair] = ()
+    answer: Sequence[Pair] = ()
+    commands: Sequence[Sequence[str]] = ()
+    heads: Sequence[str] = ()
+    records: Callable[[], Iterable[Mapping[str, str]]] = list
+    data: Callable[[], Any] = dict

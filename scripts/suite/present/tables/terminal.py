@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""A document for a terminal of any width. ASCII, no colour, no tabs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from suite.base.text import GAP, labelled_lines
+from suite.present.tables.model import Column, Document, Group, Pair, Table
+
+TITLE_WIDTH = 12
+
+
+def mark_width(column: Column) -> int:
+    """Characters kept free for marks."""
+    return max((len(item.mark) for item in column.items), default=0)
+
+
+def column_width(column: Column) -> int:
+    """Characters of a column, marks included."""
+    texts = max((len(item.text) for item in column.items), default=0)
+    return max(texts + mark_width(column), len(column.head))
+
+
+def column_texts(column: Column) -> list[str]:
+    """The head and the items, each padded to the width of the column."""
+    width, marks = column_width(column), mark_width(column)
+    if column.left:
+        return [text.ljust(width) for text in
+                [column.head, *(item.text + item.mark for item in column.items)]]
+    return [column.head.rjust(width - marks).ljust(width),
+            *(item.text.rjust(width - marks) + item.mark.ljust(marks) for item in column.items)]
+
+
+def group_width(group: Group) -> int:
+    """Characters of a group: its columns', and room for its title.
+
+    That is the longest word, and up to TITLE_WIDTH what makes two lines of the title.
+    """
+    title = group.title.replace("_", " ")
+    own = sum(map(column_width, group.columns)) + len(GAP) * (len(group.columns) - 1)
+    wide = max([own, *map(len, title.split())])
+    while wide < TITLE_WIDTH and len(textwrap.wrap(title, wide)) > 2:
+        wide += 1
+    return wide
+
+
+def group_texts(group: Group) -> list[str]:
+    """Its heads and its rows, moved right where the title is wider than they are."""
+    columns = [column_texts(column) for column in group.columns]
+    return [GAP.join(texts).rjust(group_width(group)) for texts in zip(*columns, strict=True)]
+
+
+def title_lines(group: Group, height: int) -> list[str]:
+    """The title wrapped at its underscores and blanks, at the bottom of so many lines."""
+    width = group_width(group)
+    lines = textwrap.wrap(group.title.replace("_", " "), width) or [""]
+    lines = [""] * (height - len(lines)) + lines
+    return [line.rjust(width) if len(group.columns) == 1 else line.ljust(width) for line in lines]
+
+
+def groups_split(table: Table, width: int) -> list[list[Group]]:
+    """The groups in blocks that fit beside the keys in width; at least one group a block."""
+    beside = width - sum(column_width(key) + len(GAP) for key in table.keys) + len(GAP)
+    blocks: list[list[Group]] = []
+    room = -1
+    for group in table.groups:
+        needed = group_width(group) + len(GAP)
+        if not blocks or needed > room:
+            blocks.append([])
+            room = beside
+        blocks[-1].append(group)
+        room -= needed
+    return blocks
+
+
+def block_lines(table: Table, groups: Sequence[Group]) -> list[str]:
+    """One block: titles, heads, a rule, rows; a blank line before each row in breaks."""
+    keys = [column_texts(key) for key in table.keys]
+    lines = [GAP.join(texts) for texts in zip(*keys, *map(group_texts, groups), strict=True)]
+    height = 0
+    if any(group.title for group in groups):
+        height = max(len(textwrap.wrap(group.title.replace("_", " "), group_width(group)))
+                     for group in groups)
+    margin = [[" " * len(texts[0])] * height for texts in keys]
+    titles = [title_lines(group, height)[:height] for group in groups]
+    heads = [*(GAP.join(texts) for texts in zip(*margin, *titles, strict=True)), lines[0]]
+    rule = "-" * max(max(map(len, heads)), 4)
+    rows = [line for row, text in enumerate(lines[1:])
+            for line in (["", text] if row in table.breaks else [text])]
+    return [line.rstrip() for line in [*heads, rule, *rows]]
+
+
+def blocks_lines(table: Table, width: int) -> list[str]:
+    """All columns; what does not fit in width follows as another block under the first."""
+    lines: list[str] = []
+    for block in groups_split(table, width):
+        lines += ([""] if lines else []) + block_lines(table, block)
+    return lines
+
+
+def table_lines(table: Table, width: int) -> list[str]:
+    """The whole table; optional groups below it where there is no room beside."""
+    fixed = Table(table.keys, tuple(group for group in table.groups if not group.optional),
+                  breaks=table.breaks)
+    optional = tuple(group for group in table.groups if group.optional)
+    if len(groups_split(table, width)) == len(groups_split(fixed, width)):
+        return blocks_lines(table, width)
+    rows = [row for row in range(table.rows)
+            if any(column.items[row].text for group in optional for column in group.columns)]
+    below = Table(table.keys, optional).take(rows)
+    return [*blocks_lines(fixed, width), "", *blocks_lines(below, width), ""]
+
+
+def pairs_lines(pairs: Sequence[Pair], width: int) -> list[str]:
+    """`label  text` lines."""
+    return labelled_lines([(label or "", text) for label, text in pairs], width)
+
+
+def titled_lines(table: Table, width: int) -> list[str]:
+    """A table with its title above and its remarks below."""
+    if table.missing:
+        return [f"{table.title}: {table.missing}"]
+    below = [line for text in (table.below, table.remark) for line in textwrap.wrap(text, width)]
+    return [*([table.title] if table.title else []), *table_lines(table, width), *below]
+
+
+def render(document: Document, width: int) -> str:
+    """The document as text."""
+    parts = [labelled_lines([(document.title, "")], width)]
+    for section in document.sections:
+        parts.append(pairs_lines(section.head, width))
+        parts += [titled_lines(table, width) for table in section.tables]
+    parts += [pairs_lines(pairs, width) for pairs in (document.foot, document.answer) if pairs]
+    return "\n".join(line.rstrip() for part in parts for line in ["", *part])[1:] + "\n"
