@@ -104,7 +104,7 @@ def ratio_json(ratio: stats.Estimate | None) -> dict[str, Any] | None:
 
 def change_json(change: Change) -> dict[str, Any]:
     """One metric of one row."""
-    base, new = (figure_json(replace(figure, quotes=())) for figure in (change.base, change.new))
+    base, new = (figure_json(replace(figure, published=())) for figure in (change.base, change.new))
     return {"base": base, "new": new, "ratio": ratio_json(change.ratio),
             "p_adjusted": change.adjusted, "verdict": change.verdict.word,
             "detectable": change.detectable,
