@@ -22,11 +22,11 @@ from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
 
 from answers import NODELAY, ROOT, golden_check, matrix_of
 from conftest import Uncork
-from suite.doctor.asked import Asked
+from suite.doctor.cells import CellWords
 from suite.doctor.checks import CHECKS, findings_collect, findings_make
-from suite.doctor.facts import Facts, config_files, facts_collect, nftables_there
-from suite.doctor.finding import Answer, Finding, Status, finding_document
-from suite.doctor.probes import Probes, Unread, rules_count
+from suite.doctor.facts import SystemFacts, config_files, facts_collect, nftables_there
+from suite.doctor.finding import Finding, Status, Unknown, finding_document
+from suite.doctor.probes import Probes, rules_count
 from suite.doctor.report import findings_text
 from suite.places.lab.probe import namespaces_refusal
 from suite.present.heading import machine_pairs
@@ -44,15 +44,14 @@ MANY = "3.10 1 1 2/9 9"  # a load average
 BBR = {"proc/sys/net/ipv4/tcp_congestion_control": "bbr"}
 
 
-def facts_of(root: Path, probes: Probes | None = None, **changes: str | None) -> Facts:
-    """The facts of an invented machine; the second look, where it is not said otherwise, finds what
-    the first did."""
+def facts_of(root: Path, probes: Probes | None = None, **changes: str | None) -> SystemFacts:
+    """The facts of an invented machine whose counters stand still."""
     return facts_collect(tree_make(root, changes), 0.0, probes or Probes())
 
 
-def words_of(**words: str) -> Asked:
+def words_of(**words: str) -> CellWords:
     """One cell with these words, over TCP to a server of its own unless they say otherwise."""
-    return Asked(({"transport": "tcp", "lab": "off", "server": "own"} | words,))
+    return CellWords(({"transport": "tcp", "lab": "off", "server": "own"} | words,))
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Case:
     seen: str
     files: Mapping[str, str | None] = field(default_factory=dict)
     probes: Probes = field(default_factory=Probes)
-    asked: Asked = field(default_factory=Asked)
+    cells: CellWords = field(default_factory=CellWords)
     fix: str = ""
     undo: str = ""
     before: Mapping[str, str] = field(default_factory=dict)
@@ -137,7 +136,7 @@ CASES = (
     Case("congestion", NOTE, "bbr paces loopback (pinned to cubic here)", BBR,
          fix="sysctl -w net.ipv4.tcp_congestion_control=cubic",
          undo="sysctl -w net.ipv4.tcp_congestion_control=bbr"),
-    Case("congestion", DISTURBS, "bbr paces loopback", BBR, asked=words_of(congestion="system")),
+    Case("congestion", DISTURBS, "bbr paces loopback", BBR, cells=words_of(congestion="system")),
     Case("congestion", DISTURBS, "bbr paces loopback",
          BBR | sysctl("net.ipv4.tcp_available_congestion_control", "reno bbr"),
          fix="sysctl -w net.ipv4.tcp_congestion_control=reno",
@@ -145,7 +144,7 @@ CASES = (
     Case("loopback_queue", DISTURBS, "fq on lo", probes=Probes(queue="fq"),
          fix="tc qdisc del dev lo root"),
     Case("loopback_queue", UNKNOWN, "tc is not installed",
-         probes=Probes(queue=Unread("tc is not installed"))),
+         probes=Probes(queue=Unknown("tc is not installed"))),
     Case("loopback_mtu", DISTURBS, "MTU of 1500", probes=Probes(mtu_bytes=1500),
          fix="ip link set lo mtu 65536",
          undo="ip link set lo mtu 1500"),
@@ -157,7 +156,7 @@ CASES = (
          {"proc/net/ip_tables_names": "filter"} | sysctl("net.netfilter.nf_conntrack_count", "1"),
          Probes(rules=2)),
     Case("firewall", UNKNOWN, "Operation not permitted",
-         probes=Probes(rules=Unread("Operation not permitted"))),
+         probes=Probes(rules=Unknown("Operation not permitted"))),
     Case("bpf_programs", DISTURBS, "2 kprobe, 1 cgroup_skb", probes=Probes(programs={8: 1, 2: 2})),
     Case("bpf_programs", NOTE, "1 cgroup_skb", probes=Probes(programs={8: 1})),
     Case("clocksource", DISTURBS, "clocksource hpet",
@@ -217,16 +216,16 @@ CASES = (
     Case("ports", DISTURBS, "20000 in TIME_WAIT",
          {"proc/net/sockstat": "TCP: inuse 1 orphan 0 tw 20000 alloc 1"}),
     Case("open_files", DISTURBS, "only 1024 open files", probes=Probes(files_limit=1024),
-         asked=words_of(connections="10000"), fix="prlimit --pid $$ --nofile=20064:20064",
+         cells=words_of(connections="10000"), fix="prlimit --pid $$ --nofile=20064:20064",
          undo="prlimit --pid $$ --nofile=1024:1024"),
     Case("socket_buffers", NOTE, "small net.core.wmem_max 208K",
          sysctl("net.core.wmem_max", "212992"),
          fix="sysctl -w net.core.wmem_max=1048576", undo="sysctl -w net.core.wmem_max=212992"),
     Case("socket_buffers", DISTURBS, "small net.core.rmem_max 4M",
-         asked=words_of(**{"server.rcvbuf": "8M"}),
+         cells=words_of(**{"server.rcvbuf": "8M"}),
          fix="sysctl -w net.core.rmem_max=8388608", undo="sysctl -w net.core.rmem_max=4194304"),
     Case("realtime_throttle", NOTE, "rest 50 ms of each 1000 ms"),
-    Case("realtime_throttle", DISTURBS, "rest 50 ms of each 1000 ms", asked=words_of(sched="rr:2"),
+    Case("realtime_throttle", DISTURBS, "rest 50 ms of each 1000 ms", cells=words_of(sched="rr:2"),
          fix="sysctl -w kernel.sched_rt_runtime_us=-1",
          undo="sysctl -w kernel.sched_rt_runtime_us=950000"),
     Case("seccomp", NOTE, "3 seccomp filters",
@@ -239,7 +238,7 @@ CASES = (
          fix="systemctl stop irqbalance", undo="systemctl start irqbalance"),
     Case("irqbalance", DISTURBS, "irqbalance runs",
          probes=Probes(processes=frozenset({"irqbalance"})),
-         asked=words_of(server="there:7007")),
+         cells=words_of(server="there:7007")),
     Case("cpu_accounting", NOTE, "split by ticks of 4 ms", {"proc/cmdline": "quiet"}),
     Case("autocorking", NOTE, "net.ipv4.tcp_autocorking=1", sysctl("net.ipv4.tcp_autocorking", "1"),
          fix="sysctl -w net.ipv4.tcp_autocorking=0", undo="sysctl -w net.ipv4.tcp_autocorking=1"),
@@ -252,13 +251,12 @@ CASES = (
 def test_what_disturbs_is_found_with_the_command_that_ends_it(case: Case, tmp_path: Path) -> None:
     facts = replace(facts_collect(tree_make(tmp_path, case.files), 0.0, case.probes),
                     before=case.before)
-    (answer,) = [finding.answer for finding in findings_make(facts, case.asked)
-                 if finding.name == case.name]
-    assert answer.status is case.status and case.seen in answer.seen, answer
+    found = findings_make(facts, case.cells)[case.name]
+    assert found.status is case.status and case.seen in found.seen, found
     if case.fix:
-        assert (answer.fix, answer.undo) == (case.fix, case.undo)
-    if answer.status in (DISTURBS, NOTE):
-        assert answer.effect.endswith(".") and (answer.fix or answer.remark), answer
+        assert (found.fix, found.undo) == (case.fix, case.undo)
+    if found.status in (DISTURBS, NOTE):
+        assert found.effect.endswith(".") and (found.fix or found.remark), found
 
 
 def test_every_check_has_been_seen_to_find_something() -> None:
@@ -275,37 +273,36 @@ def test_the_names_of_all_checks_are_documented_in_their_order() -> None:
 
 
 def test_on_a_quiet_machine_all_is_fine_but_that_real_time_threads_rest(tmp_path: Path) -> None:
-    findings = findings_make(facts_of(tmp_path), Asked())
-    assert [finding.name for finding in findings
-            if finding.answer.status is not FINE] == ["realtime_throttle"]
-    assert not disturbed_text([{"findings": [finding_document(finding) for finding in findings]}])
+    findings = findings_make(facts_of(tmp_path), CellWords())
+    assert [name for name, found in findings.items()
+            if found.status is not FINE] == ["realtime_throttle"]
+    assert not disturbed_text([{"findings": [finding_document(name, found)
+                                             for name, found in findings.items()]}])
 
 
 def test_what_cannot_be_read_is_unknown_and_never_fine(tmp_path: Path) -> None:
     """Where nothing is to be seen only such checks are fine as rest on the process itself, and
     those for which the absence of a file is the answer."""
-    findings = findings_make(facts_collect(tmp_path, 0.0, Probes()), Asked())
-    asked_of_process = {"priority", "preload", "loopback_queue", "loopback_mtu",
+    findings = findings_make(facts_collect(tmp_path, 0.0, Probes()), CellWords())
+    of_process = {"priority", "preload", "loopback_queue", "loopback_mtu",
                         "loopback_offloads", "firewall",
                         "bpf_programs", "cpus", "io_uring", "memlock", "open_files", "irqbalance"}
     absent = {"power", "huge_pages"}
-    assert {finding.name for finding in findings
-            if finding.answer.status is FINE} == asked_of_process | absent
-    assert {finding.answer.status for finding in findings} == {FINE, UNKNOWN}
+    assert {name for name, found in findings.items() if found.status is FINE} == of_process | absent
+    assert {found.status for found in findings.values()} == {FINE, UNKNOWN}
 
 
 def test_a_file_that_makes_no_sense_is_unknown(tmp_path: Path) -> None:
-    findings = findings_make(facts_of(tmp_path, **{"proc/loadavg": "what?"}), Asked())
-    (answer,) = [finding.answer for finding in findings if finding.name == "load"]
-    assert answer.status is UNKNOWN and answer.seen.startswith("not understood: ")
+    facts = facts_of(tmp_path, **{"proc/loadavg": "what?"})
+    found = findings_make(facts, CellWords())["load"]
+    assert found.status is UNKNOWN and found.seen.startswith("not understood: ")
 
 
 def test_a_file_that_may_not_be_read_is_unknown_with_the_reason(tmp_path: Path) -> None:
-    facts = replace(facts_of(tmp_path),
-                    failed={"sys/kernel/tracing/current_tracer": "Permission denied"})
-    (answer,) = [finding.answer for finding in findings_make(facts, Asked())
-                 if finding.name == "tracers"]
-    assert answer == Answer(UNKNOWN, "/sys/kernel/tracing/current_tracer: Permission denied")
+    facts, name = facts_of(tmp_path), "sys/kernel/tracing/current_tracer"
+    facts = replace(facts, files={**facts.files, name: Unknown(f"/{name}: Permission denied")})
+    assert findings_make(facts, CellWords())["tracers"] == Finding(
+        UNKNOWN, "/sys/kernel/tracing/current_tracer: Permission denied")
 
 
 @pytest.mark.parametrize(("words", "named", "silent"), [
@@ -325,8 +322,7 @@ def test_a_file_that_may_not_be_read_is_unknown_with_the_reason(tmp_path: Path) 
 def test_words_narrow_it_to_what_concerns_them(
     words: dict[str, str], named: set[str], silent: set[str], tmp_path: Path,
 ) -> None:
-    asked = words_of(**words)
-    found = {finding.name for finding in findings_make(facts_of(tmp_path), asked)}
+    found = set(findings_make(facts_of(tmp_path), words_of(**words)))
     assert named <= found and not silent & found
 
 
@@ -351,20 +347,19 @@ def test_rules_are_counted_in_what_the_kernel_answers() -> None:
         rules_count(message(2, struct.pack("i", -1)))
 
 
-def finding(name: str, status: Status, seen: str) -> Finding:
+def finding(status: Status, seen: str) -> Finding:
     """A finding with everything that can be shown."""
-    return Finding(name, Answer(status, seen, "It costs. " * 15, "echo 1 > /sys/" + "long/" * 30,
-                                "echo 0", "but"))
+    return Finding(status, seen, "It costs. " * 15, "echo 1 > /sys/" + "long/" * 30, "echo 0",
+                   "but")
 
 
 def test_commands_are_shown_whole_and_everything_else_fits() -> None:
-    found = [finding("load", DISTURBS, "load 3"), finding("smt", NOTE, "SMT on"),
-             finding("turbo", UNKNOWN, "hidden"),
-             finding("swap", FINE, "none")]
+    found = {"load": finding(DISTURBS, "load 3"), "smt": finding(NOTE, "SMT on"),
+             "turbo": finding(UNKNOWN, "hidden"), "swap": finding(FINE, "none")}
     text = findings_text(found, False, 60)
     assert " ".join(text.split()).startswith(
         "doctor: 1 will disturb, 1 to note, 1 unknown, 1 fine; ")
-    assert f"  fix     {found[0].answer.fix}\n" in text and text.endswith("\nFine: swap\n")
+    assert f"  fix     {found['load'].fix}\n" in text and text.endswith("\nFine: swap\n")
     assert max(len(line) for line in text.splitlines() if not line.startswith("  fix")) <= 60
     assert findings_text(found, True, 60).endswith("\nFine\n  swap  none\n")
 
@@ -372,7 +367,7 @@ def test_commands_are_shown_whole_and_everything_else_fits() -> None:
 def test_the_text_of_an_invented_machine_is_the_golden_one(tmp_path: Path) -> None:
     facts = facts_collect(tree_make(tmp_path, {"proc/loadavg": MANY, **BBR}), 0.0,
                           Probes(cpus=2, mtu_bytes=1500, nice=5))
-    golden_check("doctor.txt", findings_text(findings_make(facts, Asked()), False, 100))
+    golden_check("doctor.txt", findings_text(findings_make(facts, CellWords()), False, 100))
 
 
 def test_several_starts_say_how_many_of_them_were_disturbed() -> None:
@@ -489,7 +484,8 @@ def test_what_is_done_to_a_process_and_its_namespace_is_seen(uncork: Uncork) -> 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_it_writes_nothing_and_sets_nothing(uncork: Uncork, tmp_path: Path) -> None:
     log = tmp_path / "calls"
-    calls = "open,openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat2,truncate,ftruncate,setsockopt,prctl,kill"
+    calls = ("open,openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat2,truncate,ftruncate,"
+             "setsockopt,prctl,kill")
     command = ["strace", "-f", "-o", str(log), "-e", f"trace={calls}",
                *uncork.command("doctor", "--all")]
     done = subprocess.run(command, env=uncork.environment | {"PYTHONDONTWRITEBYTECODE": "1"},
@@ -510,7 +506,7 @@ def test_it_writes_nothing_and_sets_nothing(uncork: Uncork, tmp_path: Path) -> N
 
 
 def test_nothing_on_this_machine_is_misunderstood() -> None:
-    findings = findings_collect(Asked(), 0.0)
-    assert [found.name for found in findings
-            if found.answer.seen.startswith("not understood")] == []
-    assert {found.name for found in findings} == {check.name for check in CHECKS}
+    findings = findings_collect(CellWords(), 0.0)
+    assert [name for name, found in findings.items()
+            if found.seen.startswith("not understood")] == []
+    assert set(findings) == {check.name for check in CHECKS}

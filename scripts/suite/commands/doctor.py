@@ -8,7 +8,7 @@ import json
 
 from suite.base.client import client_open
 from suite.base.text import terminal_width
-from suite.doctor.asked import Asked
+from suite.doctor.cells import CellWords
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import finding_document
 from suite.doctor.report import findings_text
@@ -30,22 +30,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     style.add_argument("--json", action="store_true", help="every finding, for programs")
 
 
-def asked_of(words: list[str]) -> Asked:
-    """What such a run would be; everything where there are no words."""
+def cells_plan(words: list[str]) -> CellWords:
+    """The cells that a run of these words would have; no words plan no run."""
     if not words:
-        return Asked()
-    scenario, path, rest = scenario_choose(words)
-    return Asked(tuple(cell.words
-                       for cell in plan_make(LocalTargets(client_open()), scenario, path,
-                                             rest).plan.cells))
+        return CellWords()
+    planned = plan_make(LocalTargets(client_open()), *scenario_choose(words))
+    return CellWords(tuple(cell.words for cell in planned.plan.cells))
 
 
 def main(options: argparse.Namespace) -> int:
     """Looks, and prints what was found; it changes nothing."""
-    findings = findings_collect(asked_of(options.words), WATCH_S)
+    findings = findings_collect(cells_plan(options.words), WATCH_S)
     if options.json:
-        print(json.dumps({"findings": [finding_document(finding) for finding in findings]},
-                         indent=1))
+        documents = [finding_document(name, finding) for name, finding in findings.items()]
+        print(json.dumps({"findings": documents}, indent=1))
     else:
         print(findings_text(findings, options.all, terminal_width(100)), end="")
     return 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What the system's files say, read once and in one place. Opens for reading only.
 
-`FILES` is all that is read. A check gets texts from here; a file that cannot be read is a reason,
-so that a check that needs it answers `unknown`.
+`FILES` is all that is read. A check gets texts from here. In place of a file that cannot be read
+stands the reason, so that a check that needs it answers `unknown`.
 """
 
 from __future__ import annotations
@@ -11,53 +11,28 @@ import fnmatch
 import gzip
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from suite.doctor.finding import Unknown
+from suite.doctor.cells import CellWords
+from suite.doctor.finding import Finding, Unknown, fine, known
 from suite.doctor.probes import Probes, probes_collect
 
 FILE_LARGEST_BYTES = 1 << 20
-CPU = "sys/devices/system/cpu"
+CPU_FOLDER = "sys/devices/system/cpu"
 CLOCKSOURCE = "sys/devices/system/clocksource/clocksource0"
 # where tracefs is, and where it was before 4.1
 TRACING = ("sys/kernel/tracing", "sys/kernel/debug/tracing")
 TRACING_FILES = ("current_tracer", "events/enable", "kprobe_events", "uprobe_events")
 SYSCTLS = (
     "kernel.io_uring_disabled", "kernel.sched_rt_runtime_us", "kernel.sched_rt_period_us",
-    "net.core.rmem_max",
-    "net.core.wmem_max", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_autocorking",
-    "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_available_congestion_control",
-    "net.ipv4.tcp_tw_reuse",
+    "net.core.rmem_max", "net.core.wmem_max", "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_autocorking", "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_available_congestion_control", "net.ipv4.tcp_tw_reuse",
     "net.netfilter.nf_conntrack_count",
 )
-FILES = (
-    # /sys/class/net is left out: it shows the namespace that /sys was mounted in, and not this
-    # process's.
-    "proc/loadavg", "proc/stat", "proc/vmstat", "proc/meminfo", "proc/version", "proc/cpuinfo",
-    "proc/cmdline",
-    "proc/modules", "proc/self/status", "proc/self/cgroup", "proc/net/sockstat",
-    "proc/net/ip_tables_names",
-    "proc/net/ip6_tables_names",
-    # of version 2, whose groups may be without any file of the CPU controller
-    "sys/fs/cgroup/cgroup.controllers",
-    "sys/kernel/mm/transparent_hugepage/enabled", "sys/class/power_supply/*/online",
-    "sys/firmware/acpi/platform_profile",
-    f"{CPU}/smt/control", f"{CPU}/smt/active", f"{CPU}/cpufreq/boost",
-    f"{CPU}/intel_pstate/no_turbo",
-    f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor",
-    f"{CPU}/cpu[0-9]*/cpufreq/energy_performance_preference",
-    f"{CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count", f"{CPU}/cpuidle/current_driver",
-    *(f"{CPU}/cpu0/cpuidle/state[0-9]*/{name}" for name in ("name", "latency", "disable")),
-    f"{CLOCKSOURCE}/current_clocksource", f"{CLOCKSOURCE}/available_clocksource",
-    *(f"{folder}/{name}" for folder in TRACING for name in TRACING_FILES),
-)
-CGROUP, QUOTA, PERIOD = "sys/fs/cgroup", "cpu.cfs_quota_us", "cpu.cfs_period_us"
-QUOTA_FILES = ("cpu.max", QUOTA, PERIOD)
-CGROUP_MOUNTS = (CGROUP, f"{CGROUP}/unified", f"{CGROUP}/cpu", f"{CGROUP}/cpu,cpuacct")
-# counters: what they add while we look is of now, and not since boot
-TWICE = ("proc/stat", "proc/vmstat")
 
 
 def sysctl_path(name: str) -> str:
@@ -65,25 +40,48 @@ def sysctl_path(name: str) -> str:
     return f"proc/sys/{name.replace('.', '/')}"
 
 
-@dataclass(frozen=True)
-class Facts:
-    """Texts by path without the leading slash, stripped; `failed` says why others, that are there,
-    have none.
+FILES = (
+    # /sys/class/net is left out: it shows the namespace that /sys was mounted in, and not this
+    # process's.
+    "proc/loadavg", "proc/stat", "proc/vmstat", "proc/meminfo", "proc/version", "proc/cpuinfo",
+    "proc/cmdline", "proc/modules", "proc/self/status", "proc/self/cgroup", "proc/net/sockstat",
+    "proc/net/ip_tables_names", "proc/net/ip6_tables_names",
+    # of version 2, whose groups may be without any file of the CPU controller
+    "sys/fs/cgroup/cgroup.controllers",
+    "sys/kernel/mm/transparent_hugepage/enabled", "sys/class/power_supply/*/online",
+    "sys/firmware/acpi/platform_profile",
+    *(f"{CPU_FOLDER}/{name}" for name in (
+        "smt/control", "smt/active", "cpufreq/boost", "intel_pstate/no_turbo",
+        "cpu[0-9]*/cpufreq/scaling_governor", "cpu[0-9]*/cpufreq/energy_performance_preference",
+        "cpu[0-9]*/thermal_throttle/core_throttle_count", "cpuidle/current_driver",
+        "cpu0/cpuidle/state[0-9]*/name", "cpu0/cpuidle/state[0-9]*/latency",
+        "cpu0/cpuidle/state[0-9]*/disable")),
+    f"{CLOCKSOURCE}/current_clocksource", f"{CLOCKSOURCE}/available_clocksource",
+    *(f"{folder}/{name}" for folder in TRACING for name in TRACING_FILES),
+    *map(sysctl_path, SYSCTLS),
+)
+CGROUP, QUOTA, PERIOD = "sys/fs/cgroup", "cpu.cfs_quota_us", "cpu.cfs_period_us"
+QUOTA_FILES = ("cpu.max", QUOTA, PERIOD)
+CGROUP_MOUNTS = (CGROUP, f"{CGROUP}/unified", f"{CGROUP}/cpu", f"{CGROUP}/cpu,cpuacct")
+# counters: what they add while they are watched is of now, and not since boot
+COUNTERS = ("proc/stat", "proc/vmstat")
+Files = Mapping[str, str | Unknown]
 
-    `before` are the files of TWICE as they were `watched_s` earlier.
+
+@dataclass(frozen=True)
+class SystemFacts:
+    """Texts by path without the leading slash, stripped; Unknown for a file that cannot be read.
+
+    `before` are the COUNTERS as they were before the watch.
     """
 
-    files: Mapping[str, str]
-    failed: Mapping[str, str] = field(default_factory=dict)
+    files: Files
     before: Mapping[str, str] = field(default_factory=dict)
-    watched_s: float = 0.0
     probes: Probes = field(default_factory=Probes)
 
     def find(self, path: str) -> str | None:
         """The text of a file, None where there is no such file; Unknown where it cannot be read."""
-        if path in self.failed:
-            raise Unknown(f"/{path}: {self.failed[path]}")
-        return self.files.get(path)
+        return known(self.files.get(path))
 
     def text(self, path: str) -> str:
         """The text of a file that must be there; Unknown where it is not."""
@@ -92,45 +90,78 @@ class Facts:
             raise Unknown(f"/{path} is not there")
         return found
 
+    def field(self, path: str, name: str) -> str:
+        """The value of a `name: value` line of a file; Unknown where there is none."""
+        found = fields_read(self.text(path)).get(name)
+        if found is None:
+            raise Unknown(f"/{path} has no {name}")
+        return found
+
     def sysctl(self, name: str) -> str:
         """The value of a sysctl, its blanks single; Unknown where it cannot be read."""
         return " ".join(self.text(sysctl_path(name)).split())
 
     def matching(self, pattern: str) -> dict[str, str]:
-        """All files that match, by path; Unknown where one of them cannot be read."""
-        for path in fnmatch.filter(self.failed, pattern):
-            self.find(path)
-        return {path: self.files[path] for path in fnmatch.filter(self.files, pattern)}
+        """The texts of all files that match, by path; Unknown where one of them cannot be read."""
+        return {path: known(self.files[path]) for path in fnmatch.filter(self.files, pattern)}
+
+
+@dataclass(frozen=True)
+class ValueCheck:
+    """A check of one value; {} stands for it in the text `fine` and in those of `found`."""
+
+    read: Callable[[SystemFacts], Any]
+    is_fine: Callable[[Any], bool]
+    fine: str
+    found: Finding
+
+    def look(self, facts: SystemFacts, words: CellWords) -> Finding:
+        """What the check finds; Unknown where the value is missing."""
+        value, found = self.read(facts), self.found
+        if self.is_fine(value):
+            return fine(self.fine.format(value))
+        texts = (found.seen, found.effect, found.fix, found.undo, found.remark)
+        return Finding(found.status, *(text.format(value) for text in texts))
+
+
+def fields_read(text: str, separator: str = ":") -> dict[str, str]:
+    """The values of `name: value` lines by name; of several with one name, the first."""
+    parts = (line.partition(separator) for line in reversed(text.splitlines()))
+    return {name.strip(): value.strip() for name, found, value in parts if found}
 
 
 def file_read(path: Path) -> str:
-    """The text of a file, gunzipped where its name says so; OSError."""
+    """The text of a file, gunzipped where its name says so; OSError, EOFError, zlib.error."""
     with open(path, "rb") as file:
         data = file.read(FILE_LARGEST_BYTES)
     return (gzip.decompress(data) if path.suffix == ".gz"
             else data).decode(errors="replace").strip()
 
 
-def files_read(root: Path, patterns: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """(texts, reasons) by path of every file under root that matches; what does not exist is in
-    neither."""
-    texts, failed = {}, {}
+def files_read(root: Path, patterns: Iterable[str]) -> dict[str, str | Unknown]:
+    """By path, every file under root that matches; what does not exist is absent."""
+    found: dict[str, str | Unknown] = {}
     for pattern in patterns:
-        paths = sorted(root.glob(pattern)) if "*" in pattern else [root / pattern]
-        for path in paths:
+        for path in sorted(root.glob(pattern)) if "*" in pattern else [root / pattern]:
             name = str(path.relative_to(root))
             try:
-                texts[name] = file_read(path)
+                found[name] = file_read(path)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except (OSError, EOFError, zlib.error) as error:
-                failed[name] = getattr(error, "strerror", None) or str(error)
-    return texts, failed
+                found[name] = Unknown(f"/{name}: {getattr(error, 'strerror', None) or error}")
+    return found
+
+
+def text_readable(files: Files, path: str) -> str:
+    """The text of a file; empty where it cannot be read."""
+    text = files.get(path, "")
+    return text if isinstance(text, str) else ""
 
 
 def cgroup_files(memberships: str) -> tuple[str, ...]:
-    """The files that may hold a CPU quota of a process with this /proc/self/cgroup: of its groups
-    and all above."""
+    """The files that may hold a CPU quota of a process with this /proc/self/cgroup: those of its
+    groups and of all above."""
     groups = {""}
     for line in memberships.splitlines():
         path = Path(line.split(":", 2)[-1])
@@ -147,30 +178,29 @@ def config_files(version: str) -> tuple[str, ...]:
     return "proc/config.gz", f"boot/config-{release}", f"lib/modules/{release}/config"
 
 
-def nftables_there(texts: Mapping[str, str]) -> bool | None:
-    """Whether the kernel has nf_tables, loaded or built in; None where that is not to be known.
+def nftables_there(files: Files) -> bool | None:
+    """Whether the kernel has nf_tables, loaded or built in; None where files do not tell.
 
-    Whoever asked a kernel that has it as a module would have it loaded.
+    A question to a kernel that has it as a module would load it.
     """
-    if any(line.startswith("nf_tables ") for line in texts.get("proc/modules", "").splitlines()):
+    if "nf_tables" in fields_read(text_readable(files, "proc/modules"), " "):
         return True
-    config = next((texts[name] for name in config_files(texts.get("proc/version", ""))
-                   if name in texts), None)
-    return None if config is None else "\nCONFIG_NF_TABLES=y\n" in f"\n{config}\n"
+    names = config_files(text_readable(files, "proc/version"))
+    config = next(filter(None, (text_readable(files, name) for name in names)), None)
+    return None if config is None else fields_read(config, "=").get("CONFIG_NF_TABLES") == "y"
 
 
 def facts_collect(root: Path = Path("/"), watch_s: float = 0.05,
-                  probes: Probes | None = None) -> Facts:
-    """Everything that the checks need, in some milliseconds and the time to watch; probes are of
-    this process."""
-    before, _ = files_read(root, TWICE)
+                  probes: Probes | None = None) -> SystemFacts:
+    """Everything that the checks need, in some milliseconds and the time to watch; probes: those of
+    this process where None."""
+    before = files_read(root, COUNTERS)
     begun = time.monotonic()
-    texts, failed = files_read(root, FILES + tuple(map(sysctl_path, SYSCTLS)))
-    for more in (cgroup_files(texts.get("proc/self/cgroup", "")),
-                 config_files(texts.get("proc/version", ""))):
-        more_texts, more_failed = files_read(root, more)
-        texts, failed = texts | more_texts, failed | more_failed
-    found = probes_collect(root, nftables_there(texts)) if probes is None else probes
+    files = files_read(root, FILES)
+    files |= files_read(root, (*cgroup_files(text_readable(files, "proc/self/cgroup")),
+                               *config_files(text_readable(files, "proc/version"))))
+    probes = probes or probes_collect(root, nftables_there(files))
     time.sleep(max(0.0, watch_s - (time.monotonic() - begun)))
-    after, _ = files_read(root, TWICE)
-    return Facts(texts | after, failed, before, time.monotonic() - begun, found)
+    return SystemFacts(files | files_read(root, COUNTERS),
+                       {path: text for path, text in before.items() if isinstance(text, str)},
+                       probes)

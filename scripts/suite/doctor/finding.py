@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What a check answers: a status, what was seen, what it does to figures, and the command that ends
-it."""
+"""What a check finds: a status, what it saw, the effect on figures, and the command that ends it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class Status(StrEnum):
@@ -19,11 +21,11 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Finding:
     """What one check found; texts without a full stop are phrases, those with one are sentences.
 
-    `fix` is a command for root and `undo` the one that takes it back; `remark` says why there is
-    none or what to know about it. What is empty does not apply.
+    `fix` is a command for root and `undo` takes it back. `remark` says why there is no command, or
+    what to know about it. What is empty does not apply.
     """
 
     status: Status
@@ -34,21 +36,20 @@ class Answer:
     remark: str = ""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The answer of the check with that name."""
-
-    name: str
-    answer: Answer
-
-
 class Unknown(Exception):
-    """A fact that a check needs is not to be had; the text is the reason, one line."""
+    """A fact that a check needs is missing; the text is the reason, one line."""
 
 
-def fine(seen: str) -> Answer:
+def known(value: T | Unknown) -> T:
+    """The value; raises an Unknown that stands in its place."""
+    if isinstance(value, Unknown):
+        raise value
+    return value
+
+
+def fine(seen: str) -> Finding:
     """Nothing that concerns a figure."""
-    return Answer(Status.FINE, seen)
+    return Finding(Status.FINE, seen)
 
 
 def sysctl_set(name: str, value: str) -> str:
@@ -56,7 +57,6 @@ def sysctl_set(name: str, value: str) -> str:
     return f'sysctl -w {name}="{value}"' if " " in value else f"sysctl -w {name}={value}"
 
 
-def finding_document(finding: Finding) -> dict[str, Any]:
-    """One finding as docs/record.md, "What doctor finds", says; what does not apply is absent."""
-    return {"name": finding.name} | {key: value for key, value in asdict(finding.answer).items()
-                                     if value}
+def finding_document(name: str, finding: Finding) -> dict[str, Any]:
+    """The finding of a check as in docs/record.md, "What doctor finds"; empty texts are absent."""
+    return {"name": name} | {key: value for key, value in asdict(finding).items() if value}

@@ -1,59 +1,48 @@
 # SPDX-License-Identifier: MIT
-"""Findings as text, as one line, and as what JSON and hosts.json hold. Pure."""
+"""Findings as text. Pure."""
 
 from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from suite.base.text import labelled_lines
+from suite.base.text import GAP, labelled_lines
 from suite.doctor.finding import Finding, Status
 
-INDENT = "  "
+TITLES = {Status.DISTURBS: "Will disturb", Status.NOTE: "To note", Status.UNKNOWN: "Unknown",
+          Status.FINE: "Fine"}
 
 
-def counts_text(findings: Sequence[Finding]) -> str:
-    """How many findings there are of each status."""
-    counts = Counter(finding.answer.status for finding in findings)
-    words = {Status.DISTURBS: "will disturb", Status.NOTE: "to note", Status.UNKNOWN: "unknown",
-             Status.FINE: "fine"}
-    return ", ".join(f"{counts[status]} {word}" for status, word in words.items())
-
-
-def finding_lines(finding: Finding, width: int) -> list[str]:
+def finding_lines(name: str, finding: Finding, width: int) -> list[str]:
     """A finding at length; commands are never wrapped, so that they can be taken as they are."""
-    answer = finding.answer
-    pairs = [("effect", answer.effect), ("fix", answer.fix), ("undo", answer.undo),
-             ("remark", answer.remark)]
-    lines = textwrap.wrap(f"{finding.name}: {answer.seen}", width, subsequent_indent=INDENT)
-    column = max((len(label) for label, text in pairs if text), default=0)
-    for label, text in pairs:
-        if label in ("fix", "undo") and text:
-            lines.append(f"{INDENT}{label.ljust(column)}  {text}")
-        elif text:
-            lines += labelled_lines([(label.ljust(column), text)], width, INDENT)
+    texts = {label: text for label in ("effect", "fix", "undo", "remark")
+             if (text := getattr(finding, label))}
+    lines = textwrap.wrap(f"{name}: {finding.seen}", width, subsequent_indent=GAP)
+    column = max(map(len, texts), default=0)
+    for label, text in texts.items():
+        lines += ([f"{GAP}{label.ljust(column)}{GAP}{text}"] if label in ("fix", "undo")
+                  else labelled_lines([(label.ljust(column), text)], width, GAP))
     return lines
 
 
-def findings_text(findings: Sequence[Finding], everything: bool, width: int) -> str:
-    """All findings: what disturbs and what is to note at length, the unknown in a line each, the
-    fine together."""
-    by_status = {status: [finding for finding in findings if finding.answer.status is status]
-                 for status in Status}
-    lines = textwrap.wrap(
-        f"doctor: {counts_text(findings)}; nothing was changed, commands are for root", width,
-                          subsequent_indent=INDENT)
-    for status, title in ((Status.DISTURBS, "Will disturb"), (Status.NOTE, "To note")):
-        for number, finding in enumerate(by_status[status]):
-            lines += ["", title] if number == 0 else [""]
-            lines += finding_lines(finding, width)
-    for status, title in ((Status.UNKNOWN, "Unknown"), (Status.FINE, "Fine")):
-        pairs = [(finding.name, finding.answer.seen) for finding in by_status[status]]
-        if pairs and status is Status.FINE and not everything:
-            names = ", ".join(name for name, _ in pairs)
-            lines += ["", *textwrap.wrap(f"Fine: {names}", width, subsequent_indent=INDENT,
+def findings_text(findings: Mapping[str, Finding], everything: bool, width: int) -> str:
+    """What disturbs and what is to note at length, the unknown in a line each, the fine together;
+    everything: these in a line each, too. findings: by the name of the check."""
+    counts = Counter(finding.status for finding in findings.values())
+    counted = ", ".join(f"{counts[status]} {title.lower()}" for status, title in TITLES.items())
+    lines = textwrap.wrap(f"doctor: {counted}; nothing was changed, commands are for root", width,
+                          subsequent_indent=GAP)
+    for status, title in TITLES.items():
+        group = {name: finding for name, finding in findings.items() if finding.status is status}
+        if status in (Status.DISTURBS, Status.NOTE):
+            for number, (name, finding) in enumerate(group.items()):
+                lines += [*(["", title] if number == 0 else [""]),
+                          *finding_lines(name, finding, width)]
+        elif group and status is Status.FINE and not everything:
+            lines += ["", *textwrap.wrap(f"Fine: {', '.join(group)}", width, subsequent_indent=GAP,
                                          break_on_hyphens=False)]
-        elif pairs:
-            lines += ["", title, *labelled_lines(pairs, width, INDENT)]
+        elif group:
+            pairs = [(name, finding.seen) for name, finding in group.items()]
+            lines += ["", title, *labelled_lines(pairs, width, GAP)]
     return "\n".join(lines) + "\n"

@@ -12,7 +12,7 @@ from typing import Any
 from suite.base.client import ROOT, Client, build_client, build_digest, client_list
 from suite.base.errors import Failure
 from suite.base.runner_words import LOCAL, TARGET, target_of
-from suite.doctor.asked import Asked
+from suite.doctor.cells import CellWords
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import finding_document
 from suite.places.targets import Targets
@@ -48,10 +48,9 @@ def runner_facts() -> dict[str, str]:
 
 def doctor_look(plan: Plan) -> dict[str, Any]:
     """One look of the doctor at this machine, at what concerns the plan's cells."""
-    asked = Asked(tuple(cell.words for cell in plan.cells))
+    findings = findings_collect(CellWords(tuple(cell.words for cell in plan.cells)), DOCTOR_WATCH_S)
     return {"unix_ns": time.time_ns(),
-            "findings": [finding_document(finding)
-                         for finding in findings_collect(asked, DOCTOR_WATCH_S)]}
+            "findings": [finding_document(name, finding) for name, finding in findings.items()]}
 
 
 def hosts_of(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
