@@ -33,7 +33,7 @@ from suite.present.heading import machine_pairs
 from suite.present.report.tables import machines_make
 from suite.present.show import cell_choose, show_text
 from suite.result.files import machines_merge
-from suite.result.machine import Machine, disturbed_text, found_last
+from suite.result.machine import Machine, disturbed_text, findings_last
 
 DISTURBS, NOTE, UNKNOWN, FINE = Status.DISTURBS, Status.NOTE, Status.UNKNOWN, Status.FINE
 CONFIG = "boot/config-6.18.0-test"
@@ -377,7 +377,7 @@ def test_several_starts_say_how_many_of_them_were_disturbed() -> None:
     assert disturbed_text([look("load 2 on 2 CPUs")]) == "load 2 on 2 CPUs"
     assert disturbed_text([look("load 2"), look(), look("load 3")]) == "load 3 (at 2 of 3 starts)"
     assert disturbed_text([look()]) == "" == disturbed_text([])
-    assert found_last([look("load 2"), look(), look("load 3")]) == {"load": "disturbs: load 3"}
+    assert findings_last([look("load 2"), look(), look("load 3")]) == {"load": "disturbs: load 3"}
     page = ET.tostring(machines_make([Machine(("host",),
                                               {"cpu": "X", "doctor": [look("load 2")]})]),
                                               "unicode")

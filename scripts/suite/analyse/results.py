@@ -18,7 +18,7 @@ from suite.analyse.runs import PROBLEMS_TOLD, Problems, Runs, runs_first
 from suite.base.errors import Failure, UsageError
 from suite.result.checks import Damaged
 from suite.result.files import PLAN, RECORDS, SCENARIO, machines_read, plan_read
-from suite.result.machine import Machine, machines_from
+from suite.result.machine import Machine
 from suite.result.plan import Plan
 from suite.result.record import Record
 from suite.scenario.scenario import Scenario, scenario_load
@@ -55,7 +55,7 @@ def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
     """The machines by host id; without hosts.json, or if it is damaged, nothing is known of any,
     which is noted."""
     try:
-        return machines_from(machines_read(folder))
+        return {host: Machine((host,), facts) for host, facts in machines_read(folder).items()}
     except FileNotFoundError:
         notes.append("hosts.json is missing: nothing is known of the machine")
     except OSError as error:

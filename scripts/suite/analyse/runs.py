@@ -16,7 +16,7 @@ from suite.analyse.metrics import METRICS, metrics_compute
 from suite.analyse.traits import Traits, traits_of
 from suite.result.checks import Damaged, Misshapen
 from suite.result.files import Line, object_parse
-from suite.result.record import RECORD, Record
+from suite.result.record import RECORD_SHAPE, Record
 from suite.scenario.scenario import LABEL_AGAIN
 from suite.stats import Beyond
 
@@ -212,7 +212,7 @@ class Builder:
 def record_parse(data: bytes | None) -> Record:
     """The record in a line; Damaged says what is wrong with it."""
     try:
-        return Record(object_parse(data, RECORD))
+        return Record(object_parse(data, RECORD_SHAPE))
     except Misshapen as wrong:
         raise Damaged(f"no record: {wrong}" if str(wrong).startswith(("has", "is"))
                       else str(wrong)) from None

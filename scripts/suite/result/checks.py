@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Checks of JSON values: which kind a value is, and where in its document a wrong one stands."""
+"""Checks of JSON values: which kind a value is, and where in its document a wrong one stands.
+
+A check takes a value and raises Misshapen where it is wrong. Shapes are constants that are made of
+checks; a check that is a function of its own is called so, as scalar_check().
+"""
 
 from __future__ import annotations
 
@@ -11,34 +15,39 @@ Check = Callable[[Any], None]
 SCHEMA = 1  # of records and of plan.json
 LIMIT = 2**64  # no count, size or time is as large; a float holds it
 ROUNDS_MOST = 1_000_000
-SHOWN = 40  # characters of a wrong value
+SHOWN_CHARACTERS = 40  # of a wrong value
 
 
 class Damaged(Exception):
-    """What is no record, or no file of a result; says why."""
+    """The reason why a line is no record, or a file is not part of a result."""
 
 
 class Newer(Damaged):
-    """What a newer uncork wrote."""
+    """A newer uncork wrote it."""
 
 
 class Misshapen(Damaged):
     """A value of the wrong kind; path grows from the inside out while the exception rises."""
 
-    def __init__(self, wrong: str) -> None:
+    def __init__(self, wrong: str, path: str = "") -> None:
         super().__init__(wrong)
-        self.path = ""
+        self.path = path
 
     def __str__(self) -> str:
         return f"{self.path.lstrip('.')} {self.args[0]}".lstrip()
+
+    def within(self, place: str) -> Misshapen:
+        """The same error, seen from the object or list that has the value at this place."""
+        self.path = place + self.path
+        return self
 
 
 def shown(value: Any) -> str:
     """A wrong value in few characters, all of them printable."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
-    spelled = json.dumps(value)
-    return spelled if len(spelled) <= SHOWN else f"{spelled[:SHOWN]}..."
+    text = json.dumps(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
 
 def constant_refuse(name: str) -> None:
@@ -46,53 +55,48 @@ def constant_refuse(name: str) -> None:
     raise Damaged(f"not JSON: {name} is no number")
 
 
-def number(value: Any) -> None:
-    """A finite number; true and false are none."""
-    if type(value) not in (int, float) or not -LIMIT < value < LIMIT:
-        raise Misshapen(f"is {shown(value)}, not a number")
+def value_check(is_right: Callable[[Any], bool], kind: str) -> Check:
+    """A check for values of one kind."""
+    def check(value: Any) -> None:
+        if not is_right(value):
+            raise Misshapen(f"is {shown(value)}, not {kind}")
+    return check
 
 
-def index(value: Any) -> None:
-    """A whole number that can count runs."""
-    if type(value) is not int or not 0 <= value <= ROUNDS_MOST:
-        raise Misshapen(f"is {shown(value)}, not a whole number from 0 to {ROUNDS_MOST}")
+# finite; true and false are no numbers
+NUMBER = value_check(lambda value: type(value) in (int, float) and -LIMIT < value < LIMIT,
+                     "a number")
+WHOLE = value_check(lambda value: type(value) is int and -LIMIT < value < LIMIT, "a whole number")
+INDEX = value_check(lambda value: type(value) is int and 0 <= value <= ROUNDS_MOST,
+                    f"a whole number from 0 to {ROUNDS_MOST}")
+# printable; tabs separate the columns of a sysctl
+TEXT = value_check(lambda value: type(value) is str and value.replace("\t", " ").isprintable(),
+                   "one line of text")
+FLAG = value_check(lambda value: type(value) is bool, "true or false")
 
 
-def whole(value: Any) -> None:
-    """A whole number."""
-    if type(value) is not int or not -LIMIT < value < LIMIT:
-        raise Misshapen(f"is {shown(value)}, not a whole number")
-
-
-def text(value: Any) -> None:
-    """One printable line; the columns of a sysctl stand apart by tabs."""
-    if type(value) is not str or not value.replace("\t", " ").isprintable():
-        raise Misshapen(f"is {shown(value)}, not one line of text")
-
-
-def flag(value: Any) -> None:
-    """true or false."""
-    if type(value) is not bool:
-        raise Misshapen(f"is {shown(value)}, not true or false")
-
-
-def scalar(value: Any) -> None:
+def scalar_check(value: Any) -> None:
     """A number, a text, or true or false."""
     if type(value) is not bool:
-        (text if type(value) is str else number)(value)
+        (TEXT if type(value) is str else NUMBER)(value)
 
 
 def one_of(*values: str) -> Check:
     """One of these texts."""
-    def check(value: Any) -> None:
-        if value not in values:
-            raise Misshapen(f"is {shown(value)}, not {' or '.join(values)}")
-    return check
+    return value_check(lambda value: value in values, " or ".join(values))
 
 
 def nothing_or(inner: Check) -> Check:
     """The same, or null."""
     return lambda value: None if value is None else inner(value)
+
+
+def all_of(*checks: Check) -> Check:
+    """Every one of these checks, in order."""
+    def check(value: Any) -> None:
+        for inner in checks:
+            inner(value)
+    return check
 
 
 def list_of(inner: Check, length: int | None = None) -> Check:
@@ -104,13 +108,14 @@ def list_of(inner: Check, length: int | None = None) -> Check:
             try:
                 inner(item)
             except Misshapen as wrong:
-                wrong.path = f"[{place}]{wrong.path}"
-                raise
+                raise wrong.within(f"[{place}]") from None
     return check
 
 
-def object_of(needed: Mapping[str, Check], known: Mapping[str, Check] | None = None) -> Check:
-    """An object that has all needed keys, and may have the known ones."""
+def object_of(needed: Mapping[str, Check], known: Mapping[str, Check] | None = None,
+              others: Check | None = None) -> Check:
+    """An object that has all needed keys, and may have the known ones; others: of any other key,
+    which is one line of text."""
     checks = {**needed, **(known or {})}
 
     def check(value: Any) -> None:
@@ -120,28 +125,20 @@ def object_of(needed: Mapping[str, Check], known: Mapping[str, Check] | None = N
             if key not in value:
                 raise Misshapen(f"has no {key}")
         for key, item in value.items():
-            if key in checks:
+            inner = checks.get(key, others)
+            if inner is not None:
                 try:
-                    checks[key](item)
+                    if key not in checks:
+                        TEXT(key)
+                    inner(item)
                 except Misshapen as wrong:
-                    wrong.path = f".{key}{wrong.path}"
-                    raise
+                    raise wrong.within(f".{key if key.isprintable() else shown(key)}") from None
     return check
 
 
 def map_of(inner: Check) -> Check:
     """An object with any keys, each one line of text."""
-    def check(value: Any) -> None:
-        if type(value) is not dict:
-            raise Misshapen(f"is {shown(value)}, not an object")
-        for key, item in value.items():
-            try:
-                text(key)
-                inner(item)
-            except Misshapen as wrong:
-                wrong.path = f".{key if key.isprintable() else shown(key)}{wrong.path}"
-                raise
-    return check
+    return object_of({}, others=inner)
 
 
 def keys(inner: Check, *names: str) -> dict[str, Check]:

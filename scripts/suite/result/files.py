@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The files of a result (docs/record.md, "Files of a result"): read and written here only.
 
-plan.json makes a folder a result. What cannot be parsed or has another shape is Damaged; the
-message says where. A file is replaced as a whole; records are appended by journal.py.
+A folder with a plan.json is a result. A file that cannot be parsed or has another shape raises
+Damaged, whose message says where. A file is replaced as a whole; journal.py appends records.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 
 from suite.base.errors import Failure, UsageError
 from suite.result.checks import SCHEMA, Check, Damaged, Newer, constant_refuse, shown
-from suite.result.machine import MACHINES, Facts
-from suite.result.plan import Plan, plan_check, plan_document, plan_from
+from suite.result.machine import MACHINES_SHAPE, Facts
+from suite.result.plan import PLAN_SHAPE, Plan, plan_document, plan_from
 
 RECORDS, PLAN, HOSTS, SCENARIO = "records.jsonl", "plan.json", "hosts.json", "scenario.toml"
 CHUNK_BYTES = 1 << 20
@@ -33,8 +33,9 @@ def json_parse(data: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise Damaged(f"not UTF-8 at its byte {error.start + 1}") from None
     except json.JSONDecodeError as error:
-        line = f"line {error.lineno}, character {error.colno}" if error.lineno > 1 else f"its character {error.pos + 1}"
-        raise Damaged(f"not JSON: {error.msg} ({line})") from None
+        place = (f"line {error.lineno}, character {error.colno}" if error.lineno > 1
+                 else f"its character {error.pos + 1}")
+        raise Damaged(f"not JSON: {error.msg} ({place})") from None
     except ValueError:
         raise Damaged("not JSON: a number of thousands of digits") from None
     except RecursionError:
@@ -42,17 +43,16 @@ def json_parse(data: bytes) -> Any:
 
 
 def object_parse(data: bytes | None, check: Check) -> dict[str, Any]:
-    """The JSON object of this shape in a line or a file; Newer if its schema is; Damaged if it is
-    none. data: None for a line that is too long to be read."""
+    """The JSON object in a line or a file; Newer if its schema is newer, Damaged if it has another
+    shape. data: None for a line that is longer than LINE_BYTES_MOST."""
     if data is None:
         raise Damaged(f"longer than {LINE_BYTES_MOST >> 20} MiB: no record is")
     value = json_parse(data)
     schema = value.get("schema", SCHEMA) if isinstance(value, dict) else SCHEMA
     if type(schema) is not int or schema != SCHEMA:
-        newer = type(schema) is int and schema > SCHEMA
-        whose = "of a newer uncork" if newer else "none that there ever was"
-        raise (Newer if newer else Damaged)(
-            f"schema {shown(schema)} is {whose}; this one understands schema {SCHEMA}")
+        error, origin = ((Newer, "of a newer uncork") if type(schema) is int and schema > SCHEMA
+                         else (Damaged, "none that there ever was"))
+        raise error(f"schema {shown(schema)} is {origin}; this one understands schema {SCHEMA}")
     check(value)
     return value
 
@@ -62,7 +62,7 @@ def plan_read(folder: Path) -> Plan | None:
     damage."""
     path = folder / PLAN
     try:
-        return plan_from(object_parse(path.read_bytes(), plan_check))
+        return plan_from(object_parse(path.read_bytes(), PLAN_SHAPE))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -80,26 +80,22 @@ def plan_write(folder: Path, plan: Plan) -> None:
 
 def machines_read(folder: Path) -> dict[str, Facts]:
     """hosts.json; Damaged, or OSError as open(2)."""
-    return object_parse((folder / HOSTS).read_bytes(), MACHINES)
+    return object_parse((folder / HOSTS).read_bytes(), MACHINES_SHAPE)
 
 
 def machines_merge(folder: Path, machines: Mapping[str, Facts]) -> None:
-    """Adds machines to hosts.json; those that are there stay as they were found first, but for what
-    the doctor found, which is added to what it found before. A file that cannot be read is put
-    aside."""
+    """Adds machines to hosts.json. Machines that are there keep their facts; new findings of the
+    doctor are added to them. A damaged file is renamed to hosts.json.damaged."""
     path = folder / HOSTS
     known: dict[str, Facts] = {}
     try:
-        known = machines_read(folder)
-    except FileNotFoundError:
-        pass
+        known = machines_read(folder) if path.exists() else {}
     except Damaged:
         path.replace(path.with_name(f"{path.name}.damaged"))
     merged = {**machines, **known}
-    for host, facts in machines.items():
-        if host in known and "doctor" in facts:
-            merged[host] = {**known[host],
-                            "doctor": [*known[host].get("doctor", []), *facts["doctor"]]}
+    for host in machines.keys() & known.keys():
+        looks = [*known[host].get("doctor", ()), *machines[host].get("doctor", ())]
+        merged[host] = {**known[host], **({"doctor": looks} if looks else {})}
     if merged != known:
         file_write(path, json_text(merged))
 
@@ -120,12 +116,12 @@ def json_text(value: Any) -> str:
 
 
 def digest_new() -> hashlib.blake2b:
-    """What a file's bytes are held against."""
+    """The digest of no bytes, by the algorithm that identifies files."""
     return hashlib.blake2b(digest_size=32)
 
 
 def digest_read(file: BufferedReader, size_bytes: int) -> hashlib.blake2b:
-    """The digest of the next so many bytes of a file, or of what is left of it if that is less."""
+    """The digest of the next size_bytes of a file, or of its rest if that is shorter."""
     digest, chunk = digest_new(), memoryview(bytearray(CHUNK_BYTES))
     while size_bytes > 0 and (count := file.readinto(chunk[:size_bytes])):
         digest.update(chunk[:count])
@@ -135,8 +131,8 @@ def digest_read(file: BufferedReader, size_bytes: int) -> hashlib.blake2b:
 
 @dataclass(frozen=True)
 class Line:
-    """A whole line. offset: where it begins, in bytes; size_bytes: with its end; data: None where
-    it is longer than LINE_BYTES_MOST."""
+    """A whole line. offset: in bytes, from the start of the file; size_bytes: with the line feed;
+    data: None where it is longer than LINE_BYTES_MOST."""
 
     offset: int
     size_bytes: int
@@ -145,9 +141,11 @@ class Line:
 
 @dataclass
 class Lines:
-    """The lines of a file from its position on. done_bytes: where the last whole line ended, which
-    digest covers; torn: whether something came after it. Both are right once the lines have been
-    read."""
+    """The lines of a file from its position on.
+
+    done_bytes: the end of the last whole line, up to which digest covers the file. torn: whether
+    part of a line follows. Both are right after the last line was read.
+    """
 
     file: BufferedReader
     digest: hashlib.blake2b

@@ -29,17 +29,16 @@ from suite.result.files import (
 )
 from suite.result.machine import Facts
 from suite.result.plan import Plan
-from suite.result.record import STORED, WARMUP_ROUND, Document, Key, key_of
+from suite.result.record import STORED_SHAPE, WARMUP_ROUND, Document, Key, key_of
 from suite.scenario.scenario import LABEL, Scenario, scenario_text
 
-# by a start that
+# what a start leaves that was killed before it had written plan.json
 CREATED_FIRST = {RECORDS, SCENARIO, HOSTS, *(f"{name}.new" for name in (PLAN, HOSTS, SCENARIO))}
-# was killed before it had written plan.json
 
 
 @dataclass
 class Journal:
-    """An open result: its plan, whose last session is being run, and what is done already."""
+    """An open result: its plan, whose last session is being run, and the runs that are stored."""
 
     folder: Path
     plan: Plan
@@ -48,8 +47,8 @@ class Journal:
 
     @property
     def resumed(self) -> bool:
-        """Whether runs of this session were stored by an earlier start; cells that cannot run are
-        stored by each."""
+        """Whether an earlier start stored runs of this session. Every start stores the cells that
+        cannot run; these do not count."""
         cells = {cell.name for cell in self.plan.runnable}
         return any(session == self.plan.session.name and name in cells
                    for session, _, name, _ in self.done)
@@ -69,15 +68,15 @@ class Journal:
         plan_write(self.folder, self.plan)
 
     def begin(self, scenario: Scenario, machines: Mapping[str, Facts]) -> None:
-        """Writes what stands beside the records, plan.json last: it makes the folder a result. One
-        record, of round 0, says of each cell that cannot run why."""
+        """Writes the files beside the records, plan.json last: it makes the folder a result. Each
+        cell that cannot run gets one record, of round 0, with the reason."""
         file_write(self.folder / SCENARIO, scenario_text(scenario))
         machines_merge(self.folder, machines)
         plan_write(self.folder, self.plan)
         session = self.plan.session.name
         for cell in self.plan.cells:
-            if cell.unsupported is not None and (session, WARMUP_ROUND, cell.name,
-                                                 LABEL) not in self.done:
+            key = session, WARMUP_ROUND, cell.name, LABEL
+            if cell.unsupported is not None and key not in self.done:
                 self.append({
                     "schema": SCHEMA, "uncork": self.plan.programs.uncork, "status": "unsupported",
                     "reason": cell.unsupported, "words": cell.words,
@@ -102,7 +101,7 @@ def records_lock(folder: Path) -> int:
 
 
 def records_done(folder: Path) -> tuple[set[Key], int]:
-    """What is done already, and how many bytes that is: the last line may be torn.
+    """The runs that are stored, and the size of their lines in bytes: the last line may be torn.
 
     Failure where a whole line is damaged.
     """
@@ -112,14 +111,14 @@ def records_done(folder: Path) -> tuple[set[Key], int]:
     done = set()
     for number, line in enumerate(data[:whole].splitlines(), start=1):
         try:
-            done.add(key_of(object_parse(line, STORED)))
+            done.add(key_of(object_parse(line, STORED_SHAPE)))
         except Damaged as damage:
             raise Failure(f"{path}:{number}: {damage}: it cannot be continued") from None
     return done, whole
 
 
 def folder_prepare(folder: Path) -> None:
-    """Makes the folder of a new result; UsageError where it holds something else."""
+    """Makes the folder of a new result; UsageError where it has other files."""
     folder.mkdir(parents=True, exist_ok=True)
     strange = {path.name for path in folder.iterdir()} - CREATED_FIRST
     if strange:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""hosts.json: the machines that a result was measured on, and what the doctor saw of them. Pure."""
+"""hosts.json: the machines that a result was measured on, and what the doctor found there. Pure."""
 
 from __future__ import annotations
 
@@ -7,37 +7,39 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suite.result.checks import index, keys, list_of, map_of, object_of, scalar, text, whole
+from suite.result.checks import (
+    INDEX,
+    TEXT,
+    WHOLE,
+    all_of,
+    keys,
+    list_of,
+    map_of,
+    object_of,
+    scalar_check,
+)
 
 DISTURBS = "disturbs"  # the status of a finding (docs/record.md, "What the doctor finds")
-DEVICE_FACTS = object_of({}, {"offloads": map_of(scalar)})
-FINDING = object_of(keys(text, "name", "status", "seen"),
-                    keys(text, "effect", "fix", "undo", "remark"))
-LOOK = object_of({"findings": list_of(FINDING)}, {"unix_ns": whole})
-GROUPS = object_of({}, {**keys(map_of(scalar), "mitigations", "sysctl", "versions"),
-                        "device": DEVICE_FACTS,
-                        "doctor": list_of(LOOK),
-                        **keys(text, "system", "kernel", "cpu", "cmdline", "virtualisation"),
-                        "cpus_online": index})
+FINDING_SHAPE = object_of(keys(TEXT, "name", "status", "seen"),
+                          keys(TEXT, "effect", "fix", "undo", "remark"))
+LOOK_SHAPE = object_of({"findings": list_of(FINDING_SHAPE)}, {"unix_ns": WHOLE})
+# a fact is one value, or a group of them
+MACHINE_SHAPE = all_of(
+    map_of(lambda item: None if type(item) in (dict, list) else scalar_check(item)),
+    object_of({}, {**keys(map_of(scalar_check), "mitigations", "sysctl", "versions"),
+                   "device": object_of({}, {"offloads": map_of(scalar_check)}),
+                   "doctor": list_of(LOOK_SHAPE),
+                   **keys(TEXT, "system", "kernel", "cpu", "cmdline", "virtualisation"),
+                   "cpus_online": INDEX}))
+MACHINES_SHAPE = map_of(MACHINE_SHAPE)
 Look = Mapping[str, Any]  # one entry of `doctor`
-# all that hosts.json has of a machine, by name; what is not known is absent
-Facts = Mapping[str, Any]
-
-
-def machine_check(value: Any) -> None:
-    """The facts of one machine: what is one value is one line; groups of them are as GROUPS
-    says."""
-    map_of(lambda item: None if type(item) in (dict, list) else scalar(item))(value)
-    GROUPS(value)
-
-
-MACHINES = map_of(machine_check)
+Facts = Mapping[str, Any]  # all that hosts.json has of a machine, by name; unknown facts are absent
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One boot of a machine, or several of which all facts agree: hosts are the ids that records
-    have of it."""
+    """One boot of a machine, or several boots that agree in all facts. hosts: their ids in
+    records."""
 
     hosts: tuple[str, ...]
     facts: Facts
@@ -63,19 +65,14 @@ class Machine:
 
     @property
     def looks(self) -> Sequence[Look]:
-        """What the doctor saw, once for each start of the runner."""
+        """The doctor's findings, one entry for each start of the runner."""
         return self.facts.get("doctor", ())
-
-
-def machines_from(document: Mapping[str, Facts]) -> dict[str, Machine]:
-    """The machines in hosts.json, by host id."""
-    return {host: Machine((host,), facts) for host, facts in document.items()}
 
 
 def disturbed_text(looks: Iterable[Look]) -> str:
     """What disturbed at any of these looks, in one line; empty where nothing did.
 
-    Of several looks each finding is as it was last seen, with how many of them saw it.
+    Of several looks each finding has the text of the last one, and the number of looks that had it.
     """
     looks = list(looks)
     seen: dict[str, list[str]] = {}
@@ -88,7 +85,7 @@ def disturbed_text(looks: Iterable[Look]) -> str:
                      for texts in seen.values())
 
 
-def found_last(looks: Iterable[Look]) -> dict[str, str]:
-    """What each check last saw, by name: `disturbs: load 3.1 on 2 CPUs`."""
+def findings_last(looks: Iterable[Look]) -> dict[str, str]:
+    """The last finding of each check, by its name: `disturbs: load 3.1 on 2 CPUs`."""
     return {finding["name"]: f"{finding['status']}: {finding['seen']}"
             for look in looks for finding in look["findings"]}

@@ -10,52 +10,55 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suite.base.runner_words import THIS, build_of
 from suite.result.checks import (
+    FLAG,
+    INDEX,
+    NUMBER,
     SCHEMA,
+    TEXT,
+    WHOLE,
     Damaged,
     Misshapen,
-    flag,
-    index,
+    all_of,
     keys,
     list_of,
     map_of,
     nothing_or,
-    number,
     object_of,
-    text,
-    whole,
 )
 
 UNTIL_TIMES = 10  # until= adds rounds up to so many times as many in a session
-CELL = object_of({"cell": text, **keys(map_of(text), "words", "given"), "baseline": flag},
-                 {"unsupported": nothing_or(text), "planned_s": nothing_or(number)})
-SESSION = object_of({
-    **keys(text, "session", "boot"), "started_unix_ns": whole, "rounds": list_of(index, 2),
-}, {"boots": map_of(text)})
-BUILD = object_of(keys(text, "folder", "revision", "digest"), {"uncork": text})
-PLAN = object_of({
-    **keys(whole, "schema", "seed"), "rounds": index,
-    **keys(text, "name", "uncork", "revision", "build", "boot"),
-    "axes": list_of(text), "cells": list_of(CELL), "sessions": list_of(SESSION),
-}, {
-    **keys(nothing_or(text), "baseline", "timer", "until", "hosts"),
-    "builds": map_of(BUILD), "targets": map_of(map_of(text)),
-    "quick": map_of(object_of(keys(nothing_or(text), "was", "is"))),
-})
-# {"was", "is"}: a word before and after --quick; is: None, left out
-WordChange = Mapping[str, str | None]
 
 
-def plan_check(value: Any) -> None:
-    """plan.json, which a session has begun."""
-    PLAN(value)
+def sessions_check(value: Any) -> None:
+    """plan.json is written when its first session begins."""
     if not value["sessions"]:
         raise Misshapen("has no sessions")
+
+
+CELL_SHAPE = object_of(
+    {"cell": TEXT, **keys(map_of(TEXT), "words", "given"), "baseline": FLAG},
+    {"unsupported": nothing_or(TEXT), "planned_s": nothing_or(NUMBER)})
+SESSION_SHAPE = object_of(
+    {**keys(TEXT, "session", "boot"), "started_unix_ns": WHOLE, "rounds": list_of(INDEX, 2)},
+    {"boots": map_of(TEXT)})
+BUILD_SHAPE = object_of(keys(TEXT, "folder", "revision", "digest"), {"uncork": TEXT})
+PLAN_SHAPE = all_of(object_of({
+    **keys(WHOLE, "schema", "seed"), "rounds": INDEX,
+    **keys(TEXT, "name", "uncork", "revision", "build", "boot"),
+    "axes": list_of(TEXT), "cells": list_of(CELL_SHAPE), "sessions": list_of(SESSION_SHAPE),
+}, {
+    **keys(nothing_or(TEXT), "baseline", "timer", "until", "hosts"),
+    "builds": map_of(BUILD_SHAPE), "targets": map_of(map_of(TEXT)),
+    "quick": map_of(object_of(keys(nothing_or(TEXT), "was", "is"))),
+}), sessions_check)
+WordChange = Mapping[str, str | None]  # a word that was, and is, under --quick; is None: left out
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Build:
-    """One build of the programs: its folder, the revision of its sources, the digest of its
+    """One build of the programs. folder: of the build; revision: of its sources; digest: of its
     binaries."""
 
     folder: str
@@ -91,8 +94,11 @@ class Build:
 
 @dataclass(frozen=True)
 class Programs:
-    """What measured: version, revision and digest of the client's own build; other builds by the
-    value of build=; what was found out about other targets, by the value of target=."""
+    """The programs that measured: version, revision and digest of the client's own build.
+
+    builds: other builds by the value of build=. targets: the facts of other targets, by the value
+    of target=.
+    """
 
     uncork: str
     revision: str
@@ -106,7 +112,7 @@ class Programs:
 
     @property
     def digests(self) -> tuple[str, dict[str, str]]:
-        """What the binaries are: where one differs, figures must not be mixed."""
+        """The digests of all builds: figures of other binaries must not be mixed with these."""
         return self.digest, {value: build.digest for value, build in self.builds.items()}
 
 
@@ -118,17 +124,18 @@ class Boots:
     others: Mapping[str, str] = field(default_factory=dict)
 
     def changed(self, now: Boots) -> str | None:
-        """Which machine was booted since, and its two boots; None: none was."""
+        """Text about the first machine that was booted since; None where all boots are the same."""
         before, after = {"": self.here, **self.others}, {"": now.here, **now.others}
         for machine, boot in after.items():
             if before.get(machine, boot) != boot:
-                return f"another boot{f' of {machine}' if machine else ''} ({before[machine]}; this one is {boot})"
+                name = f" of {machine}" if machine else ""
+                return f"another boot{name} ({before[machine]}; this one is {boot})"
         return None
 
 
 @dataclass(frozen=True)
 class Session:
-    """What one start of the runner added: rounds first to last, on these boots."""
+    """One start of the runner on these boots; it added the rounds first to last."""
 
     name: str
     boots: Boots
@@ -144,12 +151,12 @@ class Session:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to run, or was run. axes: the words that vary, in order. baseline: words of the
+    """A planned or measured matrix. axes: the words that vary, in order. baseline: words of the
     baseline cells.
 
-    seed: None until one is drawn. until: how narrow intervals have to be, `1%`; None: there are no
-    more than `rounds` in a session. quick: what --quick changed, by word. hosts: the inventory
-    whose pairs run the cells at the same time. programs: None until they are known.
+    seed: None until one is drawn. until: the width of intervals to reach, `1%`; None: a session has
+    no more than `rounds`. quick: what --quick changed, by word. hosts: the inventory whose pairs
+    run the cells at the same time. programs: empty texts until they are known.
     """
 
     name: str
@@ -186,7 +193,7 @@ class Plan:
         return self.asked(other.seed) == other.asked(self.seed)
 
     def asked(self, seed: int | None) -> Plan:
-        """What was asked for, without what machine, programs and sessions there were."""
+        """The plan as it was asked for: without machine, programs and sessions."""
         cells = tuple(replace(cell, unsupported=None) for cell in self.cells)
         return replace(self, cells=cells, seed=None if seed is None else self.seed,
                        programs=Programs("", "", ""), boot="", sessions=())
@@ -220,10 +227,9 @@ def plan_from(document: Mapping[str, Any]) -> Plan:
     cells = tuple(PlannedCell(entry["cell"], entry["words"], entry["given"], entry["baseline"],
                               entry.get("unsupported"), entry.get("planned_s"))
                               for entry in document["cells"])
-    names = [cell.name for cell in cells]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Damaged(f"the cell {twice} is there twice")
+    twice = [name for name, count in Counter(cell.name for cell in cells).items() if count > 1]
+    if twice:
+        raise Damaged(f"the cell {twice[0]} is there twice")
     builds = {value: Build(**{key: entry[key] for key in ("folder", "revision", "digest", "uncork")
                               if key in entry})
               for value, entry in document.get("builds", {}).items()}
@@ -248,31 +254,23 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "revision": programs.revision,
         "build": programs.digest, "boot": plan.boot, "seed": plan.seed, "rounds": plan.rounds,
         "baseline": plan.baseline, "timer": plan.timer, "axes": list(plan.axes),
-        "cells": [cell_document(cell) for cell in plan.cells],
-        **present({"builds": {value: vars(build) for value, build in programs.builds.items()}
-                   or None,
-                   "targets": dict(programs.targets) or None,
-                   "until": plan.until, "quick": plan.quick, "hosts": plan.hosts}.items()),
-        "sessions": [session_document(session) for session in plan.sessions],
+        "cells": [{"cell": cell.name, "words": cell.words, "given": cell.given,
+                   "baseline": cell.baseline, "planned_s": cell.planned_s,
+                   **known_items(unsupported=cell.unsupported)} for cell in plan.cells],
+        **known_items(builds={value: vars(build) for value, build in programs.builds.items()}
+                      or None,
+                      targets=dict(programs.targets) or None,
+                      until=plan.until, quick=plan.quick, hosts=plan.hosts),
+        "sessions": [{"session": session.name, "boot": session.boots.here,
+                      **known_items(boots=dict(session.boots.others) or None),
+                      "started_unix_ns": session.started_unix_ns,
+                      "rounds": [session.first, session.last]} for session in plan.sessions],
     }
 
 
-def cell_document(cell: PlannedCell) -> dict[str, Any]:
-    """A cell as plan.json has it."""
-    return {"cell": cell.name, "words": cell.words, "given": cell.given, "baseline": cell.baseline,
-            "planned_s": cell.planned_s, **present([("unsupported", cell.unsupported)])}
-
-
-def session_document(session: Session) -> dict[str, Any]:
-    """A session as plan.json has it."""
-    return {"session": session.name, "boot": session.boots.here,
-            **present([("boots", dict(session.boots.others) or None)]),
-            "started_unix_ns": session.started_unix_ns, "rounds": [session.first, session.last]}
-
-
-def present(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """What is known: a key that would be null is left out."""
-    return {key: value for key, value in pairs if value is not None}
+def known_items(**items: Any) -> dict[str, Any]:
+    """These keys, without those that would be null."""
+    return {key: value for key, value in items.items() if value is not None}
 
 
 def builds_text(plan: Plan) -> str:
@@ -287,8 +285,8 @@ def builds_text(plan: Plan) -> str:
 
 
 def quick_text(changes: Mapping[str, WordChange]) -> str:
-    """What it was, in one line: `a first look: rounds=6 in place of 10, without until=1%`."""
-    told = [f"{key}={change['is']} in place of {change['was']}" if change["is"]
+    """What --quick changed: `a first look: rounds=6 in place of 10, without until=1%`."""
+    texts = [f"{key}={change['is']} in place of {change['was']}" if change["is"]
             else f"without {key}={change['was']}"
             for key, change in changes.items()]
-    return f"a first look: {', '.join(told) or 'the plan is that short by itself'}"
+    return f"a first look: {', '.join(texts) or 'the plan is that short by itself'}"

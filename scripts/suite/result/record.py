@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A record: what one run leaves (docs/record.md). The shape is data: which key has which kind of
-value.
+"""A record: what one run leaves (docs/record.md).
 
-Only what this program reads is named; other keys may be there. A value of another kind is found
-before any formula meets it, and the message says where in the record it stands.
+A shape says which key has which kind of value. It names only the keys that this program reads;
+others may be there. A record is checked before any formula uses it, and the message says where in
+the record a wrong value stands.
 """
 
 from __future__ import annotations
@@ -13,160 +13,130 @@ from dataclasses import dataclass
 from typing import Any
 
 from suite.result.checks import (
+    FLAG,
+    INDEX,
     LIMIT,
+    NUMBER,
+    TEXT,
+    WHOLE,
     Misshapen,
-    flag,
-    index,
+    all_of,
     keys,
     list_of,
     map_of,
-    number,
     object_of,
     one_of,
-    scalar,
+    scalar_check,
     shown,
-    text,
-    whole,
+    value_check,
 )
 
 
-def bins(value: Any) -> None:
+def bins_check(value: Any) -> None:
     """[[low, width, count], ...]; written out because a record has hundreds of them."""
     if type(value) is not list:
         raise Misshapen(f"is {shown(value)}, not a list")
     for place, item in enumerate(value):
         if type(item) is not list or len(item) != 3 or any(
                 type(part) is not int or not 0 <= part < LIMIT for part in item):
-            wrong = Misshapen("is not [low, width, count]")
-            wrong.path = f"[{place}]"
-            raise wrong
+            raise Misshapen("is not [low, width, count]", f"[{place}]")
 
 
-HISTOGRAM = object_of(keys(number, "count", "minimum", "maximum", "sum") |
-                      {"unit": one_of("ns"), "bins": bins})
-CPU = map_of(number)
-CPUS = object_of({}, {"asked": list_of(whole), "start": number, "end": number})
-CLAMP = object_of(keys(number, "asked_bytes", "given_bytes"), {"sysctl": text})
-TCP_FIGURE = object_of({}, keys(number, "sum", "min", "median", "max"))
-
-THREAD = object_of({}, {
-    **keys(number, "connections", "messages_sent", "bytes_sent", "messages_received",
-           "bytes_received", "chunks_sent",
-           "groups_sent", "begun_ns", "ended_ns", "elapsed_ns", "first_bytes", "write_calls",
-           "read_calls",
-           "wait_calls", "connect_calls", "would_block", "enters", "requests", "completions",
-           "lent", "copied",
-           "mapped_bytes", "copied_bytes", "records_sent", "records_received", "tls_bytes_sent",
-           "tls_bytes_received", "handshakes", "resumed", "due", "late"),
-    **keys(HISTOGRAM, "latency", "service", "late_start", "handshake", "handover"),
-    "calls": map_of(number), "cpu": CPU, "tcp_info": map_of(TCP_FIGURE), "cpus": CPUS,
-})
-
-
-def options(value: Any) -> None:
-    """The options of a thread: scalars, and which buffers were clamped."""
-    map_of(lambda item: None if type(item) is dict else scalar(item))(value)
-    object_of({}, {"clamped": map_of(CLAMP)})(value)
+def options_check(value: Any) -> None:
+    """The options of a thread: scalars, but for one object, the buffers that were clamped."""
+    map_of(lambda item: None if type(item) is dict else scalar_check(item))(value)
+    CLAMPED_SHAPE(value)
     if any(type(item) is dict for key, item in value.items() if key != "clamped"):
         raise Misshapen("has an object that is not clamped")
 
 
-def thread(value: Any) -> None:
-    """One data thread."""
-    THREAD(value)
-    object_of({}, {"options": options})(value)
+def segments_check(value: Any) -> None:
+    """One way of a capture has the sizes of its segments, if it had any."""
+    if value["data_segments"]:
+        SIZES_SHAPE(value)
 
 
-SIZES = {"sizes": list_of(list_of(number, 2)), "first": list_of(number)}
-
-CAPTURED_WAY = object_of(
-    keys(number, "data_segments", "payload_bytes", "packets", "super_packets",
-         "retransmitted_segments",
-         "retransmitted_bytes"),
-    {**keys(number, "smallest_bytes", "largest_bytes", "shared_close_notifies", "other_sizes"),
-     **SIZES})
-
-
-def captured_way(value: Any) -> None:
-    """One way of a capture: where there were segments their sizes are told."""
-    CAPTURED_WAY(value)
-    object_of(SIZES if value["data_segments"] else {})(value)
-
-
-CAPTURE = object_of({"device": text, "stored_packets": number, "dropped": number, "truncated": flag,
-                     "sent": captured_way, "received": captured_way}, {"file": text})
-
-
-def resident(value: Any) -> None:
-    """That an end which tells what was resident tells it twice."""
+def resident_check(value: Any) -> None:
+    """An end has both figures of its resident memory, or none."""
     if ("resident_bytes" in value) != ("resident_before_bytes" in value):
         raise Misshapen("has only one of resident_before_bytes and resident_bytes")
 
 
-END = object_of({}, {
-    **keys(number, "resident_before_bytes", "resident_bytes", "message_bytes", "message_fragments",
-           "message_groups",
-           "strangers", "turned_away"),
-    **keys(text, "host", "engine", "security", "library", "write", "read"),
-    **keys(CPU, "process", "machine"), "drives": flag, "capture": CAPTURE,
-    "threads": list_of(thread),
-})
-
-
-def end(value: Any) -> None:
-    """One end."""
-    END(value)
-    resident(value)
-
-
-QUEUE = object_of({"kind": text}, {"options": map_of(scalar)})
-DEVICE = object_of({"device": text, "address": text, "mtu_bytes": number, "queues": list_of(QUEUE)})
-SETTING = object_of(keys(scalar, "name", "a", "b", "c"))
-
-
-def rate_words(value: Any) -> None:
-    """The words of a run; a rate is a number above 0, or closed."""
-    map_of(text)(value)
-    rate = value.get("rate", "closed")
+def is_rate(value: str) -> bool:
+    """Whether a word is a rate: a number above 0, or `closed`."""
     try:
-        good = rate == "closed" or 0 < float(rate) < LIMIT
+        return value == "closed" or 0 < float(value) < LIMIT
     except ValueError:
-        good = False
-    if not good:
-        wrong = Misshapen(f"is {shown(rate)}, not a number above 0 or closed")
-        wrong.path = ".rate"
-        raise wrong
+        return False
 
 
-STATUSES = ("ok", "unsupported", "failed")
-RUN = object_of({"cell": text, "label": one_of("A", "A'"), "round": index},
-                {"position": index, "session": text})
-
-RECORD = object_of({"status": one_of(*STATUSES), "run": RUN}, {
-    "reason": text, "phase": text, "words": rate_words,
-    **keys(number, "started_unix_ns", "wall_ns"),
-    **keys(end, "client", "server", "proxy"),
-    "lab": object_of({}, {**keys(list_of(DEVICE), "a", "b", "c"), "sysctl": SETTING}),
-    "hyperfine": object_of({"version": text}, keys(number, "wall_ns", "user_ns", "system_ns")),
+HISTOGRAM_SHAPE = object_of({**keys(NUMBER, "count", "minimum", "maximum", "sum"),
+                             "unit": one_of("ns"), "bins": bins_check})
+CPU_SHAPE = map_of(NUMBER)
+CPUS_SHAPE = object_of({}, {"asked": list_of(WHOLE), "start": NUMBER, "end": NUMBER})
+CLAMPED_SHAPE = object_of({}, {"clamped": map_of(object_of(
+    keys(NUMBER, "asked_bytes", "given_bytes"), {"sysctl": TEXT}))})
+TCP_FIGURE_SHAPE = object_of({}, keys(NUMBER, "sum", "min", "median", "max"))
+THREAD_SHAPE = object_of({}, {
+    **keys(NUMBER, "connections", "messages_sent", "bytes_sent", "messages_received",
+           "bytes_received", "chunks_sent", "groups_sent", "begun_ns", "ended_ns", "elapsed_ns",
+           "first_bytes", "write_calls", "read_calls", "wait_calls", "connect_calls",
+           "would_block", "enters", "requests", "completions", "lent", "copied", "mapped_bytes",
+           "copied_bytes", "records_sent", "records_received", "tls_bytes_sent",
+           "tls_bytes_received", "handshakes", "resumed", "due", "late"),
+    **keys(HISTOGRAM_SHAPE, "latency", "service", "late_start", "handshake", "handover"),
+    "calls": map_of(NUMBER), "cpu": CPU_SHAPE, "tcp_info": map_of(TCP_FIGURE_SHAPE),
+    "cpus": CPUS_SHAPE, "options": options_check,
 })
-
-STORED = object_of({"run": RUN})  # what a record needs for its run to be done
+SIZES = {"sizes": list_of(list_of(NUMBER, 2)), "first": list_of(NUMBER)}
+SIZES_SHAPE = object_of(SIZES)
+WAY_SHAPE = all_of(object_of(
+    keys(NUMBER, "data_segments", "payload_bytes", "packets", "super_packets",
+         "retransmitted_segments", "retransmitted_bytes"),
+    {**keys(NUMBER, "smallest_bytes", "largest_bytes", "shared_close_notifies", "other_sizes"),
+     **SIZES}), segments_check)
+CAPTURE_SHAPE = object_of({"device": TEXT, "stored_packets": NUMBER, "dropped": NUMBER,
+                           "truncated": FLAG, "sent": WAY_SHAPE, "received": WAY_SHAPE},
+                          {"file": TEXT})
+END_SHAPE = all_of(object_of({}, {
+    **keys(NUMBER, "resident_before_bytes", "resident_bytes", "message_bytes", "message_fragments",
+           "message_groups", "strangers", "turned_away"),
+    **keys(TEXT, "host", "engine", "security", "library", "write", "read"),
+    **keys(CPU_SHAPE, "process", "machine"), "drives": FLAG, "capture": CAPTURE_SHAPE,
+    "threads": list_of(THREAD_SHAPE),
+}), resident_check)
+QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(scalar_check)})
+DEVICE_SHAPE = object_of({"device": TEXT, "address": TEXT, "mtu_bytes": NUMBER,
+                          "queues": list_of(QUEUE_SHAPE)})
+STATUSES = ("ok", "unsupported", "failed")
 WARMUP_ROUND = 0  # runs and is recorded, but is not counted
 ENDS = ("client", "server", "proxy")  # that a record may have
+RUN_SHAPE = object_of({"cell": TEXT, "label": one_of("A", "A'"), "round": INDEX},
+                      {"position": INDEX, "session": TEXT})
+STORED_SHAPE = object_of({"run": RUN_SHAPE})  # what a record needs for its run to be done
+RECORD_SHAPE = object_of({"status": one_of(*STATUSES), "run": RUN_SHAPE}, {
+    "reason": TEXT, "phase": TEXT,
+    "words": all_of(map_of(TEXT), object_of(
+        {}, {"rate": value_check(is_rate, "a number above 0 or closed")})),
+    **keys(NUMBER, "started_unix_ns", "wall_ns"),
+    **keys(END_SHAPE, *ENDS),
+    "lab": object_of({}, {**keys(list_of(DEVICE_SHAPE), "a", "b", "c"),
+                          "sysctl": object_of(keys(scalar_check, "name", "a", "b", "c"))}),
+    "hyperfine": object_of({"version": TEXT}, keys(NUMBER, "wall_ns", "user_ns", "system_ns")),
+})
 Document = dict[str, Any]  # a JSON object
 Key = tuple[str, int, str, str]  # session, round, cell, label
 
 
 def key_of(record: Mapping[str, Any]) -> Key:
-    """What no other record has: the run that left it."""
+    """The run that left a record; no other record of a result has the same key."""
     run = record["run"]
     return run.get("session", ""), run["round"], run["cell"], run["label"]
 
 
 @dataclass(frozen=True)
 class Record:
-    """What one run left: `document` has the shape of RECORD; what it does not say is absent, None
-    or empty."""
+    """What one run left. document has RECORD_SHAPE; what it does not say is None or empty here."""
 
     document: Mapping[str, Any]
 
@@ -212,11 +182,11 @@ class Record:
 
     @property
     def hyperfine(self) -> Mapping[str, Any] | None:
-        """What hyperfine measured of the whole processes; None where it did not time the run."""
+        """hyperfine's times of the whole processes; None where it did not time the run."""
         return self.document.get("hyperfine")
 
     def end(self, name: str) -> Mapping[str, Any] | None:
-        """What one of ENDS told; None where it took no part."""
+        """The figures of one of ENDS; None where it took no part."""
         return self.document.get(name)
 
     def threads(self) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from suite.present.report.elements import element
-from suite.result.machine import Machine, found_last
+from suite.result.machine import Machine, findings_last
 
 
 def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
@@ -25,7 +25,7 @@ def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
 def machines_make(machines: Iterable[Machine]) -> ET.Element:
     """All that is known of each machine; what is not the same on all of them comes first and stands
     out."""
-    flat = [facts_flat({**machine.facts, "doctor": found_last(machine.looks)})
+    flat = [facts_flat({**machine.facts, "doctor": findings_last(machine.looks)})
             for machine in machines]
     names = list(dict.fromkeys(name for facts in flat for name in facts))
     apart = [name for name in names if len({facts.get(name) for facts in flat}) > 1]
