@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# does: ruff (lint, import order, width of lines) and mypy (types of the suite)
+
+# lint_check NAME [ARGUMENT...]: one test; skipped where the program cannot be had.
+lint_check() {
+    local status=0 why
+    why=$("$UNCORK_TOP/scripts/setup/lint" "$@" 2>&1) || status=$?
+    [ -z "$why" ] || printf '%s\n' "$why"
+    case $status in
+    0) count passed 1 ;;
+    75) count skipped 1 "$why" ;;
+    *) count failed 1 && return 1 ;;
+    esac
+}
+
+status=0
+lint_check ruff || status=1
+lint_check mypy || status=1
+return $status
