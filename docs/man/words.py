@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fills the words of uncork-client(1) in from `uncork-client --list=json`: words.py CLIENT TEMPLATE OUTPUT."""
+"""Fills the words of uncork-client(1) in from `uncork-client --list=json`: words.py CLIENT TEMPLATE
+OUTPUT."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-
 
 TITLES = {"strategy": "Write strategies", "reading": "Values of read"}
 
@@ -47,7 +47,8 @@ def words_section(listed: dict) -> str:
 
 
 def main(client: str, template: str, output: str) -> None:
-    listed = json.loads(subprocess.run([client, "--list=json"], capture_output=True, check=True).stdout)
+    listed = json.loads(subprocess.run([client, "--list=json"], capture_output=True,
+                                       check=True).stdout)
     Path(output).parent.mkdir(parents=True, exist_ok=True)
     Path(output).write_text(Path(template).read_text().replace("@WORDS@", words_section(listed)))
 

@@ -64,7 +64,8 @@ def folder_open(named: str) -> Iterator[Path]:
 def cost_print(what: str, cost: Cost) -> None:
     """One line."""
     print(
-        f"{what:<14} {cost.seconds:6.2f} s  {cost.cpu_seconds:6.2f} s of CPU  {cost.peak_mib:6.0f} MiB at most",
+        f"{what:<14} {cost.seconds:6.2f} s  {cost.cpu_seconds:6.2f} s of CPU  {cost.peak_mib:6.0f} "
+        "MiB at most",
           flush=True)
 
 
@@ -90,7 +91,8 @@ def table_measure(records: int, folder: Path) -> None:
         cost_print("columns kept", command_cost(result, environment))
     print(f"file           {kept[0].stat().st_size / 2**20:.1f} MiB")
     print(
-        f"reach          100000 records: made in {LARGE_MADE_S} s, kept in {LARGE_KEPT_S} s and {LARGE_MIB} MiB")
+        f"reach          100000 records: made in {LARGE_MADE_S} s, kept in {LARGE_KEPT_S} s and "
+        f"{LARGE_MIB} MiB")
 
 
 def scale_answer(arguments: Sequence[str]) -> int:

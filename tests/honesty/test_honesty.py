@@ -80,7 +80,8 @@ def test_a_slow_down_of_three_percent_is_found_and_its_interval_holds_it(tmp_pat
         assert change.ratio is not None and change.ratio.interval is not None
         within = change.ratio.interval
         told.append(
-            f"injected {injected:.2%}, found {change.ratio.value - 1:+.2%} ({within.low - 1:+.2%} to {within.high - 1:+.2%})")
+            f"injected {injected:.2%}, found {change.ratio.value - 1:+.2%} ({within.low - 1:+.2%} "
+            f"to {within.high - 1:+.2%})")
         print(told[-1])
         if change.verdict is Verdict.CHANGED:
             assert within.contains(1 + injected), told[-1]

@@ -117,7 +117,8 @@ def test_the_uncorrected_interval_excludes_1_as_often_as_its_level_says(measured
         outcomes = [outcome for seed in seeds for outcome in excluded(permuted(values, seed))]
         error = error_of(level, BLOCKS * (CELLS + 1) // 2)
         print(
-            f"{metric}, {what}: {np.mean(outcomes):.2%} of {len(outcomes)}, exactly {level:.2%} +/- {error:.2%}")
+            f"{metric}, {what}: {np.mean(outcomes):.2%} of {len(outcomes)}, exactly {level:.2%} "
+            f"+/- {error:.2%}")
         assert np.mean(outcomes) == pytest.approx(level, abs=error)
 
 
@@ -130,5 +131,6 @@ def test_of_results_with_identical_rows_at_most_5_percent_have_any_claim_by_any_
     for command in (by_table, by_compare, by_best):
         outcomes = [command(matrix) for matrix in results]
         print(
-            f"{metric}, {command.__name__}: {np.mean(outcomes):.2%} of {len(outcomes)} results have a claim")
+            f"{metric}, {command.__name__}: {np.mean(outcomes):.2%} of {len(outcomes)} results "
+            "have a claim")
         assert np.mean(outcomes) <= 0.05 + error_of(0.05, BLOCKS), command

@@ -31,7 +31,8 @@ def share_check(outcomes: list[bool], share: float, what: str) -> None:
     """That so many outcomes are true, within ERRORS standard errors; prints the share."""
     error = ERRORS * math.sqrt(share * (1 - share) / len(outcomes))
     print(
-        f"{what}: {np.mean(outcomes):.2%} of {len(outcomes)}, exactly {share:.2%}, allowed +/- {error:.2%}")
+        f"{what}: {np.mean(outcomes):.2%} of {len(outcomes)}, exactly {share:.2%}, allowed +/- "
+        f"{error:.2%}")
     assert np.mean(outcomes) == pytest.approx(share, abs=error), what
 
 

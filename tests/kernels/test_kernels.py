@@ -56,7 +56,8 @@ def guest_run(guest: Guest, script: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("command", [
     UNIT,
-    f"UNCORK_BIN=build/release/bin PYTHONPATH=scripts {sys.executable} -B -P -m pytest -q -rfEs -p no:cacheprovider {LOOPBACK}",
+    f"UNCORK_BIN=build/release/bin PYTHONPATH=scripts {sys.executable} -B -P -m pytest -q -rfEs -p "
+    f"no:cacheprovider {LOOPBACK}",
 ], ids=["unit", "loopback"])
 def test_the_kernels_own_tls_is_what_the_tests_say(command: str) -> None:
     done = guest_run(guest_of(NEW), f"modprobe tls; {command}")

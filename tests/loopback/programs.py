@@ -199,7 +199,8 @@ def strace_trouble() -> str | None:
     if not shutil.which("strace"):
         return "strace is not installed"
     tried = subprocess.run(["strace", "-c", "true"], capture_output=True, text=True)
-    return None if tried.returncode == 0 else f"strace does not work here: {tried.stderr.strip().splitlines()[0]}"
+    return None if tried.returncode == 0 else ("strace does not work here: "
+                                               f"{tried.stderr.strip().splitlines()[0]}")
 
 
 # For strace: by which calls a loop of libuv waits, and changes what it watches. libuv 1.45 and

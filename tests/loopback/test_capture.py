@@ -158,7 +158,8 @@ def test_where_connections_come_and_go_those_of_the_interval_are_counted() -> No
     # a ring connects without a call
     engines = ["block", "poll"] if ring_trouble() else ["block", "poll", "ring"]
     lines = [
-        f"{WARM} workload=connect message=15x2 write=cork reply=7 connections={count} client.engine={engine}"
+        f"{WARM} workload=connect message=15x2 write=cork reply=7 connections={count} "
+        f"client.engine={engine}"
              for count in (1, 4) for engine in engines]
     for record in batch_run(lines):
         capture = record["client"]["capture"]

@@ -105,7 +105,8 @@ def test_a_namespace_that_does_not_exist_is_a_failed_run() -> None:
     done = client_run("--server-in", "127.0.0.1@/nonexistent", "lab=on", "duration=10ms")
     assert done.returncode == 1
     assert done.stderr == (
-        "uncork-client: failed: cannot enter the network namespace /nonexistent: No such file or directory\n"
+        "uncork-client: failed: cannot enter the network namespace /nonexistent: No such file or "
+        "directory\n"
     )
 
 
@@ -279,7 +280,8 @@ def test_the_record_says_which_engine_was_chosen(words: str, client: str,
 def test_what_a_blocking_thread_would_deadlock_on_is_refused_with_that_reason(words: str) -> None:
     (record,) = batch_run([f"engine=block messages=5 place=free {words}"])
     assert record["status"] == "unsupported"
-    assert f"engine=block cannot carry {words.split()[-1]}: a thread that waits in send()" in record["reason"]
+    cannot = f"engine=block cannot carry {words.split()[-1]}"
+    assert f"{cannot}: a thread that waits in send()" in record["reason"]
 
 
 def test_a_window_joins_what_is_due_into_fewer_segments() -> None:
@@ -302,7 +304,8 @@ def test_a_window_never_joins_across_the_end_of_a_group() -> None:
 def test_both_directions_carry_their_work_at_the_same_time() -> None:
     (record,) = batch_run(
         [
-            "workload=stream direction=both messages=300 message=10x100 connections=3 verify=on place=free"])
+            "workload=stream direction=both messages=300 message=10x100 connections=3 verify=on "
+            "place=free"])
     for end in (record["client"], record["server"]):
         assert end["drives"]
         assert record_sum(end, "messages_sent") == record_sum(end, "messages_received") == 300
@@ -341,7 +344,8 @@ def test_an_open_loop_by_uv_sends_all_of_its_requests() -> None:
 def test_a_readable_answer_says_that_calls_of_libuv_are_not_counted() -> None:
     done = client_run("write=uv", *QUICK)
     assert done.returncode == 0
-    assert "per message: 1.00 segments, 1.00 waits, uncounted calls of libuv (the client)" in done.stdout
+    assert ("per message: 1.00 segments, 1.00 waits, uncounted calls of libuv (the client)"
+            in done.stdout)
     assert "per reply: 1.00 segments, 1.00 write calls, 1.00 read calls (the server)" in done.stdout
 
 

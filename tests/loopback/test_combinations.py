@@ -33,7 +33,7 @@ def cells(transport: str, write: str) -> list[dict[str, str]]:
     rows = pairwise_rows(OTHERS)
     bases = [shape | {"read": read} for shape, read in product(shapes(), names("reading"))]
     count = max(ROUNDS * len(rows), len(bases))
-    mixed = zip(islice(cycle(rows), count), islice(cycle(bases), count))
+    mixed = zip(islice(cycle(rows), count), islice(cycle(bases), count), strict=False)
     common = COMMON | {"transport": transport, "write": write}
     return [agreeing(common | row | base) for row, base in mixed]
 
@@ -77,7 +77,8 @@ def test_a_mebibyte_goes_whole_through_the_smallest_buffers(transport: str) -> N
 def test_an_engine_sends_and_receives_mebibytes_at_once_through_the_smallest_buffers(
     transport: str, engine: str
 ) -> None:
-    small = f"transport={transport} engine={engine} message=1M read={'recv' if engine == 'poll' else 'uring-multishot'}"
+    small = (f"transport={transport} engine={engine} message=1M "
+             f"read={'recv' if engine == 'poll' else 'uring-multishot'}")
     check_small([f"{small} {small_buffers(write)} reply_write={write} {rest}"
                  for write in strategies() for rest in (
         "messages=16 depth=16 reply=1M",
@@ -92,7 +93,8 @@ def test_several_threads_a_side_send_both_ways_and_none_waits_for_another(transp
     """A thread that has ended its warm-up takes what comes until the others have: the other end's
     may wait for it."""
     lines = [
-        f"transport={transport} workload=stream direction=both message=64K connections=3 client.threads=2 "
+        f"transport={transport} workload=stream direction=both message=64K connections=3 "
+        "client.threads=2 "
              f"server.threads=3 messages=12 warmup=5ms verify=on place=free"] * (30 if SANITIZED
                  else 100)
     for record in batch_run(lines):

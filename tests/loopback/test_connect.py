@@ -132,7 +132,8 @@ def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody(engine: str) -> N
         channel.close()
         (record,) = batch_run(
             [
-                f"server={server.address} workload=connect messages=20 place=free server.engine={engine}"])
+                f"server={server.address} workload=connect messages=20 place=free "
+                f"server.engine={engine}"])
         assert record["status"] == "ok"
 
 
@@ -223,7 +224,8 @@ def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str,
     with narrow_echo(tmp_path / "echo") as address:
         (record,) = batch_run(
             [
-                f"workload={workload} peer={address} control=none transport=unix connections=20 messages=60 "
+                f"workload={workload} peer={address} control=none transport=unix connections=20 "
+                "messages=60 "
                                f"engine={engine} warmup=0s verify=on place=free"])
     assert record["status"] == "ok", record.get("reason")
     assert record_sum(record["client"], "messages_sent") == 60

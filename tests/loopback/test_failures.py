@@ -156,7 +156,8 @@ def test_no_server_there_says_where_it_tried() -> None:
         address = f"127.0.0.1:{free.getsockname()[1]}"
         done = client_run(f"server={address}", *SHORT)
     assert done.returncode == 1
-    assert done.stderr == f"uncork-client: failed: cannot connect to {address}: Connection refused\n"
+    assert done.stderr == (f"uncork-client: failed: cannot connect to {address}: Connection "
+                           "refused\n")
 
 
 def test_a_port_in_use_is_named() -> None:

@@ -83,7 +83,8 @@ def test_threads_in_blocking_calls_are_not_asked_for_the_files_of_loops() -> Non
 
 def in_namespace(ports: str, *words: str, before: str = "true") -> subprocess.CompletedProcess[str]:
     """The client in a network of its own that has these local ports."""
-    script = f'ip link set lo up && sysctl -qw net.ipv4.ip_local_port_range="$1" && {before} && shift && exec "$@"'
+    script = (f'ip link set lo up && sysctl -qw net.ipv4.ip_local_port_range="$1" && {before} && '
+              'shift && exec "$@"')
     return subprocess.run(["unshare", "-n", "sh", "-c", script, "sh", ports, str(CLIENT), *words],
                           capture_output=True, text=True, timeout=60)
 
@@ -128,7 +129,8 @@ def test_a_server_that_nobody_needs_any_more_ends_and_says_so() -> None:
                 time.sleep(1.5)
                 assert server.process.poll() is None, "somebody is there"
             assert server.process.wait(60) == 0
-            assert server.process.stderr and "no client for 1 s: ends, as --idle says" in server.process.stderr.read()
+            assert server.process.stderr
+            assert "no client for 1 s: ends, as --idle says" in server.process.stderr.read()
             return
     raise AssertionError("it never waited for anybody")
 

@@ -118,7 +118,8 @@ def test_what_is_due_while_the_other_end_stands_still_is_late_by_the_time_it_sto
     assert late > 0.45
     if (took_s := catch_up_s(opened)) > 1.5:
         pytest.skip(
-            f"this machine was so busy that it took {took_s:.1f} s to catch up: that is about the machine")
+            f"this machine was so busy that it took {took_s:.1f} s to catch up: that is about the "
+            "machine")
     assert late < opened.stopped_s - 0.5 + took_s + 0.1
     assert 0.45 < quantile(opened.thread["late_start"], 0.9) <= late
 
@@ -214,7 +215,8 @@ def test_a_burning_replier_makes_an_open_loop_late_and_not_slow_to_be_served() -
 
 def test_what_is_due_beyond_the_capacity_is_not_sent_after_the_end() -> None:
     # A reply burns 1 ms: 3000 of them would take 3 s. What was under way at the end is finished.
-    words = "spin=1ms rate=10000 connections=64 threads=2 engine=poll duration=300ms warmup=0s place=free"
+    words = ("spin=1ms rate=10000 connections=64 threads=2 engine=poll duration=300ms warmup=0s "
+             "place=free")
     (record,) = batch_run([words])
     client = record["client"]
     assert record_sum(client, "due") == 3000

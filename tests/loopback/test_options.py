@@ -146,7 +146,8 @@ with_mptcp = pytest.mark.skipif(bool(MPTCP), reason=MPTCP)
 def test_segments_of_multipath_tcp_are_those_of_its_strategy(write: str, segments: int) -> None:
     """Fragments that are sent one by one may be joined where the machine is busy: MPTCP sends from
     a queue of its own."""
-    words = f"transport=mptcp message=15x2 reply=2 write={write} messages=300 place=together verify=on"
+    words = (f"transport=mptcp message=15x2 reply=2 write={write} messages=300 place=together "
+             "verify=on")
     (record,) = batch_run_again([words], print)
     for end, count in (("client", segments), ("server", 1)):
         assert options(record, end)["nodelay"] == 1
@@ -161,7 +162,8 @@ def test_a_connection_that_fell_back_to_tcp_is_not_called_multipath() -> None:
         threading.Thread(target=lambda: plain.accept()[0].recv(1), daemon=True).start()
         (record,) = batch_run(
             [
-                f"transport=mptcp peer=127.0.0.1:{port} control=none peer_does=echo messages=1 place=free"])
+                f"transport=mptcp peer=127.0.0.1:{port} control=none peer_does=echo messages=1 "
+                "place=free"])
     assert record["status"] == "unsupported" and "fell back to TCP" in record["reason"]
 
 

@@ -113,15 +113,18 @@ def lines_of_rfc_864() -> bytes:
 # ---- what each service does ----
 
 
+def half_send(connection: socket.socket, data: bytes) -> None:
+    """Sends data and half-closes."""
+    connection.sendall(data)
+    connection.shutdown(socket.SHUT_WR)
+
+
 @pytest.mark.parametrize("name", ["echo", *foreign_names("echo")])
 def test_what_was_sent_before_a_half_close_comes_back_and_then_the_end(name: str) -> None:
     with service_started(name) as address:
         for size in (0, 1, 64 << 10, len(DATA)):
             with patient(address) as connection:
-                sender = threading.Thread(
-                    target=lambda: (connection.sendall(DATA[:size]),
-                                    connection.shutdown(socket.SHUT_WR))
-                )
+                sender = threading.Thread(target=half_send, args=(connection, DATA[:size]))
                 sender.start()
                 assert everything(connection) == DATA[:size]
                 sender.join()

@@ -71,7 +71,8 @@ SIZES = [
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_every_strategy_sends_on_what_came_whichever_way(transport: str) -> None:
     lines = [
-        f"workload=proxy transport={transport} direction={direction} write={write} engine=poll {size} verify=on "
+        f"workload=proxy transport={transport} direction={direction} write={write} engine=poll "
+        f"{size} verify=on "
              "place=free" for write, direction, size in product(STRATEGIES,
                                                                 ["send", "receive", "both"], SIZES)]
     lines += [line.replace("engine=poll", "engine=block").replace("threads=2 ", "")
@@ -93,7 +94,8 @@ def test_every_strategy_sends_on_what_came_whichever_way(transport: str) -> None
 def test_nothing_is_lost_between_warm_up_and_run() -> None:
     """The proxy begins to count at the byte that was announced, whoever sends it."""
     lines = [
-        f"workload=proxy direction={direction} messages=4 chunk=999 window=8 connections=2 warmup=5ms verify=on "
+        f"workload=proxy direction={direction} messages=4 chunk=999 window=8 connections=2 "
+        "warmup=5ms verify=on "
              f"place=free engine={engine}" for direction in ("send", "receive", "both")
              for engine in ("poll", "auto")] * 3
     for text, record in zip(lines, batch_run(lines), strict=True):
@@ -400,7 +402,7 @@ def assert_told(loss: Loss, named: bool) -> None:
     assert not named or loss.victim in record["reason"]
     loss.dies.process.kill()
     loss.dies.process.wait()
-    other = f"server={loss.lives.address}" if loss.victim == "proxy" else f"via={loss.lives.address}"
+    other = f"{'server' if loss.victim == 'proxy' else 'via'}={loss.lives.address}"
     assert client_run(*ONE, other).returncode == 0
 
 

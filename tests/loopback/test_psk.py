@@ -186,7 +186,8 @@ def test_a_refusal_of_a_full_server_crosses_the_handshake(keys: str) -> None:
         for _ in range(64):
             open_ones.enter_context(connect(server.address))
         done = client_run("--psk", keys, f"server={server.address}", *ONE)
-        assert done.returncode == 1 and "64 clients are connected to this server already" in done.stderr
+        assert done.returncode == 1
+        assert "64 clients are connected to this server already" in done.stderr
 
 
 def until_busy(server: Server, idle: int) -> None:
@@ -264,7 +265,8 @@ def test_another_machine_needs_a_key_or_a_word(keys: str) -> None:
         assert turned_away(server, keys) == 0
         refused = client_run(f"server={server.address}", *ONE)
         assert refused.returncode == 2 and refused.stderr.count("\n") == 1
-        assert f"the server {server.address} is on another machine: give --psk FILE here and there, or --insecure" in refused.stderr
+        assert (f"the server {server.address} is on another machine: give --psk FILE here and "
+                "there, or --insecure") in refused.stderr
         assert client_run("--insecure", f"server={server.address}", *ONE).returncode == 1
         assert "warning" not in said(server)
     with server_started("0.0.0.0:0", "--insecure") as server:
@@ -309,7 +311,8 @@ def test_options_that_say_nothing_here_are_refused(keys: str) -> None:
     for options in (["--psk", keys], ["--insecure"]):
         done = client_run(*options, *ONE)
         assert done.returncode == 2
-        assert f"{options[0]} is for a server that is there already: add server=HOST:PORT" in done.stderr
+        assert (f"{options[0]} is for a server that is there already: add server=HOST:PORT"
+                in done.stderr)
     done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", "--plain", "echo", "--psk",
                            keys],
                           capture_output=True, text=True, timeout=10)

@@ -15,7 +15,8 @@ import pytest
 from programs import CLIENT, batch_run, client_json, client_run, ring_trouble
 
 MESSAGES = 200
-# whoever is kept from the CPU for longer than an RTO begins with a small window of congestion again, and joins segments
+# whoever is kept from the CPU for longer than an RTO begins with a small window of congestion
+# again, and joins segments
 TRIES = 3
 ALONE = "warmup=0s place=free verify=on reply=2"
 LONE = f"{ALONE} message=15x2"
@@ -67,7 +68,8 @@ def test_fifteen_linked_sends_are_fifteen_requests_and_one_enter() -> None:
 def test_groups_that_must_not_be_joined_are_a_request_each() -> None:
     (record,) = batch_run(
         [
-            f"{ALONE} message=32/2x4K write=uring-bundle client.read=uring-multishot messages={MESSAGES}"])
+            f"{ALONE} message=32/2x4K write=uring-bundle client.read=uring-multishot "
+            f"messages={MESSAGES}"])
     _, requests, completions = figures(record, "client")
     assert requests == 2 * MESSAGES + 1
     assert completions == 2 * MESSAGES  # of the first send, and of what came back
@@ -78,7 +80,8 @@ def test_a_proxy_begins_its_receive_again_for_a_window_of_buffers_and_not_for_ea
     window = 64
     (record,) = batch_run(
         [
-            f"workload=proxy engine=ring read=uring-multishot write=uring-ring chunk=32 window={window} "
+            "workload=proxy engine=ring read=uring-multishot write=uring-ring chunk=32 "
+            f"window={window} "
                            "messages=20 warmup=0s place=free verify=on"])
     (thread,) = record["proxy"]["threads"]
     receives = thread["requests"] - thread["chunks_sent"]  # those of both connections
@@ -99,7 +102,7 @@ def test_a_ring_smaller_than_a_message_has_fragments_carries_it_whole(write: str
 @needs_ring
 @pytest.mark.parametrize("depth", [1, 2])  # of which the first asks for no completion
 @pytest.mark.parametrize("message", ["258x63", "256x63+2x5000", "600x63/300x100"])
-def test_a_bundle_of_more_buffers_than_the_kernel_takes_at_once_is_sent_whole_though_it_waits_for_room(
+def test_a_bundle_of_more_buffers_than_the_kernel_takes_is_sent_whole_though_it_waits_for_room(
     message: str, depth: int
 ) -> None:
     (record,) = batch_run(
@@ -146,7 +149,8 @@ def test_more_buffers_than_a_ring_can_have_are_refused() -> None:
 def test_what_a_ring_is_set_up_with_can_be_switched_off(words: str) -> None:
     (record,) = batch_run(
         [
-            f"{LONE} {words} write=uring-send reply_write=uring-bundle read=uring-bundle messages={MESSAGES}"])
+            f"{LONE} {words} write=uring-send reply_write=uring-bundle read=uring-bundle "
+            f"messages={MESSAGES}"])
     assert record["status"] == "ok", record["reason"]
     assert all(word in [f"{key}={value}" for key, value in record["words"].items()]
                for word in words.split())
@@ -228,11 +232,13 @@ def test_where_the_sysctl_forbids_it_the_reason_names_the_sysctl(tmp_path: Path)
     as it is."""
     forbidden = tmp_path / "io_uring_disabled"
     forbidden.write_text("2\n")
-    inside = f"mount --bind {forbidden} /proc/sys/kernel/io_uring_disabled && exec {CLIENT} write=uring-send duration=10ms"
+    inside = (f"mount --bind {forbidden} /proc/sys/kernel/io_uring_disabled && exec {CLIENT} "
+              "write=uring-send duration=10ms")
     done = subprocess.run(["unshare", "--mount", "sh", "-c", inside], capture_output=True,
                           text=True, timeout=60,
                           preexec_fn=without_ring(1))
     if "kernel.io_uring_disabled" not in done.stderr and "uncork-client" not in done.stderr:
         pytest.skip(f"no mount namespace can be made here: {done.stderr.strip()}")
     assert done.returncode == 1
-    assert "kernel.io_uring_disabled is 2; sysctl -w kernel.io_uring_disabled=0 allows it" in done.stderr
+    assert ("kernel.io_uring_disabled is 2; sysctl -w kernel.io_uring_disabled=0 allows it"
+            in done.stderr)

@@ -131,7 +131,8 @@ def test_a_class_that_was_inherited_and_may_not_be_left_is_named_as_the_reason()
     done = run([*limited(0), "chrt", "--idle", "0"], *SHORT, "transport=unix")
     if done.returncode == 0:
         pytest.skip("this process may leave the class of the idle")
-    assert done.returncode == 1 and "sched=other: this process was started in a class that it may not leave" in done.stderr
+    assert done.returncode == 1 and ("sched=other: this process was started in a class that it may "
+                                     "not leave") in done.stderr
 
 
 def test_only_the_cells_that_need_the_right_are_unsupported() -> None:

@@ -116,7 +116,8 @@ def test_a_connection_for_each_request_shakes_hands_in_the_way_that_was_asked_fo
         engine: str) -> None:
     """A server needs an engine that takes the next connection while one is served."""
     cells = list(product(sides(), HANDSHAKES))
-    common = f"workload=connect connections=4 messages=40 warmup=20ms verify=on client.engine={engine} " \
+    common = "workload=connect connections=4 messages=40 warmup=20ms verify=on " \
+             f"client.engine={engine} " \
              f"server.engine={'poll' if engine == 'block' else engine}"
     records = records_ok(
         [f"{common} handshake={handshake} client.security={security['client.security']} "

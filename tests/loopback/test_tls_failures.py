@@ -151,7 +151,7 @@ def test_whoever_stalls_or_stops_is_named_within_5_s() -> None:
                  STALLS]
         waits += [pool.submit(stop, f"{carrier} {next(sides)}") for stop, carrier in
                   zip((stop_client, stop_server, stop_client),
-                      (CARRIERS[0], CARRIERS[1], CARRIERS[-1]))]
+                      (CARRIERS[0], CARRIERS[1], CARRIERS[-1]), strict=False)]
         for wait in waits:
             wait.result()
 
@@ -165,7 +165,8 @@ def test_a_stream_that_ends_in_the_middle_of_a_record_is_no_end(engine: str, dir
                                              len(SIDES)) as one:
         records = batch_run(
             [
-                f"server={one.address} workload=stream direction={direction} message=1000 messages=100 warmup=0s "
+                f"server={one.address} workload=stream direction={direction} message=1000 "
+                "messages=100 warmup=0s "
                              f"place=free engine={engine} {side}" for side in SIDES])
         for session, record in enumerate(records):
             assert record["status"] == "failed" and record["phase"] != "handshake"
@@ -213,7 +214,8 @@ def test_a_listener_that_has_no_room_for_a_second_is_waited_for() -> None:
     with server_started() as server, between(server.address, full_for_s=0.2) as one:
         (record,) = batch_run(
             [
-                f"server={one.address} workload=connect messages=1 warmup=0s client.engine=poll {SIDES[0]}"])
+                f"server={one.address} workload=connect messages=1 warmup=0s client.engine=poll "
+                f"{SIDES[0]}"])
         assert record["status"] == "ok", record["reason"]
 
 
@@ -242,7 +244,8 @@ def run_watched(words: str, server: Server,
     with ExitStack() as stack:
         servers = [server, proxy] if proxy else [server]
         gates = [stack.enter_context(between(each.address)) for each in servers]
-        places = [f"{key}={gate.address}" for key, gate in zip(("server", "via"), gates)]
+        places = [f"{key}={gate.address}"
+                  for key, gate in zip(("server", "via"), gates, strict=False)]
         client = client_start("--json", *places, "duration=100ms", "warmup=0s", "place=free",
                               *words.split())
         keys = [bytes.fromhex(gate.first_ready()["key"]) for gate in gates]

@@ -281,7 +281,8 @@ def test_the_last_report_may_come_when_the_time_for_it_is_over(tmp_path: Path) -
         time.sleep(pause_s)  # for the client's own part to end before
         liar.report_send(figures())
 
-    for pause_s in (0.1, 0.5, 2.0, 8.0):
+    for seconds in (0.1, 0.5, 2.0, 8.0):
+        pause_s = seconds
         done = lied_to(lie, "--json", "workload=stream", "message=4", *SHORT,
                        env=os.environ | {"LD_PRELOAD": str(library)})
         if "they meet" in done.stderr:

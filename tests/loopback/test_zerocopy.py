@@ -81,7 +81,8 @@ def traced(folder: Path, words: str) -> tuple[str, dict]:
 def test_calls_that_lend_and_take_back_are_those_that_strace_counts(engine: str,
     tmp_path: Path) -> None:
     trace, record = traced(tmp_path, supported(
-        f"workload=stream message=16+4K write=zerocopy messages={MESSAGES} warmup=0s place=free engine={engine}"))
+        f"workload=stream message=16+4K write=zerocopy messages={MESSAGES} warmup=0s place=free "
+        f"engine={engine}"))
     (thread,) = record["client"]["threads"]
     patterns = {"sendmsg": r"^sendmsg\(.*MSG_ZEROCOPY", "recvmsg": r"^recvmsg\(.*MSG_ERRQUEUE",
                 "ppoll": r"^ppoll\(",

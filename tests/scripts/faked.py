@@ -25,7 +25,8 @@ class Faked:
         """A program of this name that runs the script; `$ASKED` is the file of its arguments."""
         path = self.folder / name
         path.write_text(
-            f"#!/bin/sh\nASKED='{self.folder}/asked'\nprintf '%s\\n' {name} \"$@\" >>\"$ASKED\"\n{script}\n")
+            f"#!/bin/sh\nASKED='{self.folder}/asked'\nprintf '%s\\n' {name} \"$@\" "
+            f">>\"$ASKED\"\n{script}\n")
         path.chmod(0o755)
         return path
 

@@ -28,13 +28,15 @@ def step_run(step):
             print(json.dumps({"host": host, "how": "unreachable", "why": "it is away"}), flush=True)
             continue
         job = jobs[host] = json.loads((pathlib.Path(step["folder"]) / f"{host}.json").read_text())
-        children[host] = subprocess.Popen(["sh", "-c", job["command"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        children[host] = subprocess.Popen(["sh", "-c", job["command"]],
+                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE)
     for host, child in children.items():
         given = b"".join(pathlib.Path(path).read_bytes() for path in jobs[host]["inputs"])
         stdout, stderr = child.communicate(given)
         pathlib.Path(jobs[host]["output"]).write_bytes(b"Welcome!\\n" + stdout)
-        print(json.dumps({"host": host, "how": "ok", "status": child.returncode, "stderr": stderr.decode()}), flush=True)
+        print(json.dumps({"host": host, "how": "ok", "status": child.returncode,
+                          "stderr": stderr.decode()}), flush=True)
     print("no line of JSON", json.dumps({"end": "successful"}), sep="\\n", flush=True)
 
 last = None

@@ -119,11 +119,13 @@ def hosts_refusal() -> str | None:
         if shutil.which(program) is None:
             return f"{program} is missing (package openssh-client)"
     if system_sshd() is None and not (UNPACKED / "usr/sbin/sshd").exists():
-        return "sshd is missing (package openssh-server; scripts/test suite unpacks it into build/sshd)"
+        return ("sshd is missing (package openssh-server; scripts/test suite unpacks it into "
+                "build/sshd)")
     tried = subprocess.run(["unshare", "--mount", "--pid", "--uts", "--fork", "--mount-proc",
                             "mount", "-t", "tmpfs",
                             "tmpfs", "/run"], capture_output=True, text=True, timeout=STARTS_S)
-    return None if tried.returncode == 0 else f"no mounts of its own for a host: {tried.stderr.strip()}"
+    return None if tried.returncode == 0 else ("no mounts of its own for a host: "
+                                               f"{tried.stderr.strip()}")
 
 
 def key_make(path: Path) -> str:
@@ -253,7 +255,8 @@ class Hosts:
         """Connects a namespace to the bridge; gives its address."""
         address = f"{NETWORK}.{number}"
         lines_run(self.switch, "ip", [
-            f"link add name port{number} type veth peer name up0 netns {descriptor_path(namespace)}",
+            f"link add name port{number} type veth "
+            f"peer name up0 netns {descriptor_path(namespace)}",
             f"link set dev port{number} master bridge up"])
         lines_run(namespace, "ip", ["link set lo up", "link set dev up0 up",
                                     f"address add {address}/{PREFIX_BITS} dev up0"])
@@ -267,7 +270,8 @@ class Hosts:
                     socket.create_connection((host.address, PORT), timeout=1) as connection:
                 if connection.recv(4) == b"SSH-":
                     return
-            assert host.process and host.process.poll() is None and time.monotonic() < deadline, host.log
+            alive = host.process and host.process.poll() is None
+            assert alive and time.monotonic() < deadline, host.log
             time.sleep(0.01)
 
 
@@ -284,7 +288,8 @@ def host_add(hosts: Hosts, name: str, key: str, shell: str, hidden: Path | None)
 
 
 @contextlib.contextmanager
-def hosts_open(folder: Path, count: int, shell: str = "/bin/sh", hidden: Path | None = None) -> Iterator[Hosts]:
+def hosts_open(folder: Path, count: int, shell: str = "/bin/sh",
+               hidden: Path | None = None) -> Iterator[Hosts]:
     """`count` hosts that are on, named h1, h2, ..., with all that they have in a folder of the
     test's; gone afterwards.
 

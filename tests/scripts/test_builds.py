@@ -94,14 +94,16 @@ def test_a_folder_without_both_programs_is_refused(uncork: Uncork, build: Callab
         (old / "bin" / missing).unlink()
     told = uncork.refused("run", *SHORT, f"build=this,{old}")
     assert told == (
-        f"uncork: build={old}: uncork-client and uncork-server are neither in {old} nor in its bin/: "
+        f"uncork: build={old}: uncork-client and uncork-server are neither in {old} nor in its "
+        "bin/: "
                     "give the folder of a build")
 
 
 def test_what_an_older_build_does_not_know_names_the_build(uncork: Uncork,
                                                            build: Callable[..., Path]) -> None:
     old = build("old",
-                '[ "$1" = --check ] && { echo "uncork-client: standard input:1: unknown word \\"capture\\"" >&2; exit 2; }')
+                '[ "$1" = --check ] && { echo "uncork-client: standard input:1: unknown word '
+                '\\"capture\\"" >&2; exit 2; }')
     told = uncork.refused("run", *SHORT, "capture=on", f"build=this,{old}")
     assert told == f'uncork: unknown word "capture" (build={old})'
 

@@ -96,7 +96,8 @@ def test_two_results_begin_with_what_differs_between_their_machines(folders, wid
 
 
 def test_two_sessions_are_too_few_to_say_anything_and_a_note_says_so(folders):
-    lines = compared_text([between(folders, "old", "once", TIME, SEGMENTS, declared=["kernel"])], 100)
+    lines = compared_text([between(folders, "old", "once", TIME, SEGMENTS, declared=["kernel"])],
+                          100)
     golden_check("compare-once.txt", lines)
     assert "-7.8%?" in lines and "variation between sessions is unknown" in lines
 

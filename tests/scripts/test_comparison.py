@@ -155,8 +155,11 @@ def test_between_two_results_a_session_is_the_unit(made):
 def test_with_fewer_than_four_sessions_a_side_nothing_is_said_of_a_difference(made):
     comparison = compare_results(made["old"], made["once"], {}, {}, [TIME, SEGMENTS])
     change = comparison.rows[0].changes["time_per_message"]
-    assert change.verdict is Verdict.UNKNOWN and change.ratio.interval is None and change.ratio.value < 0.95
-    assert "variation between sessions is unknown: 4 of the base and 1 of the new" in comparison.notes[0]
+    assert change.verdict is Verdict.UNKNOWN
+    assert change.ratio.interval is None
+    assert change.ratio.value < 0.95
+    assert ("variation between sessions is unknown: 4 of the base and 1 of the new"
+            in comparison.notes[0])
     assert comparison.rows[0].changes["segments_per_message"].verdict is Verdict.EXACT
 
 

@@ -198,7 +198,7 @@ def runs_placed(runs: int, rounds: int) -> np.ndarray:
                       for number in range(1, rounds + 1)] for seed in range(runs)])
 
 
-def test_of_interleaved_runs_of_the_same_on_a_drifting_machine_5_percent_are_claimed_and_of_blocks_40() -> None:
+def test_of_interleaved_runs_on_a_drifting_machine_5_percent_are_claimed_and_of_blocks_40() -> None:
     runs, rounds, chance = 2000, 10, np.random.default_rng(2)
     times = drifts(chance, runs, 2 * rounds) + normal(chance, (runs, 2 * rounds)) / 2
     first = runs_placed(runs, rounds)

@@ -163,7 +163,8 @@ def test_every_command_shows_the_rest_where_many_records_are_damaged(folder, com
     text = " ".join(said(folder, command, {0, 1, 3} if command == "check" else {0}).split())
     if command in ("table", "show"):
         assert "records.jsonl:1: no record: is a list, not an object; the line was left out" in text
-        assert f"{len(LEFT_OUT) - 5} more lines of records.jsonl are no records and were left out" in text
+        more = len(LEFT_OUT) - 5
+        assert f"{more} more lines of records.jsonl are no records and were left out" in text
 
 
 def file_remove(name: str) -> Callable[[Path], None]:
@@ -286,7 +287,9 @@ def test_the_columns_of_a_sysctl_are_no_damage(folder):
 def test_a_command_as_a_user_starts_it_says_the_same(folder):
     (folder / "records.jsonl").write_text("{\n")
     done = uncork_started("table", folder)
-    assert done.returncode == 1 and "records.jsonl:1: not JSON" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 1
+    assert "records.jsonl:1: not JSON" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def bytes_flip(data: bytes, chance: random.Random) -> bytes:

@@ -132,23 +132,30 @@ def test_three_boots_a_side_say_nothing_and_four_do(tmp_path):
 
 @pytest.mark.parametrize("that, outcome, says", [
     (
-        "time_per_message(write=cork target=vng:6.1) / time_per_message(write=cork target=vng:6.18) > 1.05", "ok",
+        "time_per_message(write=cork target=vng:6.1) / time_per_message(write=cork "
+        "target=vng:6.18) > 1.05", "ok",
      "boots a side"),
     (
-        "time_per_message(write=cork target=vng:6.18) < 0.5 * time_per_message(write=cork target=vng:6.1)", "not ok",
+        "time_per_message(write=cork target=vng:6.18) < 0.5 * time_per_message(write=cork "
+        "target=vng:6.1)", "not ok",
      "boots"),
     (
-        "1.13 * time_per_message(write=cork target=vng:6.18) == time_per_message(write=cork target=vng:6.1)",
+        "1.13 * time_per_message(write=cork target=vng:6.18) == time_per_message(write=cork "
+        "target=vng:6.1)",
      "undecided", "left / right"),
     (
-        "time_per_message(write=nodelay target=vng:6.1) / time_per_message(write=cork target=vng:6.1) / "
-     "(time_per_message(write=nodelay target=vng:6.18) / time_per_message(write=cork target=vng:6.18)) < 2", "ok",
+        "time_per_message(write=nodelay target=vng:6.1) / time_per_message(write=cork "
+        "target=vng:6.1) / "
+     "(time_per_message(write=nodelay target=vng:6.18) / time_per_message(write=cork "
+     "target=vng:6.18)) < 2", "ok",
      "8 boots"),
     (
-        "time_per_message(write=cork target=vng:6.1) - time_per_message(write=cork target=vng:6.18) > 0", "undecided",
+        "time_per_message(write=cork target=vng:6.1) - time_per_message(write=cork "
+        "target=vng:6.18) > 0", "undecided",
      "only a quotient of such figures"),
     (
-        "segments_per_message(write=nodelay target=vng:6.1) - segments_per_message(write=cork target=vng:6.18) == 14",
+        "segments_per_message(write=nodelay target=vng:6.1) - segments_per_message(write=cork "
+        "target=vng:6.18) == 14",
      "ok", "exactly 14.00 against 14.00"),
     ("time_per_message(write=cork target=vng:6.18) <= time_per_message(write=cork target=best)",
      "ok", "left / right"),
@@ -400,7 +407,8 @@ def test_systems_that_nobody_declared_are_refused_and_marked_where_they_are_forc
     matrix = lonely(made["systems"], {("nodelay", "local"), ("cork", "gvisor")})
     comparison = compare_cells(matrix, {"write": "nodelay"}, {"write": "cork"}, [TIME])
     with pytest.raises(UsageError,
-                       match="virtualisation hypervisor -> gvisor; congestion cubic -> reno: a ratio"):
+                       match="virtualisation hypervisor -> gvisor; congestion cubic -> reno: a "
+                             "ratio"):
         refusals_check(comparison, (), False, False)
     lines = compared_text([refusals_check(comparison, (), False, True)], 100)
     assert re.search(r"^forced +virtualisation hypervisor -> gvisor\n +congestion cubic -> reno$",

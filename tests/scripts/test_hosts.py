@@ -19,7 +19,8 @@ from suite.base.client import ROOT
 
 pytestmark = pytest.mark.skipif(hosts_refusal() is not None, reason=str(hosts_refusal()))
 
-ASKED = f"hostname; cat /proc/sys/kernel/random/boot_id; echo ~; echo $$; ls -d /run/sshd; ls {ROOT} | wc -l"
+ASKED = ("hostname; cat /proc/sys/kernel/random/boot_id; echo ~; echo $$; ls -d /run/sshd; ls "
+         f"{ROOT} | wc -l")
 MAKER = """
 import os, pathlib, sys
 from hosts import hosts_open

@@ -229,7 +229,8 @@ def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
                          rows=rows,
                          geomeans={metric.name: mean})
     assert mean_text(comparison,
-                     metric) == "geomean: of 1 of 3 cells, without two (exact counts), three (no ratio)"
+                     metric) == ("geomean: of 1 of 3 cells, without two (exact counts), three (no "
+                                 "ratio)")
     (table,) = comparison_tables(comparison)
     assert [text for column in table.columns if (text := column.items[-1].text)] == [
         "geomean of 1 of 3 cells", "-50.0%", "[-60.0%, -40.0%]"]

@@ -240,7 +240,8 @@ def test_figures_names_and_reasons_are_in_the_text_of_a_picture(tmp_path, verdic
 def test_titles_name_words_as_they_are_typed(tmp_path):
     matrix = made(tmp_path, result_make.recipe_replies(rounds=1))
     for kind, said in (("heatmap",
-                        "messages per second, times faster than reply_write=nodelay, transport=unix'"),
+                        "messages per second, times faster than reply_write=nodelay, "
+                        "transport=unix'"),
                        ("forest",
                         "messages per second against reply_write=nodelay (higher is better)'")):
         assert said in drawings_make(matrix, [asked(kind, "messages_per_second")])[0].settings

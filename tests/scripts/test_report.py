@@ -220,8 +220,10 @@ def opened(page: str, folder: Path, script: str) -> str:
 def test_a_browser_sorts_by_numbers_and_hides_a_series(tmp_path: Path) -> None:
     page = page_of(NODELAY, drawn_of("'nodelay', 'cork'", group(1, "#0072b2"), group(2, "#d55e00")))
     script = ("const heads = document.querySelectorAll('table.sortable thead tr:last-child th');"
-              "const column = () => [...document.querySelectorAll('table.sortable tbody tr')].map(r => r.cells[2].firstChild.nodeValue);"
-              "heads[2].firstChild.click(); const up = column().slice(0, 2); heads[2].firstChild.click();"
+              "const column = () => [...document.querySelectorAll('table.sortable tbody "
+              "tr')].map(r => r.cells[2].firstChild.nodeValue);"
+              "heads[2].firstChild.click(); const up = column().slice(0, 2); "
+              "heads[2].firstChild.click();"
               "document.querySelector('input.s1').click();"
               "const shown = n => getComputedStyle(document.querySelector(`svg .s${n}`)).display;"
               "document.title = [...up, column()[0], shown(1), shown(2)].join(' ');")

@@ -335,10 +335,8 @@ def descendants_wait(pid: int, count: int) -> list[str]:
         return Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     for _ in range(3000):
         found = []
-        try:
+        with contextlib.suppress(FileNotFoundError):  # one that asked a question and ended
             found = [child for first in children(str(pid)) for child in (first, *children(first))]
-        except FileNotFoundError:
-            pass  # one that asked a question and ended
         if len(found) >= count:
             return found
         time.sleep(0.01)

@@ -189,7 +189,8 @@ def test_programs_are_copied_once_and_mended_where_they_are_damaged(
     ('case "$*" in *mv*) cat >/dev/null; echo "No space left" >&2; exit 1 ;; esac\n' + LOGIN,
      "on one: No space left"),
     ('case "$*" in *--version*) echo "libuv.so.1: cannot open" >&2; exit 127 ;; esac\n' + LOGIN,
-     "uncork-client does not start on one: libuv.so.1: cannot open; scripts/setup/target static builds"),
+     "uncork-client does not start on one: libuv.so.1: cannot open; scripts/setup/target static "
+     "builds"),
 ])
 def test_programs_that_cannot_be_there_are_said_before_anything_runs(
     client: Client, faked: Faked, hosts: Callable[[str], None], script: str, says: str,
@@ -202,9 +203,11 @@ def test_programs_that_cannot_be_there_are_said_before_anything_runs(
 
 def test_a_machine_of_another_kind_is_said(client: Client, hosts: Callable[[str], None]):
     hosts(
-        'case "$*" in *uname*) echo "uncork-host|FreeBSD arm64|b|/c|1.1.1.1 1 1.1.1.2 22"; exec cat ;; esac\n' + LOGIN)
+        'case "$*" in *uname*) echo "uncork-host|FreeBSD arm64|b|/c|1.1.1.1 1 1.1.1.2 22"; exec '
+        'cat ;; esac\n' + LOGIN)
     with targets_open(client) as targets, pytest.raises(Failure,
-                                                        match="one is FreeBSD arm64, and these programs are for"):
+                                                        match="one is FreeBSD arm64, and these "
+                                                              "programs are for"):
         cells_of(targets, "target=ssh:one")
 
 
@@ -239,7 +242,8 @@ def test_a_missing_ssh_names_the_one_command(uncork: Uncork, monkeypatch: pytest
     monkeypatch.setenv("UNCORK_SSH", "uncork-no-ssh -F 'some file'")
     said = uncork.refused("run", "target=ssh:one", *SHORT, status=1)
     assert said.endswith(
-        "uncork-no-ssh does not start (No such file or directory): scripts/setup/target ssh installs it")
+        "uncork-no-ssh does not start (No such file or directory): scripts/setup/target ssh "
+        "installs it")
 
 
 def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork,
@@ -292,7 +296,8 @@ def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client,
                                                         hosts: Callable[[str], None]):
     hosts(f"SSH_CONNECTION='UNKNOWN 65535 UNKNOWN 65535'; {LOGIN}")
     with targets_open(client) as targets, pytest.raises(Failure,
-                                                        match="at which address two is: write ssh:two/ADDRESS"):
+                                                        match="at which address two is: write "
+                                                              "ssh:two/ADDRESS"):
         cells_of(targets, "target=ssh:one+ssh:two")
     (record,) = records_in(client, "target=ssh:one+ssh:two/127.0.0.1")
     assert record["status"] == "ok"

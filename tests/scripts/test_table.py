@@ -69,8 +69,10 @@ def test_counts_that_are_the_same_in_every_round_carry_no_interval_and_all_else_
              "cpu_per_message")
     summary = summary_build(matrix, names)
     ends = {(row["write"], row["place"], name): row[f"{name}_low"]
-            for row in csv.DictReader(io.StringIO(table_rendered("csv", summary))) for name in names}
-    told = {cell["cell"]: cell["metrics"] for cell in json.loads(table_rendered("json", summary))["cells"]}
+            for row in csv.DictReader(io.StringIO(table_rendered("csv", summary)))
+            for name in names}
+    told = {cell["cell"]: cell["metrics"]
+            for cell in json.loads(table_rendered("json", summary))["cells"]}
     seen = set()
     for cell in matrix.cells.values():
         for name, figure in summary.figures[cell.name].items():
@@ -140,7 +142,8 @@ from = "drbd.csv:window/buffers set before connect (SO_RCVBUF 4 MB)"
 
 
 def test_in_csv_what_is_absent_is_empty(made):
-    rows = list(csv.DictReader(io.StringIO(table_rendered("csv", summary_of(made["transports"])[0]))))
+    rows = list(csv.DictReader(io.StringIO(table_rendered("csv",
+                                                          summary_of(made["transports"])[0]))))
     unix = [row for row in rows if row["transport"] == "unix"]
     assert {row["segments_per_message"] for row in unix} == {""}
     assert {row["status"] for row in unix} == {"ok", "unsupported", "failed"}
@@ -291,7 +294,8 @@ def test_a_stranger_adds_a_renderer_with_one_file_and_one_line(tmp_path):
     (suite / "present" / "tables" / "titles.py").write_text(NEW_RENDERER)
     listed = suite / "present" / "tables" / "__init__.py"
     text = listed.read_text().replace("import csv,", "import titles, csv,")
-    text = text.replace('    "md": ', '    "titles": Renderer(titles.render, "titles"),\n    "md": ')
+    text = text.replace('    "md": ',
+                        '    "titles": Renderer(titles.render, "titles"),\n    "md": ')
     listed.write_text(text)
     for words in (["table"], ["compare", "write=nodelay", "write=cork"]):
         command, *rest = words

@@ -105,7 +105,8 @@ def test_a_missing_program_names_the_one_command(uncork: Uncork, faked: Faked,
                                                  monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(gvisor, "PROGRAM", "uncork-no-runsc")
     said = uncork.refused("run", "target=gvisor", *SHORT, status=1)
-    assert said == "uncork: target=gvisor: uncork-no-runsc is missing: scripts/setup/target gvisor installs it"
+    assert said == ("uncork: target=gvisor: uncork-no-runsc is missing: scripts/setup/target "
+                    "gvisor installs it")
 
 
 def test_greetings_on_standard_output_are_passed_over(binaries: Client, faked: Faked):
@@ -174,7 +175,8 @@ def test_a_result_of_another_sandbox_is_not_gone_on_with(uncork: Uncork, faked: 
         "gvisor"}
     faked.program("runsc", HERE.replace("release-1.2", "release-1.3"))
     said = uncork.refused(*words, "--more")
-    assert "was measured where target=gvisor was another (runsc release-1.2; now it is runsc release-1.3)" in said
+    assert ("was measured where target=gvisor was another (runsc release-1.2; now it is runsc "
+            "release-1.3)") in said
 
 
 def test_only_a_kernel_that_is_booted_makes_a_round_one_batch():

@@ -139,7 +139,8 @@ def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_man
     assert records_of(folder)[:10] == before
     assert "all 10 runs are done, and until=0.01% asks for more" in done.stderr
     assert "round 6 of 6, until=0.01%: 2 of at least 4 runs done, at least " in done.stderr
-    assert "round 10 was the last: until=0.01% of time_per_message, missed by 1 of 1 cell: the only cell " in done.stderr
+    assert ("round 10 was the last: until=0.01% of time_per_message, missed by 1 of 1 cell: the "
+            "only cell ") in done.stderr
     assert "until                 0.01% of time_per_message, missed by 1 of 1 cell" in done.stdout
     assert 'until = "0.01%"' in (folder / "scenario.toml").read_text()
 
@@ -148,19 +149,24 @@ def test_what_is_exact_and_what_fails_is_waited_for_in_no_run(misbehave: Callabl
                                                               tmp_path: Path) -> None:
     scene = tmp_path / "scene.toml"
     scene.write_text(
-        '[sweep]\nwrite = ["nodelay", "cork"]\n[fixed]\nplace = "free"\nduration = "20ms"\nwarmup = "0s"\n'
-                     '[run]\nrounds = 2\nuntil = "0.01%"\n[table]\ncolumns = ["sends_per_message"]\n')
+        '[sweep]\nwrite = ["nodelay", "cork"]\n[fixed]\nplace = "free"\nduration = "20ms"\nwarmup '
+        '= "0s"\n'
+                     '[run]\nrounds = 2\nuntil = "0.01%"\n[table]\ncolumns = '
+                     '["sends_per_message"]\n')
     uncork = misbehave('read -r line; case $line in *cork*) exit 1;; esac\n'
-                       'echo "$line" > "$STATE/line"; exec "$REAL" --batch "$STATE/line" --with-parent')
+                       'echo "$line" > "$STATE/line"; exec "$REAL" --batch "$STATE/line" '
+                       '--with-parent')
     done = uncork.run("run", str(scene))
     assert done.returncode == 1 and "every run of" in done.stderr
-    assert "round 2 was the last: until=0.01% of sends_per_message, and every interval is that narrow" in done.stderr
+    assert ("round 2 was the last: until=0.01% of sends_per_message, and every interval is that "
+            "narrow") in done.stderr
     assert plan_read(only_folder(uncork))["sessions"][0]["rounds"] == [1, 2]
 
 
 def test_n_says_how_many_rounds_there_are_at_least_and_at_most(uncork: Uncork) -> None:
     text = uncork.run("run", "-n", "place=free", "until=1%", "rounds=6").stdout
-    assert "at least 6 rounds (until=1%: at most 60) and a warm-up: at least 14 runs, at least 0:" in text
+    assert ("at least 6 rounds (until=1%: at most 60) and a warm-up: at least 14 runs, at least 0:"
+            in text)
 
 
 GIVEN = {"rounds": "10", "duration": "2s", "warmup": "200ms"}
@@ -213,7 +219,8 @@ def test_a_quick_plan_says_what_it_changed_and_is_a_plan_of_its_own(binaries: Cl
 
 def test_a_quick_run_says_so_in_its_heading_and_in_its_plan(uncork: Uncork) -> None:
     done = uncork.run("run", "place=free", "--quick", "rounds=1", "duration=20ms")
-    assert done.returncode == 0 and "uncork: --quick: a first look: warmup=50ms in place of 200ms" in done.stderr
+    assert done.returncode == 0
+    assert "uncork: --quick: a first look: warmup=50ms in place of 200ms" in done.stderr
     assert "quick                 a first look: warmup=50ms in place of 200ms" in done.stdout
     folder = only_folder(uncork)
     assert json.loads((folder / "plan.json").read_text())["quick"] == {"warmup": {"was": "200ms",

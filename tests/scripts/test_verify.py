@@ -217,7 +217,7 @@ def test_any_value_of_an_axis_can_be_posted_and_verified(sweep, style, capsys, t
     (tmp_path / "mail").write_text("".join(f"> {line}\n" for line in text.splitlines()))
     status, said = command_run(verify, capsys, tmp_path / "mail", result)
     assert (status, said[:9]) == (0, "the same:")
-    for number, line in enumerate(text.splitlines()):
+    for line in text.splitlines():
         if re.search(r"\d%", line):
             changed = re.sub(r"(\d)%", lambda digit: f"{(int(digit[1]) + 1) % 10}%", line, count=1)
             (tmp_path / "mail").write_text(text.replace(line, changed, 1))

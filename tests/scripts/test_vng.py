@@ -109,7 +109,8 @@ def test_what_a_kernel_says_before_and_between_records_is_passed_over(binaries: 
     faked: Faked, kernel: Path):
     cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
     faked.program("vng", VNG +
-                  'echo "[    0.1] Linux {version}"; sh -c "$script" | sed "a [    9.9] virtio: ready"')
+                  'echo "[    0.1] Linux {version}"; sh -c "$script" | sed "a [    9.9] virtio: '
+                  'ready"')
     assert [record["status"] for record in batch_of(binaries, cells)] == ["ok", "ok"]
 
 
@@ -255,7 +256,8 @@ def test_hardware_is_used_where_it_has_booted_a_guest(
     faked.program("vng", f"[ \"$1\" != --version ] || {{ echo 'virtme-ng 1.42'; exit; }}\n{smoke}")
     target = Targets(binaries).target({"target": f"vng:{kernel}"})
     assert target.place({}).hypervisor.options == options
-    assert target.identity()["processor"] == ("emulated" if "--disable-kvm" in options else "hardware")
+    assert target.identity()["processor"] == ("emulated" if "--disable-kvm" in options
+                                              else "hardware")
 
 
 @pytest.mark.parametrize("word", ["server=h1", "via=h1", "capture=on"])

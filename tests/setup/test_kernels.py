@@ -60,7 +60,8 @@ def test_a_series_is_not_another_that_begins_alike(sandbox: Sandbox) -> None:
     keep(sandbox, "6.12.10+deb13-amd64")
     done = sandbox.run(KERNELS, "--kept", "6.1")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no kernel 6.1 is in " in done.stderr and "scripts/setup/kernels 6.1 fetches it" in done.stderr
+    assert "no kernel 6.1 is in " in done.stderr
+    assert "scripts/setup/kernels 6.1 fetches it" in done.stderr
 
 
 def test_a_kernel_that_is_being_fetched_is_none(sandbox: Sandbox) -> None:
@@ -83,7 +84,8 @@ def test_a_version_that_nobody_has_names_those_that_are(sandbox: Sandbox) -> Non
     mirror_add(sandbox)
     done = sandbox.run(KERNELS, "6.19")
     assert done.returncode == 1
-    assert done.stderr == f"uncork: no kernel 6.19 can be had from {MIRROR}, there are: 6.1, 6.12, 7.3\n"
+    assert done.stderr == (f"uncork: no kernel 6.19 can be had from {MIRROR}, there are: 6.1, 6.12,"
+                           " 7.3\n")
 
 
 @pytest.mark.parametrize("word", ["v6.1", "6", "../6.1", "6.1/.."])
@@ -106,14 +108,16 @@ def test_the_newest_is_asked_for_again_and_is_what_is_there_without_a_network(
 def test_another_system_than_debian_for_amd64_is_named(sandbox: Sandbox) -> None:
     sandbox.command_add("dpkg", "echo arm64")
     done = sandbox.run(KERNELS, "6.1")
-    assert done.stderr == "uncork: kernels for guests are Debian's for amd64, and this is no such system\n"
+    assert done.stderr == ("uncork: kernels for guests are Debian's for amd64, and this is no such "
+                           "system\n")
 
 
 def test_without_a_mirror_of_debian_none_is_asked(sandbox: Sandbox) -> None:
     sandbox.command_add("dpkg", "echo amd64")
     sandbox.recorder_add("apt-get", "echo http://example.org/ubuntu/")
     done = sandbox.run(KERNELS, "6.1")
-    assert done.stderr == "uncork: kernels for guests are Debian's, and no mirror of Debian is among the sources of apt\n"
+    assert done.stderr == ("uncork: kernels for guests are Debian's, and no mirror of Debian is "
+                           "among the sources of apt\n")
     assert all("indextargets" in call for call in sandbox.calls_read())
 
 
@@ -161,7 +165,8 @@ def test_of_a_kernel_what_a_guest_needs_is_kept_wherever_it_was(
     # What depmod finds out: that a module that is wanted needs one that is not.
     sandbox.recorder_add("depmod",
                          f'cd "lib/modules/{version}"; for file in $(find kernel -name "*.ko*"); do',
-                         'case $file in */tls.*) echo "$file: $(find kernel -name "fscache.ko*")" ;; *) echo "$file:" ;; esac',
+                         'case $file in */tls.*) echo "$file: $(find kernel -name "fscache.ko*")" '
+                         ';; *) echo "$file:" ;; esac',
                          "done >modules.dep")
     done = sandbox.run(KERNELS, version)
     kept = image(sandbox, version)

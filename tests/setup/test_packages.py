@@ -183,7 +183,8 @@ def wheel_write(folder: Path, module: str) -> None:
     about = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     names = (f"{module}.py", f"{info}/METADATA", f"{info}/WHEEL", f"{info}/RECORD")
     with zipfile.ZipFile(folder / f"{module}-1.0-py3-none-any.whl", "w") as wheel:
-        for name, text in zip(names, ("", metadata, about, "".join(f"{n},,\n" for n in names))):
+        for name, text in zip(names, ("", metadata, about, "".join(f"{n},,\n" for n in names)),
+                              strict=False):
             wheel.writestr(name, text)
 
 

@@ -83,17 +83,20 @@ def test_programs_of_another_system_than_was_asked_for_fail(ready: Sandbox) -> N
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "0 passed, 2 failed, 0 skipped"
     assert ('error: uncork-client is no "Mach-O 64-bit x86_64 executable" '
-            "but: ELF 64-bit LSB pie executable, x86-64, for GNU/Linux 3.2.0") in done.stdout.splitlines()
+            "but: ELF 64-bit LSB pie executable, x86-64, for GNU/Linux 3.2.0"
+            ) in done.stdout.splitlines()
 
 
 def test_what_does_not_compile_is_said_again_once_and_the_log_is_named(ready: Sandbox) -> None:
     error = f'{ready.tree}/common/a.c:3:1: error: use of undeclared identifier'
     ready.command_add("ninja", *NINJA,
-                      f'case "$*" in *uncork-client*) echo "{error}"; echo "{error}"; exit 1 ;; esac')
+                      f'case "$*" in *uncork-client*) echo "{error}"; echo "{error}"; exit 1 ;; '
+                      'esac')
     done = run(ready, "x86_64-freebsd")
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
-        "x86_64-freebsd: does not link or compile; all of it is in build/logs/portability-x86_64-freebsd.log",
+        "x86_64-freebsd: does not link or compile; all of it is in "
+        "build/logs/portability-x86_64-freebsd.log",
         "common/a.c:3:1: error: use of undeclared identifier",
         "0 passed, 1 failed, 0 skipped",
     ]
@@ -109,7 +112,8 @@ def test_the_targets_are_listed_and_another_one_is_refused(ready: Sandbox) -> No
     assert run(ready, "--list").stdout.split() == TARGETS
     done = run(ready, "x86_64-macos", "x86_64-plan9")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == 'uncork: no target "x86_64-plan9" (tests/portability/run --list names them)\n'
+    assert done.stderr == ('uncork: no target "x86_64-plan9" (tests/portability/run --list names '
+                           'them)\n')
 
 
 def test_without_its_compiler_all_are_skipped_with_the_reason(ready: Sandbox) -> None:
@@ -126,15 +130,18 @@ def test_where_there_is_no_mirror_of_debian_the_reason_is_the_sources(ready: San
     done = run(ready, "x86_64-macos")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "skipped: the sources of libuv1, jansson are Debian's, and no mirror of Debian is among the sources of apt",
+        "skipped: the sources of libuv1, jansson are Debian's, and no mirror of Debian is among "
+        "the sources of apt",
         "0 passed, 0 failed, 1 skipped",
     ]
 
 
-SOURCES = '. "$UNCORK_TOP/scripts/setup/sources.sh"; sources_ensure jansson || echo "why: $SOURCES_WHY"\n'
+SOURCES = ('. "$UNCORK_TOP/scripts/setup/sources.sh"; sources_ensure jansson || echo "why: '
+           '$SOURCES_WHY"\n')
 # apt-get indextargets --format FORMAT
 INDEX = (
-    "case $1 in indextargets) echo \"$3\" | sed 's|$(REPO_URI)|http://mirror/debian/|; s|$(RELEASE)|anysuite|' ;;")
+    "case $1 in indextargets) echo \"$3\" | sed 's|$(REPO_URI)|http://mirror/debian/|; "
+    "s|$(RELEASE)|anysuite|' ;;")
 
 
 def archive_make(folder: Path, *names: str) -> Path:
@@ -152,7 +159,8 @@ def test_sources_are_those_of_the_suite_that_this_system_has(sandbox: Sandbox,
                                                              tmp_path: Path) -> None:
     archive = archive_make(tmp_path, "CMakeLists.txt", "src/jansson.h")
     sandbox.command_add("apt-get", INDEX,
-                        f'source) cp "{archive}" .; cat "$(dirname "$APT_CONFIG")/sources.list" ;; esac')
+                        f'source) cp "{archive}" .; cat "$(dirname "$APT_CONFIG")/sources.list" ;; '
+                        'esac')
     done = sandbox.shell(SOURCES)
     log = (sandbox.tree / "build/logs/sources.log").read_text()
     assert done.stdout == "", log

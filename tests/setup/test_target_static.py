@@ -15,7 +15,8 @@ def test_what_is_missing_is_installed_and_the_programs_are_built(sandbox: Sandbo
     sandbox.command_add("id", "echo 0")
     sandbox.table_write(WANTED)
     sandbox.recorder_add("apt-get",
-                         f'case "$*" in *install*) cp /bin/true "{sandbox.bin}/uncork-wanted" ;; esac')
+                         f'case "$*" in *install*) cp /bin/true "{sandbox.bin}/uncork-wanted" ;; '
+                         'esac')
     sandbox.recorder_add("cmake")
     (sandbox.tree / "CMakeLists.txt").touch()
     done = sandbox.run("scripts/setup/target", "static")

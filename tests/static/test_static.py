@@ -80,7 +80,8 @@ def root_trouble(prefix: tuple[str, ...]) -> str | None:
         tried = subprocess.run([*prefix, "/", "true"], capture_output=True, text=True, timeout=20)
     except FileNotFoundError as error:
         return f"{error.filename} is not installed"
-    return None if tried.returncode == 0 else f"{prefix[0]} does not work here: {tried.stderr.strip()}"
+    return None if tried.returncode == 0 else (f"{prefix[0]} does not work here: "
+                                               f"{tried.stderr.strip()}")
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +172,8 @@ def test_it_starts_a_server_of_its_own(static: Place) -> None:
 def test_an_address_is_in_numbers(empty: Place) -> None:
     (record, _) = empty.client("--insecure", "--batch", "-", stdin="server=localhost:1\n")
     assert record[
-        "reason"] == "cannot look up localhost: a static build looks up no names, give the address in numbers"
+        "reason"] == ("cannot look up localhost: a static build looks up no names, give the "
+                      "address in numbers")
 
 
 def test_an_archive_that_is_missing_is_named_in_one_line(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ CPU = "sys/devices/system/cpu"
 STATE = f"{CPU}/cpu0/cpuidle/state"
 CLOCKSOURCE = "sys/devices/system/clocksource/clocksource0"
 IDLE_STAT = "cpu  1000 0 1000 98000 0 0 0 0 0 0"
-STATUS = "Name:\tpython3\nTracerPid:\t0\nCapEff:\t0000000000000000\nSeccomp:\t0\nSeccomp_filters:\t0"
+STATUS = ("Name:\tpython3\nTracerPid:\t0\nCapEff:\t0000000000000000\nSeccomp:\t0\n"
+          "Seccomp_filters:\t0")
 
 QUIET: Mapping[str, str] = {
     "proc/loadavg": "0.01 0.02 0.00 1/100 1234",
@@ -35,7 +36,8 @@ QUIET: Mapping[str, str] = {
     "proc/sys/net/ipv4/tcp_available_congestion_control": "reno cubic",
     "proc/sys/net/ipv4/tcp_congestion_control": "cubic",
     "proc/sys/net/ipv4/tcp_tw_reuse": "2",
-    "boot/config-6.18.0-test": "# CONFIG_KASAN is not set\nCONFIG_VIRT_CPU_ACCOUNTING_GEN=y\nCONFIG_HZ=250",
+    "boot/config-6.18.0-test": "# CONFIG_KASAN is not "
+                               "set\nCONFIG_VIRT_CPU_ACCOUNTING_GEN=y\nCONFIG_HZ=250",
     "sys/fs/cgroup/user.slice/cpu.max": "max 100000",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
     "sys/kernel/tracing/current_tracer": "nop",
