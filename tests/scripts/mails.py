@@ -9,7 +9,7 @@ import random
 
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
-from suite.analyse.comparison.selectors import arguments_sort
+from suite.analyse.comparison.sides import arguments_sort
 from suite.analyse.metrics import METRICS
 from suite.analyse.selection import words_text
 from suite.analyse.summary import Figure

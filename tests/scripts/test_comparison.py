@@ -12,9 +12,13 @@ from sessions_make import recipe_sessions, sessions_write
 
 from answers import NODELAY, matrix_of
 from suite import stats
-from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.analyse.comparison.build import (
+    change_settle,
+    compare_baseline,
+    compare_cells,
+    compare_results,
+)
 from suite.analyse.comparison.model import Change
-from suite.analyse.comparison.verdicts import change_settle
 from suite.analyse.metrics import METRICS
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Family, Verdict, family_make

@@ -18,9 +18,9 @@ from rendered import compared_text
 from suite import stats
 from suite.analyse.claims import claim_decide, claims_decide
 from suite.analyse.comparison.build import compare_baseline, compare_cells
+from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison, Unit
-from suite.analyse.comparison.refusals import refusals_check
-from suite.analyse.comparison.selectors import metrics_choose, sides_within
+from suite.analyse.comparison.sides import metrics_choose, sides_within
 from suite.analyse.frame import Cell, Matrix, matrix_build, rounds_common
 from suite.analyse.gain import gain_build
 from suite.analyse.machines import cells_emulated, machines_group
@@ -358,7 +358,7 @@ def test_boots_are_one_machine_where_all_their_facts_agree(made):
 
 def test_only_what_differs_between_the_machines_of_the_cells_is_told(made):
     comparison = compare_cells(made["kernels"], OLD, NEW, [TIME])
-    assert [(one.of, one.name, one.declared)
+    assert [(one.kind, one.name, one.declared)
             for one in comparison.differences] == [("kernel", "kernel", True)]
     assert compare_cells(made["kernels"], {"write": "nodelay"}, {"write": "cork"},
                          [TIME]).differences == ()
@@ -375,7 +375,7 @@ def test_a_kind_of_fact_of_which_one_side_knows_nothing_is_one_difference(folder
     matrix = matrix_build(replace(result, machines=machines))
     comparison = compare_cells(matrix, {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert [(one.name, one.base, one.new) for one in comparison.differences
-            if one.of == "sysctl"] == [
+            if one.kind == "sysctl"] == [
         ("", "20 known", "unknown")]
 
 
@@ -386,7 +386,7 @@ def test_of_two_systems_a_kind_with_many_differences_has_one_line(folders):
         for host, machine in result.machines.items()}
     matrix = matrix_build(replace(result, machines=machines))
     comparison = compare_cells(matrix, {"target": "local"}, {"target": "gvisor"}, [TIME])
-    assert sum(one.of == "sysctl" for one in comparison.differences) == 20
+    assert sum(one.kind == "sysctl" for one in comparison.differences) == 20
     lines = compared_text([comparison], 100)
     assert "sysctl net.ipv4.tcp_0 False -> True; and 19 more of sysctl\n" in lines and lines.count(
         "tcp_") == 1
@@ -421,7 +421,7 @@ def test_systems_that_nobody_declared_are_refused_and_marked_where_they_are_forc
 def test_the_word_target_declares_whatever_its_machines_differ_in_and_says_so(made):
     comparison = compare_cells(made["systems"], {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert refusals_check(comparison, (), True, False) is comparison
-    assert {one.of for one in comparison.differences} == {"virtualisation", "congestion", "kernel"}
+    assert {one.kind for one in comparison.differences} == {"virtualisation", "congestion", "kernel"}
     lines = compared_text([comparison], 100)
     assert lines.index("target=local,gvisor compares whole systems") < lines.index(
         "Time per message")

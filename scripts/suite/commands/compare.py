@@ -7,9 +7,9 @@ import argparse
 from collections.abc import Sequence
 
 from suite.analyse.comparison.build import compare_cells, compare_results
+from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison
-from suite.analyse.comparison.refusals import refusals_check
-from suite.analyse.comparison.selectors import (
+from suite.analyse.comparison.sides import (
     Asked,
     arguments_sort,
     metrics_choose,

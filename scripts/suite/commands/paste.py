@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 
-from suite.analyse.comparison.selectors import arguments_sort
+from suite.analyse.comparison.sides import arguments_sort
 from suite.analyse.frame import matrix_build
 from suite.analyse.results import result_load
 from suite.present.mail.blocks import blocks_build

@@ -13,9 +13,9 @@ from typing import TypeVar
 from suite.analyse.arrangement import layout_choose
 from suite.analyse.claims import claims_decide
 from suite.analyse.comparison.build import compare_baseline, compare_results
+from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison
-from suite.analyse.comparison.refusals import refusals_check
-from suite.analyse.comparison.selectors import metrics_choose
+from suite.analyse.comparison.sides import metrics_choose
 from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.metrics import Metric
 from suite.analyse.results import result_load

@@ -4,8 +4,8 @@ Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from suite import stats
 from suite.analyse.comparison.differences import (
@@ -30,11 +30,11 @@ from suite.analyse.comparison.sides import (
     pairing_make,
     words_compared,
 )
-from suite.analyse.comparison.verdicts import change_settle, family_choose
 from suite.analyse.frame import Cell, Matrix, baseline_words, rounds_common
 from suite.analyse.machines import FUNCTIONAL_ONLY, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.selection import cells_select, words_text
+from suite.analyse.verdicts import Family, Verdict, baseline_family, baseline_ratio, family_make
 from suite.base.errors import UsageError
 
 Words = Mapping[str, str]
@@ -216,3 +216,30 @@ def compare_results(base: Matrix, new: Matrix, base_words: Words, new_words: Wor
     return comparison_make(sides[0], sides[1], pairing, metrics,
                            differences_declare(found, {*declared, *compared}),
                            [*sessions_notes(*sides), *notes])
+
+
+def is_baseline_ratio(matrix: Matrix, pair: Pair, change: Change, metric: str) -> bool:
+    """Whether a change is the ratio of its new cell to the baseline; of exact counts there is none
+    to compare."""
+    known = baseline_ratio(matrix, pair.new, metric) if pair.new else None
+    return change.ratio is None or change.p is None or (known is not None and known == change.ratio)
+
+
+def family_choose(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair],
+                  changes: Mapping[int, Change],
+                  metric: Metric) -> tuple[Family, Mapping[int, Hashable]]:
+    """The family of changes, and by place of its pair the key of each in it."""
+    if sides[0] is sides[1] and all(is_baseline_ratio(sides[0], pairs[place], change, metric.name)
+                                    for place, change in changes.items()):
+        cells = {place: new.name for place in changes if (new := pairs[place].new)}
+        return baseline_family(sides[0], metric.name), cells
+    return family_make({place: change.ratio for place, change in changes.items()}), {
+        place: place for place in changes}
+
+
+def change_settle(change: Change, family: Family, key: Hashable) -> Change:
+    """The change with what may be said of it."""
+    exact = change.base.exact and change.new.exact
+    verdict = Verdict.EXACT if exact else family.verdict(key, change.ratio)
+    return replace(change, adjusted=family.adjusted.get(key), verdict=verdict,
+                   detectable=change.detectable if verdict is Verdict.SAME else None)

@@ -14,9 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from suite.analyse.comparison.model import Difference
+from suite.analyse.comparison.model import Comparison, Difference, difference_text
 from suite.analyse.frame import Cell, Matrix, rounds_common
-from suite.analyse.machines import hosts_by_end, machine_find, machines_group
+from suite.analyse.machines import FUNCTIONAL_ONLY, hosts_by_end, machine_find, machines_group
+from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import BUILD, TARGET, build_of
 from suite.result.record import ENDS
 
@@ -198,3 +199,76 @@ def differences_declare(differences: Iterable[Difference], declared: Collection[
     return tuple(replace(one,
                          declared=bool(declared & {one.kind, one.name, one.name.rsplit(".", 1)[-1]}))
                  for one in differences)
+
+
+DIFFERENCES_SHOWN = 3  # differences that a line names
+
+
+def undeclared(comparison: Comparison) -> tuple[Difference, ...]:
+    """What differs and is not what the comparison is about."""
+    return tuple(one for one in comparison.differences if not one.declared)
+
+
+def forced(comparison: Comparison) -> tuple[Difference, ...]:
+    """Those across which ratios of time say nothing."""
+    return tuple(one for one in undeclared(comparison) if one.refuses)
+
+
+def differences_line(differences: Collection[Difference]) -> str:
+    """The first of them, and how many more."""
+    texts = [difference_text(one) for one in differences]
+    more = [f"and {len(texts) - DIFFERENCES_SHOWN} more"] if len(texts) > DIFFERENCES_SHOWN else []
+    return "; ".join([*texts[:DIFFERENCES_SHOWN], *more])
+
+
+def declared_check(comparison: Comparison, declared: Collection[str]) -> None:
+    """UsageError for a declared axis in which the two results do not differ: they answer another
+    question."""
+    known = {name for one in comparison.differences
+             for name in (one.kind, one.name, one.name.rsplit(".", 1)[-1])}
+    for name in declared:
+        if name not in known:
+            raise UsageError(
+                f"axis={name}: the two results do not differ in it{nearest_hint(name, known)}")
+
+
+def axis_hint(comparison: Comparison, declared: Collection[str],
+              others: Collection[Difference]) -> str:
+    """` (axis=kernel,sysctl declares it)`; empty within a result, where words do."""
+    axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in others)]))
+    return "" if comparison.within else f" (axis={axes} declares it)"
+
+
+def times_check(comparison: Comparison, where: str) -> None:
+    """UsageError where the times of a cell say nothing, for what shows times only; where: what
+    does."""
+    for row in comparison.rows:
+        for side, cell in ((comparison.base, row.base), (comparison.new, row.new)):
+            if cell is not None and cell.emulated:
+                raise UsageError(
+                    f"{where}: {FUNCTIONAL_ONLY}: {cell.name or side.matrix.result.folder}: "
+                                 f"{cell.emulated}: its times say nothing")
+
+
+def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,
+                   force: bool) -> Comparison:
+    """The comparison, with a note where it was forced.
+
+    UsageError where a ratio says nothing (unless force), or where anything but the declared axis
+    differs (strict).
+    """
+    declared_check(comparison, declared)
+    others, refusing = undeclared(comparison), forced(comparison)
+    if strict and others:
+        raise UsageError(
+            f"--strict: the sides differ in more than what is compared: {differences_line(others)}"
+                         f"{axis_hint(comparison, declared, others)}")
+    if not refusing:
+        return comparison
+    told = differences_line(refusing)
+    if not force:
+        raise UsageError(f"{told}: a ratio across that says nothing of what else differs"
+                         f"{axis_hint(comparison, declared, refusing)}; --force compares all the same")
+    return replace(comparison,
+                   notes=(f"forced across {told}: no ratio here says what it comes from",
+                                      *comparison.notes))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from suite import stats
+from suite.analyse.comparison.differences import forced
 from suite.analyse.comparison.model import (
     Change,
     Comparison,
@@ -16,7 +17,6 @@ from suite.analyse.comparison.model import (
     Unit,
     difference_text,
 )
-from suite.analyse.comparison.refusals import forced
 from suite.analyse.comparison.samples import row_figures, sides_known
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from suite.analyse.comparison.differences import times_check
 from suite.analyse.comparison.model import Comparison, Row, Side
-from suite.analyse.comparison.refusals import times_check
 from suite.analyse.frame import Cell
 from suite.base.errors import UsageError
 from suite.present.hgrm import hgrm_text

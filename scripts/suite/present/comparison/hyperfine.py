@@ -12,8 +12,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from suite.analyse.comparison.differences import times_check
 from suite.analyse.comparison.model import Comparison, Row, Side
-from suite.analyse.comparison.refusals import times_check
 from suite.analyse.frame import Cell
 from suite.base.by_hand import command_by_hand
 from suite.base.errors import UsageError

@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from suite import stats
+from suite.analyse.comparison.differences import forced
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
-from suite.analyse.comparison.refusals import forced
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.present.comparison.texts import floor_fraction, mean_verdict, row_name

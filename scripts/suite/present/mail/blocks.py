@@ -7,17 +7,12 @@ import sys
 from collections.abc import Sequence
 
 from suite.analyse.comparison.build import compare_cells, compare_results
+from suite.analyse.comparison.differences import forced
 from suite.analyse.comparison.model import Comparison, difference_text
-from suite.analyse.comparison.refusals import forced
-from suite.analyse.comparison.selectors import (
-    Words,
-    metrics_choose,
-    sides_between,
-    sides_within,
-    words_join,
-)
+from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
 from suite.analyse.frame import Matrix, words_parse
 from suite.analyse.metrics import Metric
+from suite.analyse.selection import Words
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.present.mail.block import comparison_block, table_block

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from suite.analyse.comparison.build import compare_baseline
+from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison
-from suite.analyse.comparison.refusals import refusals_check
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.summary import metrics_default
