@@ -174,7 +174,7 @@ def test_two_results_of_one_session_are_refused(made, nodelay):
 
 def test_machines_that_differ_are_told_and_what_was_declared_is_marked(made):
     comparison = compare_results(made["old"], made["new"], {}, {}, [TIME], ["kernel"])
-    found = {(one.of, one.name): one for one in comparison.differences}
+    found = {(one.kind, one.name): one for one in comparison.differences}
     kernel, cpus = found["kernel", "kernel"], found["cpu", "cpus_online"]
     assert (kernel.base, kernel.new, kernel.declared) == ("6.18.0-test", "6.19.0", True)
     assert (cpus.base, cpus.new, cpus.declared, cpus.refuses) == ("2", "4", False, True)
@@ -185,7 +185,7 @@ def test_machines_that_differ_are_told_and_what_was_declared_is_marked(made):
 def test_words_that_differ_between_results_and_are_no_rows_are_told(made):
     comparison = compare_results(made["old"], made["new"], {"write": "nodelay"}, {"write": "cork"},
                                  [TIME])
-    told = {one.name: one for one in comparison.differences if one.of == "words"}
+    told = {one.name: one for one in comparison.differences if one.kind == "words"}
     assert told["write"].declared and (told["write"].base, told["write"].new) == ("nodelay", "cork")
     assert comparison.new.name == "6.19.0 write=cork"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from suite import stats
 from suite.analyse.comparison.differences import forced
-from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
+from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.present.comparison.texts import floor_fraction, mean_verdict, row_name
@@ -127,13 +127,19 @@ def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | Non
     return {**(ratio_json(mean.ratio) or {}), "rows": mean.rows, "left_out": left_out}
 
 
+def difference_json(difference: Difference) -> dict[str, Any]:
+    """What differs, of which kind."""
+    value = asdict(difference)
+    return {"of": value.pop("kind"), **value}
+
+
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """One comparison."""
     return {
         "base": side_json(comparison.base), "new": side_json(comparison.new),
         "paired": comparison.paired, "unit": comparison.unit.value,
         "forced": bool(forced(comparison)), "axes": list(comparison.axes),
-        "differences": [asdict(difference) for difference in comparison.differences],
+        "differences": [difference_json(one) for one in comparison.differences],
         "metrics": {metric.name: {
             "unit": metric.unit, "better": metric.better,
             "noise_floor": floor_fraction(comparison.floor_most(metric.name)),
