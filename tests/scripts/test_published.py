@@ -8,8 +8,8 @@ import csv
 import pytest
 
 from answers import ROOT
+from published import RULES, published_recompute
 from suite.base.errors import UsageError
-from suite.scenario.published import RULES, published_recompute
 from suite.scenario.scenario import scenario_load
 
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))

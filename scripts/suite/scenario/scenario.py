@@ -8,10 +8,12 @@ the file, the key and the nearest key that would be right.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
 import tomllib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ PICTURES = {kind: key for key, kinds in (
     ("metric", ("bars", "curve", "heatmap", "forest", "order")), (None, ("counts",)),
     ("of", ("percentiles", "ecdf")),
 ) for kind in kinds}
+WORD_TABLES = ("fixed", "sweep", "run")
 LABEL = "A"
 LABEL_AGAIN = "A'"  # the second run of a baseline cell in a round: the A/A pair
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_.-]*")
@@ -100,79 +103,82 @@ class Scenario:
     pictures: tuple[Picture, ...] = ()
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where in a file we are, for messages: the file and the table in it."""
-
-    path: Path
-    table: str = ""
-
-    def at(self, key: str) -> str:
-        """`FILE: [table] key`."""
-        return f"{self.path}: [{self.table}] {key}" if self.table else f"{self.path}: {key}"
-
-    def inside(self, table: str) -> Place:
-        """The same file, one table down."""
-        return Place(self.path, table)
+# Reads the value of a key of a table. `where` begins messages: "FILE: " or "FILE: [table] ".
+Reader = Callable[[dict[str, Any], str, str], Any]
 
 
-def keys_check(table: dict[str, Any], allowed: tuple[str, ...], place: Place) -> None:
-    """Refuses a key that is not in allowed."""
-    for key in table:
-        if key not in allowed:
-            raise UsageError(f"{place.at(key)}: unknown key{nearest_hint(key, allowed)}")
-
-
-def text_of(table: dict[str, Any], key: str, place: Place, required: bool = False) -> str:
+def text_read(table: dict[str, Any], key: str, where: str, required: bool = False) -> str:
     """A string on one line; absent is the empty string unless required."""
     if key not in table and not required:
         return ""
     value = table.get(key)
     if not isinstance(value, str) or (required and not value.strip()):
         wrong = "is missing" if value is None else "must be text"
-        raise UsageError(f"{place.at(key)} {wrong}")
+        raise UsageError(f"{where}{key} {wrong}")
     return " ".join(value.split())
 
 
-def texts_of(table: dict[str, Any], key: str, place: Place) -> tuple[str, ...]:
+text_require = functools.partial(text_read, required=True)
+
+
+def text_or_none(table: dict[str, Any], key: str, where: str) -> str | None:
+    """A string on one line; None where it is absent or empty."""
+    return text_read(table, key, where) or None
+
+
+def texts_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
     """A list of strings, none twice; absent is empty."""
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise UsageError(f'{place.at(key)} must be a list of text, as in {key} = ["...", "..."]')
+        raise UsageError(f'{where}{key} must be a list of text, as in {key} = ["...", "..."]')
     twice = next((item for item in value if value.count(item) > 1), None)
     if twice is not None:
-        raise UsageError(f'{place.at(key)} names "{twice}" twice')
+        raise UsageError(f'{where}{key} names "{twice}" twice')
     return tuple(value)
 
 
-def number_of(table: dict[str, Any], key: str, place: Place) -> float:
+def number_read(table: dict[str, Any], key: str, where: str) -> float:
     """A finite number above zero: every metric that can be published is one."""
     value = table.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         wrong = "is missing" if value is None else "must be a number"
-        raise UsageError(f"{place.at(key)} {wrong}")
+        raise UsageError(f"{where}{key} {wrong}")
     if not math.isfinite(value) or value <= 0:
-        raise UsageError(f"{place.at(key)} = {value} is impossible: it must be finite and above 0")
+        raise UsageError(
+            f"{where}{key} = {value} is impossible: it must be finite and above 0")
     return float(value)
 
 
-def table_of(document: dict[str, Any], key: str, place: Place) -> dict[str, Any]:
+def table_read(table: dict[str, Any], key: str, where: str) -> dict[str, Any]:
     """A table, `[key]`; absent is empty."""
-    value = document.get(key, {})
+    value = table.get(key, {})
     if not isinstance(value, dict):
-        raise UsageError(f"{place.at(key)} must be a table, [{key}]")
+        raise UsageError(f"{where}{key} must be a table, [{key}]")
     return value
 
 
-def tables_of(document: dict[str, Any], key: str, place: Place) -> list[dict[str, Any]]:
-    """A list of tables, `[[key]]`; absent is empty."""
-    value = document.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise UsageError(f"{place.at(key)} must be a list of tables, [[{key}]]")
-    return value
+def entry_read(entry: dict[str, Any], readers: dict[str, Reader], where: str) -> dict[str, Any]:
+    """By field, the value of every key that has a reader, read in their order; other keys are
+    refused."""
+    for key in entry:
+        if key not in readers:
+            raise UsageError(f"{where}{key}: unknown key{nearest_hint(key, readers)}")
+    return {FIELDS.get(key, key): read(entry, key, where) for key, read in readers.items()}
 
 
-def value_text(value: Any, where: str) -> str:
+def entries_reader(kind: Callable[..., Any], readers: dict[str, Reader]) -> Reader:
+    """Reads a list of tables, `[[key]]`, as a tuple of this kind; absent is empty."""
+
+    def entries_read(table: dict[str, Any], key: str, where: str) -> tuple[Any, ...]:
+        value = table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise UsageError(f"{where}{key} must be a list of tables, [[{key}]]")
+        return tuple(kind(**entry_read(entry, readers, f"{where}[{key}] ")) for entry in value)
+
+    return entries_read
+
+
+def word_value(value: Any, where: str) -> str:
     """The value of a word as it would stand in the shell; only a baseline has several words."""
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -183,151 +189,122 @@ def value_text(value: Any, where: str) -> str:
     raise UsageError(f'{where} must be one value, as in the shell: "64", "1s", "on"')
 
 
-def flatten_words(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """`client.cpu = 1` is a table in TOML; here it is the word `client.cpu` again."""
-    words: dict[str, Any] = {}
+def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """(word, value): `client.cpu = 1` is a table in TOML; here it is the word `client.cpu`."""
     for key, value in table.items():
         if isinstance(value, dict):
-            words |= flatten_words(value, f"{prefix}{key}.")
+            yield from words_flatten(value, f"{prefix}{key}.")
         else:
-            words[prefix + key] = value
-    return words
+            yield prefix + key, value
 
 
-def words_of(document: dict[str, Any], key: str, place: Place) -> dict[str, str]:
+def words_read(table: dict[str, Any], key: str, where: str) -> dict[str, str]:
     """The words of `[fixed]` or `[run]`: one value each."""
-    inside = place.inside(key)
     words = {}
-    for word, value in flatten_words(table_of(document, key, place)).items():
+    for word, value in words_flatten(table_read(table, key, where)):
         if isinstance(value, list):
-            raise UsageError(f"{inside.at(word)} has several values: it belongs under [sweep]")
-        words[word] = value_text(value, inside.at(word))
+            raise UsageError(
+                f"{where}[{key}] {word} has several values: it belongs under [sweep]")
+        words[word] = word_value(value, f"{where}[{key}] {word}")
     return words
 
 
-def sweep_of(document: dict[str, Any], place: Place) -> dict[str, tuple[str, ...]]:
+def sweep_read(table: dict[str, Any], key: str, where: str) -> dict[str, tuple[str, ...]]:
     """The words of `[sweep]` in order: a list of values, or a range as in the shell."""
-    inside = place.inside("sweep")
     sweep = {}
-    for word, value in flatten_words(table_of(document, "sweep", place)).items():
-        values = value if isinstance(value, list) else [value]
-        if not values:
-            raise UsageError(f"{inside.at(word)} has no values")
-        sweep[word] = tuple(value_text(item, inside.at(word)) for item in values)
+    for word, value in words_flatten(table_read(table, key, where)):
+        if value == []:
+            raise UsageError(f"{where}[{key}] {word} has no values")
+        sweep[word] = tuple(word_value(item, f"{where}[{key}] {word}")
+                            for item in (value if isinstance(value, list) else [value]))
     return sweep
 
 
-def published_of(document: dict[str, Any], place: Place) -> tuple[Published, ...]:
-    """The `[[published]]` figures."""
-    inside = place.inside("published")
-    figures = []
-    for entry in tables_of(document, "published", place):
-        keys_check(entry, ("words", "metric", "value", "from", "set", "label"), inside)
-        label = text_of(entry, "label", inside) or LABEL
-        if label not in (LABEL, LABEL_AGAIN):
-            raise UsageError(f"{inside.at('label')} must be {LABEL} or {LABEL_AGAIN}")
-        figures.append(Published(
-            words=text_of(entry, "words", inside, required=True),
-            metric=text_of(entry, "metric", inside, required=True),
-            value=number_of(entry, "value", inside),
-            source=text_of(entry, "from", inside, required=True),
-            set=text_of(entry, "set", inside), label=label,
-        ))
-    return tuple(figures)
+def label_read(table: dict[str, Any], key: str, where: str) -> str:
+    """A or A'; absent is A."""
+    label = text_read(table, key, where) or LABEL
+    if label not in (LABEL, LABEL_AGAIN):
+        raise UsageError(f"{where}{key} must be {LABEL} or {LABEL_AGAIN}")
+    return label
 
 
-def claims_of(document: dict[str, Any], place: Place) -> tuple[Claim, ...]:
-    """The `[[claim]]` entries."""
-    inside = place.inside("claim")
-    claims = []
-    for entry in tables_of(document, "claim", place):
-        keys_check(entry, ("says", "that"), inside)
-        claims.append(Claim(
-            says=text_of(entry, "says", inside, required=True),
-            that=text_of(entry, "that", inside, required=True),
-        ))
-    return tuple(claims)
-
-
-def layout_of(document: dict[str, Any], place: Place) -> Table | None:
+def layout_read(table: dict[str, Any], key: str, where: str) -> Table | None:
     """`[table]`, or None."""
-    if "table" not in document:
+    if key not in table:
         return None
-    inside = place.inside("table")
-    entry = table_of(document, "table", place)
-    keys_check(entry, ("rows", "columns", "gain", "best"), inside)
-    gain, best = (text_of(entry, key, inside) or None for key in ("gain", "best"))
-    if gain and best:
-        raise UsageError(f"{inside.at('best')}: a table has gain or best, not both")
-    return Table(texts_of(entry, "rows", inside), texts_of(entry, "columns", inside), gain, best)
+    layout = Table(**entry_read(table_read(table, key, where), TABLE_KEYS, f"{where}[{key}] "))
+    if layout.gain and layout.best:
+        raise UsageError(f"{where}[{key}] best: a table has gain or best, not both")
+    return layout
 
 
-def picture_of(entry: dict[str, Any], place: Place) -> Picture:
-    """One `[[picture]]` entry."""
-    keys_check(entry, ("kind", "metric", "of", "x", "name"), place)
-    kind = text_of(entry, "kind", place, required=True)
+def kind_read(table: dict[str, Any], key: str, where: str) -> str:
+    """A kind of picture whose choosing key, metric or of, is the right one."""
+    kind = text_require(table, key, where)
     if kind not in PICTURES:
         raise UsageError(
-            f'{place.at("kind")} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
+            f'{where}{key} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
     right = PICTURES[kind]
-    strange = next((key for key in ("metric", "of") if key in entry and key != right), None)
+    strange = next((other for other in ("metric", "of") if other in table and other != right), None)
     if strange:
         instead = f'"{right}" instead' if right else f'no "{strange}"'
-        raise UsageError(f'{place.at(strange)}: "{kind}" takes {instead}')
-    of = text_of(entry, "of", place) or None
-    return Picture(
-        kind=kind,
-        metric=text_of(entry, "metric", place) or None,
-        of=histogram_find(of, place.at("of")) if of else None,
-        x=text_of(entry, "x", place) or None,
-        name=text_of(entry, "name", place) or None,
-    )
+        raise UsageError(f'{where}{strange}: "{kind}" takes {instead}')
+    return kind
 
 
-def pictures_of(document: dict[str, Any], place: Place) -> tuple[Picture, ...]:
-    """The `[[picture]]` entries."""
-    inside = place.inside("picture")
-    return tuple(picture_of(entry, inside) for entry in tables_of(document, "picture", place))
+def histogram_read(table: dict[str, Any], key: str, where: str) -> str | None:
+    """The name of a histogram, or None."""
+    name = text_or_none(table, key, where)
+    return histogram_find(name, f"{where}{key}") if name else None
 
 
-def words_once_check(scenario: Scenario, place: Place) -> None:
+def name_read(table: dict[str, Any], key: str, where: str, stem: str = "") -> str:
+    """The name of a scenario; absent is the stem of the file's name."""
+    name = text_read(table, key, where) or stem
+    if not NAME_PATTERN.fullmatch(name):
+        raise UsageError(f'{where}{key} = "{name}" must be letters, digits, "_", "-", "."')
+    return name
+
+
+TABLE_KEYS: dict[str, Reader] = {
+    "gain": text_or_none, "best": text_or_none, "rows": texts_read, "columns": texts_read,
+}
+SCENARIO_KEYS: dict[str, Reader] = {
+    "question": text_read, "source": text_read, "fixed": words_read, "sweep": sweep_read,
+    "run": words_read, "exclude": texts_read,
+    "published": entries_reader(Published, {
+        "label": label_read, "words": text_require, "metric": text_require, "value": number_read,
+        "from": text_require, "set": text_read,
+    }),
+    "claim": entries_reader(Claim, {"says": text_require, "that": text_require}),
+    "table": layout_read,
+    "picture": entries_reader(Picture, {
+        "kind": kind_read, "of": histogram_read, "metric": text_or_none, "x": text_or_none,
+        "name": text_or_none,
+    }),
+}
+# keys that are not the names of their fields
+FIELDS = {"from": "source", "claim": "claims", "picture": "pictures"}
+
+
+def words_check(scenario: Scenario, path: Path) -> None:
     """A word stands in one place only, and looks like a word."""
     seen: dict[str, str] = {}
-    tables = {"fixed": scenario.fixed, "sweep": scenario.sweep, "run": scenario.run}
-    for table, words in tables.items():
-        for word in words:
+    for table in WORD_TABLES:
+        for word in getattr(scenario, table):
+            where = f"{path}: [{table}] {word}"
             if not KEY_PATTERN.fullmatch(word):
-                raise UsageError(f"{place.inside(table).at(word)}: not a word")
+                raise UsageError(f"{where}: not a word")
             if word in seen:
-                where = place.inside(table).at(word)
                 raise UsageError(f"{where}: given twice, it stands under [{seen[word]}] already")
             seen[word] = table
 
 
 def scenario_parse(document: dict[str, Any], path: Path) -> Scenario:
     """The scenario in a TOML document; path names it in messages and gives its name."""
-    place = Place(path)
-    keys_check(document, (
-        "name", "question", "source", "exclude", "fixed", "sweep", "run",
-        "published", "claim", "table", "picture",
-    ), place)
-    name = text_of(document, "name", place) or path.stem
-    if not NAME_PATTERN.fullmatch(name):
-        raise UsageError(f'{place.at("name")} = "{name}" must be letters, digits, "_", "-", "."')
-    scenario = Scenario(
-        name=name,
-        question=text_of(document, "question", place),
-        source=text_of(document, "source", place),
-        fixed=words_of(document, "fixed", place),
-        sweep=sweep_of(document, place),
-        run=words_of(document, "run", place),
-        exclude=texts_of(document, "exclude", place),
-        published=published_of(document, place),
-        claims=claims_of(document, place),
-        table=layout_of(document, place),
-        pictures=pictures_of(document, place),
-    )
-    words_once_check(scenario, place)
+    name: Reader = functools.partial(name_read, stem=path.stem)
+    scenario = Scenario(**entry_read(document, {"name": name, **SCENARIO_KEYS}, f"{path}: "))
+    words_check(scenario, path)
     return scenario
 
 
@@ -341,7 +318,8 @@ def scenario_load(path: Path) -> Scenario:
         text = path.read_bytes().decode()
         document = tomllib.loads(text)
     except (FileNotFoundError, IsADirectoryError):
-        what = "is a folder, not the file of a scenario" if path.is_dir() else "no such scenario file"
+        what = ("is a folder, not the file of a scenario" if path.is_dir()
+                else "no such scenario file")
         raise UsageError(
             f"{path}: {what} (uncork list shows the names of those that ship)") from None
     except OSError as error:
@@ -365,13 +343,10 @@ def toml_value(value: str | float | tuple[str, ...]) -> str:
 
 
 def toml_table(header: str, entries: dict[str, Any]) -> list[str]:
-    """The lines of one table; keys with a dot are quoted, what is None or empty is left out."""
-    lines = ["", header] if header else []
-    for key, value in entries.items():
-        if value is not None and value != "":
-            name = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
-            lines.append(f"{name} = {toml_value(value)}")
-    return lines
+    """The lines of one table; keys with a dot are quoted, what is None or "" is left out."""
+    return [*(["", header] if header else []), *(
+        f"{key if re.fullmatch(r'[A-Za-z0-9_-]+', key) else json.dumps(key)} = {toml_value(value)}"
+        for key, value in entries.items() if value is not None and value != "")]
 
 
 def scenario_text(scenario: Scenario) -> str:
@@ -380,9 +355,9 @@ def scenario_text(scenario: Scenario) -> str:
         "name": scenario.name, "question": scenario.question, "source": scenario.source,
         "exclude": scenario.exclude or None,
     })
-    lines += toml_table("[fixed]", scenario.fixed) if scenario.fixed else []
-    lines += toml_table("[sweep]", scenario.sweep) if scenario.sweep else []
-    lines += toml_table("[run]", scenario.run) if scenario.run else []
+    for table in WORD_TABLES:
+        words = getattr(scenario, table)
+        lines += toml_table(f"[{table}]", words) if words else []
     for figure in scenario.published:
         lines += toml_table("[[published]]", {
             "words": figure.words, "metric": figure.metric,
@@ -390,15 +365,9 @@ def scenario_text(scenario: Scenario) -> str:
             "label": figure.label if figure.label != LABEL else None,
         })
     for claim in scenario.claims:
-        lines += toml_table("[[claim]]", {"says": claim.says, "that": claim.that})
+        lines += toml_table("[[claim]]", vars(claim))
     if scenario.table is not None:
-        lines += toml_table("[table]", {
-            "rows": scenario.table.rows, "columns": scenario.table.columns,
-            "gain": scenario.table.gain, "best": scenario.table.best,
-        })
+        lines += toml_table("[table]", vars(scenario.table))
     for picture in scenario.pictures:
-        lines += toml_table("[[picture]]", {
-            "kind": picture.kind, "metric": picture.metric, "of": picture.of, "x": picture.x,
-            "name": picture.name,
-        })
+        lines += toml_table("[[picture]]", vars(picture))
     return "\n".join(lines) + "\n"

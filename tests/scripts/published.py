@@ -15,7 +15,7 @@ from pathlib import Path
 
 from suite.base.errors import UsageError, nearest_hint
 
-Row = dict[str, str]
+CsvRow = dict[str, str]
 VALUE = "value"  # of the case of a row
 
 
@@ -27,11 +27,11 @@ class Rule:
     """
 
     key: tuple[str, ...]
-    metrics: Mapping[str, Callable[[Row], float]]
+    metrics: Mapping[str, Callable[[CsvRow], float]]
     cases: Mapping[str, str] = field(default_factory=dict)
 
 
-def value_in(row: Row, unit: str) -> float:
+def value_in(row: CsvRow, unit: str) -> float:
     """The value of a row that says its unit; UsageError where that is another."""
     if row["unit"] != unit:
         raise UsageError(f'row "{row["test"]}/{row["case"]}" is in {row["unit"]}, not in {unit}')
@@ -70,7 +70,7 @@ RULES = {
 }
 
 
-def rows_read(path: Path, rule: Rule) -> dict[str, Row]:
+def rows_read(path: Path, rule: Rule) -> dict[str, CsvRow]:
     """The rows of a published file by name, each of its cases by itself."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
