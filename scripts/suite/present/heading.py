@@ -25,7 +25,8 @@ Shorten = Callable[[str], str]
 WITHIN_BOOT = "within a boot, not between boots"  # of noise floors beside ratios of boots
 BASELINES_TOLD = 4  # of which the noise floor of each stands in a heading
 UNSPLIT_NOTE = (
-    f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what of "
+    f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
+    "of "
                 "it is user and what is system by ticks, too few here")
 
 

@@ -15,7 +15,8 @@ from suite.base.units import value_text
 from suite.present.columns import ABSENT, SAME, is_undefined, ratio_metrics
 
 DIRECTION = (">1x <1x",
-             "larger, smaller: where some values are only bounds, no more than the direction is known")
+             "larger, smaller: where some values are only bounds, no more than the direction is "
+             "known")
 
 
 def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
@@ -132,9 +133,10 @@ def best_legend(summary: Summary) -> list[tuple[str, str]]:
     group = "of its group" if len(summary.optima) > 1 else "of all"
     pairs = [(BEST, f"the best median of {summary.leading} {group}")]
     if ALIKE in marks:
+        taken = ratios_text(summary, (summary.best or "",))
         pairs.append((ALIKE, "cannot be told apart from it: the 95 % interval of the ratio, "
-                             f"{ratios_text(summary, (summary.best,))}, does not lie on the worse side of 1, or the "
-                             "ratio is within the noise floor"))
+                             f"{taken}, does not lie on the worse side of 1, or the ratio is "
+                             "within the noise floor"))
     return pairs + better_legend(summary)
 
 

@@ -65,7 +65,8 @@ def table_build(summary: Summary, layout: Layout, notes: Footnotes) -> Table:
 
 def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
     """The answer for each group, under everything else."""
-    axis, pairs = summary.best or "", []
+    axis = summary.best or ""
+    pairs: list[tuple[str, str]] = []
     for optimum in summary.optima:
         place = place_text(optimum)
         text = answer_text(optimum, axis, summary.metrics[0])
@@ -75,7 +76,8 @@ def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
         told = any(WORSE in optimum.marks.values() for optimum in summary.optima)
         many = "up to " if len(summary.floors[summary.metrics[0].name]) > 1 else ""
         pairs.append(("",
-                      f"Noise floor (A/A): {many}{percent_text(floor - 1)}. No smaller difference is told apart"
+                      f"Noise floor (A/A): {many}{percent_text(floor - 1)}. No smaller difference "
+                      "is told apart"
                           + ("." if told
                              else "; more work in each run or a quieter machine may tell more.")))
     return pairs
@@ -151,10 +153,10 @@ def better_parts(summary: Summary, cell: Cell) -> dict[str, float | None]:
 
 
 def record_heads(summary: Summary) -> list[str]:
-    """The columns of records: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI units;
-    METRIC_censored of metrics of which some figure is a bound (docs/methodology.md, "Quantiles");
-    METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the best is, and of
-    RATIO_PARTS where the table has the ratio to the baseline."""
+    """The columns of records: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI
+    units; METRIC_censored of metrics of which some figure is a bound (docs/methodology.md,
+    "Quantiles"); METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the
+    best is, and of RATIO_PARTS where the table has the ratio to the baseline."""
     censored = [metric.name for metric in summary.metrics if any(
         figure_censored(found[metric.name]) for found in summary.figures.values()
         if metric.name in found)]
@@ -283,7 +285,8 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "source": matrix.result.scenario.source, "axes": list(matrix.axes),
         "rounds": matrix.rounds, "baseline": dict(summary.baseline),
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
-                             "noise_floors": floors_json(summary, m.name)} for m in summary.metrics},
+                             "noise_floors": floors_json(summary, m.name)}
+                             for m in summary.metrics},
         "gain": summary.gain, "best": answers_json(summary),
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),

@@ -150,8 +150,8 @@ def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Colu
 
 
 def table_build(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
-    """The table of one metric; why there is none where no cell knows it, or none of a pair that could
-    be compared."""
+    """The table of one metric; why there is none where no cell knows it, or none of a pair that
+    could be compared."""
     if not any(sides_known(comparison, metric)):
         return Table(title=metric_title(metric, ""), missing="no cell knows it")
     scale, breaks = scale_of(comparison, metric), breaks_find(comparison.rows)
@@ -166,7 +166,8 @@ def table_build(comparison: Comparison, metric: Metric, notes: Footnotes) -> Tab
         groups = [mean_add(group, mean) for group in groups]
         breaks += [len(comparison.rows)] if breaks else []
     *shown, doubts = (Group("", tuple(group)) for group in groups)
-    return Table(tuple(keys), (*shown, *([replace(doubts, optional=True)] if doubts.columns else [])),
+    return Table(tuple(keys),
+                 (*shown, *([replace(doubts, optional=True)] if doubts.columns else [])),
                  metric_title(metric, scale.unit), tuple(breaks), int(bool(mean)),
                  rounds_text(comparison, metric), mean_text(comparison, metric))
 
@@ -187,7 +188,8 @@ def declared_text(comparison: Comparison) -> str:
     targets = [side.words.get(TARGET) for side in (comparison.base, comparison.new)]
     if None in targets or targets[0] == targets[1]:
         return ""
-    return f"{TARGET}={targets[0]},{targets[1]} compares whole systems: a change comes from anything that differs here"
+    return (f"{TARGET}={targets[0]},{targets[1]} compares whole systems: a change comes from "
+            "anything that differs here")
 
 
 def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
@@ -254,17 +256,21 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[Pair]:
     if Verdict.SAME in verdicts:
         yield "~", "no change found: the 95 % interval contains 0"
     if any(change.detectable is not None for change in changes):
-        yield "finds", f"the smallest change that so many {unit.value}s with this noise find in 8 of 10 comparisons"
+        yield "finds", (f"the smallest change that so many {unit.value}s with this noise find in 8 "
+                        "of 10 comparisons")
     if any(change.ratio and change.ratio.directed for change in changes):
-        yield ">0% <0%", "larger, smaller: where some values are only bounds, no more than the direction is known"
+        yield ">0% <0%", ("larger, smaller: where some values are only bounds, no more than the "
+                          "direction is known")
     if Verdict.BRACKETED in verdicts:
-        yield "()", "the interval excludes 0, but among so many rows it may be chance (Benjamini and Hochberg)"
+        yield "()", ("the interval excludes 0, but among so many rows it may be chance (Benjamini "
+                     "and Hochberg)")
     if any(change.verdict is Verdict.UNKNOWN and change.ratio for change in changes):
         yield "?", (f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval"
                     if unit is Unit.ROUND else
                     f"fewer than {stats.SIDES_NEEDED} {unit.value}s a side: nothing can be said")
     if any(any(change.outliers) for change in changes):
-        yield "outliers", "rounds of base + new that lie far from the others of their cell; they are counted"
+        yield "outliers", ("rounds of base + new that lie far from the others of their cell; they "
+                           "are counted")
 
 
 def widths_pairs(figures: Iterable[Figure]) -> Iterator[Pair]:
@@ -273,13 +279,15 @@ def widths_pairs(figures: Iterable[Figure]) -> Iterator[Pair]:
     if any(interval.level for interval in shown):
         yield "+/-", "farther end of the 95 % interval of the median (order statistics)"
     if any(not interval.level for interval in shown):
-        yield "r", f"fewer than {stats.ROUNDS_NEEDED} values: not an interval, the farther of minimum and maximum"
+        yield "r", (f"fewer than {stats.ROUNDS_NEEDED} values: not an interval, the farther of "
+                    "minimum and maximum")
 
 
 def hopeless_pairs(comparisons: Sequence[Comparison]) -> Iterator[Pair]:
     """The metrics of which no change could survive the correction."""
     notes = (
-        f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows cannot survive "
+        f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows "
+        "cannot survive "
              f"the correction: more {one.unit.value}s, or fewer rows, are needed"
              for one in comparisons for name in one.hopeless)
     yield from (("note", note) for note in dict.fromkeys(notes))
@@ -311,7 +319,8 @@ def foot_pairs(comparisons: Sequence[Comparison], notes: Footnotes) -> list[Pair
     """Everything below: marks, footnotes, remarks."""
     changes = [change for one in comparisons for change in changes_all(one)]
     units = list(dict.fromkeys(one.unit for one in comparisons))
-    pairs: list[Pair] = list(widths_pairs(figure for change in changes for figure in (change.base, change.new)))
+    pairs: list[Pair] = list(widths_pairs(figure for change in changes
+                                          for figure in (change.base, change.new)))
     if any(change.ratio for change in changes):
         pairs += [("change", f"new / base - 1, {HOW[unit]} (Hodges-Lehmann)") for unit in units]
     for unit in units:

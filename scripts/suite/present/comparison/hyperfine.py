@@ -33,9 +33,10 @@ def mean_of(side: Side, cell: Cell, metric: str) -> float | None:
 def work_check(side: Side, cell: Cell) -> None:
     """UsageError for a cell that runs for a time instead of doing an amount of work."""
     if not any(cell.given.get(word, cell.words.get(word)) for word in WORK):
-        raise UsageError(
-            f"--hyperfine: {cell.name or side.matrix.result.name} runs for a set time: "
-                         f"its time says nothing (a run with {'= or '.join(WORK)}= does a set work)")
+        name = cell.name or side.matrix.result.name
+        raise UsageError(f"--hyperfine: {name} runs for a set time: "
+                         f"its time says nothing (a run with {'= or '.join(WORK)}= does a set "
+                         "work)")
 
 
 def entry_json(row: Row, side: Side, cell: Cell) -> dict[str, Any] | None:

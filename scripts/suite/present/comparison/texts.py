@@ -72,7 +72,8 @@ def row_name(row: Row) -> str:
 
 def mean_size(comparison: Comparison, metric: Metric, mean: Mean) -> tuple[str, str]:
     """(`of 5 of 6 cells`, `n=9`): what a geometric mean is of; no n where every row has as many."""
-    of = f"of {mean.rows} of {len(comparison.rows)} cells" if mean.left_out else f"of {mean.rows} cells"
+    of = f"of {mean.rows} of {len(comparison.rows)} cells" if mean.left_out else (f"of {mean.rows} "
+                                                                                  "cells")
     same = {change.ratio.pairs for change in changes_of(comparison.rows, metric) if change.ratio}
     return of, "" if same == {mean.ratio.pairs} else f"n={mean.ratio.pairs}"
 

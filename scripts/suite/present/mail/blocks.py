@@ -50,8 +50,8 @@ def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]],
             wrong.append(error)
     if pairs and not blocks:
         raise wrong[0]
-    for error in wrong:
-        print(f"uncork: left out: {error}", file=sys.stderr)
+    for reason in wrong:
+        print(f"uncork: left out: {reason}", file=sys.stderr)
     return blocks
 
 

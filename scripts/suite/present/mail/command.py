@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from suite.analyse.frame import Matrix
 from suite.base.client import scenario_names, scenario_path
@@ -28,7 +28,7 @@ FACTORS = {2: "", 4: ":4"}  # as the client reads ranges: 64..1M doubles, 64..1M
 
 def values_text(values: Sequence[str]) -> str:
     """The values of an axis as they are typed: a range of sizes where they are one, else a list."""
-    sizes = [size_parse(value) for value in values]
+    sizes = [size_parse(value) or 0.0 for value in values]
     if len(values) >= RANGE_LEAST and all(size and size_text(size) == value
                                           for size, value in zip(sizes, values, strict=True)):
         for factor, suffix in FACTORS.items():
@@ -100,7 +100,8 @@ def word_pieces(word: str, width: int) -> list[str]:
 
     It is cut behind commas and blanks where that is possible.
     """
-    whole, quote = word_quote(word), str
+    whole = word_quote(word)
+    quote: Callable[[str], str] = str
     if whole.startswith("'"):  # a line within these quotes cannot be continued
         whole, quote = word, shlex.quote
     pieces = [""]

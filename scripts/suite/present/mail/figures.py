@@ -89,8 +89,8 @@ def columns_make(heads: Sequence[str], rows: Sequence[Sequence[str]], left: bool
 def table_make(title: str, axes: tuple[str, ...], groups: Sequence[Texts],
                rows: Sequence[tuple[Mapping[str, str], Texts]], total: Texts | None,
                rounds: str) -> Table:
-    """A table from rows of (words of the axes, figures); total: a label, and the figures of the last
-    columns below all rows."""
+    """A table from rows of (words of the axes, figures); total: a label, and the figures of the
+    last columns below all rows."""
     places = [tuple(words.get(axis) or "none" for axis in axes) or (ONLY_CELL,)
               for words, _ in rows]
     order = places_order(places)

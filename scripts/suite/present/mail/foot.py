@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
 from suite.analyse.comparison.build import NO_TIMES
@@ -68,7 +69,7 @@ def machines_cut(matrix: Matrix, cells: Sequence[Cell], room: int) -> str:
     are left out."""
     names = [len(machine.fact("cpu")) for machine in matrix.result.machines.values()]
     for most in range(max(names, default=0), len(CUT), -1):
-        text = machines_text(matrix, cells, lambda name, most=most: text_cut(name, most))
+        text = machines_text(matrix, cells, functools.partial(text_cut, width=most))
         if len(text) <= room:
             return text
     return text_cut(machines_text(matrix, cells, lambda _: ""), room)
@@ -82,7 +83,8 @@ def machine_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
     line = f"machine: {machines_text(matrix, cells)}{congestion}{revision}"
     if len(line) <= WIDTH:
         return line
-    return f"machine: {machines_cut(matrix, cells, WIDTH - len('machine: ' + congestion))}{congestion}"
+    return ("machine: "
+            f"{machines_cut(matrix, cells, WIDTH - len('machine: ' + congestion))}{congestion}")
 
 
 def remarks_of(comparison: Comparison) -> list[str]:
@@ -155,5 +157,6 @@ def differs_text(comparison: Comparison) -> str:
     remarks = remarks_of(comparison)
     room = WIDTH - len("differs:  ()") - min(len("; ".join(found)),
                                              PIECE_WIDTH + len("; and 9999 more"))
-    tail = f" ({items_fit(remarks, room) or counted_text(len(remarks), 'remark')})" if remarks else ""
+    fitting = items_fit(remarks, room) or counted_text(len(remarks), "remark")
+    tail = f" ({fitting})" if remarks else ""
     return "differs: " + items_fit(found, WIDTH - len("differs: " + tail)) + tail

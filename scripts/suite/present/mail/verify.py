@@ -39,4 +39,5 @@ def texts_count(posted: Posted) -> int:
 
 def deviation_text(deviation: Deviation) -> str:
     """One deviation in a line."""
-    return f"{', '.join(deviation.name)}: posted {deviation.posted}, recomputed {deviation.recomputed}"
+    return (f"{', '.join(deviation.name)}: posted {deviation.posted}, recomputed "
+            f"{deviation.recomputed}")

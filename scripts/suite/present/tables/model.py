@@ -86,7 +86,8 @@ class Table:
         """The table with these rows only, none of which sums up."""
         return replace(
             self, keys=tuple(key.take(rows) for key in self.keys), breaks=(), foot=0,
-            groups=tuple(replace(group, columns=tuple(column.take(rows) for column in group.columns))
+            groups=tuple(replace(group,
+                                 columns=tuple(column.take(rows) for column in group.columns))
                          for group in self.groups))
 
 
