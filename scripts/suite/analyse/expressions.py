@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a claim says: metrics of named cells with + - * / and one comparison; parsed here, never
-eval'd.
+"""The expressions of claims: metrics of named cells with + - * / and one comparison; parsed here,
+never eval'd. And the metrics, words and axes that a scenario names.
 
     claim   = sum ( ">=" | "<=" | ">" | "<" | "==" ) sum
     sum     = product { ( "+" | "-" ) product }
@@ -13,10 +13,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suite.analyse.metrics import metric_find
 from suite.base.errors import UsageError
+from suite.scenario.scenario import Scenario
 
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt,
@@ -41,12 +42,12 @@ class Reference:
 
     @property
     def selector(self) -> str:
-        """The words that have a value, without those of which the best one is looked for."""
+        """The words that have a value, without those whose best value is searched."""
         return " ".join(word for word in self.words.split() if not word.endswith(f"={BEST}"))
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The keys of the others."""
+        """The keys of the words whose best value is searched."""
         return tuple(word.partition("=")[0] for word in self.words.split()
                      if word.endswith(f"={BEST}"))
 
@@ -58,7 +59,8 @@ class Reference:
 
 @dataclass(frozen=True)
 class Operation:
-    """Two expressions and the sign between them."""
+    """Two expressions and the sign between them; the sign of a whole claim is one of
+    COMPARISONS."""
 
     sign: str
     left: Expression
@@ -66,15 +68,6 @@ class Operation:
 
 
 Expression = float | Reference | Operation
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A whole claim."""
-
-    left: Expression
-    sign: str
-    right: Expression
 
 
 class Parser:
@@ -112,7 +105,7 @@ class Parser:
         """Whether this token is one of signs."""
         return self.token is not None and self.token["sign"] in signs
 
-    def parse(self) -> Comparison:
+    def parse(self) -> Operation:
         """The whole claim."""
         left = self.sum()
         if not self.sign_is(*COMPARISONS):
@@ -123,7 +116,7 @@ class Parser:
             raise self.wrong("a second comparison")
         if self.token is not None:
             raise self.wrong(f'"{self.token[0].strip()}" is not expected')
-        return Comparison(left, sign, right)
+        return Operation(sign, left, right)
 
     def sum(self) -> Expression:
         """Products joined by + and -."""
@@ -163,20 +156,20 @@ class Parser:
         raise self.wrong(f'"{token["sign"]}" is not expected')
 
 
-def claim_parse(text: str) -> Comparison:
+def claim_parse(text: str) -> Operation:
     """The claim as a tree; UsageError says what is wrong and where."""
-    comparison = Parser(text).parse()
-    searched = [name for side in (comparison.left, comparison.right)
-                for name in references_of(side) if name.searched]
-    if searched and (searched != [best_of(comparison)] or comparison.sign == "=="):
+    claim = Parser(text).parse()
+    searched = [name for name in references_of(claim) if name.searched]
+    if searched and (searched != [best_of(claim)] or claim.sign == "=="):
         raise UsageError(f'claim "{text}": the best stands alone on the right of >= <= > <, '
                          "or a number times it")
-    return comparison
+    return claim
 
 
-def best_of(comparison: Comparison) -> Reference | None:
-    """The reference to the best of several cells, if the right side is one, or some of one."""
-    right = comparison.right
+def best_of(claim: Operation) -> Reference | None:
+    """The reference to the best of several cells, if the right side is one, or a number times
+    one."""
+    right = claim.right
     if isinstance(right, Operation) and right.sign == "*" and isinstance(right.left, float):
         right = right.right
     return right if isinstance(right, Reference) and right.searched else None
@@ -194,14 +187,36 @@ def references_of(expression: Expression) -> Iterator[Reference]:
 def expression_narrow(expression: Expression, word: str) -> Expression:
     """The expression with one more word in every metric."""
     if isinstance(expression, Reference):
-        return Reference(expression.metric, f"{expression.words} {word}".strip())
+        return replace(expression, words=f"{expression.words} {word}".strip())
     if isinstance(expression, Operation):
-        return Operation(expression.sign, expression_narrow(expression.left, word),
-                         expression_narrow(expression.right, word))
+        return replace(expression, left=expression_narrow(expression.left, word),
+                       right=expression_narrow(expression.right, word))
     return expression
 
 
-def comparison_narrow(comparison: Comparison, word: str) -> Comparison:
-    """The claim with one more word in every metric."""
-    return Comparison(expression_narrow(comparison.left, word), comparison.sign,
-                      expression_narrow(comparison.right, word))
+def claims_references(scenario: Scenario) -> Iterator[Reference]:
+    """Every metric that a claim names, with its words."""
+    for claim in scenario.claims:
+        yield from references_of(claim_parse(claim.that))
+
+
+def selectors_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """(words, where they stand) of claims and published figures."""
+    for figure in scenario.published:
+        yield figure.words, f'[published] words "{figure.words}": '
+    for reference in claims_references(scenario):
+        yield reference.selector, f'[claim] that "{reference.text}": '
+
+
+def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """(axis, where it stands) of the table, pictures and claims."""
+    for row in scenario.table.rows if scenario.table else ():
+        yield row, "[table] rows"
+    if scenario.table and scenario.table.best:
+        yield scenario.table.best, "[table] best"
+    for picture in scenario.pictures:
+        if picture.x:
+            yield picture.x, "[picture] x"
+    for reference in claims_references(scenario):
+        for key in reference.searched:
+            yield key, f'[claim] that "{reference.text}"'

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.analyse.answers import axes_of, selectors_of
+from suite.analyse.expressions import axes_of, selectors_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
 from suite.base.client import ROOT, Client, build_digest, client_list, client_open
