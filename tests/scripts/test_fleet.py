@@ -229,8 +229,8 @@ def test_what_a_step_leaves_that_was_given_up_is_no_trouble_of_the_last(
     said = "\n".join(map(json.dumps, lines))
     (programs / "python").write_text(f"#!/bin/sh\ncat >/dev/null\ncat <<'END'\n{said}\nEND\n")
     started = Driver(str(programs / PATH), tmp_path)
-    started.ask({"a": Job(("true",), ())}, 10.0, last=True)
-    started.ask({"a": Job(("true",), ())}, 10.0)
+    started.send({"a": Job(("true",), ())}, 10.0, last=True)
+    started.send({"a": Job(("true",), ())}, 10.0)
     assert started.close() == {"b": "it is away"}
 
 

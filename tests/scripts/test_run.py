@@ -20,7 +20,7 @@ from suite.base.errors import Failure
 from suite.base.lab_words import Link
 from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import batch_run, cells_run
-from suite.places.batch import run_limit
+from suite.places.batch import runs_limit
 from suite.places.lab.lab import Lab, labs_open
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
@@ -86,7 +86,7 @@ def only_folder(uncork: Uncork) -> Path:
 
 def test_a_real_run_gives_its_record(binaries: Client) -> None:
     (cell,) = plan_short(binaries, "place=free").cells
-    ((_, record),) = cells_run(binaries, [cell], run_limit(cell))
+    ((_, record),) = cells_run(binaries, [cell], runs_limit([cell]))
     assert record["status"] == "ok", record
     assert record["words"] == cell.words
 
@@ -193,8 +193,8 @@ def test_a_run_that_ignores_the_request_to_end_is_killed_with_its_server(
 
 def test_the_time_limit_is_generous_and_finite() -> None:
     timed = PlannedCell("x", {"duration": "2s", "warmup": "200ms"}, {}, planned_s=2.2)
-    assert 20 < run_limit(timed) < 120
-    assert run_limit(PlannedCell("x", {"messages": "10"}, {})) >= 600
+    assert 20 < runs_limit([timed]) < 120
+    assert runs_limit([PlannedCell("x", {"messages": "10"}, {})]) >= 600
 
 
 def test_a_matrix_stores_every_run_and_prints_its_table(uncork: Uncork) -> None:

@@ -26,11 +26,11 @@ from suite.measure.host_facts import cells_asked
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run, cells_run
 from suite.places.lab.lab import labs_open
-from suite.places.spread import Part, part_parse
+from suite.places.remote import Part, part_parse
 from suite.places.ssh import machine, server
 from suite.places.ssh.machine import Greeting, greeting_parse
 from suite.places.ssh.programs import checksum
-from suite.places.ssh.shell import keyed_words, word_quote, words_line
+from suite.places.ssh.shell import exec_line, keyed_words, word_quote
 from suite.places.ssh.target import Ssh
 from suite.places.targets import Targets, targets_open
 from suite.result.plan import PlannedCell
@@ -119,7 +119,7 @@ def test_every_shell_understands_what_it_is_told(shell: str):
     odd = ["a b", "$HOME", "*", "~", "`id`", "=ls", "{a,b}", "#x", ";", "&", '"q"', "8/2x16",
            "[::1]:80", "%d", "^x^", "|"]
     show = 'read -r line; echo "$line"; cat /dev/fd/3; for word; do echo "$word"; done'
-    done = subprocess.run([shell, "-c", words_line(keyed_words(["sh", "-c", show, "sh", *odd]))],
+    done = subprocess.run([shell, "-c", exec_line(keyed_words(["sh", "-c", show, "sh", *odd]))],
                           input="KEY:1\nfirst\n",
                           capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines() == ["first", "KEY:1", *odd], done.stderr

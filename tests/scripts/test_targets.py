@@ -95,7 +95,7 @@ def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, faked: Fake
 def test_a_sandbox_that_does_not_start_is_said_before_anything_runs(
     uncork: Uncork, faked: Faked, monkeypatch: pytest.MonkeyPatch, script: str, says: str,
 ):
-    monkeypatch.setattr(gvisor, "START_SECONDS", 0.5)
+    monkeypatch.setattr(gvisor, "START_S", 0.5)
     faked.program("runsc", f"case $1 in --version) echo 'runsc version 1'; exit ;; esac\n{script}")
     assert says in uncork.refused("run", "target=gvisor", *SHORT, status=1)
     assert not uncork.results.exists()

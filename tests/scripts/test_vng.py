@@ -235,7 +235,7 @@ def test_virtme_ng_is_also_found_where_it_is_installed(
     monkeypatch.setattr(vng.shutil, "which",
                         lambda name, path=None: None if name == "vng" else f"/usr/bin/{name}")
     guest = Targets(binaries).target({"target": f"vng:{kernel}"}).place({})
-    assert guest.hypervisor.path.startswith(str(tmp_path / "pypi/virtme-ng-1.42/bin"))
+    assert guest.path.startswith(str(tmp_path / "pypi/virtme-ng-1.42/bin"))
 
 
 @pytest.mark.parametrize(("modules", "smoke", "options"), [
@@ -252,10 +252,10 @@ def test_hardware_is_used_where_it_has_booted_a_guest(
     for name in modules:
         (tmp_path / "modules" / name).mkdir(parents=True)
     monkeypatch.setattr(vng, "MODULES", tmp_path / "modules")
-    monkeypatch.setattr(vng, "SMOKE_SECONDS", 0.5 if "sleep" in smoke else 30)
+    monkeypatch.setattr(vng, "SMOKE_S", 0.5 if "sleep" in smoke else 30)
     faked.program("vng", f"[ \"$1\" != --version ] || {{ echo 'virtme-ng 1.42'; exit; }}\n{smoke}")
     target = Targets(binaries).target({"target": f"vng:{kernel}"})
-    assert target.place({}).hypervisor.options == options
+    assert target.place({}).options == options
     assert target.identity()["processor"] == ("emulated" if "--disable-kvm" in options
                                               else "hardware")
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Images of Linux kernels for guests: which one a value of `vng:` means, and what can be told of it
-without booting it."""
+"""Images of Linux kernels for guests: the image of a value of `vng:`, read without booting it."""
 
 from __future__ import annotations
 
@@ -16,9 +15,9 @@ from suite.base.client import ROOT, complaint_text
 from suite.base.errors import Failure, UsageError
 
 KERNELS = ROOT / "scripts" / "setup" / "kernels"
-KERNELS_SECONDS = 30
+KERNELS_S = 30
 IN_TREE = Path("arch/x86/boot/bzImage")  # in the folder of a kernel's sources
-# at 0x202 of a bzImage: "HdrS", and where the release stands, from 0x200
+# at 0x202 of a bzImage: "HdrS", and the offset of the release from 0x200
 HEADER = struct.Struct("<4s8xH")
 HEADER_AT, RELEASE_FROM = 0x202, 0x200
 # file systems by which a guest sees this machine's files
@@ -27,8 +26,8 @@ SHARES = {"9p": "CONFIG_9P_FS", "virtiofs": "CONFIG_VIRTIO_FS"}
 
 @dataclass(frozen=True)
 class Image:
-    """A bzImage. root: the folder with its modules, or its sources; shares: which of SHARES it has,
-    None: nobody knows."""
+    """A bzImage. digest: 16 hexadecimal digits of SHA-256; root: the folder with its modules, or
+    its sources; shares: those of SHARES that it has, None: unknown."""
 
     path: Path
     release: str
@@ -38,8 +37,8 @@ class Image:
 
 
 def image_find(value: str, where: str) -> Image:
-    """The image that stands behind `vng:`: a path, or a version that scripts/setup/kernels has
-    fetched. where: for messages."""
+    """The image of a value behind `vng:`: a path, or a version that scripts/setup/kernels has
+    fetched. where: begins messages."""
     path = image_path(value, where)
     if shlex.quote(str(path)) != str(path):
         raise Failure(
@@ -58,8 +57,7 @@ def image_find(value: str, where: str) -> Image:
 
 
 def image_path(value: str, where: str) -> Path:
-    """Where the image is: in a folder of sources, at that path, or among those that were
-    fetched."""
+    """The file: in a folder of sources, at that path, or among those that were fetched."""
     path = Path(value).expanduser()
     if path.is_dir():
         image = path.absolute() / IN_TREE
@@ -69,15 +67,14 @@ def image_path(value: str, where: str) -> Path:
     if path.exists() or "/" in value:
         return path.absolute()
     done = subprocess.run([str(KERNELS), "--kept", value], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True,
-                          errors="replace", timeout=KERNELS_SECONDS)
+                          capture_output=True, text=True, errors="replace", timeout=KERNELS_S)
     if done.returncode != 0:
         raise UsageError(f"{where}: {complaint_text(done.stderr)}")
     return Path(done.stdout.strip())
 
 
 def release_read(data: bytes) -> str | None:
-    """`6.1.0-50-amd64`, as the header of a bzImage has it; None for any other file."""
+    """`6.1.0-50-amd64`, from the header of a bzImage; None for any other file."""
     try:
         magic, offset = HEADER.unpack_from(data, HEADER_AT)
     except struct.error:
@@ -87,30 +84,30 @@ def release_read(data: bytes) -> str | None:
 
 
 def root_find(path: Path) -> Path:
-    """The folder of an image's modules, as virtme-ng looks for them: the first above it that has
-    lib/modules; else its own. Of a kernel's sources it is their top."""
+    """The folder of an image's modules, by the rule of virtme-ng: the first folder above it that
+    has lib/modules, else its own. Of a kernel's sources it is their top."""
     if path.parts[-4:] == IN_TREE.parts:
-        return path.parents[len(IN_TREE.parts) - 1]
+        return path.parents[3]
     return next((folder for folder in path.parents if modules_folders(folder)), path.parent)
 
 
 def modules_folders(root: Path) -> list[Path]:
-    """Where modules are below a root."""
+    """The folders with modules below a root."""
     return [folder for folder in (root / "lib/modules", root / "usr/lib/modules")
             if folder.is_dir()]
 
 
 def shares_read(root: Path, release: str) -> frozenset[str] | None:
-    """Which of SHARES a kernel has, by its configuration or its lists of modules; None where there
-    is neither."""
-    if (root / ".config").exists():
-        text = (root / ".config").read_text(errors="replace")
-        return frozenset(name for name, option in SHARES.items()
-                         if re.search(rf"^{option}=[ym]", text, re.MULTILINE))
-    lists = [folder / release / name for folder in modules_folders(root)
-             for name in ("modules.dep", "modules.builtin")]
-    texts = [path.read_text(errors="replace") for path in lists if path.exists()]
-    if not texts:
-        return None
-    return frozenset(name for name in SHARES
-                     if any(re.search(rf"/{name}\.ko", text) for text in texts))
+    """Which of SHARES a kernel has, by its configuration or its lists of modules; None where it has
+    neither."""
+    config = root / ".config"
+    if config.exists():
+        texts, patterns = [config.read_text(errors="replace")], {
+            name: rf"^{option}=[ym]" for name, option in SHARES.items()}
+    else:
+        lists = [folder / release / name for folder in modules_folders(root)
+                 for name in ("modules.dep", "modules.builtin")]
+        texts = [path.read_text(errors="replace") for path in lists if path.exists()]
+        patterns = {name: rf"/{name}\.ko" for name in SHARES}
+    return frozenset(name for name, pattern in patterns.items() if any(
+        re.search(pattern, text, re.MULTILINE) for text in texts)) if texts else None

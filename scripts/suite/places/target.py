@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a target is: something that puts a client, and perhaps its server and its proxy,
-elsewhere."""
+"""What every target has: it starts a client, and perhaps a server and a proxy, somewhere."""
 
 from __future__ import annotations
 
@@ -12,31 +11,31 @@ from typing import Any
 
 from suite.base.client import Client, build_client, client_facts
 from suite.base.errors import UsageError
-from suite.base.lab_words import LAB_WORDS, lab_wanted
+from suite.base.lab_words import LAB_WORDS
 from suite.base.place import HERE, Place
 from suite.base.runner_words import OWN_ENDS, TARGET, build_of, words_told
+from suite.result.record import Document
 
-# words that a system may have with this value only, None: not at all
-INSIDE = {**OWN_ENDS, "peer": None, "capture": "off"}
+# words that an isolated system may have with this value only; None: not at all
+ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Ends of a run that were started for it on other machines: words that say where, and the
-    client's options for them."""
+    """Ends that the runner started for a run. words: their addresses; options: the client's."""
 
     words: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
 
 
 class Target:
-    """A value of the word `target`, open: what its kind does not say otherwise is as on this
-    machine.
+    """A value of the word `target`, open. This class is target=local; each other kind overrides
+    what differs there.
 
-    starting_s: how long a batch may take to begin, beside its runs; boot_s: how long until it says
-    something, where that comes before its first run, and the runs' time begins then. Neither is in
-    a figure. Opening it raises Failure, in one sentence with the command that mends it, where this
-    machine lacks what it needs.
+    starting_s: seconds that a batch may take to begin, besides its runs. boot_s: seconds until its
+    first output, where that comes before the first run; the time limit of the runs begins then.
+    No figure contains either. Opening a target raises Failure, one sentence with the command that
+    mends it, where this machine lacks a program.
     """
 
     starting_s = 0.0
@@ -51,84 +50,70 @@ class Target:
         return HERE
 
     def client(self, words: Mapping[str, str]) -> Client:
-        """The programs that run a cell of these words, there. UsageError for a build that is
-        none."""
+        """The programs for a cell of these words, there. UsageError where `build` has none."""
         return replace(build_client(self.local, build_of(words)), place=self.place(words),
-                       boot_s=self.boot_s,
-                       retry_place=self.retry_place(words))
+                       boot_s=self.boot_s, retry_place=self.retry_place(words))
 
     def retry_place(self, words: Mapping[str, str]) -> Place | None:
-        """Where a command that came to no end in its place is tried once more; None where that
-        helps nobody."""
+        """Where a command that crashed or hung is retried once; None where no retry helps."""
         return None
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
-        """Words that a client which is asked about a cell of these words is told of ends that will
-        be elsewhere."""
+        """Words that stand for ends elsewhere while the client only checks a cell of these words.
+        """
         return {}
 
     def words_check(self, words: Mapping[str, str]) -> None:
-        """UsageError for words that make no sense there."""
+        """UsageError for words that contradict the target."""
 
     def unsupported(self, words: Mapping[str, str]) -> str | None:
-        """Why a cell that uses these words cannot run there, which its client cannot know; None: it
-        can."""
+        """Why a cell that uses these words is unsupported, where its client cannot know that."""
         return None
 
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Ends]:
-        """What has been started elsewhere for a cell of these words, for as long as it runs.
-        Failure where that cannot be."""
+        """Starts the ends elsewhere of a cell; they end with the context. Failure where that fails.
+        """
         yield Ends()
 
-    def failure_explain(self, words: Mapping[str, str], record: dict[str, Any]) -> dict[str, Any]:
-        """The record of a run of these words, with what is known of its failure here."""
+    def failure_explain(self, words: Mapping[str, str], record: Document) -> Document:
+        """The record of a run of these words, with the cause of its failure that is known here."""
         return record
 
     def round_begin(self) -> None:
-        """A new round: what was lost in the last one may be tried again."""
+        """A round begins: machines that were lost in the last one may be tried again."""
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
-        """Facts of the machines of the ends, by end: docs/record.md, "What the client prints for
-        programs"."""
+        """Facts of the machines, by end: docs/record.md, "What the client prints for programs"."""
         given = words_told({key: value for key, value in words.items() if key not in LAB_WORDS})
         with self.ends(words) as ends:
-            return client_facts(self.client(words),
-                                [f"{key}={value}" for key, value in (given |
-                                    dict(ends.words)).items()],
+            return client_facts(self.client(words), word_list(given | dict(ends.words)),
                                 ends.options)
 
     def identity(self) -> dict[str, str]:
-        """What has been found out about it, for plan.json: a result is not gone on with where it
-        has changed."""
+        """What it is, for plan.json: a result is not continued where this has changed."""
         return {}
 
     def boot_ids(self) -> dict[str, str]:
-        """Which boots other machines run, by their names: a session is not gone on with on
-        another."""
+        """The boots of other machines, by name: a session is not continued on another boot."""
         return {}
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The commands that run a cell of these words once by hand."""
-        words = [f"{key}={value}" for key, value in words_told(given).items()]
-        return [shlex.join(self.client(given).command(words).argv)]
+        return [shlex.join(self.client(given).command(word_list(words_told(given))).argv)]
 
     def close(self) -> None:
-        """Takes down what opening it or a run has made."""
+        """Ends all that opening it or a run has started."""
 
 
-def elsewhere_refuse(value: str, words: Mapping[str, str]) -> str | None:
-    """Why a cell of these words cannot be elsewhere at all; None: it may."""
-    if lab_wanted(words):
-        return f"{TARGET}={value}: lab=on makes namespaces on this machine"
-    return None
+def word_list(words: Mapping[str, str]) -> list[str]:
+    """Words as arguments of a client: `key=value`."""
+    return [f"{key}={value}" for key, value in words.items()]
 
 
-def outside_refuse(value: str, inside: str, words: Mapping[str, str]) -> None:
-    """UsageError for words that need something outside of a system with nothing but itself; inside:
-    what that is."""
-    for key, only in INSIDE.items():
+def isolated_check(value: str, system: str, words: Mapping[str, str]) -> None:
+    """UsageError for words that need something outside of an isolated system, `a guest`."""
+    for key, only in ISOLATED.items():
         if words.get(key, only) != only:
-            raise UsageError(
-                f"{TARGET}={value}: {inside} has no network but its own loopback, and its files end with it: "
-                             f"leave out {key}={words[key]}")
+            raise UsageError(f"{TARGET}={value}: {system} has no network but its own loopback, and "
+                             f"its files end with it: leave out {key}={words[key]}")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Many pairs of machines at once, by an Ansible inventory: what one does in a step, all do at the
-same time.
+"""Many pairs of machines at once, from an Ansible inventory. Everything is a step: each host that
+has a job starts one command, all at the same time.
 
-    inventory  which hosts work together
-    driver     ansible-runner, a process that does one step after the other, and takes all down when
-               we are gone
-    jobs       what a host is told in a step
-    fleet      the pairs: what is known of their hosts, and what a step means for them
+    inventory  the pairs of an inventory
+    driver     the process that runs one step after the other by ansible-runner, and takes all down
+               when the runner ends
+    jobs       the commands of hosts in a step
+    fleet      what is known of the hosts, and what a step means for the pairs
+    group      a pair as a value of target=, and a batch of all pairs at once
 """

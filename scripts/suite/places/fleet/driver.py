@@ -2,8 +2,8 @@
 """Steps on many hosts at once, by ansible-runner in an interpreter of its own
 (scripts/ansible/driver.py).
 
-Ansible knows how its hosts are reached; what one of them is to do is a job: a command and what it
-reads. Its output comes back in a file.
+Ansible knows how to connect to its hosts. A job is what one host does: a command and its standard
+input. Its output comes back in a file.
 """
 
 from __future__ import annotations
@@ -24,56 +24,74 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.base.child import group_kill
 from suite.base.client import ROOT, line_read
 from suite.base.errors import Failure, UsageError
 from suite.places.fleet.inventory import WORD
-from suite.places.ssh.machine import said_last, ssh_choose
+from suite.places.fleet.jobs import OVERDUE_STATUS
+from suite.places.ssh.machine import child_close, log_complaint, ssh_choose
+from suite.result.record import Document
 
 PYPI = ROOT / "build" / "pypi"
 PROGRAM = ROOT / "scripts" / "ansible" / "driver.py"
-CHOICE = "UNCORK_ANSIBLE"  # the environment's word for another folder of programs
+CHOICE = "UNCORK_ANSIBLE"  # the environment variable that names another folder of programs
 INSTALL = "scripts/setup/target fleet installs it"
 LISTS_S = 120.0
-ENDS_S = 120.0  # a step is given up within a second, then all is taken down
-STEP_S = 60.0  # what a step may take beside what its jobs may
-HOST_S = 0.5  # and for each host
+ENDS_S = 120.0  # the driver gives a step up within a second, then takes all down
+STEP_S = 60.0  # a step may take so much longer than its jobs
+HOST_S = 0.5  # and so much longer for each host
 FORKS_MAX = 500  # each takes 12 MiB
 SSH_OPTIONS = "-o BatchMode=yes -o ServerAliveInterval=2 -o ServerAliveCountMax=3"
-PREAMBLE = re.compile(r"^.*(?:over|via) ssh: |^Task failed: ")  # of Ansible, before what ssh says
+PREAMBLE = re.compile(r"^.*(?:over|via) ssh: |^Task failed: ")  # of Ansible, before ssh's message
 PIECE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Job:
-    """A program that a host starts. inputs: the files of ours that are its standard input, one
-    behind the other."""
+    """A program that a host starts. inputs: files here that are its standard input, in order."""
 
     words: tuple[str, ...]
     inputs: tuple[Path, ...]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outcome:
-    """How a job went. how: `ok`: it has run, with that status; `unreachable`; `failed`: it has not
-    run for another reason."""
+    """How a job went, to be read like a child that has ended (base.child.Heard).
+
+    how: `ok`: it ran and ended with this status; `unreachable`; `failed`: it did not run for
+    another reason. output: its standard output, until the next step if the step did not keep it.
+    """
 
     how: str
     status: int
     why: str
     stderr: str
     output: Path
+    limit_s: float = 0.0
+    torn: bytes = b""
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the host ended it because its time was over."""
+        return self.status == OVERDUE_STATUS
 
     @property
     def stdout(self) -> bytes:
-        """What it has printed; nothing where it has not run. It is there until the next step, if it
-        was not kept."""
+        """Its whole standard output; empty where it did not run."""
         return self.output.read_bytes() if self.how == "ok" else b""
+
+    def lines(self) -> Iterator[bytes]:
+        """Each whole line of its standard output."""
+        with open(self.output, "rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    yield line[:-1]
+                else:
+                    self.torn = line
 
 
 def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder of ansible-inventory and of a python that has ansible-runner; Failure where there
-    is none."""
+    """The folder with ansible-inventory and with a python that has ansible-runner; Failure where
+    there is none."""
     chosen = environ.get(CHOICE)
     found = [Path(chosen).expanduser()] if chosen else sorted(PYPI.glob("ansible-runner-*/bin"))
     if not found:
@@ -86,78 +104,78 @@ def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def environment_make(programs: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of Ansible: what the user has chosen stays, but ansible-runner would not
-    check keys of hosts."""
+    """The environment of Ansible. The user's settings stay; without ANSIBLE_HOST_KEY_CHECKING
+    ansible-runner would not check the keys of hosts."""
     ssh, *options = ssh_choose(environ)
-    common = " ".join(filter(None,
-                             [shlex.join(options), environ.get("ANSIBLE_SSH_COMMON_ARGS", "")]))
-    chosen = {"ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_SSH_EXTRA_ARGS": SSH_OPTIONS,
-              "ANSIBLE_NOCOLOR": "1"}
-    return chosen | dict(environ) | {
+    common = [shlex.join(options), environ.get("ANSIBLE_SSH_COMMON_ARGS", "")]
+    return {
+        "ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_SSH_EXTRA_ARGS": SSH_OPTIONS,
+        "ANSIBLE_NOCOLOR": "1", **environ,
         "PATH": f"{programs}{os.pathsep}{environ.get('PATH', os.defpath)}",
         "ANSIBLE_SSH_EXECUTABLE": ssh,
-        "ANSIBLE_SSH_COMMON_ARGS": common, "ANSIBLE_DEPRECATION_WARNINGS": "False"}
+        "ANSIBLE_SSH_COMMON_ARGS": " ".join(filter(None, common)),
+        "ANSIBLE_DEPRECATION_WARNINGS": "False"}
 
 
-def complaint_find(said: str) -> str:
-    """Why Ansible could not read an inventory, from what it says on standard error."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def complaint_find(stderr: str) -> str:
+    """Why Ansible could not read an inventory, from its standard error."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     marked = [line.partition("]: ")[2] for line in lines
               if line.startswith(("[WARNING]: ", "[ERROR]: "))]
     return (marked + lines[-1:] + ["it does not say why"])[0]
 
 
-def inventory_list(path: str) -> dict[str, Any]:
-    """What Ansible finds in an inventory; UsageError where it cannot read it."""
+def inventory_list(path: str) -> Document:
+    """What `ansible-inventory --list` prints; UsageError where Ansible cannot read the inventory.
+    """
     if not Path(path).exists():
         raise UsageError(f"{WORD}={path}: there is no such file")
     programs = programs_find()
     environment = environment_make(programs) | {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "True"}
     try:
-        done = subprocess.run([programs / "ansible-inventory", "-i", Path(path).absolute(),
-                               "--list"], env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              errors="replace", timeout=LISTS_S)
-        found = json.loads(done.stdout) if done.returncode == 0 else None
+        done = subprocess.run(
+            [programs / "ansible-inventory", "-i", Path(path).absolute(), "--list"],
+            env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            errors="replace", timeout=LISTS_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"{WORD}={path}: ansible-inventory: {error}") from None
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
+    found = line_read(done.stdout) if done.returncode == 0 else None
+    if found is None:
         raise UsageError(f"{WORD}={path}: Ansible cannot read it: {complaint_find(done.stderr)}")
     return found
 
 
 def outcomes_read(lines: Iterable[bytes], hosts: Iterable[str],
                   folder: Path) -> dict[str, Outcome] | None:
-    """How the jobs of a step went, from the lines of the driver; None where they end before the
-    step does."""
-    found: dict[str, dict[str, Any]] = {}
+    """How the jobs of a step went, by host, from the lines of the driver.
+
+    None where the lines end before the step does. folder: of the outputs.
+    """
+    found: dict[str, Document] = {}
     for line in lines:
         value = line_read(line) or {}
         if isinstance(value.get("host"), str):
             found[value["host"]] = value
         if isinstance(value.get("end"), str):
-            silent = {"how": "failed",
-                      "why": str(value.get("why")
-                                 or f"Ansible says nothing of it ({value['end']})")}
+            why = str(value.get("why") or f"Ansible says nothing of it ({value['end']})")
+            silent = {"how": "failed", "why": why}
             return {host: outcome_make(found.get(host, silent), folder / f"{host}.out")
                     for host in hosts}
     return None
 
 
-def outcome_make(said: Mapping[str, Any], output: Path) -> Outcome:
-    """An outcome, from the driver's line."""
-    how, status = str(said.get("how")), said.get("status")
+def outcome_make(line: Mapping[str, Any], output: Path) -> Outcome:
+    """An outcome, from a line of the driver."""
+    how, status = str(line.get("how")), line.get("status")
     if how == "ok" and (not isinstance(status, int) or not output.exists()):
         return Outcome("failed", 1, "its output is missing", "", output)
-    why = PREAMBLE.sub("", " ".join(str(said.get("why", "")).split()))
+    why = PREAMBLE.sub("", " ".join(str(line.get("why", "")).split()))
     return Outcome(how, status if isinstance(status, int) else 1, why,
-                   str(said.get("stderr") or ""), output)
+                   str(line.get("stderr") or ""), output)
 
 
 class Driver:
-    """The process. Its standard input is its lifeline: when that closes it does the last step,
+    """The process. Its standard input is its lifeline: when that closes, it runs the last step,
     which takes all down."""
 
     def __init__(self, inventory: str, folder: Path) -> None:
@@ -166,17 +184,16 @@ class Driver:
         self.rest = b""
         self.ended = False
         self.steps_open = 0  # those that have not ended yet
-        self.spent: Path | None = None  # the folder of a step that nobody needs any more
+        self.spent: Path | None = None  # the folder of the last step, if it was not kept
         self.log = folder / "driver.log"
         programs = programs_find()
         with open(self.log, "wb") as log:
-            self.child = subprocess.Popen([programs / "python", PROGRAM, folder],
-                                          env=environment_make(programs),
-                                          process_group=0, stdin=subprocess.PIPE,
-                                          stdout=subprocess.PIPE, stderr=log)
+            self.child = subprocess.Popen(
+                [programs / "python", PROGRAM, folder], env=environment_make(programs),
+                process_group=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
 
     def lines(self, until: float) -> Iterator[bytes]:
-        """Its lines until then, or until it ends."""
+        """Its lines until a time of time.monotonic(), or until it ends."""
         assert self.child.stdout
         while select.select([self.child.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
             piece = os.read(self.child.stdout.fileno(), PIECE_BYTES)
@@ -186,65 +203,61 @@ class Driver:
             *whole, self.rest = (self.rest + piece).split(b"\n")
             yield from whole
 
-    def ask(self, jobs: Mapping[str, Job], limit_s: float, last: bool = False) -> Path:
-        """Tells it a step; gives the folder of its outputs."""
+    def send(self, jobs: Mapping[str, Job], limit_s: float, last: bool = False) -> Path:
+        """Sends it a step, which it only stores if it is the last; gives the folder of the outputs.
+        """
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         for host, job in jobs.items():
-            told = {"command": shlex.join(job.words), "inputs": [str(path) for path in job.inputs],
-                    "output": str(folder / f"{host}.out")}
-            (folder / f"{host}.json").write_text(json.dumps(told))
+            (folder / f"{host}.json").write_text(json.dumps({
+                "command": shlex.join(job.words), "inputs": [str(path) for path in job.inputs],
+                "output": str(folder / f"{host}.out")}))
         self.steps_open += not last
         step = {"inventory": self.inventory, "folder": str(folder), "hosts": list(jobs),
-                "limit_s": round(limit_s),
-                "forks": min(len(jobs), FORKS_MAX), "last": last}
+                "limit_s": round(limit_s), "forks": min(len(jobs), FORKS_MAX), "last": last}
         assert self.child.stdin
         try:
             self.child.stdin.write(f"{json.dumps(step)}\n".encode())
             self.child.stdin.flush()
         except BrokenPipeError:
-            raise Failure(f"{WORD}={self.inventory}: {self.complaint()}") from None
+            raise self.failure() from None
         return folder
 
-    def complaint(self) -> str:
-        """Why it does not answer."""
-        return f"ansible-runner has ended: {said_last(self.log) or 'it does not say why'}"
+    def failure(self) -> Failure:
+        """That it has ended, and why."""
+        reason = log_complaint(self.log) or "it does not say why"
+        return Failure(f"{WORD}={self.inventory}: ansible-runner has ended: {reason}")
 
     def step(self, jobs: Mapping[str, Job], limit_s: float,
              keep: bool = False) -> dict[str, Outcome]:
-        """Does all jobs at once; limit_s is for each of them, and their outputs stay to the end
-        where keep is said."""
+        """Runs all jobs at once; gives their outcomes by host. limit_s: for each job; keep: the
+        outputs stay until the fleet closes."""
         if not jobs:
             return {}
         if self.spent:
             shutil.rmtree(self.spent)
-        folder = self.ask(jobs, limit_s)
+        folder = self.send(jobs, limit_s)
         self.spent = None if keep else folder
         turns = math.ceil(len(jobs) / FORKS_MAX)
         lines = self.lines(time.monotonic() + turns * limit_s + STEP_S + HOST_S * len(jobs))
         found = outcomes_read(lines, jobs, folder)
         if found is None:
-            raise Failure(f"{WORD}={self.inventory}: {self.complaint()}" if self.ended else
-                          f"{WORD}={self.inventory}: ansible-runner does not end a step of {limit_s:.0f} s")
+            raise self.failure() if self.ended else Failure(
+                f"{WORD}={self.inventory}: ansible-runner does not end a step of {limit_s:.0f} s")
         self.steps_open -= 1
         return found
 
     def close(self) -> dict[str, str]:
-        """Has the last step done, and ends it; gives the hosts on which that was not possible, with
+        """Lets it run the last step and ends it; gives the hosts that it could not take down, with
         the reason."""
         assert self.child.stdin
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.close()
-        said: list[dict[str, Any]] = []
+        found: list[Document] = []
         for line in self.lines(time.monotonic() + ENDS_S):
-            said.append(line_read(line) or {})
-            # of a step that was given up, not of the last
-            if "end" in said[-1] and self.steps_open:
+            found.append(line_read(line) or {})
+            if "end" in found[-1] and self.steps_open:  # the end of a step that was given up
                 self.steps_open -= 1
-                said.clear()
-        try:
-            self.child.wait(ENDS_S)
-        except subprocess.TimeoutExpired:
-            group_kill(self.child)
-            self.child.wait()
-        lost = [line for line in said if "host" in line and line.get("how") != "ok"]
-        return {str(line["host"]): outcome_make(line, self.log).why for line in lost}
+                found.clear()
+        child_close(self.child, ENDS_S)
+        return {str(line["host"]): outcome_make(line, self.log).why for line in found
+                if "host" in line and line.get("how") != "ok"}

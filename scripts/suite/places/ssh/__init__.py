@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Other machines, by ssh(1): a connection to each, our programs there, and servers that end with
-us.
+"""Other machines, by ssh(1): a connection to each, the programs there, and servers that end with
+the runner.
 
-    shell      what a login shell of any kind is told
-    machine    one machine: its connection, which is the lifeline of all that runs there
-    programs   the binaries, copied there once
-    served     a server or a proxy there
+    shell      commands that a login shell of any kind understands. Pure.
+    machine    one machine and its connection, the lifeline of all that runs there
+    programs   the binaries, copied there once for each build
+    server     a server or a proxy that the runner starts
+    target     target=ssh:HOST
 """

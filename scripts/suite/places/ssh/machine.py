@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A machine on which programs are started: this one, or another by ssh(1).
+"""A machine where the runner starts programs: this one, or another by ssh(1).
 
-All sessions on another machine share one connection, whose master is a child of ours with a pipe of
-ours as its standard input: what it runs there reads that pipe, so that the connection ends when we
-do, however that is. ssh(1) asks the other end every two seconds and gives up after the third answer
-that does not come.
+All sessions on another machine share one connection. Its master is a child of the runner and runs a
+shell there that reads a pipe of the runner. So the connection ends with the runner, however that
+ends. ssh(1) asks the other machine every two seconds, and gives up after the third answer that is
+missing.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ import selectors
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 
 from suite.base.child import group_kill
+from suite.base.client import complaint_text
 from suite.base.errors import Failure, Unreachable, UsageError
-from suite.places.ssh.shell import script_words, words_line
+from suite.places.ssh.shell import exec_line, script_words
 
 PROGRAM = "ssh"
-CHOICE = "UNCORK_SSH"  # the environment's word for another ssh, or the same with options
+CHOICE = "UNCORK_SSH"  # the environment variable that names another ssh, or ssh with options
 OPTIONS = tuple(word for option in (
     "BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=2", "ServerAliveCountMax=3",
-    "ControlPersist=no",
-    "ClearAllForwardings=yes", "ForwardAgent=no", "PermitLocalCommand=no", "RemoteCommand=none",
-    "RequestTTY=no",
+    "ControlPersist=no", "ClearAllForwardings=yes", "ForwardAgent=no", "PermitLocalCommand=no",
+    "RemoteCommand=none", "RequestTTY=no",
 ) for word in ("-o", option))
-# A session that the master does not take shall fail, and not make a connection of its own.
+# A session that the master refuses must fail instead of making a connection of its own.
 SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR")
 OPENS_S = 30.0
 ANSWERS_S = 4.0
 ENDS_S = 3.0
 GREETING = "uncork-host"
 CACHE = "${XDG_CACHE_HOME:-$HOME/.cache}"
-# Its boot as the client tells it: the name where there is no such file.
-GREETING_LINE = ('boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
-              f'echo "{GREETING}|$(uname -s) $(uname -m)|$boot|{CACHE}|${{SSH_CONNECTION:-}}"')
-GREETING_SCRIPT = f"{GREETING_LINE}; exec cat >/dev/null"
+# The boot is the id that the client reports, or the name of the host where there is no such file.
+GREETING_LINE = (
+    'boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
+    f'echo "{GREETING}|$(uname -s) $(uname -m)|$boot|{CACHE}|${{SSH_CONNECTION:-}}"')
 INSTALL = "scripts/setup/target ssh installs it"
-Found = TypeVar("Found")
+Parsed = TypeVar("Parsed")
 
 
 @dataclass(frozen=True)
 class Greeting:
-    """What a machine said of itself. seen_from, seen_at: the addresses of both ends of the
-    connection, as it sees them."""
+    """What a machine says of itself. seen_from, seen_at: the addresses of both ends of the
+    connection as that machine sees them, empty where it does not know them."""
 
     system: str
     boot: str
@@ -60,22 +60,23 @@ class Greeting:
 
 
 def greeting_parse(line: bytes) -> Greeting | None:
-    """What stands in the line that GREETING_LINE prints; None for any other, which a login shell may
-    print before it."""
+    """The line that GREETING_LINE prints; None for any other line of a login shell."""
     words = line.decode(errors="replace").strip().split("|")
     if len(words) != 5 or words[0] != GREETING:
         return None
-    _, system, boot, cache, connection = words
-    seen = connection.split()
-    seen_from, seen_at = (seen[0], seen[2]) if len(seen) == 4 and "UNKNOWN" not in seen else ("",
-        "")
-    return Greeting(system, boot, cache, seen_from, seen_at)
+    seen = words.pop().split()
+    known = len(seen) == 4 and "UNKNOWN" not in seen
+    return Greeting(*words[1:], *(seen[::2] if known else ("", "")))
 
 
-def line_await(stream: IO[bytes], parse: Callable[[bytes], Found | None],
-               limit_s: float) -> Found | None:
-    """What the first line means that means something; None where none does before the output ends
-    or the time is over."""
+def first_parsed(lines: Iterable[bytes], parse: Callable[[bytes], Parsed | None]) -> Parsed | None:
+    """The first line that has a meaning, parsed; None where none has one."""
+    return next(filter(None, map(parse, lines)), None)
+
+
+def line_await(stream: IO[bytes], parse: Callable[[bytes], Parsed | None],
+               limit_s: float) -> Parsed | None:
+    """first_parsed() of a stream; None where the stream or the time ends before such a line."""
     until, rest = time.monotonic() + limit_s, b""
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
@@ -84,15 +85,14 @@ def line_await(stream: IO[bytes], parse: Callable[[bytes], Found | None],
             if not piece:
                 break
             *lines, rest = (rest + piece).split(b"\n")
-            found = next(filter(None, map(parse, lines)), None)
+            found = first_parsed(lines, parse)
             if found is not None:
                 return found
     return None
 
 
-def child_leave(child: subprocess.Popen[bytes], grace_s: float = ENDS_S) -> None:
-    """Closes the pipe that a child lives by, and waits for its end; it is killed where that does
-    not come."""
+def child_close(child: subprocess.Popen[bytes], grace_s: float = ENDS_S) -> None:
+    """Closes the lifeline of a child and waits for its end; kills it where it does not end."""
     if child.stdin:
         with contextlib.suppress(BrokenPipeError):
             child.stdin.close()
@@ -105,112 +105,100 @@ def child_leave(child: subprocess.Popen[bytes], grace_s: float = ENDS_S) -> None
         child.stdout.close()
 
 
-def said_last(path: Path) -> str:
-    """The last line that a program has said, without its end."""
-    lines = path.read_text(errors="replace").split("\n") if path.exists() else []
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+def log_complaint(path: Path) -> str:
+    """The last line of a log; empty where there is none."""
+    return complaint_text(path.read_text(errors="replace")) if path.exists() else ""
 
 
 def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """ssh(1) and its first options: $UNCORK_SSH, else ssh. UsageError where it has a quote too
-    few."""
+    """ssh(1) and its first options: $UNCORK_SSH, else ssh. UsageError where a quote is missing."""
     chosen = environ.get(CHOICE, "")
     try:
         return tuple(shlex.split(chosen)) or (PROGRAM,)
     except ValueError as error:
-        raise UsageError(
-            f"{CHOICE}={chosen}: {str(error)[:1].lower()}{str(error)[1:]}: write it as for a shell") from None
+        reason = str(error)[:1].lower() + str(error)[1:]
+        raise UsageError(f"{CHOICE}={chosen}: {reason}: write it as for a shell") from None
 
 
 class LocalMachine:
-    """This machine: what the others have in common with it."""
+    """This machine, and what RemoteMachine has in common with it."""
 
     name = "this machine"
-    lost = False
 
     def command(self, words: Sequence[str]) -> tuple[str, ...]:
-        """What starts a program there. Unreachable where nothing can be started there now."""
+        """What starts a program there; Unreachable where nothing can start there now."""
         return tuple(words)
 
     def answers(self) -> bool:
-        """Whether it is there: asks it."""
+        """Whether the machine answers now."""
         return True
-
-    def round_begin(self) -> None:
-        """A machine that was lost may be tried again, once."""
-
-    def close(self) -> None:
-        """Ends the connection, and by that all that it has started there."""
 
 
 class RemoteMachine(LocalMachine):
-    """Another machine. Opening it raises Failure; `control` is a path of ours for its socket,
-    `control`.log what ssh says."""
+    """Another machine; opening it raises Failure.
+
+    control: the path for the socket of the connection; ssh writes its messages to `control`.log.
+    copies: the folders there of the programs in folders here, since the connection was made.
+    """
 
     def __init__(self, host: str, control: Path) -> None:
         self.name = host
         self.control = control
+        self.log = control.with_suffix(".log")
         self.ssh = ssh_choose()
-        self.tried = False
-        # so many were made: what was found on one may be different on the next
-        self.connections = 0
-        self.master, self.greeting = self.connect()
+        self.retried = False
+        self.connect()
         self.boot = self.greeting.boot
-
-    @property
-    def log(self) -> Path:
-        """What the master has said."""
-        return self.control.with_suffix(".log")
 
     @property
     def lost(self) -> bool:
         """Whether the connection has ended."""
         return self.master.poll() is not None
 
-    def connect(self) -> tuple[subprocess.Popen[bytes], Greeting]:
-        """A new connection, and what the machine says of itself. Failure where there is none within
-        the time."""
+    def connect(self) -> None:
+        """Makes a connection and reads the greeting; Failure where that fails."""
         self.control.unlink(missing_ok=True)
-        line = words_line(script_words(GREETING_SCRIPT))
+        line = exec_line(script_words(f"{GREETING_LINE}; exec cat >/dev/null"))
         command = [*self.ssh, *OPTIONS, "-M", "-S", str(self.control), "--", self.name, line]
         try:
             with open(self.log, "wb") as log:
                 master = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                          stderr=log,
-                                          process_group=0)
+                                          stderr=log, process_group=0)
         except OSError as error:
             raise Failure(f"{self.ssh[0]} does not start ({error.strerror}): {INSTALL}") from None
         assert master.stdout
         try:
             greeting = line_await(master.stdout, greeting_parse, OPENS_S)
         except BaseException:
-            child_leave(master)
+            child_close(master)
             raise
         if greeting is None:
-            child_leave(master, 0)
+            child_close(master, 0)
             raise Failure(
                 f"{self.name} cannot be reached by {shlex.join(self.ssh)}: {self.complaint()}")
-        self.connections += 1
-        return master, greeting
+        self.master, self.greeting = master, greeting
+        self.copies: dict[Path, str] = {}
 
     def complaint(self) -> str:
         """Why there is no connection."""
-        return said_last(self.log) or f"it did not run sh within {OPENS_S:.0f} s"
+        return log_complaint(self.log) or f"it did not run sh within {OPENS_S:.0f} s"
 
     def require(self) -> None:
-        """Makes a new connection where the last was lost, once a round; Unreachable where there is
-        none, or where the machine was booted meanwhile: what it measures now is of another
-        session."""
+        """Reconnects where the connection was lost, once a round.
+
+        Unreachable where that fails, and where the machine was booted since the first connection:
+        what it measures now belongs to another session.
+        """
         if self.lost:
-            reason = self.complaint()
-            if self.tried:
-                raise Unreachable(f"{self.name} was lost: {reason}")
-            self.tried = True
-            child_leave(self.master, 0)
+            lost = Unreachable(f"{self.name} was lost: {self.complaint()}")
+            if self.retried:
+                raise lost
+            self.retried = True
+            child_close(self.master, 0)
             try:
-                self.master, self.greeting = self.connect()
+                self.connect()
             except Failure:
-                raise Unreachable(f"{self.name} was lost: {reason}") from None
+                raise lost from None
         if self.greeting.boot != self.boot:
             raise Unreachable(f"{self.name} was lost: it has been booted since")
 
@@ -218,12 +206,12 @@ class RemoteMachine(LocalMachine):
         """A session on the connection."""
         self.require()
         return (*self.ssh, *OPTIONS, *SESSION_OPTIONS, "-S", str(self.control), "--", self.name,
-                words_line(words))
+                exec_line(words))
 
     def run(
         self, script: str, arguments: Sequence[str], limit_s: float, given: bytes = b"",
     ) -> subprocess.CompletedProcess[bytes]:
-        """What a script for sh does there. Unreachable where the connection or the time is over."""
+        """Runs a script for sh there. Unreachable where the connection or the time ends."""
         command = self.command(script_words(script, arguments))
         try:
             done = subprocess.run(command, input=given, capture_output=True, timeout=limit_s,
@@ -235,7 +223,7 @@ class RemoteMachine(LocalMachine):
         return done
 
     def answers(self) -> bool:
-        """Whether it does; a connection over which nothing comes back is given up."""
+        """Whether the machine answers; a connection without an answer is killed."""
         if not self.lost:
             with contextlib.suppress(Unreachable):
                 if self.run("exit 0", (), ANSWERS_S).returncode == 0:
@@ -243,11 +231,3 @@ class RemoteMachine(LocalMachine):
             group_kill(self.master)
             self.master.wait()
         return False
-
-    def round_begin(self) -> None:
-        """May be tried again, once."""
-        self.tried = False
-
-    def close(self) -> None:
-        """Ends the connection."""
-        child_leave(self.master)

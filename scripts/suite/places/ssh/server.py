@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A server or a proxy that the runner has started, here or on another machine, and that ends with
-it."""
+"""A server or a proxy that the runner starts, here or on another machine; it ends with the runner.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from suite.base.client import complaint_text, line_read
+from suite.base.client import line_read
 from suite.base.errors import Unreachable
-from suite.places.ssh.machine import LocalMachine, child_leave, line_await, said_last
+from suite.places.ssh.machine import LocalMachine, child_close, line_await, log_complaint
 from suite.places.ssh.shell import KEY_FILE, keyed_words
 
 READY_S = 20.0
+KEY_BYTES = 32
 IDENTITY = "uncork"
-ADDRESS_WORDS = {"server": "server", "proxy": "via"}  # the words by which a client is told of them
+ADDRESS_WORDS = {"server": "server", "proxy": "via"}  # the word with the address of each end
 
 
 def key_line(key: str) -> str:
-    """A key of hexadecimal digits as a file of keys has it."""
+    """A line of a key file. key: hexadecimal digits."""
     return f"{IDENTITY}:{key}\n"
 
 
@@ -30,15 +31,15 @@ def endpoint(address: str, port: int) -> str:
 
 
 def serving_ends(words: Mapping[str, str]) -> tuple[str, ...]:
-    """The ends that serve a cell of these words, where they are not its client's own."""
+    """The ends that serve a cell of these words, where its client does not start them."""
     if "peer" in words or words.get("transport") == "null":
         return ()
-    return tuple(ADDRESS_WORDS) if words.get("workload") == "proxy" else tuple(ADDRESS_WORDS)[:1]
+    return ("server", "proxy") if words.get("workload") == "proxy" else ("server",)
 
 
-def prefix_of(address: str) -> str:
-    """The addresses that are this one, as --allow-sink takes them."""
-    return f"{address}/{ipaddress.ip_address(address).max_prefixlen}"
+def proxy_options(server: str) -> tuple[str, ...]:
+    """The options of a proxy that connects to the address of its server only."""
+    return "--proxy", "--allow-sink", f"{server}/{ipaddress.ip_address(server).max_prefixlen}"
 
 
 def ready_parse(line: bytes) -> int | None:
@@ -48,15 +49,15 @@ def ready_parse(line: bytes) -> int | None:
     return port if type(port) is int else None
 
 
-class Served:
-    """One that is ready: its `endpoint` is what the words server= and via= take. Its pipe is its
-    lifeline."""
+class StartedServer:
+    """A server that is ready; its pipe is its lifeline. endpoint: for the words server= and via=.
+    """
 
     def __init__(self, machine: LocalMachine, program: str, address: str, key: str, log: Path,
                  options: Sequence[str] = ()) -> None:
-        words = [program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE,
-                 *options]
-        command = machine.command(keyed_words(words))
+        command = machine.command(keyed_words([
+            program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE,
+            *options]))
         with open(log, "wb") as file:
             self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                           stderr=file, process_group=0)
@@ -68,16 +69,16 @@ class Served:
         except BrokenPipeError:
             port = None
         except BaseException:
-            child_leave(self.child)
+            self.close()
             raise
         if port is None:
-            child_leave(self.child, 0)
-            told = complaint_text(said_last(log)).removeprefix(
-                "uncork-server: ") or f"it was not ready within {READY_S:.0f} s"
+            child_close(self.child, 0)
+            reason = log_complaint(log).removeprefix("uncork-server: ")
             lost = "" if machine.answers() else f"{machine.name} was lost: "
-            raise Unreachable(f"{lost}no server on {machine.name}: {told}")
+            raise Unreachable(f"{lost}no server on {machine.name}: "
+                              f"{reason or f'it was not ready within {READY_S:.0f} s'}")
         self.endpoint = endpoint(address, port)
 
     def close(self) -> None:
-        """Ends it."""
-        child_leave(self.child)
+        """Ends the server."""
+        child_close(self.child)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What another machine's shell is told. Pure.
+"""Commands that a login shell of any kind understands. Pure.
 
-ssh(1) gives a command to the login shell of the user, whichever that is: sh, csh or fish. They
-agree on what stands between single quotes as long as it has no quote, no backslash, no exclamation
-mark and one line only. So that is all that is used, and whatever is more than starting a program is
-a script for sh.
+ssh(1) gives a command to the login shell of the user: sh, csh or fish. All of them agree on what
+stands between single quotes, if it is one line without a quote, a backslash and an exclamation
+mark. So commands use only that, and whatever does more than start a program is a script for sh.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from collections.abc import Sequence
 from suite.base.errors import Failure
 
 UNQUOTABLE = re.compile(r"['\\!\x00-\x1f\x7f]")
-KEY_FILE = "/dev/fd/3"  # where a program finds the key that it was started with
+KEY_FILE = "/dev/fd/3"  # where a program reads the key that it was started with
 
-# Reads a line, the key, from standard input and gives it to the program by a pipe: an argument, the
-# environment or a file could be read by others. What follows on standard input is the program's,
-# and tells it when we have gone.
+# Reads a line, the key, from standard input and passes it to the program by a pipe: others could
+# read an argument, the environment or a file. What follows on standard input is the program's, and
+# its end tells the program that the runner has ended.
 KEYED = 'IFS= read -r key; exec 4<&0; echo "$key" | { exec 3<&0 0<&4 4<&-; exec "$@"; }'
 
 
@@ -32,16 +31,16 @@ def word_quote(word: str) -> str:
     return f"'{word}'"
 
 
-def words_line(words: Sequence[str]) -> str:
+def exec_line(words: Sequence[str]) -> str:
     """The line that makes a login shell become a program."""
     return " ".join(["exec", *map(word_quote, words)])
 
 
 def script_words(script: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
-    """A script for sh as a program with arguments: $1 is the first of these."""
+    """A script for sh as a program; $1 is the first of the arguments."""
     return "sh", "-c", script, "sh", *arguments
 
 
 def keyed_words(words: Sequence[str]) -> tuple[str, ...]:
-    """A program that is given a key on standard input, before all else."""
+    """A program that gets a key on standard input, before all else."""
     return script_words(KEYED, words)

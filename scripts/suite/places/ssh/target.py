@@ -2,9 +2,9 @@
 """target=ssh:HOST: other machines. `ssh:C+ssh:S+ssh:P` has client, server and proxy on a machine
 each; `local` is this one.
 
-Where all ends are on one machine its client starts the others, as it does here. Else the runner
-starts server and proxy, for each cell its own, as a client does. They take only who shows the key
-that was drawn for this target, so that all that crosses the control channel is encrypted.
+Where one machine has all ends, its client starts the others, as on this machine. Otherwise the
+runner starts server and proxy for each cell. They accept only the key of this target, and TLS
+encrypts the control channel.
 """
 
 from __future__ import annotations
@@ -17,29 +17,27 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from suite.base.client import Client, build_digest
 from suite.base.errors import Failure
 from suite.base.place import Command, Place
 from suite.base.runner_words import TARGET
-from suite.places.spread import PORT_ASKED, Spread
-from suite.places.ssh.machine import LocalMachine, RemoteMachine
-from suite.places.ssh.programs import programs_choose, programs_copy
-from suite.places.ssh.server import ADDRESS_WORDS, Served, endpoint, key_line
+from suite.places.remote import PLANNED_PORT, RemoteTarget
+from suite.places.ssh.machine import LocalMachine, RemoteMachine, child_close
+from suite.places.ssh.programs import programs_choose, programs_folder
+from suite.places.ssh.server import ADDRESS_WORDS, KEY_BYTES, StartedServer, endpoint, key_line
 from suite.places.ssh.shell import KEY_FILE, keyed_words
 from suite.places.target import Ends
+from suite.result.record import Document
 
-KEY_BYTES = 32
-# of the path of a folder for folders of sockets: the path of a socket may have 108, and ssh(1) adds to it
+# The path of a socket has at most 108 bytes, ssh(1) appends to it, and the folder is part of it.
 SOCKET_BYTES = 60
 
 
 @dataclass(frozen=True)
-class Session:
-    """Programs are started on a machine; they find a key where the runner has started the ends."""
+class MachinePlace:
+    """Programs start on a machine. key: for a client whose ends the runner has started."""
 
-    target: Ssh
     machine: LocalMachine
     key: str | None = field(repr=False)
 
@@ -50,15 +48,14 @@ class Session:
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
         """The program of the copy there."""
-        words = (f"{self.target.folder_of(self.machine, program.parent)}/{program.name}",
-                 *arguments)
+        words = (f"{programs_folder(self.machine, program.parent)}/{program.name}", *arguments)
         if self.key is None:
             return Command(self.machine.command(words), given)
         return Command(self.machine.command(keyed_words(words)), key_line(self.key) + given)
 
 
-class Ssh(Spread):
-    """Ends on one machine or on several."""
+class Ssh(RemoteTarget):
+    """Ends on one machine or on several. machines: by the host of a part, None is this machine."""
 
     starting_s = 10.0
 
@@ -66,36 +63,33 @@ class Ssh(Spread):
         super().__init__(value, client)
         self.key = secrets.token_hex(KEY_BYTES)
         self.machines: dict[str | None, LocalMachine] = {None: LocalMachine()}
-        self.copies: dict[tuple[str, int, Path], str] = {}
         short = len(tempfile.gettempdir()) < SOCKET_BYTES
         self.folder = Path(tempfile.mkdtemp(prefix="uncork-", dir=None if short else "/tmp"))
-        with self.closed_if_it_fails():
-            for number, host in enumerate(dict.fromkeys(part.host for part in self.parts.values())):
-                if host is not None:
-                    self.machines[host] = RemoteMachine(host, self.folder / str(number))
-
-    @contextlib.contextmanager
-    def closed_if_it_fails(self) -> Iterator[None]:
-        """What was opened so far is closed where the rest cannot be."""
-        try:
-            yield
-        except Failure as error:
-            self.close()
-            raise Failure(f"{TARGET}={self.value}: {error}") from None
-        except BaseException:
-            self.close()
-            raise
+        with contextlib.ExitStack() as failing:
+            failing.callback(self.close)
+            try:
+                for number, part in enumerate(self.parts.values()):
+                    if part.host not in self.machines:
+                        self.machines[part.host] = RemoteMachine(
+                            str(part.host), self.folder / str(number))
+            except Failure as error:
+                raise Failure(f"{TARGET}={value}: {error}") from None
+            failing.pop_all()
 
     def machine(self, end: str) -> LocalMachine:
         """Where an end is."""
         return self.machines[self.parts[end].host]
 
-    def remotes(self) -> list[RemoteMachine]:
-        """The other machines."""
-        return [machine for machine in self.machines.values() if isinstance(machine, RemoteMachine)]
+    def remotes(self, words: Mapping[str, str] | None = None) -> list[RemoteMachine]:
+        """The other machines. words: only those where a cell of these words has an end."""
+        ends = self.parts if words is None else ("client", *self.own_ends(words))
+        hosts = {self.parts[end].host for end in ends}
+        return [machine for host, machine in self.machines.items()
+                if host in hosts and isinstance(machine, RemoteMachine)]
 
     def address(self, end: str) -> str:
-        """Where an end listens: as was said, else where ssh has reached its machine."""
+        """Where an end listens: the address of its part, else where ssh connected to its machine.
+        """
         part, machine = self.parts[end], self.machine(end)
         if part.address:
             return part.address
@@ -104,94 +98,72 @@ class Ssh(Spread):
         else:
             address = next((other.greeting.seen_from for other in self.remotes()), "127.0.0.1")
         if not address:
-            raise Failure(
-                f"{TARGET}={self.value}: ssh does not tell at which address {machine.name} is: write "
-                          f"ssh:{machine.name}/ADDRESS")
+            raise Failure(f"{TARGET}={self.value}: ssh does not tell at which address "
+                          f"{machine.name} is: write ssh:{machine.name}/ADDRESS")
         return address
 
-    def remotes_of(self, words: Mapping[str, str]) -> list[RemoteMachine]:
-        """The other machines on which a cell of these words has an end."""
-        hosts = {self.parts[end].host for end in ("client", *self.ends_named(words))}
-        return [machine for host, machine in self.machines.items() if host in hosts
-                and isinstance(machine, RemoteMachine)]
-
     def place(self, words: Mapping[str, str]) -> Place:
-        """Where the client is."""
-        return Session(self, self.machine("client"), None if self.alone else self.key)
-
-    def folder_of(self, machine: LocalMachine, folder: Path) -> str:
-        """The folder of these programs there, as they are here."""
-        if not isinstance(machine, RemoteMachine):
-            return str(folder)
-        machine.require()
-        key = machine.name, machine.connections, folder
-        if key not in self.copies:
-            self.copies[key] = programs_copy(machine, Client(folder, None))
-        return self.copies[key]
+        """The machine of the client."""
+        return MachinePlace(self.machine("client"), None if self.alone else self.key)
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
-        """Words that tell the client which ends are elsewhere: whether these can do it they say
-        themselves, in the run."""
-        return {ADDRESS_WORDS[end]: endpoint(self.address(end), PORT_ASKED)
-                for end in self.ends_named(words)}
-
-    def end_serve(self, end: str, folder: Path) -> Served:
-        """A server or a proxy that is ready."""
-        machine = self.machine(end)
-        program = f"{self.folder_of(machine, folder)}/uncork-server"
-        return Served(machine, program, self.address(end), self.key, self.folder / f"{end}.log",
-                      self.options_of(end))
+        """Words that tell the client which ends are elsewhere. What these ends support, they report
+        in the run."""
+        return {ADDRESS_WORDS[end]: endpoint(self.address(end), PLANNED_PORT)
+                for end in self.own_ends(words)}
 
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Ends]:
         """Server and proxy for a cell of these words."""
         folder = self.programs(words).folder
-        for machine in self.remotes_of(words):
+        for machine in self.remotes(words):
             machine.require()
         with contextlib.ExitStack() as serving:
             found: dict[str, str] = {}
-            for end in self.ends_named(words):
-                served = self.end_serve(end, folder)
-                serving.callback(served.close)
-                found[ADDRESS_WORDS[end]] = served.endpoint
+            for end in self.own_ends(words):
+                program = f"{programs_folder(self.machine(end), folder)}/uncork-server"
+                server = StartedServer(self.machine(end), program, self.address(end), self.key,
+                                       self.folder / f"{end}.log", self.server_options(end))
+                serving.callback(server.close)
+                found[ADDRESS_WORDS[end]] = server.endpoint
             yield Ends(found, ("--psk", KEY_FILE) if found else ())
 
-    def failure_explain(self, words: Mapping[str, str], record: dict[str, Any]) -> dict[str, Any]:
-        """A failed run names the machines that have gone."""
+    def failure_explain(self, words: Mapping[str, str], record: Document) -> Document:
+        """A failed run names the machines that were lost."""
         if record["status"] != "failed":
             return record
-        gone = [machine.name for machine in self.remotes_of(words) if not machine.answers()]
+        gone = [machine.name for machine in self.remotes(words) if not machine.answers()]
         lost = f"{' and '.join(gone)} {'was' if len(gone) == 1 else 'were'} lost: "
         return record | {"reason": lost + record["reason"]} if gone else record
 
     def round_begin(self) -> None:
         """A machine that was lost may be tried again."""
         for machine in self.remotes():
-            machine.round_begin()
+            machine.retried = False
 
     def identity(self) -> dict[str, str]:
-        """Which programs run, and what kinds of machines these are."""
-        kinds = {end: f"{self.machine(end).name} {self.machine(end).greeting.system}"
-                 for end in self.parts
-                 if isinstance(self.machine(end), RemoteMachine)}
-        return {"programs": build_digest(programs_choose(self.local))} | kinds
+        """The digest of the programs, and by end the name and system of its machine."""
+        machines = {end: self.machine(end) for end in self.parts}
+        return {"programs": build_digest(programs_choose(self.local))} | {
+            end: f"{machine.name} {machine.greeting.system}" for end, machine in machines.items()
+            if isinstance(machine, RemoteMachine)}
 
     def boot_ids(self) -> dict[str, str]:
-        """What the machines say themselves."""
+        """As the machines report them."""
         return {machine.name: machine.greeting.boot for machine in self.remotes()}
 
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
-        """A command of ours as one types it to run it where an end is."""
+        """A command as a person types it to run it where an end is."""
         machine = self.machine(end)
-        line = shlex.join([f"{self.folder_of(machine, folder)}/{command[0]}", *command[1:]])
+        line = shlex.join([f"{programs_folder(machine, folder)}/{command[0]}", *command[1:]])
         if not isinstance(machine, RemoteMachine):
             return line
-        # what the shell there shall not read, this one shall not either
+        # what the shell there must not interpret, the shell here must not interpret either
         there = shlex.quote(line) if "'" in line else line
         return f"{shlex.join([*machine.ssh, machine.name])} {there}"
 
     def close(self) -> None:
-        """Ends the connections, and by that all that runs elsewhere."""
-        for machine in self.machines.values():
-            machine.close()
+        """Closes the connections, which ends all that runs elsewhere."""
+        for machine in self.remotes():
+            child_close(machine.master)
         shutil.rmtree(self.folder, ignore_errors=True)

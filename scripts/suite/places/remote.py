@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""What targets with ends on several machines have in common, whatever connects the machines.
+
+A value is CLIENT+SERVER or CLIENT+SERVER+PROXY, each `local`, `ssh:HOST` or `ssh:HOST/ADDRESS`. One
+part alone is for all ends, and its client starts the others.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from suite.base.client import Client, build_client
+from suite.base.errors import UsageError
+from suite.base.runner_words import LOCAL, OWN_ENDS, TARGET, build_of, words_told
+from suite.places.ssh.programs import programs_choose
+from suite.places.ssh.server import ADDRESS_WORDS, endpoint, proxy_options, serving_ends
+from suite.places.target import Target, word_list
+from suite.result.record import ENDS
+
+JOIN = "+"  # between the parts, which are in the order of ENDS
+# where no server runs: for a check of words, and for commands that a person types
+PLANNED_PORT, BY_HAND_PORT = 1, 7411
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where an end is. host: for ssh(1), None: this machine; address: where it listens, if given.
+    """
+
+    host: str | None
+    address: str | None = None
+
+
+def address_usable(text: str) -> bool:
+    """Whether a text is a numeric IP address that other machines can connect to."""
+    try:
+        return not ipaddress.ip_address(text).is_unspecified
+    except ValueError:
+        return False
+
+
+def part_parse(text: str) -> Part:
+    """`local`, `ssh:HOST` or `ssh:HOST/ADDRESS`; UsageError for anything else."""
+    if text == LOCAL:
+        return Part(None)
+    kind, _, rest = text.partition(":")
+    host, slash, address = rest.partition("/")
+    if kind != "ssh" or not host or host.startswith("-") or (slash and not address):
+        raise UsageError(f"{TARGET}={text}: write ssh:HOST or ssh:HOST/ADDRESS")
+    if address and not address_usable(address):
+        raise UsageError(f"{TARGET}={text}: {address} is no address that others reach: "
+                         "write numbers, like 192.0.2.1 or fd00::1")
+    return Part(host, address or None)
+
+
+class RemoteTarget(Target):
+    """The parts of a value. parts: by end; alone: whether one machine has all ends."""
+
+    def __init__(self, value: str, client: Client) -> None:
+        super().__init__(value, client)
+        parts = [part_parse(text) for text in value.split(JOIN)]
+        self.alone = len(parts) == 1
+        self.parts = dict(zip(ENDS, parts * len(ENDS) if self.alone else parts, strict=False))
+
+    def own_ends(self, words: Mapping[str, str]) -> tuple[str, ...]:
+        """The ends that the runner starts for a cell of these words."""
+        return () if self.alone else serving_ends(words)
+
+    def words_check(self, words: Mapping[str, str]) -> None:
+        """UsageError for words that give the address of an end, and for a proxy without a part."""
+        for word, own in OWN_ENDS.items():
+            if words.get(word, own) != own:
+                raise UsageError(
+                    f"{TARGET}={self.value} starts the ends itself: leave out {word}={words[word]}")
+        if "proxy" in self.own_ends(words) and "proxy" not in self.parts:
+            raise UsageError(
+                f"{TARGET}={self.value}: workload=proxy has three ends: write client+server+proxy")
+
+    def unsupported(self, words: Mapping[str, str]) -> str | None:
+        """A client takes the path of a Unix socket only from a server on loopback."""
+        ends = self.own_ends(words)
+        machines = {self.parts[end].host for end in ("client", *ends)}
+        if words.get("transport") == "unix" and ends and machines != {None}:
+            return "transport=unix needs all ends on one machine; a target names it once: ssh:HOST"
+        return None
+
+    def programs(self, words: Mapping[str, str]) -> Client:
+        """The programs for a cell of these words, on this machine: static ones, where those exist
+        and the user has chosen no others."""
+        return replace(programs_choose(build_client(self.local, build_of(words))), reach=())
+
+    def client(self, words: Mapping[str, str]) -> Client:
+        """The programs there."""
+        return replace(self.programs(words), place=self.place(words))
+
+    @abstractmethod
+    def address(self, end: str) -> str:
+        """The address where an end listens; Failure where it is unknown."""
+
+    def server_options(self, end: str) -> tuple[str, ...]:
+        """The options of uncork-server for an end, besides its address and its key."""
+        return proxy_options(self.address("server")) if end == "proxy" else ()
+
+    @abstractmethod
+    def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
+        """A command as a person types it to run it where an end is. folder: of the programs here.
+        """
+
+    def by_hand(self, given: Mapping[str, str]) -> list[str]:
+        """The commands that run a cell of these words once by hand, a server and a proxy first."""
+        folder, ends = self.programs(given).folder, self.own_ends(given)
+        addresses = {ADDRESS_WORDS[end]: endpoint(self.address(end), BY_HAND_PORT + ENDS.index(end))
+                     for end in ends}
+        keys = ("--psk", "KEYS") if ends else ()
+        note = "# KEYS: a file with the same key on each machine, as psktool(1) writes it"
+        lines = [note] if ends else []
+        for end in ends:
+            lines.append(self.by_hand_at(end, folder, [
+                "uncork-server", "--with-parent", "--listen", addresses[ADDRESS_WORDS[end]], *keys,
+                *self.server_options(end)]))
+        words = word_list(words_told(given) | addresses)
+        return [*lines, self.by_hand_at("client", folder, ["uncork-client", *keys, *words])]
