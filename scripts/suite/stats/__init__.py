@@ -8,13 +8,12 @@ two-sided with a coverage of at least 95 %; their ends come from null distributi
 ties make them wider, never narrower. Where an interval inverts a test, p is that of the same test:
 at most 5 % exactly where the interval excludes no change.
 
-    estimate   what an answer is made of: an interval, an estimate; and what is read off them
+    estimate   an interval and an estimate, and what is read off them
     centre     the median, its interval by order statistics, and which values are outliers
     nulls      the distributions of the signed-rank and of the Mann-Whitney statistic when nothing
-               changed
+               changed, and p of many cells at once
     shift      Hodges-Lehmann estimates of differences and ratios, paired by round or not
     direction  which of two is larger, where some values are only known to lie beyond a bound
-    many       p of many cells at once
     power      which change would have been found
     histogram  values in bins, merged, asked for a quantile
 """
@@ -30,10 +29,10 @@ from suite.stats.estimate import (
     noise_floor,
     relative_width,
 )
-from suite.stats.many import benjamini_hochberg
 from suite.stats.nulls import (
     ROUNDS_NEEDED,
     SIDES_NEEDED,
+    benjamini_hochberg,
     mann_whitney_counts,
     mann_whitney_null,
     sign_null,

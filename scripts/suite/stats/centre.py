@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -23,8 +24,8 @@ DEVIATION_BY_MEDIAN, DEVIATION_BY_MEAN = 1.4826, math.sqrt(math.pi / 2)
 
 
 def median(values: Sequence[float], bounds: Sequence[float] | None = None) -> float:
-    """The median; values are not empty. Censored values are infinite, and bounds has what each lies
-    beyond."""
+    """The median of values, not empty. Censored values are infinite; bounds[i] is what values[i]
+    lies beyond if it is one."""
     middle = float(np.median(np.asarray(values, dtype=float)))
     return Beyond(np.median(bounds)) if math.isinf(middle) and bounds is not None else middle
 
@@ -32,17 +33,14 @@ def median(values: Sequence[float], bounds: Sequence[float] | None = None) -> fl
 @lru_cache
 def sign_test_rank(n: int) -> int:
     """The largest k with 2 P(Binomial(n, 1/2) < k) <= 5 %; 0 where there is none (n < 6)."""
-    tail, rank = 0, 0
-    while rank < n and 2 * (tail + math.comb(n, rank)) <= ALPHA * 2**n:
-        tail += math.comb(n, rank)
-        rank += 1
-    return rank
+    tails = accumulate(math.comb(n, k) for k in range(n + 1))
+    return sum(2 * tail <= ALPHA * 2**n for tail in tails)
 
 
 def median_interval(values: Sequence[float],
                     bounds: Sequence[float] | None = None) -> Interval | None:
-    """The interval of the median: order statistics k and n+1-k; min..max below 6; None below 2.
-    Bounds as in median()."""
+    """The interval of the median: order statistics k and n+1-k. min..max below 6 values; None below
+    2. Bounds as in median()."""
     ordered = np.sort(np.asarray(values, dtype=float))
     beyond = np.sort(np.asarray(values if bounds is None else bounds, dtype=float))
     n = len(ordered)

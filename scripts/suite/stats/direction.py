@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which of two is larger, where of some values only a bound is known that they lie beyond (censored
-values).
+"""Which of two is larger, where some values are censored: only a bound is known that they lie
+beyond.
 
 No ratio can be estimated then. A pair counts for a direction if it is sure: the bound of the one is
 no less than the other. A pair that is not sure counts against both directions, so that the test
@@ -17,20 +17,22 @@ import numpy as np
 from suite.stats.estimate import ALPHA, Estimate, Interval
 from suite.stats.nulls import Null, sign_null, unpaired_null
 
-# of each value the least and the most that it can be: infinite if censored
+# The least and the most that each value can be, float64 of shape (values,): the most is infinite if
+# the value is censored.
 Spans = tuple[np.ndarray, np.ndarray]
 ABOVE, BELOW = math.nextafter(1, math.inf), math.nextafter(1, 0)
 
 
 def signs_of(new: Spans, base: Spans) -> np.ndarray:
-    """Of each pair 1 where new is surely larger, -1 where it is surely smaller, else 0."""
+    """Of each pair, as int64 of the shape to which new and base broadcast: 1 where new is surely
+    larger, -1 where it is surely smaller, else 0."""
     above = (new[0] > base[1]) | ((new[0] >= base[1]) & np.isinf(new[1]))
     below = (base[0] > new[1]) | ((base[0] >= new[1]) & np.isinf(base[1]))
     return above.astype(int) - below.astype(int)
 
 
 def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int) -> Estimate:
-    """What is known of a ratio from signs: that it is above 1, or below, or not even that.
+    """What signs (of any shape) tell of a ratio: that it is above 1, or below, or neither.
 
     Its value is infinite, 0 or 1 by what is more frequent, its interval all that it may be.
     """

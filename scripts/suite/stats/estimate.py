@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an answer is made of: an interval, an estimate; and what is read off them."""
+"""An interval and an estimate, and what is read off them: the noise floor, the relative width."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suite.base.errors import UsageError, nearest_hint
-from suite.stats import Beyond
+from suite.base.units import Beyond
 
 HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread
 FROM_INTENDED = ("latency", "late_start")  # those that a request has from the moment when it is due
@@ -20,7 +20,7 @@ NOTHING_COUNTED = {"count": 0, "maximum": 0, "minimum": 0, "sum": 0, "bins": ()}
 class Histogram:
     """Values in ns: bins are (low, width, count), ascending; maximum, minimum and sum are exact.
 
-    beyond: how many more values there are that are not known, and lie beyond all of these.
+    beyond: how many more values there are that are only known to lie beyond all of these.
     """
 
     count: int
@@ -62,7 +62,7 @@ def histogram_read(part: dict[str, Any]) -> Histogram:
 
 
 def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
-    """One histogram of several; bins of one low have one width. None of none that has a value."""
+    """One histogram of several; bins of one low have one width. None where none has a value."""
     parts = [part for part in parts if part.total]
     if len(parts) < 2:
         return parts[0] if parts else None

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The distributions of two rank statistics when nothing changed, without ties.
+"""The distributions of three rank statistics when nothing changed, without ties; p of many cells.
 
 References: signed ranks, Wilcoxon (1945); Mann and Whitney (1947), whose recurrence counts the
 arrangements; normal approximation with correction for continuity, Lehmann, "Nonparametrics" (1975),
-chapters 1 and 3.
+chapters 1 and 3. p of many: Benjamini and Hochberg (1995), "Controlling the false discovery rate".
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,7 +20,7 @@ from suite.stats.estimate import ALPHA
 
 # the smallest n for which sign and signed-rank test can reach 95 %: 2 / 2^n <= 0.05
 ROUNDS_NEEDED = 6
-SIDES_NEEDED = 4   # the smallest n for which n against n values can: 2 / C(2n, n) <= 0.05
+SIDES_NEEDED = 4  # the smallest n for which n against n values can: 2 / C(2n, n) <= 0.05
 
 # Up to here arrangements are counted, which takes 0.1 s at most; beyond, the normal distribution
 # stands in. It has the longer tails of the two, so its p is the larger one wherever p is below 8 %:
@@ -32,7 +33,8 @@ MANN_WHITNEY_COUNTED = 10_000  # pairs of values
 class Null:
     """The distribution of a statistic from 0 to size, symmetrical about size / 2.
 
-    cumulative: P(W <= w) by w; None where the normal distribution with this deviation stands in.
+    cumulative: P(W <= w) by w, float64 of shape (size + 1,). None: the normal distribution with
+    this deviation stands in.
     """
 
     size: int
@@ -60,21 +62,25 @@ class Null:
         return 1 - self.two_sided(self.rank - 1) if self.rank else 0.0
 
 
+def null_build(size: int, variance: float, counts: np.ndarray | None) -> Null:
+    """A null from how many arrangements have each value of the statistic; None: the normal
+    distribution stands in."""
+    return Null(size, math.sqrt(variance),
+                None if counts is None else np.cumsum(counts) / np.sum(counts))
+
+
 def signed_rank_counts(n: int) -> np.ndarray:
-    """Of the 2^n patterns of signs of n ranks, how many have w = 0 .. n(n+1)/2 as the sum of the
-    positive ones."""
+    """How many of the 2^n patterns of signs of n ranks have w as the sum of the positive ones:
+    float64 of shape (n(n+1)/2 + 1,), by w."""
     counts = np.array([1.0])
     for rank in range(1, n + 1):
-        longer = np.zeros(len(counts) + rank)
-        longer[: len(counts)] += counts
-        longer[rank:] += counts
-        counts = longer
+        counts = np.pad(counts, (0, rank)) + np.pad(counts, (rank, 0))
     return counts
 
 
 def mann_whitney_counts(n: int, m: int) -> np.ndarray:
-    """Of the C(n+m, n) arrangements of n and m values, in how many w = 0 .. nm of the pairs have
-    the first above."""
+    """In how many of the C(n+m, n) arrangements of n and m values w of the pairs have the first
+    above: float64 of shape (nm + 1,), by w."""
     table = np.zeros((n + 1, n * m + 1))  # table[i]: i of the first against j of the second
     table[:, 0] = 1
     for j in range(1, m + 1):
@@ -84,25 +90,18 @@ def mann_whitney_counts(n: int, m: int) -> np.ndarray:
     return table[n]
 
 
-def cumulative(counts: np.ndarray) -> np.ndarray:
-    """P(W <= w) from counts."""
-    return np.cumsum(counts) / np.sum(counts)
-
-
 @lru_cache
 def signed_rank_null(n: int) -> Null:
     """Of the number of Walsh averages below 0 (or above), of n differences."""
-    deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-    known = cumulative(signed_rank_counts(n)) if n <= SIGNED_RANK_COUNTED else None
-    return Null(n * (n + 1) // 2, deviation, known)
+    return null_build(n * (n + 1) // 2, n * (n + 1) * (2 * n + 1) / 24,
+                      signed_rank_counts(n) if n <= SIGNED_RANK_COUNTED else None)
 
 
 @lru_cache
 def mann_whitney_null(n: int, m: int) -> Null:
     """Of the number of pairs of which the first is below (or above), of n against m values."""
-    deviation = math.sqrt(n * m * (n + m + 1) / 12)
-    known = cumulative(mann_whitney_counts(n, m)) if n * m <= MANN_WHITNEY_COUNTED else None
-    return Null(n * m, deviation, known)
+    return null_build(n * m, n * m * (n + m + 1) / 12,
+                      mann_whitney_counts(n, m) if n * m <= MANN_WHITNEY_COUNTED else None)
 
 
 @lru_cache
@@ -111,15 +110,22 @@ def sign_null(n: int) -> Null | None:
     interval."""
     if n < ROUNDS_NEEDED:
         return None
-    known = cumulative(np.array([math.comb(n, k) for k in range(n + 1)], dtype=float))
-    return Null(n, math.sqrt(n) / 2, known if n <= SIGNED_RANK_COUNTED else None)
-
-
-def paired_null(rounds: int) -> Null | None:
-    """The null of so many shared rounds; None where they are too few for an interval."""
-    return signed_rank_null(rounds) if rounds >= ROUNDS_NEEDED else None
+    counts = [math.comb(n, k) for k in range(n + 1)] if n <= SIGNED_RANK_COUNTED else None
+    return null_build(n, n / 4, None if counts is None else np.array(counts, dtype=float))
 
 
 def unpaired_null(n: int, m: int) -> Null | None:
     """The null of n against m values; None where either side has too few for an interval."""
     return mann_whitney_null(n, m) if min(n, m) >= SIDES_NEEDED else None
+
+
+def benjamini_hochberg(ps: Sequence[float]) -> list[float]:
+    """The adjusted p in the given order: the smallest p_(j) m / j of all ranks j from its own on,
+    at most 1. A limit on it holds for all cells together: at most this share of claims is
+    chance."""
+    array = np.asarray(ps, dtype=float)
+    order = np.argsort(array, kind="stable")
+    scaled = array[order] * len(array) / np.arange(1, len(array) + 1)
+    adjusted = np.empty(len(array))
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
+    return adjusted.tolist()

@@ -22,12 +22,12 @@ from statistics import NormalDist
 import numpy as np
 
 from suite.stats.estimate import ALPHA, Interval
-from suite.stats.nulls import Null, mann_whitney_null, signed_rank_null
+from suite.stats.nulls import mann_whitney_null, signed_rank_null
 from suite.stats.shift import shift_estimate, shift_unpaired
 
 POWER = 0.8
 SEED = 1
-SIMULATED_SHIFTS = 1000        # elementary shifts of a sample up to which the factor is simulated
+SIMULATED_SHIFTS = 1000  # elementary shifts of a sample up to which the factor is simulated
 SIMULATED_NUMBERS = 4_000_000  # elementary shifts of all samples together: 32 MB, 0.1 s
 SIMULATED_SAMPLES = 20_000
 
@@ -35,57 +35,43 @@ Z_INTERVAL, Z_POWER = NormalDist().inv_cdf(1 - ALPHA / 2), NormalDist().inv_cdf(
 FACTOR_OF_MANY = (Z_INTERVAL + Z_POWER) / Z_INTERVAL
 
 
-def factor_of(shifts: np.ndarray, null: Null) -> float:
-    """The factor from samples of elementary shifts, one sample a row: one half is shifted, the
-    other measured."""
+@lru_cache
+def width_factor(n: int, m: int | None) -> float:
+    """The factor of a half width: over n shared rounds (at least 6) where m is None, else of n
+    against m values (at least 4 each).
+
+    Simulated samples of elementary shifts, one a row: one half is shifted, the other measured.
+    """
+    null = signed_rank_null(n) if m is None else mann_whitney_null(n, m)
+    if null.size > SIMULATED_SHIFTS:
+        return FACTOR_OF_MANY
+    samples = min(SIMULATED_SAMPLES, SIMULATED_NUMBERS // null.size) // 2 * 2
+    noise = np.random.default_rng(SEED).standard_normal((samples, n + (m or 0)))
+    if m is None:
+        first, second = np.triu_indices(n)
+        shifts = (noise[:, first] + noise[:, second]) / 2
+    else:
+        shifts = (noise[:, :n, None] - noise[:, None, n:]).reshape(samples, -1)
     ordered = np.partition(shifts, [null.rank - 1, null.size - null.rank], axis=1)
     low, high = ordered[:, null.rank - 1], ordered[:, null.size - null.rank]
-    half = len(shifts) // 2
-    return float(np.quantile(-low[:half] / ((high - low)[half:] / 2), POWER))
+    return float(np.quantile(-low[:samples // 2] / ((high - low)[samples // 2:] / 2), POWER))
 
 
-def samples_number(null: Null) -> int:
-    """How many samples are simulated for a factor; even."""
-    return min(SIMULATED_SAMPLES, SIMULATED_NUMBERS // null.size) // 2 * 2
-
-
-@lru_cache
-def factor_paired(rounds: int) -> float:
-    """By what the half width of an interval over so many shared rounds (at least 6) is
-    multiplied."""
-    null = signed_rank_null(rounds)
-    if null.size > SIMULATED_SHIFTS:
-        return FACTOR_OF_MANY
-    noise = np.random.default_rng(SEED).standard_normal((samples_number(null), rounds))
-    first, second = np.triu_indices(rounds)
-    return factor_of((noise[:, first] + noise[:, second]) / 2, null)
-
-
-@lru_cache
-def factor_unpaired(n: int, m: int) -> float:
-    """By what the half width of an interval of n against m values (at least 4 each) is
-    multiplied."""
-    null = mann_whitney_null(n, m)
-    if null.size > SIMULATED_SHIFTS:
-        return FACTOR_OF_MANY
-    noise = np.random.default_rng(SEED).standard_normal((samples_number(null), n + m))
-    return factor_of((noise[:, :n, None] - noise[:, None, n:]).reshape(len(noise), -1), null)
-
-
-def change_of(interval: Interval, factor: float) -> float:
-    """The change as a fraction, from the interval of a shift of logarithms."""
-    return math.expm1((interval.high - interval.low) / 2 * factor)
+def change_found(interval: Interval | None, n: int, m: int | None = None) -> float | None:
+    """The change as a fraction, from the interval of a shift of logarithms; n, m as above."""
+    if interval is None:
+        return None
+    return math.expm1((interval.high - interval.low) / 2 * width_factor(n, m))
 
 
 def smallest_detectable(log_differences: Sequence[float]) -> float | None:
     """The smallest change, as a fraction of the base, that would be found in 80 % of comparisons
     with as many shared rounds and this noise; None below 6 rounds. log_differences: log(new /
     base), one per round."""
-    interval = shift_estimate(log_differences).interval
-    return change_of(interval, factor_paired(len(log_differences))) if interval else None
+    return change_found(shift_estimate(log_differences).interval, len(log_differences))
 
 
 def smallest_detectable_unpaired(new: Sequence[float], base: Sequence[float]) -> float | None:
     """The same of values (not logarithms, all above 0) that share no round; None below 4 a side."""
-    interval = shift_unpaired(np.log(new), np.log(base)).interval
-    return change_of(interval, factor_unpaired(len(new), len(base))) if interval else None
+    shift = shift_unpaired(np.log(new), np.log(base))
+    return change_found(shift.interval, len(new), len(base))

@@ -20,32 +20,34 @@ from functools import lru_cache
 import numpy as np
 
 from suite.stats.estimate import Estimate, Interval
-from suite.stats.nulls import Null, paired_null, unpaired_null
+from suite.stats.nulls import ROUNDS_NEEDED, Null, signed_rank_null, unpaired_null
 
 # Logarithms of equal ratios differ by their rounding (up to 1e-14): what is nearer to 0 than this
 # is a tie with it.
 ROUNDING = 1e-12
 
 
-@lru_cache(maxsize=4)
-def pairs_of(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The places of i and j in all pairs i <= j of so many values: the cells of a result have as
-    many rounds each."""
-    first, second = np.triu_indices(count)
-    return first, second
+# (places of i, places of j) in all pairs i <= j of so many values: int64 of shape (n(n+1)/2,). The
+# cells of a result have as many rounds each.
+pair_places = lru_cache(maxsize=4)(np.triu_indices)
+# Elementary shifts, float64, ascending and not empty; their null, and how many pairs they are of.
+Shifts = tuple[np.ndarray, Null | None, int]
 
 
-def walsh_averages(values: Sequence[float]) -> np.ndarray:
-    """The n(n+1)/2 averages (x_i + x_j) / 2 with i <= j, ascending."""
-    array = np.asarray(values, dtype=float)
-    first, second = pairs_of(len(array))
-    return np.sort((array[first] + array[second]) / 2)
+def shifts_paired(differences: Sequence[float]) -> Shifts:
+    """The n(n+1)/2 Walsh averages (x_i + x_j) / 2 with i <= j; a null from 6 rounds on."""
+    array, n = np.asarray(differences, dtype=float), len(differences)
+    first, second = pair_places(n)
+    return (np.sort((array[first] + array[second]) / 2),
+            signed_rank_null(n) if n >= ROUNDS_NEEDED else None, n)
 
 
-def pairwise_differences(new: Sequence[float], base: Sequence[float]) -> np.ndarray:
-    """The differences of every value of new from every one of base, ascending."""
-    return np.sort(np.subtract.outer(np.asarray(new, dtype=float), np.asarray(base, dtype=float)),
-                   axis=None)
+def shifts_unpaired(new: Sequence[float], base: Sequence[float]) -> Shifts:
+    """The differences of every value of new from every one of base; a null from 4 values a side
+    on."""
+    differences = np.subtract.outer(np.asarray(new, dtype=float), np.asarray(base, dtype=float))
+    sides = len(new), len(base)
+    return np.sort(differences, axis=None), unpaired_null(*sides), min(sides)
 
 
 def estimate_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estimate:
@@ -59,8 +61,8 @@ def estimate_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estima
     if null is None:
         return Estimate(centre, None, pairs)
     interval = Interval(float(ordered[null.rank - 1]), float(ordered[-null.rank]), null.level)
-    beside = min(np.count_nonzero(ordered <= 0), np.count_nonzero(ordered >= 0))
-    return Estimate(centre, interval, pairs, null.two_sided(beside), null.two_sided(0))
+    smaller = min(np.count_nonzero(ordered <= 0), np.count_nonzero(ordered >= 0))
+    return Estimate(centre, interval, pairs, null.two_sided(smaller), null.two_sided(0))
 
 
 def ratio_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estimate:
@@ -74,35 +76,26 @@ def ratio_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estimate:
 
 def shift_estimate(differences: Sequence[float]) -> Estimate:
     """The centre of paired differences, one per round (not empty); interval from 6 rounds on."""
-    rounds = len(differences)
-    return estimate_build(walsh_averages(differences), paired_null(rounds), rounds)
+    return estimate_build(*shifts_paired(differences))
 
 
 def shift_unpaired(new: Sequence[float], base: Sequence[float]) -> Estimate:
     """new - base, neither empty, where no round is shared; interval from 4 values a side on."""
-    null = unpaired_null(len(new), len(base))
-    return estimate_build(pairwise_differences(new, base), null, min(len(new), len(base)))
-
-
-def ratio_of_logs(logs: np.ndarray) -> Estimate:
-    """The estimate of a ratio from its logarithm in each round."""
-    return ratio_build(walsh_averages(logs), paired_null(len(logs)), len(logs))
+    return estimate_build(*shifts_unpaired(new, base))
 
 
 def ratio_estimate(new: Sequence[float], base: Sequence[float]) -> Estimate:
     """new / base, paired by round, all above 0; interval from 6 rounds on."""
-    return ratio_of_logs(np.log(np.asarray(new, dtype=float)) -
-                         np.log(np.asarray(base, dtype=float)))
+    return ratio_build(*shifts_paired(np.log(new) - np.log(base)))
 
 
 def ratio_unpaired(new: Sequence[float], base: Sequence[float]) -> Estimate:
     """new / base, all above 0, where no round is shared; interval from 4 values a side on."""
-    ordered = pairwise_differences(np.log(new), np.log(base))
-    return ratio_build(ordered, unpaired_null(len(new), len(base)), min(len(new), len(base)))
+    return ratio_build(*shifts_unpaired(np.log(new), np.log(base)))
 
 
 def geometric_mean(ratios: Sequence[Sequence[float]]) -> Estimate:
-    """Of the ratios (above 0) of one or more cells, each with one per shared round: the geometric
-    mean over the cells within each round, and then its estimate over rounds. So its interval says
-    nothing of other cells."""
-    return ratio_of_logs(np.mean(np.log(np.asarray(ratios, dtype=float)), axis=0))
+    """Of the ratios (above 0; shape (cells, rounds)) of one or more cells over shared rounds: the
+    geometric mean over the cells within each round, and then its estimate over rounds. So its
+    interval says nothing of other cells."""
+    return ratio_build(*shifts_paired(np.mean(np.log(ratios), axis=0)))
