@@ -25,7 +25,7 @@ from suite.base.client import Client
 from suite.base.errors import Failure, UsageError
 from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import runs_seconds
-from suite.measure.schedule import batches_together, round_together
+from suite.measure.schedule import concurrent_batches, concurrent_round
 from suite.places.fleet import driver
 from suite.places.fleet.driver import Driver, Job, inventory_list, outcomes_read, programs_find
 from suite.places.fleet.inventory import pairs_read
@@ -165,12 +165,12 @@ def test_a_fleet_and_a_target_contradict_each_other(binaries: Client) -> None:
 
 def test_all_pairs_have_the_same_order_and_a_round_is_one_batch(binaries: Client) -> None:
     cells = planned(binaries, "hosts=a.ini", "write=nodelay,writev,more,cork").cells
-    runs = [run for number in (1, 2) for run in round_together(cells, 5, number)]
+    runs = [run for number in (1, 2) for run in concurrent_round(cells, 5, number)]
     orders = [[(run.round, run.position, run.cell.words["write"], run.label) for run in runs
                if run.cell.words["target"] == target]
                for target in Pretended(binaries).hosts_open("")]
     assert orders[0] == orders[1] and len(orders[0]) == 2 * 5
-    assert [len(batch) for batch in batches_together(runs)] == [10, 10]
+    assert [len(batch) for batch in concurrent_batches(runs)] == [10, 10]
     assert runs_seconds(runs, together=True)[0] == pytest.approx(runs_seconds(runs)[0] / 2)
 
 
@@ -179,7 +179,7 @@ def test_cells_of_other_programs_and_without_another_end_are_batches_of_their_ow
                          {})
              for number, (transport, build) in enumerate([("tcp", "x"), ("tcp", "y"),
                                                           ("null", "x")])]
-    batches = batches_together(round_together(cells, 1, 1))
+    batches = concurrent_batches(concurrent_round(cells, 1, 1))
     assert [len(batch) for batch in batches] == [1, 1, 1]
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from suite.measure.schedule import (
     Run,
+    concurrent_round,
     round_order,
-    round_together,
     runs_per_round,
     schedule_make,
     seed_draw,
@@ -91,7 +91,7 @@ def test_arrivals_are_a_function_of_the_seed_of_the_result() -> None:
 def test_targets_that_run_at_the_same_time_meet_the_same_arrivals() -> None:
     targets = [{"target": target} for target in "xy"]
     cells = [replace(cell, words=cell.words | target) for cell in POISSON for target in targets]
-    runs = round_together(cells, 7, 1)
+    runs = concurrent_round(cells, 7, 1)
     assert {run.cell.given["arrival_seed"] for run in runs} == seeds_of(round_order(POISSON, 7, 1))
 
 

@@ -22,7 +22,7 @@ from conftest import Uncork, records_of
 from faked import Faked, faked
 from suite.base.client import BINARIES, Client
 from suite.base.errors import Failure, Unreachable, UsageError
-from suite.measure.host_facts import cells_asked
+from suite.measure.host_facts import cells_sample
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run, cells_run
 from suite.places.lab.lab import labs_open
@@ -288,7 +288,7 @@ def test_facts_are_asked_of_all_ends_that_a_target_has(client: Client,
     with targets_open(client) as targets:
         plan = plan_make(targets, Scenario("words"), None,
                          [THREE, "workload=request,proxy", *SHORT]).plan
-        (given,) = cells_asked(plan).values()
+        (given,) = cells_sample(plan).values()
         assert set(targets.target(given).facts(given)) == {"client", "server", "proxy"}
 
 

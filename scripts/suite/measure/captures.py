@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The packets of runs with capture=on: which the runner keeps, and where.
 
-Every such run sums up its segments, and that stands in its record. The packets themselves are kept
-of one run of each cell, the first counted one, for every round has the same segments or says so.
+The record of every such run has sums of its segments. The packets are kept of the first counted run
+of each cell only: every other round has the same segments, or its record shows the difference.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ KEPT_ROUND = 1
 
 
 def capture_file(run: Run, cells: Sequence[str]) -> str | None:
-    """The file for a run's packets within its result, by the number of its cell in the plan; None
-    if they are not kept, as those of a client on another machine."""
+    """The file of a run's packets within its result, named by the number of its cell in the plan.
+
+    None where packets are not kept. A client on another machine keeps none.
+    """
     if not target_of(run.cell.words).startswith(LOCAL):
         return None
     if run.cell.words.get("capture") != "on" or run.round != KEPT_ROUND or run.label != LABEL:
@@ -30,7 +32,7 @@ def capture_file(run: Run, cells: Sequence[str]) -> str | None:
 
 
 def capture_options(folder: Path, file: str | None) -> tuple[str, ...]:
-    """The client's options that make it write the file, whose folder is made."""
+    """The client's options for writing the file, whose folder is made."""
     if file is None:
         return ()
     (folder / FOLDER).mkdir(exist_ok=True)
@@ -38,7 +40,7 @@ def capture_options(folder: Path, file: str | None) -> tuple[str, ...]:
 
 
 def capture_rename(record: dict[str, Any], file: str | None) -> None:
-    """The file as it is called within the result, which may be moved."""
+    """Replaces the path in a record by the path within the result, which may be moved."""
     capture = record.get("client", {}).get("capture", {})
     if "file" in capture:
         capture["file"] = file

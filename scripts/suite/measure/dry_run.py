@@ -28,10 +28,9 @@ def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
     """How many runs and rounds, and how long they take; runs: those of one round."""
     rounds, least = plan.rounds + 1, "at least " if plan.until else ""
     more = f" (until={plan.until}: at most {plan.rounds_most})" if plan.until else ""
-    return (
-        f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round (baseline cells twice), "
-            f"{least}{counted_text(plan.rounds, 'round')}{more} and a warm-up: "
-            f"{least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
+    return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round "
+            f"(baseline cells twice), {least}{counted_text(plan.rounds, 'round')}{more} and a "
+            f"warm-up: {least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
 
 
 def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:

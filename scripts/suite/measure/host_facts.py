@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What hosts.json keeps: facts of the ends' machines, and what only the runner knows."""
+"""The facts for hosts.json: of the machines of the ends, and those that only the runner has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DOCTOR_WATCH_S = 0.05  # every run waits for it: enough to see who else is busy
 
 
 def command_line(command: list[str]) -> str | None:
-    """The first line that a command prints; None where it is missing or fails."""
+    """The first line that a command prints; None where the command is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True,
                               errors="replace")
@@ -35,7 +35,7 @@ def command_line(command: list[str]) -> str | None:
 
 
 def runner_facts() -> dict[str, str]:
-    """The runner's own versions; what is not there is absent."""
+    """Versions of the programs that the runner uses; a missing program is absent."""
     facts = {
         "python": platform.python_version(),
         "gnuplot": command_line(["gnuplot", "--version"]),
@@ -47,15 +47,14 @@ def runner_facts() -> dict[str, str]:
 
 
 def doctor_look(plan: Plan) -> dict[str, Any]:
-    """One look of the doctor at this machine, at what concerns the plan's cells."""
+    """What the doctor finds on this machine that concerns the cells of the plan."""
     findings = findings_collect(CellWords(tuple(cell.words for cell in plan.cells)), DOCTOR_WATCH_S)
     return {"unix_ns": time.time_ns(),
             "findings": [finding_document(name, finding) for name, finding in findings.items()]}
 
 
-def hosts_of(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """Hosts by id, from what `--facts` says of the ends; what target= put them there is kept with
-    them."""
+def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """Facts by host id, from the answer to `--facts`, each with the target= that the end ran on."""
     hosts: dict[str, Any] = {}
     for end in reversed(ENDS):
         facts = answer.get(end)
@@ -68,9 +67,9 @@ def hosts_of(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
     return hosts
 
 
-def cells_asked(plan: Plan) -> dict[str, Mapping[str, str]]:
-    """The words of the first cell of each target that can run, of those with a proxy if there is
-    one; it names the ends."""
+def cells_sample(plan: Plan) -> dict[str, Mapping[str, str]]:
+    """The words of one cell for each target, to ask for facts: the first runnable cell, one with a
+    proxy if there is any."""
     asked: dict[str, Mapping[str, str]] = {}
     for cell in sorted(plan.runnable, key=lambda cell: "via" not in cell.words):
         asked.setdefault(target_of(cell.words), cell.given)
@@ -79,21 +78,20 @@ def cells_asked(plan: Plan) -> dict[str, Mapping[str, str]]:
 
 def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
     """(hosts by id, id of the runner's machine)."""
-    asked = cells_asked(plan)
+    asked = cells_sample(plan)
     here = targets.target({}).facts(asked.get(LOCAL, {}))
     mine = here["client"]["id"]
-    hosts = hosts_of(here, LOCAL)
+    hosts = host_facts(here, LOCAL)
     for target, given in asked.items():
         if target != LOCAL:
-            hosts = hosts_of(targets.target(given).facts(given), target) | hosts
+            hosts = host_facts(targets.target(given).facts(given), target) | hosts
     hosts[mine]["runner"] = runner_facts()
     hosts[mine]["doctor"] = [doctor_look(plan)]
     return hosts, mine
 
 
 def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
-    """A line about the runner's machine, without what the client does not know, and one about what
-    disturbs it."""
+    """One line about the runner's machine, and one about what disturbs it."""
     facts = hosts[mine]
     cpus, kind = facts.get("cpus_online"), facts.get("virtualisation")
     parts = [

@@ -25,10 +25,10 @@ from suite.base.errors import Failure, Signalled, Unreachable
 from suite.base.runner_words import boot_of, line_told, record_restore, target_of
 from suite.measure import hyperfine
 from suite.measure.captures import capture_file, capture_options, capture_rename
-from suite.measure.host_facts import hosts_of
+from suite.measure.host_facts import host_facts
 from suite.measure.progress import Watch
 from suite.measure.resume import rounds_wanted, session_left
-from suite.measure.schedule import Run, batches_make, batches_together
+from suite.measure.schedule import Run, batches_make, concurrent_batches
 from suite.places.batch import (
     Artifacts,
     batch_records,
@@ -170,7 +170,7 @@ def matrix_batches(journal: Journal, watch: Watch,
                    is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
     """What the session has left, and what until= adds when all of that is done and stored; runs of
     one batch together."""
-    make = batches_make if journal.plan.hosts is None else batches_together
+    make = batches_make if journal.plan.hosts is None else concurrent_batches
     yield from make(session_left(journal.plan, journal.done))
     while wanted := rounds_wanted(journal.folder, journal.plan, is_wide):
         journal.extend(wanted)
@@ -184,7 +184,7 @@ def batch_artifacts(journal: Journal, batch: Sequence[Run]) -> Artifacts:
     what was said there in a file."""
     first = batch[0]
     target = target_of(first.cell.words)
-    return Artifacts(lambda facts: machines_merge(journal.folder, hosts_of(facts, target)),
+    return Artifacts(lambda facts: machines_merge(journal.folder, host_facts(facts, target)),
                   journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""In which order cells run: every cell once in every round, each round in a fresh random order.
+"""The order of runs: every cell once in every round, each round in a fresh random order.
 
-With a drifting machine the order decides more than the test does (docs/methodology.md). It is a
-pure function of cells, rounds and seed, so that a resumed matrix goes on where it was.
+On a drifting machine the order decides more than the statistical test does (docs/methodology.md). It
+is a pure function of cells, rounds and seed, so that a resumed matrix continues where it stopped.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from suite.base.runner_words import ARRIVAL_SEED, BUILD, DRAWN, boot_of, target_of
+from suite.base.runner_words import ARRIVAL_SEED, BUILD, DRAWN, boot_of
+from suite.places.batch import cells_by_target
 from suite.places.ssh.server import serving_ends
 from suite.result.plan import Plan, PlannedCell, Session
 from suite.result.record import WARMUP_ROUND
@@ -33,10 +33,10 @@ class Run:
 
 
 def cell_in_round(cell: PlannedCell, seed: int, number: int) -> PlannedCell:
-    """The cell with the arrivals of this round, which depend on the seed of the result only.
+    """The cell with the arrival sequence of this round, which depends on the seed of the result only.
 
-    All cells of a round share them, so that a ratio within the round is not one of two sequences.
-    So does the second run of a baseline: A and A' must differ by as much as any two cells do.
+    All cells of a round and both runs of a baseline share it, so that a ratio within the round
+    compares cells and not two sequences.
     """
     if cell.words.get(ARRIVAL_SEED) != DRAWN:
         return cell
@@ -48,10 +48,10 @@ def cell_in_round(cell: PlannedCell, seed: int, number: int) -> PlannedCell:
 def round_order(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
     """One round in random order.
 
-    Each run draws one `random.Random(f"{seed}:{number}").random()`, in the order of the plan with
-    the second runs of the baseline last, and the draws are sorted, those of each boot by
-    themselves. Python promises that sequence (Mersenne Twister seeded with text) for all versions,
-    and promises no such thing for shuffle().
+    Each run draws one number of `random.Random(f"{seed}:{number}")`, in the order of the plan with
+    the second runs of the baseline last. The draws are sorted, those of each boot apart. Python
+    promises this sequence (Mersenne Twister seeded with text) for all versions, and does not
+    promise shuffle().
     """
     cells = [cell_in_round(cell, seed, number) for cell in cells]
     again = [(cell, LABEL_AGAIN) for cell in cells if cell.baseline]
@@ -65,8 +65,8 @@ def round_order(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Ru
 
 
 def boot_turns(cells: Sequence[PlannedCell], number: int) -> dict[str, int]:
-    """Which boot of a round comes when: first the cells that need none, then the images, A B and in
-    the next round B A."""
+    """The turn of each boot in a round: cells that need no boot come first, then the images, in the
+    order of the plan in odd rounds and reversed in even ones."""
     boots = [boot for boot in dict.fromkeys(boot_of(cell.words) for cell in cells) if boot]
     if number % 2 == 0:
         boots.reverse()
@@ -74,41 +74,38 @@ def boot_turns(cells: Sequence[PlannedCell], number: int) -> dict[str, int]:
 
 
 def batches_make(runs: Sequence[Run]) -> list[list[Run]]:
-    """Runs as they are started together: those of a boot in a round, any other by itself."""
-    batches: list[list[Run]] = []
-    for run in runs:
+    """The runs that one client runs: all of a boot in a round; a run that needs no boot alone."""
+    def key(numbered: tuple[int, Run]) -> tuple[int, str, int]:
+        number, run = numbered
         boot = boot_of(run.cell.words)
-        last = batches[-1][-1] if batches else None
-        if boot and last and (last.round, boot_of(last.cell.words)) == (run.round, boot):
-            batches[-1].append(run)
-        else:
-            batches.append([run])
-    return batches
+        return run.round, boot, 0 if boot else number
+    return [[run for _, run in batch] for _, batch in itertools.groupby(enumerate(runs), key)]
 
 
-def round_together(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
-    """One round of targets that run at the same time, position by position: each has the order that
-    it would have alone, so that those which can run the same cells have the same one."""
-    by_target: dict[str, list[PlannedCell]] = {}
-    for cell in cells:
-        by_target.setdefault(target_of(cell.words), []).append(cell)
-    rounds = [round_order(mine, seed, number) for mine in by_target.values()]
+def concurrent_round(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
+    """One round of targets that run at the same time, position by position.
+
+    Each target has the order that it would have alone. So targets with the same cells have the same
+    order.
+    """
+    rounds = [round_order([cells[place] for place in places], seed, number)
+              for places in cells_by_target(cells).values()]
     return sorted((run for runs in rounds for run in runs), key=lambda run: run.position)
 
 
-def batches_together(runs: Sequence[Run]) -> list[list[Run]]:
-    """The same as they are started together: all of a round that have the same programs, and ends
-    to speak to or none."""
-    def kind(run: Run) -> tuple[Any, ...]:
+def concurrent_batches(runs: Sequence[Run]) -> list[list[Run]]:
+    """The runs that all targets run at the same time: those of a round with the same programs, apart
+    by whether the runner starts ends for them."""
+    def key(run: Run) -> tuple[int, str | None, bool]:
         return run.round, run.cell.words.get(BUILD), bool(serving_ends(run.cell.words))
-    return [list(batch) for _, batch in itertools.groupby(runs, kind)]
+    return [list(batch) for _, batch in itertools.groupby(runs, key)]
 
 
 def schedule_make(cells: Sequence[PlannedCell], rounds: Sequence[int], seed: int,
-                  together: bool = False) -> Iterator[Run]:
-    """The warm-up round and then the numbered rounds; cells are those that can run. together: all
-    targets at a time."""
-    order = round_together if together else round_order
+                  concurrent: bool = False) -> Iterator[Run]:
+    """The warm-up round and then the numbered rounds of cells that can run. concurrent: all targets
+    run at the same time."""
+    order = concurrent_round if concurrent else round_order
     for number in (WARMUP_ROUND, *rounds):
         yield from order(cells, seed, number)
 
@@ -116,7 +113,7 @@ def schedule_make(cells: Sequence[PlannedCell], rounds: Sequence[int], seed: int
 def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
     """All runs of a session in order."""
     assert plan.seed is not None
-    return schedule_make(plan.runnable, session.rounds, plan.seed, together=plan.hosts is not None)
+    return schedule_make(plan.runnable, session.rounds, plan.seed, concurrent=plan.hosts is not None)
 
 
 def runs_per_round(cells: Sequence[PlannedCell]) -> int:
@@ -125,5 +122,5 @@ def runs_per_round(cells: Sequence[PlannedCell]) -> int:
 
 
 def seed_draw() -> int:
-    """A seed that nobody chose: 32 bits from the system."""
+    """A seed of 32 bits from the system."""
     return random.SystemRandom().randrange(2**32)
