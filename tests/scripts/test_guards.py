@@ -248,7 +248,7 @@ def said_of(folder: Path) -> dict[str, str]:
     matrix = matrix_of(folder)
     pictures = [Picture(kind, None, None, None, kind) for kind in (
         "bars", "curve", "heatmap", "forest", "order", "counts", "percentiles", "ecdf")]
-    return texts | {drawing.name: drawing.data + drawing.settings
+    return texts | {drawing.name: drawing.data + drawing.script
                     for drawing in drawings_make(matrix, pictures)}
 
 

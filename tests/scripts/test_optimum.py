@@ -86,7 +86,7 @@ def test_the_json_has_the_answer_by_group_and_the_mark_by_cell(buffers):
 def test_a_curve_shades_what_cannot_be_told_apart_and_leaves_default_by_itself(buffers):
     (drawing,) = drawings_make(buffers)
     golden_check("curve-best.dat", drawing.data)
-    golden_check("curve-best.gp", drawing.settings)
+    golden_check("curve-best.gp", drawing.script)
 
 
 @needs_gnuplot
@@ -163,7 +163,7 @@ def test_a_picture_says_shaded_only_where_it_is(buffers, tmp_path):
     few = matrix_of(result_make.result_write(result_make.recipe_buffers(rounds=3), tmp_path))
     for matrix, shaded in ((buffers, True), (few, False)):
         (drawing,) = drawings_make(matrix)
-        assert ("shaded: as good as the best" in drawing.settings) == shaded
+        assert ("shaded: as good as the best" in drawing.script) == shaded
 
 
 def test_where_nothing_is_told_apart_the_noise_of_the_machine_is_said_to_be_in_the_way(buffers):

@@ -4,21 +4,28 @@ and drawn."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
+from importlib import import_module
 
+import numpy as np
+import pandas as pd
 import pytest
 from picture_make import LONG, recipe_same, recipe_verdicts
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from conftest import ROOT
 from drawn import draw, made, needs_gnuplot
 from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.commands.plot import pictures_read
-from suite.present.pictures.compared import Versus
-from suite.present.pictures.forest import Tree, change_tics, forest_draw, trees_group
+from suite.present.pictures.forest import ForestGroup, change_tics, forest_draw, groups_divide
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.heatmap import (
     ABSENT_COLOUR,
@@ -31,8 +38,8 @@ from suite.present.pictures.heatmap import (
     luminance,
     text_colour,
 )
-from suite.present.pictures.order import Run, Series, span_of
-from suite.present.pictures.plot import MAKERS, drawings_make
+from suite.present.pictures.order import RunSeries, ratios_range
+from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import PICTURES, Picture
 
 
@@ -59,8 +66,55 @@ def cells_of(drawing):
     return {(int(row[0]), int(row[1])): row[4].strip('"') for row in rows}
 
 
-def test_every_kind_of_picture_can_be_drawn_and_no_other():
-    assert list(MAKERS) == list(PICTURES)
+def test_every_kind_of_picture_is_a_module_that_draws():
+    for kind in PICTURES:
+        assert callable(import_module(f"suite.present.pictures.{kind}").draw)
+
+
+STRANGER = '''
+"""Rounds: how many rounds there are, as one bar of each cell."""
+
+from suite.present.pictures.bars import Panel, bars_drawing
+from suite.present.pictures.picture import data_line, picture_name
+
+
+def draw(matrix, picture):
+    rows = tuple((name, cell) for name, cell in matrix.cells.items())
+    lines = ["# rounds", *(data_line(row, matrix.rounds, None, None, matrix.rounds, 0x56B4E9, 0, "",
+                                     "rounds", name) for row, (name, _) in enumerate(rows))]
+    return [bars_drawing(matrix, picture_name(picture, "all"), "how many rounds", ("rounds", ""),
+                         (), [Panel("", "", rows)], [matrix.rounds], [lines])]
+'''
+
+
+@needs_gnuplot
+def test_a_stranger_adds_a_kind_of_picture_with_one_file_and_one_line(tmp_path):
+    for folder in ("scripts", "plots"):
+        shutil.copytree(ROOT / folder, tmp_path / folder,
+                        ignore=shutil.ignore_patterns("__pycache__"))
+    suite = tmp_path / "scripts" / "suite"
+    (suite / "present" / "pictures" / "rounds.py").write_text(STRANGER)
+    scenario = suite / "scenario" / "scenario.py"
+    listed = scenario.read_text().replace('    "counts": None,\n',
+                                          '    "counts": None,\n    "rounds": None,\n')
+    scenario.write_text(listed)
+    result = shutil.copytree(NODELAY, tmp_path / "result")
+    with (result / "scenario.toml").open("a") as file:
+        file.write('\n[[picture]]\nkind = "rounds"\nname = "told"\n')
+
+    def stranger(*words):
+        done = subprocess.run([sys.executable, "-m", "suite", *map(str, words)], text=True,
+                              capture_output=True, timeout=60, cwd=tmp_path,
+                              env=os.environ | {"PYTHONPATH": os.pathsep.join(
+                                  [str(tmp_path / "scripts"), *sys.path])})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert stranger("plot", NODELAY, "kind=rounds", "-o", "asked").split() == [
+        f"asked/all-rounds.{form}" for form in ("png", "svg", "txt")]
+    assert "told.png" in stranger("plot", result, "-o", "written")
+    assert "how many rounds" in (tmp_path / "written" / "told.txt").read_text()
+    assert "counts, rounds, percentiles" in " ".join(stranger("plot", "--help").split())
 
 
 @pytest.mark.parametrize("kind", ["heatmap", "forest"])
@@ -68,7 +122,7 @@ def test_data_and_script_of_comparisons(verdicts, kind):
     (drawing,) = drawings_make(verdicts, [asked(kind)])
     assert drawing.name == f"bandwidth-{kind}"
     golden_check(f"{kind}.dat", drawing.data)
-    golden_check(f"{kind}.gp", drawing.settings)
+    golden_check(f"{kind}.gp", drawing.script)
 
 
 def test_data_and_script_of_runs_in_their_order(verdicts):
@@ -76,7 +130,7 @@ def test_data_and_script_of_runs_in_their_order(verdicts):
     assert list(drawings) == [f"bandwidth-order-{size}"
                               for size in ("64", "256", "1K", "4K", "16K")]
     golden_check("order.dat", drawings["bandwidth-order-4K"].data)
-    golden_check("order.gp", drawings["bandwidth-order-4K"].settings)
+    golden_check("order.gp", drawings["bandwidth-order-4K"].script)
 
 
 def test_data_and_script_of_counts(nodelay):
@@ -84,13 +138,13 @@ def test_data_and_script_of_counts(nodelay):
     assert [together.name, apart.name] == ["counts-together", "counts-apart"]
     assert together.template == "bars"  # a panel for each metric
     golden_check("counts.dat", together.data)
-    golden_check("counts.gp", together.settings)
+    golden_check("counts.gp", together.script)
 
 
 def test_a_heat_map_turns_what_is_better_low_so_that_above_1_is_faster(nodelay):
     (drawing,) = drawings_make(nodelay, [asked("heatmap")])
     texts = cells_of(drawing)
-    assert "'nodelay: time per message, times faster than write=nodelay'" in drawing.settings
+    assert "'nodelay: time per message, times faster than write=nodelay'" in drawing.script
     assert float(texts[0, 4]) > 7 and float(texts[0, 0]) < 0.001  # coalesce and nagle, together
     assert texts[1, 3] == "~"  # writev, apart
     forest = drawings_make(nodelay, [asked("forest")])[0]
@@ -99,8 +153,8 @@ def test_a_heat_map_turns_what_is_better_low_so_that_above_1_is_faster(nodelay):
 
 def test_the_axis_of_a_heat_map_may_be_that_of_the_baseline(nodelay):
     (drawing,) = drawings_make(nodelay, [asked("heatmap", x="write")])
-    assert "array rows[2] = ['together', 'apart']" in drawing.settings
-    assert "array columns[5] = ['nagle', 'cork'" in drawing.settings
+    assert "array rows[2] = ['together', 'apart']" in drawing.script
+    assert "array columns[5] = ['nagle', 'cork'" in drawing.script
     assert cells_of(drawing)[3, 1] == "~"
 
 
@@ -123,8 +177,8 @@ def test_a_figure_shows_what_may_be_said_of_it(nodelay, changes, marked, text):
     metric = METRICS["time_per_message"]
     _, cork, *_ = compare_baseline(nodelay, (metric,))
     cork = change_with(cork, **changes)
-    (heat,) = heatmap_draw([cork], Versus(metric, None, "heat"))
-    (forest,) = forest_draw([cork], Versus(metric, None, "forest"))
+    (heat,) = heatmap_draw([cork], metric, None, "heat")
+    (forest,) = forest_draw([cork], metric, "forest")
     assert cells_of(heat)[0, 0] == marked
     assert text in forest.data
 
@@ -134,7 +188,7 @@ def test_a_side_that_counted_nothing_has_no_ratio_and_says_so(nodelay):
     _, cork, *_ = compare_baseline(nodelay, (metric,))
     figure = cork.rows[0].changes[metric.name].base
     cork = change_with(cork, ratio=None, base=replace(figure, median=0.0))
-    (heat,) = heatmap_draw([cork], Versus(metric, None, "heat"))
+    (heat,) = heatmap_draw([cork], metric, None, "heat")
     assert cells_of(heat)[0, 0] == "zero" and str(ABSENT_COLOUR) in heat.data.splitlines()[1]
 
 
@@ -162,41 +216,42 @@ def test_a_noise_floor_wider_than_the_axis_ends_with_it(nodelay, tmp_path):
     metric = METRICS["time_per_message"]
     comparisons = compare_baseline(nodelay, (metric,))[1:]
     (narrow,), (drawing,) = (forest_draw([floor_set(one, floor) for one in comparisons],
-                                         Versus(metric, None, "forest")) for floor in (None, 2.5))
+                                         metric, "forest") for floor in (None, 2.5))
     assert "\n0.4 2.5 -0.5 0.5\n" not in narrow.data and "\n0.4 2.5 " in drawing.data
-    assert [line for line in drawing.settings.splitlines()
+    assert [line for line in drawing.script.splitlines()
             if line.startswith(("left", "right"))] == [
-        line for line in narrow.settings.splitlines() if line.startswith(("left", "right"))]
+        line for line in narrow.script.splitlines() if line.startswith(("left", "right"))]
     assert all(path.exists() for path in drawing_write(drawing, tmp_path))
 
 
 def test_comparisons_of_one_row_each_are_the_rows_of_one_forest(tmp_path):
     matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
     (drawing,) = drawings_make(matrix, [asked("forest")])
-    assert "heads = 0\n" in drawing.settings and "lines = 2\n" in drawing.settings
+    assert "heads = 0\n" in drawing.script and "lines = 2\n" in drawing.script
     assert '"nodelay" "0.' in drawing.data and '"cork" "0.' in drawing.data
 
 
 def test_many_rows_become_several_forests_and_a_comparison_stays_whole():
-    trees = [Tree(name, ((),) * 15) for name in "abcde"]
-    assert ["".join(tree.head for tree in group) for group in trees_group(trees)] == ["ab", "cd",
-        "e"]
-    assert trees_group([Tree("a", ((),) * 50)]) == [[Tree("a", ((),) * 50)]]
+    groups = [ForestGroup(name, ((),) * 15) for name in "abcde"]
+    assert ["".join(group.head for group in picture)
+            for picture in groups_divide(groups)] == ["ab", "cd", "e"]
+    assert groups_divide([ForestGroup("a", ((),) * 50)]) == [[ForestGroup("a", ((),) * 50)]]
 
 
 @pytest.mark.parametrize("left, right", [(0.99, 1.01), (0.6, 1.05), (0.999, 1.8), (0.9999, 1.0001)])
 def test_tics_of_changes_are_round_and_few_and_none_is_among_them(left, right):
     for most in (2, 3, 9):
         tics = change_tics(left, right, most)
-        assert '"0" 1' in tics and 1 <= tics.count('"') / 2 <= most
+        assert ("0", 1.0) in tics and 1 <= len(tics) <= most
 
 
 def test_one_bad_run_makes_no_flat_line_of_all_others():
     def series(*ratios):
-        return [Series("", tuple(Run(0.5, ratio, ratio > 2) for ratio in ratios), ())]
-    assert span_of(series(0.99, 1.0, 1.03, 30.0)) == (0.98, 1.03)
-    assert span_of(series(0.9, 1.0, 1.1)) == (0.9, 1.1)
-    assert span_of(series()) == (0.98, 1.02)
+        good = pd.DataFrame({"at": 0.5, "ratio": np.array(ratios)}, index=range(len(ratios)))
+        return [RunSeries("", good.assign(outlier=good["ratio"] > 2), ())]
+    assert ratios_range(series(0.99, 1.0, 1.03, 30.0)) == (0.98, 1.03)
+    assert ratios_range(series(0.9, 1.0, 1.1)) == (0.9, 1.1)
+    assert ratios_range(series()) == (0.98, 1.02)
 
 
 def test_runs_stand_in_the_order_in_which_they_were_run(nodelay):
@@ -244,7 +299,7 @@ def test_titles_name_words_as_they_are_typed(tmp_path):
                         "transport=unix'"),
                        ("forest",
                         "messages per second against reply_write=nodelay (higher is better)'")):
-        assert said in drawings_make(matrix, [asked(kind, "messages_per_second")])[0].settings
+        assert said in drawings_make(matrix, [asked(kind, "messages_per_second")])[0].script
 
 
 @needs_gnuplot

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from suite.analyse.summary import summary_build
 from suite.commands.report import changes_draw, changes_of
 from suite.present.pictures.picture import Drawing
 from suite.present.pictures.plot import drawings_make
-from suite.present.report.drawings import Drawn, figure_make, series_names
+from suite.present.report.drawings import Drawn, figure_make
 from suite.present.report.page import Drawings, result_page
 from suite.scenario.scenario import Table
 
@@ -72,9 +73,9 @@ def group(number: int, colour: str, panel: str = "") -> str:
     return f'<g id="gnuplot_plot_{number}{panel}"><g stroke="{colour}"><path d="M0,0"/></g></g>'
 
 
-def drawn_of(names: str, *groups: str) -> Drawn:
+def drawn_of(names: Sequence[str], *groups: str) -> Drawn:
     """A picture with series of these names."""
-    drawing = Drawing("picture", "curve", "1 2\n", f"series = 2\narray names[2] = [{names}]\n")
+    drawing = Drawing("picture", "curve", "1 2\n", {"names": list(names)})
     return Drawn(drawing, SVG.format("".join(groups)), "as text\n")
 
 
@@ -86,7 +87,7 @@ def classes_of(drawn: Drawn) -> list[str]:
 
 
 def test_the_page_of_a_stored_result_is_the_golden_one() -> None:
-    page = page_of(NODELAY, drawn_of("'nodelay', 'cork'", group(1, "#0072b2"), group(2, "#d55e00")))
+    page = page_of(NODELAY, drawn_of(["nodelay", "cork"], group(1, "#0072b2"), group(2, "#d55e00")))
     golden_check("report.html", page.replace(str(NODELAY), "RESULTS"))
 
 
@@ -100,7 +101,7 @@ def test_the_page_has_every_figure_of_the_table_and_every_verdict() -> None:
 
 
 def test_the_page_loads_nothing() -> None:
-    page = page_of(NODELAY, drawn_of("'a', 'b'", group(1, "#0072b2")))
+    page = page_of(NODELAY, drawn_of(["a", "b"], group(1, "#0072b2")))
     for name, value in Parts(page).attributes:
         assert name != "src" and not value.startswith(("http:", "https:", "//")), (name, value)
     assert "default-src 'none'" in page and "@import" not in page
@@ -117,20 +118,25 @@ def test_what_a_result_says_stays_text(tmp_path: Path) -> None:
 
 
 def test_a_series_is_told_by_its_colour_in_every_panel() -> None:
-    drawn = drawn_of("'nodelay', 'cork'", group(1, "#0072b2", "a"),
+    drawn = drawn_of(["nodelay", "cork"], group(1, "#0072b2", "a"),
                      group(2, "rgb(213,  94,   0)", "a"),
                      group(3, "#888888", "a"), group(1, "#d55e00", "b"))
     assert classes_of(drawn) == ["s1", "s2", "", "s2"]
 
 
 def test_of_series_with_one_colour_each_has_its_turn() -> None:
-    names = ", ".join(f"'{number}'" for number in range(9))
-    drawn = drawn_of(names, *(group(number, "#0072b2") for number in (1, 2, 3, 4)))
+    drawn = drawn_of([str(number) for number in range(9)],
+                     *(group(number, "#0072b2") for number in (1, 2, 3, 4)))
     assert classes_of(drawn) == ["s1", "s8", "s1", "s8"]
 
 
-def test_names_of_series_are_read_back_whole() -> None:
-    assert series_names(drawn_of("'it''s, [one]', 'b'").drawing) == ["it's, [one]", "b"]
+def test_series_have_the_names_of_the_picture_and_a_picture_without_series_has_none() -> None:
+    drawn = drawn_of(["it's, [one]", "b"])
+    assert drawn.drawing.series == ["it's, [one]", "b"]
+    assert "array names[2] = ['it''s, [one]', 'b']\n" in drawn.drawing.script
+    labels = figure_make(drawn, 1).findall("label")
+    assert [label.text for label in labels] == ["it's, [one]", "b"]
+    assert Drawing("bars", "bars", "", {"bars": [1]}).series == ()
 
 
 @pytest.mark.parametrize("series", [2, 14])
@@ -140,7 +146,7 @@ def test_each_series_of_a_drawn_picture_can_be_switched_off(tmp_path: Path, seri
     assert done.returncode == 0 and done.stdout == f"{tmp_path / 'page.html'}\n", done.stderr
     page = (tmp_path / "page.html").read_text()
     (drawing, *_) = drawings_make(matrix_of(folder))
-    assert len(series_names(drawing)) == series
+    assert len(drawing.series) == series
     plots = Counter(value for name, value in Parts(page).attributes if name == "class"
                     and re.fullmatch(r"s\d+", value))
     assert len(plots) == series and min(plots.values()) >= 2, plots  # a box, and plots
@@ -218,7 +224,7 @@ def opened(page: str, folder: Path, script: str) -> str:
 
 @with_chromium
 def test_a_browser_sorts_by_numbers_and_hides_a_series(tmp_path: Path) -> None:
-    page = page_of(NODELAY, drawn_of("'nodelay', 'cork'", group(1, "#0072b2"), group(2, "#d55e00")))
+    page = page_of(NODELAY, drawn_of(["nodelay", "cork"], group(1, "#0072b2"), group(2, "#d55e00")))
     script = ("const heads = document.querySelectorAll('table.sortable thead tr:last-child th');"
               "const column = () => [...document.querySelectorAll('table.sortable tbody "
               "tr')].map(r => r.cells[2].firstChild.nodeValue);"

@@ -22,7 +22,6 @@ from suite.analyse.results import result_load
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.present.mail.command import command_of
-from suite.present.pictures.compared import Versus
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.picture import Drawing
@@ -62,7 +61,7 @@ def changes_draw(comparisons: Sequence[Comparison]) -> tuple[Drawn, ...]:
     if not comparisons:
         return ()
     metric = comparisons[0].metrics[0]
-    return drawings_draw(forest_draw(comparisons, Versus(metric, None, f"changes-{metric.name}")))
+    return drawings_draw(forest_draw(comparisons, metric, f"changes-{metric.name}"))
 
 
 def changes_of(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:

@@ -21,11 +21,17 @@ from typing import Any
 from suite.base.errors import UsageError, nearest_hint
 from suite.stats.histogram import histogram_find
 
-# by kind the key that chooses what is drawn, None: nothing does
-PICTURES = {kind: key for key, kinds in (
-    ("metric", ("bars", "curve", "heatmap", "forest", "order")), (None, ("counts",)),
-    ("of", ("percentiles", "ecdf")),
-) for kind in kinds}
+# The kinds of picture, each a module of present/pictures, by the key that chooses what it shows.
+PICTURES = {
+    "bars": "metric",
+    "curve": "metric",
+    "heatmap": "metric",
+    "forest": "metric",
+    "order": "metric",
+    "counts": None,
+    "percentiles": "of",
+    "ecdf": "of",
+}
 WORD_TABLES = ("fixed", "sweep", "run")
 LABEL = "A"
 LABEL_AGAIN = "A'"  # the second run of a baseline cell in a round: the A/A pair

@@ -8,43 +8,67 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_words
+from suite.analyse.frame import Cell, Matrix, baseline_words, words_match
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.base.units import Scale, beyond_text, count_text, number_text, ratio_text
 from suite.present.pictures.picture import (
     Drawing,
-    Plan,
+    cells_group,
+    data_line,
+    data_text,
     figures_of,
     figures_scale,
-    gnuplot_array,
-    gnuplot_string,
     headline_text,
     medians_text,
     name_cut,
     name_safe,
     note_text,
-    number_data,
+    picture_axis,
+    picture_metric,
+    picture_name,
     place_text,
+    what_text,
 )
-from suite.present.table import axis_values
+from suite.scenario.scenario import Picture
 
 BAR_COLOUR, BASE_COLOUR = 0x56B4E9, 0x999999  # Okabe and Ito's sky blue, and grey
 BARS_MAX = 36  # in one picture; more panels go into another
 ARROW = "\u2192"  # in a bar that ends at a bound
-CUT = 20  # a bar longer than this many medians of its panel is cut off
+CUT_MEDIANS = 20  # a bar longer than this many medians of its panel is cut off
+LABEL_ROOM = 1.45  # of the axis to the bars, so that the last label has room
 
 
-def panel_limit(values: Sequence[float]) -> float:
-    """The longest bar that is not cut; 1 where there is none."""
-    if not values:
-        return 1.0
-    middle = stats.median(values)
-    return max((value for value in values if value <= CUT * middle), default=middle) or 1.0
+@dataclass(frozen=True)
+class Panel:
+    """The bars under one heading, in order: (name, cell).
+
+    outermost: the value of the outermost of several axes, by which pictures are divided.
+    """
+
+    outermost: str
+    head: str
+    rows: tuple[tuple[str, Cell], ...]
+
+
+def panel_limit(panel: Panel, figures: Mapping[str, Figure], scale: Scale) -> float:
+    """The longest bar of a panel that is not cut, in the unit of scale; 1 for a panel without."""
+    values = [scale.apply(figures[cell.name].median) for _, cell in panel.rows
+              if cell.name in figures]
+    middle = stats.median(values) if values else 0.0
+    return max((value for value in values if value <= CUT_MEDIANS * middle), default=middle) or 1.0
+
+
+def panel_extent(panel: Panel, figures: Mapping[str, Figure], scale: Scale, limit: float) -> float:
+    """How far the bars and whiskers of a panel extend, at most to twice the longest bar."""
+    ends = [scale.apply(figure.interval.high) for _, cell in panel.rows
+            if (figure := figures.get(cell.name)) and figure.interval
+            and scale.apply(figure.median) <= limit]
+    return min(max([*ends, 1.1 * limit]), 2 * limit)
 
 
 def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, cut: bool) -> str:
-    """What stands at the end of a bar."""
+    """The text at the end of a bar."""
     if figure is None and cell.emulated and metric.timed:
         return f"- ({cell.emulated})"
     if figure is None:
@@ -58,148 +82,98 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
     return f"{text}, bar cut" if cut else text
 
 
-def bar_line(row: int, cell: Cell, label: str, figure: Figure | None, metric: Metric,
-             scale: Scale, limit: float, reach: float, is_base: bool) -> str:
-    """One line of a bars .dat; reach is where the last label may begin."""
-    value = scale.apply(figure.median) if figure else 0.0
-    cut = value > limit
-    length = min(value, limit * 1.1)
-    interval = figure.interval if figure and not cut else None
-    low = scale.apply(interval.low) if interval else None
-    high = scale.apply(interval.high) if interval else None
-    numbers = [length, low, high, max(length, min(high or 0.0, reach))]
-    broken = [number_data(limit * 1.03), '"//"'] if cut else ["0", '""']
-    if figure and isinstance(figure.median, stats.Beyond):
-        broken = [number_data(0.96 * length), f'"{ARROW}"']
-    colour = BASE_COLOUR if is_base else BAR_COLOUR
-    text = bar_label(cell, figure, metric, scale, cut)
-    return " ".join([str(row), *map(number_data, numbers), str(colour), *broken,
-                     f'"{text}"', f'"{label}"'])
-
-
-@dataclass(frozen=True)
-class Panel:
-    """The bars under one heading, in order; of: the value of the outermost of several axes."""
-
-    of: str
-    head: str
-    rows: tuple[tuple[str, Cell], ...]
+def panel_lines(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
+                limit: float, base: Mapping[str, str]) -> list[str]:
+    """The block of one panel in a .dat; limit: the longest bar that is not cut; base: words."""
+    lines, extent = [f"# {panel.head}".rstrip()], panel_extent(panel, figures, scale, limit)
+    for row, (name, cell) in enumerate(panel.rows):
+        figure = figures.get(cell.name)
+        value = scale.apply(figure.median) if figure else 0.0
+        cut, length = value > limit, min(value, limit * 1.1)
+        interval = figure.interval if figure and not cut else None
+        low, high = (scale.apply(interval.low), scale.apply(interval.high)) if interval else (
+            None, None)
+        end = (limit * 1.03, "//") if cut else (0, "")
+        if figure and isinstance(figure.median, stats.Beyond):
+            end = (0.96 * length, ARROW)
+        colour = BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR
+        lines.append(data_line(row, length, low, high, max(length, min(high or 0.0, extent)),
+                               colour, *end, bar_label(cell, figure, metric, scale, cut), name))
+    return lines
 
 
 def bar_name(cell: Cell, axes: tuple[str, ...]) -> str:
-    """The cell's values on the axes, cut where they would leave no room for bars.
-
-    A bare number says nothing without its word.
-    """
+    """The cell's values on the axes, cut to NAME_MAX; a bare number has its word before it."""
     values = [(axis, cell.axes[axis] or "none") for axis in axes]
     return name_cut(" ".join(f"{axis}={value}" if value.isdigit() else value
                              for axis, value in values))
 
 
-def panels_make(matrix: Matrix, plan: Plan) -> list[Panel]:
+def panels_make(matrix: Matrix, x: str | None) -> list[Panel]:
     """Panels by the outer axis: the first, or all but x where the picture names one."""
     axes = matrix.axes
-    inner = (plan.x,) if plan.x else axes[1:] if len(axes) > 1 else axes
+    inner = (x,) if x else axes[1:] if len(axes) > 1 else axes
     outer = tuple(axis for axis in axes if axis not in inner)
-    cells = list(matrix.cells.values())
-    panels = []
-    for values in axis_values(cells, outer):
-        inside = [c for c in cells if tuple(c.axes[axis] for axis in outer) == values]
-        rows = tuple((bar_name(c, inner) or matrix.result.name, c) for c in inside)
-        head = place_text(outer, values)
-        panels.append(Panel(values[0] if len(values) > 1 else "", head, rows))
-    return panels
+    return [Panel(values[0] if len(values) > 1 else "", place_text(outer, values),
+                  tuple((bar_name(cell, inner) or matrix.result.name, cell) for cell in cells))
+            for values, cells in cells_group(matrix.cells.values(), outer).items()]
 
 
 def panels_fill(panels: Iterable[Panel]) -> list[list[Panel]]:
     """As many panels in one picture as have BARS_MAX bars together, at least one."""
     groups: list[list[Panel]] = []
-    count = BARS_MAX + 1
     for panel in panels:
-        if count + len(panel.rows) > BARS_MAX:
+        held = sum(len(other.rows) for other in groups[-1]) if groups else BARS_MAX + 1
+        if held + len(panel.rows) > BARS_MAX:
             groups.append([])
-            count = 0
         groups[-1].append(panel)
-        count += len(panel.rows)
     return groups
 
 
 def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
     """The panels of each picture: by the outermost axis, if that takes no more pictures."""
     filled = panels_fill(panels)
-    apart = [group for _, same in groupby(panels, key=lambda panel: panel.of)
+    apart = [group for _, same in groupby(panels, key=lambda panel: panel.outermost)
              for group in panels_fill(same)]
     return apart if len(apart) <= len(filled) else filled
 
 
-def limits_make(panels: Sequence[Panel], figures: Mapping[str, Figure],
-                scale: Scale) -> list[float]:
-    """The longest whole bar of each panel; the same for all if they differ by at most 2."""
-    limits = [panel_limit([scale.apply(figures[cell.name].median) for _, cell in panel.rows
-                           if cell.name in figures]) for panel in panels]
-    return [max(limits)] * len(limits) if max(limits) <= 2 * min(limits) else limits
+def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
+    """The pictures of bars; more than one only for very many bars.
 
-
-def panel_reach(panel: Panel, figures: Mapping[str, Figure], scale: Scale, limit: float) -> float:
-    """How far bars and whiskers of a panel go; a whisker beyond twice the longest bar runs out."""
-    ends = [scale.apply(figure.interval.high) for _, cell in panel.rows
-            if (figure := figures.get(cell.name)) and figure.interval
-            and scale.apply(figure.median) <= limit]
-    return min(max([*ends, 1.1 * limit]), 2 * limit)
-
-
-def panel_data(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
-               limit: float, base: Mapping[str, str]) -> str:
-    """The block of one panel in a .dat."""
-    reach = panel_reach(panel, figures, scale, limit)
-    lines = [f"# {panel.head}".rstrip()]
-    for row, (label, cell) in enumerate(panel.rows):
-        is_base = bool(base) and all(cell.axes[key] == value for key, value in base.items())
-        lines.append(bar_line(row, cell, label, figures.get(cell.name), metric, scale, limit,
-                              reach, is_base))
-    return "\n".join(lines) + "\n"
-
-
-def bars_draw(matrix: Matrix, plan: Plan) -> list[Drawing]:
-    """The pictures of bars; more than one only where there are very many bars."""
-    figures = figures_of(matrix, plan.metric)
-    scale = figures_scale(figures, plan.metric)
-    base = baseline_words(matrix)
-    groups = panels_group(panels_make(matrix, plan))
-    drawings = []
+    The longest whole bar is the same in all panels if theirs differ by at most 2.
+    """
+    metric = picture_metric(matrix, picture)
+    figures = figures_of(matrix, metric)
+    scale = figures_scale(figures, metric)
+    drawings, groups = [], panels_group(panels_make(matrix, picture_axis(matrix, picture)))
     for number, panels in enumerate(groups, start=1):
-        limits = limits_make(panels, figures, scale)
-        pairs = list(zip(panels, limits, strict=True))
-        blocks = [panel_data(panel, figures, plan.metric, scale, limit, base)
-                  for panel, limit in pairs]
-        reaches = [panel_reach(panel, figures, scale, limit) for panel, limit in pairs]
-        own = len(set(limits)) > 1
-        tops = [1.45 * (reach if own else max(reaches)) for reach in reaches]
-        name = name_safe(plan.name + (f"-{number}" if len(groups) > 1 else ""))
-        headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better)
-        drawings.append(Drawing(name, "bars", "\n\n".join(blocks), bars_settings(
-            matrix, (plan.metric,), headline, scale.unit or "per message", panels, tops, name,
-            own)))
+        limits = [panel_limit(panel, figures, scale) for panel in panels]
+        if max(limits) <= 2 * min(limits):
+            limits = [max(limits)] * len(limits)
+        pairs, apart = list(zip(panels, limits, strict=True)), len(set(limits)) > 1
+        extents = [panel_extent(panel, figures, scale, limit) for panel, limit in pairs]
+        drawings.append(bars_drawing(
+            matrix, picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
+            headline_text(matrix, what_text(metric.name, scale.unit, metric.better)),
+            (scale.unit or "per message", ", each panel with its own scale" * apart), (metric,),
+            panels, extents if apart else [max(extents)] * len(extents),
+            [panel_lines(panel, figures, metric, scale, limit, baseline_words(matrix))
+             for panel, limit in pairs]))
     return drawings
 
 
-def bars_settings(matrix: Matrix, metrics: Sequence[Metric], headline: str, unit: str,
-                  panels: Sequence[Panel],
-                  tops: Sequence[float], name: str, own: bool) -> str:
-    """The head of a bars script; unit: what stands at the axes."""
-    counts = [len(panel.rows) for panel in panels]
+def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str],
+                 metrics: Sequence[Metric], panels: Sequence[Panel], extents: Sequence[float],
+                 blocks: Sequence[Sequence[str]]) -> Drawing:
+    """A picture of panels; label: of the axes, before and behind the words on ratios."""
     cells = [cell for panel in panels for _, cell in panel.rows]
-    base = " ".join(baseline_words(matrix).values())
-    label = unit + (f"; in brackets: ratio to {base} (grey)" if base else "")
-    return "\n".join([
-        f"name = {gnuplot_string(name)}",
-        f"headline = {gnuplot_string(headline)}",
-        f"note = {gnuplot_string(note_text(matrix, cells, medians_text(matrix, cells, *metrics)))}",
-        f"panels = {len(panels)}",
-        gnuplot_array("bars", counts),
-        gnuplot_array("heads", [panel.head for panel in panels]),
-        gnuplot_array("tops", [number_data(top) for top in tops]).replace("'", ""),
-        f"label = {gnuplot_string(label + (', each panel with its own scale' if own else ''))}",
-        f"widest = {max(len(label) for panel in panels for label, _ in panel.rows)}",
-        f"height = {round(58 + sum(26 * (count + 3.2) for count in counts))}",
-    ]) + "\n"
+    base, counts = " ".join(baseline_words(matrix).values()), [len(panel.rows) for panel in panels]
+    return Drawing(name_safe(name), "bars", data_text(blocks), {
+        "headline": headline,
+        "note": note_text(matrix, cells, medians_text(matrix, cells, *metrics)),
+        "panels": len(panels), "bars": counts, "heads": [panel.head for panel in panels],
+        "tops": [LABEL_ROOM * extent for extent in extents],
+        "label": label[0] + f"; in brackets: ratio to {base} (grey)" * bool(base) + label[1],
+        "widest": max(len(name) for panel in panels for name, _ in panel.rows),
+        "height": round(58 + sum(26 * (count + 3.2) for count in counts))})

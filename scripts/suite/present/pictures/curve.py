@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_words
@@ -14,41 +14,46 @@ from suite.analyse.metrics import Metric
 from suite.analyse.optimum import optima_build, optimum_of
 from suite.analyse.summary import Figure
 from suite.base.units import Scale, size_parse
+from suite.present.pictures import bars
 from suite.present.pictures.picture import (
     Drawing,
-    Plan,
+    Tics,
+    cells_group,
+    data_line,
+    data_text,
     figures_of,
     figures_scale,
-    gnuplot_string,
     headline_text,
     medians_text,
     note_text,
-    number_data,
+    picture_axis,
+    picture_metric,
+    picture_name,
     place_name,
     place_text,
-    ratio_tics,
+    ratio_axis,
     series_settings,
-    tics_settings,
+    tics_command,
     title_settings,
-    x_value,
+    what_text,
 )
-from suite.present.table import axis_values
+from suite.scenario.scenario import Picture
 
-COLUMNS, TEXT_COLUMNS = 80, 40  # of text that have room along an axis, drawn and in text
-SIZES = ("message", "chunk", "sndbuf", "rcvbuf")  # words that are numbers of bytes
+AXIS_COLUMNS, AXIS_COLUMNS_TEXT = 80, 40  # of labels that fit along an axis, drawn and in text
+SIZE_WORDS = ("message", "chunk", "sndbuf", "rcvbuf")  # words that are numbers of bytes
 SHADED_NOTE = "shaded: as good as the best; "
 # Values that span so many times are on a logarithmic axis. What is better high ends in a plateau,
-# which is to be seen; a cost falls along sizes until on a linear axis all that is low lies on the
-# ground.
-STEEP = {"higher": 300, "lower": 30}
-APART = 4.0  # a word beside numbers stands as far from the smallest as that from so many times it
+# which is to be seen. A cost falls along sizes, until all that is low lies on the ground of a
+# linear axis.
+STEEP_BY_BETTER = {"higher": 300, "lower": 30}
+APART = 4.0  # the smallest number is so many times the position of a word on its left
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Where each value of a word stands along x, and whether that is logarithmic.
+    """The position of each value of a word along x, and whether the axis is logarithmic.
 
-    apart: a word beside numbers (`default`), which stands on their left and is joined to none.
+    apart: a word among numbers (`default`), which stands on their left and is joined to none.
     """
 
     name: str
@@ -56,194 +61,167 @@ class Axis:
     logarithmic: bool
     apart: str | None = None
 
+    def value(self, cell: Cell) -> str:
+        """The cell's value of the word, which need not vary in this result."""
+        return cell.words.get(self.name, "none")
+
     def position(self, cell: Cell) -> float:
-        """Where a cell stands."""
-        return self.positions[x_value(cell, self.name)]
+        """The position of a cell."""
+        return self.positions[self.value(cell)]
 
 
 def axis_make(matrix: Matrix, x: str) -> Axis:
-    """Messages stand at their bytes, as the records tell them; other sizes at their number, and a
-    single word beside them on their left. Other values stand side by side instead."""
-    values = list(dict.fromkeys(x_value(cell, x) for cell in matrix.cells.values()))
+    """Messages stand at the bytes that their records have, other sizes at their number.
+
+    A single word among numbers stands on their left. Other values stand side by side.
+    """
+    values = list(dict.fromkeys(cell.words.get(x, "none") for cell in matrix.cells.values()))
     numbers: dict[str, float | None] = {value: size_parse(value) for value in values}
     if x == "message":
-        for cell in matrix.cells.values():
-            sizes = [end.message_bytes for traits in matrix.traits_of(cell.name)
-                     for end in traits.ends]
-            numbers |= {x_value(cell, x): size for size in sizes if size is not None}
+        numbers |= {cell.words.get(x, "none"): end.message_bytes for cell in matrix.cells.values()
+                    for traits in matrix.traits_of(cell.name) for end in traits.ends
+                    if end.message_bytes is not None}
     known = {value: float(number) for value, number in numbers.items() if number}
     words = [value for value in values if value not in known]
     if len(set(known.values())) < len(known) or len(words) > 1 or len(known) < 2:
         return Axis(x, {value: float(index) for index, value in enumerate(values)}, False)
-    if not words:
-        return Axis(x, known, True)
-    return Axis(x, {words[0]: min(known.values()) / APART} | known, True, words[0])
+    apart = {word: min(known.values()) / APART for word in words}
+    return Axis(x, apart | known, True, next(iter(words), None))
 
 
-def ratio_settings(ratios: Sequence[float]) -> list[str]:
-    """Range, scale and tics of the ratio panel: logarithmic if the ratios span a lot."""
-    low, high = min([*ratios, 1.0]), max([*ratios, 1.0])
-    steep = high / low > 2
-    reach = max(high - low, 0.04) * 0.12
-    commands = ['set ytics autofreq; set format y "%gx"'] * 2
-    if steep:
-        commands = [f"set ytics ({tics})" for tics in (ratio_tics(low, high, 8),
-                                                       ratio_tics(low, high, 4))]
-    return [f"ratio_low = {number_data(low / 1.1 if steep else low - reach)}",
-            f"ratio_high = {number_data(high * 1.1 if steep else high + reach)}",
-            f"logarithmic_ratio = {int(steep)}",
-            f"tics_ratio = {gnuplot_string(commands[0])}",
-            f"tics_ratio_text = {gnuplot_string(commands[1])}"]
-
-
-def curve_line(position: float, figure: Figure | None, scale: Scale) -> str:
-    """One line of a curve .dat: position, value and ratio, both with their intervals, and the value
-    if it is a bound."""
+def curve_line(position: float, figure: Figure | None, scale: Scale) -> list[float | None]:
+    """The columns of a point: position, value, low, high, ratio, low, high, and a bound again."""
     if figure is None:
-        return " ".join([number_data(position)] + ["NaN"] * 7)
-    centre = scale.apply(figure.median)
-    numbers: list[float | None] = [position, centre]
-    numbers += [scale.apply(figure.interval.low), scale.apply(figure.interval.high)] \
-        if figure.interval else [centre, centre]
-    if figure.ratio is None or figure.ratio.directed:
-        numbers += [None] * 3
-    else:
-        within = figure.ratio.interval
-        numbers += [figure.ratio.value, within.low if within else figure.ratio.value,
-                    within.high if within else figure.ratio.value]
-    numbers.append(centre if isinstance(figure.median, stats.Beyond) else None)
-    return " ".join(map(number_data, numbers))
+        return [position] + [None] * 7
+    centre, ratio = scale.apply(figure.median), figure.ratio
+    ends = (scale.apply(figure.interval.low), scale.apply(figure.interval.high)) \
+        if figure.interval else (centre, centre)
+    ratios: tuple[float | None, ...] = (None, None, None)
+    if ratio is not None and not ratio.directed:
+        ratios = (ratio.value, *ratio_ends(ratio)) if ratio.interval else (ratio.value,) * 3
+    return [position, centre, *ends, *ratios,
+            centre if isinstance(figure.median, stats.Beyond) else None]
 
 
-def curve_draw(matrix: Matrix, plan: Plan) -> list[Drawing]:
-    """One picture for each combination of the axes other than x and the series."""
-    x = plan.x or ""
-    others = tuple(axis for axis in matrix.axes if axis != x)
-    inner, outer = (others, ()) if plan.shaded else (others[-1:], others[:-1])
-    figures = figures_of(matrix, plan.metric)
-    cells = list(matrix.cells.values())
-    drawings = []
-    for values in axis_values(cells, outer):
-        inside = [c for c in cells if tuple(c.axes[axis] for axis in outer) == values]
-        drawings.append(curve_build(matrix, plan, inside, inner, place_text(outer, values),
-                                    place_name(plan.name, values), figures))
-    return drawings
+def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
+    """A picture for each combination of the axes other than x and that of the series.
+
+    Along an axis of one value there is no curve, and bars are drawn. If the scenario's table looks
+    for the best value of x, all other axes are series and the best of each stands out.
+    """
+    picture = replace(picture, x=picture.x or "message")
+    axis = axis_make(matrix, picture_axis(matrix, picture) or "")
+    if len(axis.positions) < 2:
+        return bars.draw(matrix, replace(picture, kind="bars"))
+    metric, table = picture_metric(matrix, picture), matrix.result.scenario.table
+    alike = alike_cells(matrix, axis.name, metric) if table and axis.name == table.best else None
+    others = tuple(name for name in matrix.axes if name != axis.name)
+    inner, outer = (others[-1:], others[:-1]) if alike is None else (others, ())
+    figures, name = figures_of(matrix, metric), picture_name(picture, metric.name)
+    return [curve_drawing(matrix, metric, axis, cells, inner, place_text(outer, values),
+                          place_name(name, values), figures, alike)
+            for values, cells in cells_group(matrix.cells.values(), outer).items()]
 
 
-def curve_build(matrix: Matrix, plan: Plan, cells: Sequence[Cell], inner: tuple[str, ...],
-                place: str, name: str, figures: Mapping[str, Figure]) -> Drawing:
-    """One picture of the cells; inner is the axis of the series, or empty for a single one."""
-    axis = axis_make(matrix, plan.x or "")
-    scale = figures_scale({c.name: figures[c.name] for c in cells if c.name in figures},
-                          plan.metric)
-    series: dict[str, list[Cell]] = {}
-    for values in axis_values(cells, inner) if inner else [()]:
-        label = place_text(inner, values) if plan.shaded else " ".join(v or "none" for v in values)
-        found = [cell for cell in cells if tuple(cell.axes[axis] for axis in inner) == values]
-        series[label] = sorted(found, key=axis.position)
-    order = list(series)
-    alike = alike_cells(matrix, plan, cells) if plan.shaded else None
-    blocks = ["\n".join([f"# {label or plan.metric.name}",
-                         *series_lines(series[label], axis, figures, scale, alike)]) + "\n"
-              for label in order]
-    used = [figures[cell.name] for cell in cells if cell.name in figures]
-    base = baseline_words(matrix)
-    base_at = next((number for number, label in enumerate(order, start=1)
-                    if len(order) > 1 and base == {inner[0]: label}), 0)
-    headline = headline_text(matrix, plan.metric.name, scale.unit, plan.metric.better, place)
-    settings = [
-        f"name = {gnuplot_string(name)}",
-        *title_settings(headline,
-                        note_text(matrix, cells,
-                                  SHADED_NOTE * bool(alike) +
-                                  medians_text(matrix, cells, plan.metric))),
-        f"empty = {int(not used)}",
-        f"shaded = {int(plan.shaded)}",
-        f"base = {base_at}",
-        *series_settings([series_label(label or plan.metric.name, series[label], figures)
-                          for label in order]),
-        *axes_settings(axis, scale, plan.metric, used),
-        f"beyond = {int(any(isinstance(figure.median, stats.Beyond) for figure in used))}",
-        *ratio_settings([end for figure in used if figure.ratio and not figure.ratio.directed
-                         for end in ratio_ends(figure.ratio)]),
-    ]
-    return Drawing(name, "curve", "\n\n".join(blocks), "\n".join(settings) + "\n")
+def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Cell],
+                  inner: tuple[str, ...], place: str, name: str, figures: Mapping[str, Figure],
+                  alike: set[str] | None) -> Drawing:
+    """One picture of the cells; inner: the axes of the series, empty for a single one.
+
+    alike: the cells that are shaded; None for a picture without shades.
+    """
+    used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
+    scale, base = figures_scale(used, metric), baseline_words(matrix)
+    series = {" ".join(value or "none" for value in values) if alike is None else
+              place_text(inner, values): sorted(found, key=axis.position)
+              for values, found in cells_group(cells, inner).items()}
+    bases = [number for number, label in enumerate(series, start=1)
+             if len(series) > 1 and base == {inner[0]: label}]
+    ends = [1.0, *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
+                   for end in ratio_ends(figure.ratio))]
+    low, high = min(ends), max(ends)
+    note = note_text(matrix, cells,
+                     SHADED_NOTE * bool(alike) + medians_text(matrix, cells, metric))
+    what = what_text(metric.name, scale.unit, metric.better)
+    return Drawing(name, "curve", data_text(
+        [f"# {label or metric.name}", *series_lines(found, axis, used, scale, alike)]
+        for label, found in series.items()), {
+        **title_settings(headline_text(matrix, what, place), note),
+        "empty": not used, "shaded": alike is not None, "base": next(iter(bases), 0),
+        **series_settings([series_label(label or metric.name, found, used)
+                           for label, found in series.items()]),
+        **axes_settings(axis, scale, metric, list(used.values())),
+        "beyond": any(isinstance(figure.median, stats.Beyond) for figure in used.values()),
+        **dict(zip(("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
+                    "tics_ratio_text"), ratio_axis(low, high, max(high - low, 0.04) * 0.12, (8, 4)),
+                   strict=True))})
 
 
-def alike_cells(matrix: Matrix, plan: Plan, cells: Sequence[Cell]) -> set[str]:
+def alike_cells(matrix: Matrix, x: str, metric: Metric) -> set[str]:
     """The names of the cells that are best in their group or cannot be told apart from the best."""
-    axis, metric = plan.x or "", plan.metric
-    optima = optima_build(matrix, axis, metric)
-    found = ((cell, optimum_of(optima, cell)) for cell in cells)
-    return {cell.name for cell, optimum in found if optimum and cell.axes[axis] in optimum.alike}
+    optima = optima_build(matrix, x, metric)
+    found = ((cell, optimum_of(optima, cell)) for cell in matrix.cells.values())
+    return {cell.name for cell, optimum in found if optimum and cell.axes[x] in optimum.alike}
 
 
 def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
                  alike: set[str] | None) -> list[str]:
     """The lines of one series; with alike a further column has the value of these cells again.
 
-    A blank line ends a line that is drawn: behind a value that stands apart.
+    A blank line behind a value that stands apart ends the line that is drawn.
     """
     lines = []
     for cell in cells:
-        figure = figures.get(cell.name)
-        line = curve_line(axis.position(cell), figure, scale)
+        numbers = curve_line(axis.position(cell), figures.get(cell.name), scale)
         if alike is not None:
-            shown = scale.apply(figure.median) if figure and cell.name in alike else None
-            line += " " + number_data(shown)
-        lines += [line, ""] if x_value(cell, axis.name) == axis.apart else [line]
+            numbers.append(numbers[1] if cell.name in alike else None)
+        lines += [data_line(*numbers), *([""] if axis.value(cell) == axis.apart else [])]
     return lines
 
 
-def ratio_ends(ratio: stats.Estimate) -> Iterable[float]:
-    """Everything of a ratio that must fit into its panel."""
+def ratio_ends(ratio: stats.Estimate) -> tuple[float, ...]:
+    """The ends of a ratio that must fit into its panel."""
     return (ratio.interval.low, ratio.interval.high) if ratio.interval else (ratio.value,)
 
 
 def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure]) -> str:
-    """What the key says of a series; one without any value is still named there."""
+    """The name of a series in the key, which has series without any value too, and why."""
     why = next((cell.emulated for cell in cells if cell.emulated), "none")
     return label if any(cell.name in figures for cell in cells) else f"{label} ({why})"
 
 
-def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure]) -> list[str]:
+def axes_settings(axis: Axis, scale: Scale, metric: Metric,
+                  figures: Sequence[Figure]) -> dict[str, object]:
     """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot."""
     labels = sorted(axis.positions.items(), key=lambda item: item[1])
-    x, logarithmic = axis.name, axis.logarithmic
     first, last = labels[0][1], labels[-1][1]
-    low, high = (first / 1.3, last * 1.3) if logarithmic else (first - 0.4, last + 0.4)
-    steps = [math.log(at / low) / math.log(high / low) if logarithmic else
+    low, high = (first / 1.3, last * 1.3) if axis.logarithmic else (first - 0.4, last + 0.4)
+    steps = [math.log(at / low) / math.log(high / low) if axis.logarithmic else
              (at - low) / (high - low) for _, at in labels]
-    return [
-        f"left = {number_data(low)}", f"right = {number_data(high)}",
-        f"logarithmic_x = {int(logarithmic)}", *height_settings(figures, scale, metric.better),
-        *tics_settings("x", tics_x=labels_thin(labels, steps, COLUMNS),
-                       tics_blank=[("", at) for _, at in labels],
-                       tics_text=labels_thin(labels, steps, TEXT_COLUMNS)),
-        f"label_x = {gnuplot_string(x + (', bytes' if x in SIZES else ''))}",
-        f"label_y = {gnuplot_string(scale.unit or metric.name.replace('_', ' '))}",
-    ]
+    return {"left": low, "right": high, "logarithmic_x": axis.logarithmic,
+            **height_settings(figures, scale, metric.better),
+            "tics_x": tics_command("x", labels_thin(labels, steps, AXIS_COLUMNS)),
+            "tics_blank": tics_command("x", [("", at) for _, at in labels]),
+            "tics_text": tics_command("x", labels_thin(labels, steps, AXIS_COLUMNS_TEXT)),
+            "label_x": axis.name + ", bytes" * (axis.name in SIZE_WORDS),
+            "label_y": scale.unit or metric.name.replace("_", " ")}
 
 
-def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> list[str]:
-    """Whether y is logarithmic, and from where to where then: all intervals fit, and little
-    more."""
+def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> dict[str, object]:
+    """Whether y is logarithmic, and its range then: all intervals fit, and little more."""
     values = [figure.median for figure in figures if figure.median > 0]
-    steep = bool(values) and max(values) > STEEP[better] * min(values)
-    if not steep:
-        return ["logarithmic_y = 0"]
+    if not values or max(values) <= STEEP_BY_BETTER[better] * min(values):
+        return {"logarithmic_y": False}
     ends = [end for figure in figures if figure.interval
             for end in (figure.interval.low, figure.interval.high) if end > 0]
-    low, high = scale.apply(min(values + ends)), scale.apply(max(values + ends))
-    return ["logarithmic_y = 1", f"bottom = {number_data(low / 1.2)}",
-            f"top = {number_data(high * 1.2)}"]
+    return {"logarithmic_y": True, "bottom": scale.apply(min(values + ends)) / 1.2,
+            "top": scale.apply(max(values + ends)) * 1.2}
 
 
-def labels_thin(labels: Sequence[tuple[str, float]], steps: Sequence[float],
-                columns: int) -> list[tuple[str, float]]:
+def labels_thin(labels: Tics, steps: Sequence[float], columns: int) -> Tics:
     """The same tics; a label that would run into the one before it is left out.
 
-    steps: where each stands, from 0 to 1 along an axis that has room for so many columns of text.
+    steps: the position of each, 0 to 1, along an axis with room for so many columns of text.
     """
     thin, free = [], -math.inf
     for (label, at), step in zip(labels, steps, strict=True):

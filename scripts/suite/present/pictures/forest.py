@@ -8,43 +8,46 @@ from dataclasses import dataclass, replace
 
 from suite import stats
 from suite.analyse.comparison.model import Comparison, Row
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 from suite.base.units import change_text, number_text, percent_text
 from suite.present.comparison.texts import mean_size, mean_verdict, row_name
 from suite.present.pictures.compared import (
-    Versus,
     absent_text,
     base_name,
+    baseline_comparisons,
     change_of,
+    comparison_titles,
     estimate_marked,
     side_value,
-    versus_titles,
 )
 from suite.present.pictures.picture import (
+    STEEP_RATIOS,
     Drawing,
-    gnuplot_string,
+    Tics,
+    data_line,
+    data_text,
     name_cut,
     name_safe,
-    number_data,
+    picture_name,
     ratio_tics,
+    tics_command,
 )
+from suite.scenario.scenario import Picture
 
 ROWS_MAX = 36  # in one picture; more comparisons go into another
-# ratios that span more are on a logarithmic axis, and are told as ratios, not as changes
-STEEP = 2.0
-POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.SAME: 6, Verdict.UNKNOWN: 2,
-          Verdict.EXACT: 5}
-WIDE = 1.5  # a noise floor that makes no room for itself: its shade ends with the axis
+VERDICT_POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.SAME: 6, Verdict.UNKNOWN: 2,
+                  Verdict.EXACT: 5}
+FLOOR_WIDE = 1.5  # a noise floor above it makes no room for itself: its shade ends with the axis
 GEOMEAN, GEOMEAN_POINT = "geomean", 13
-COLUMNS, TEXT_COLUMNS = 112, 70  # of text that have room in a line, drawn and in text
-TIC_WIDTH = 9  # of them that a tic takes
+LINE_COLUMNS = (112, 70)  # of text that have room in a line, drawn and in text
+TIC_COLUMNS = 9  # of them that a tic takes
 
 
 @dataclass(frozen=True)
-class Bough:
-    """One line. estimate: None where there is no ratio; text says then why. floor: the noise
-    floor."""
+class ForestRow:
+    """One line. estimate: None without a ratio, text says then why. floor: the noise floor."""
 
     name: str
     estimate: stats.Estimate | None
@@ -54,172 +57,148 @@ class Bough:
 
 
 @dataclass(frozen=True)
-class Tree:
+class ForestGroup:
     """The lines under one heading, which is empty where it would say nothing."""
 
     head: str
-    boughs: tuple[Bough, ...]
+    rows: tuple[ForestRow, ...]
 
 
-def bough_make(name: str, row: Row, metric: Metric, text: Callable[[float], str]) -> Bough:
-    """The line of a row: with `~` the interval stands there and no centre."""
-    change = change_of(row, metric)
+def row_make(row: Row, metric: Metric, text: Callable[[float], str]) -> ForestRow:
+    """The line of a row; text: how a ratio is written."""
+    change, name = change_of(row, metric), name_cut(row_name(row))
     if change is None or change.ratio is None:
-        return Bough(name, None, 0, absent_text(row, metric))
-    told = estimate_marked(change.ratio, change.verdict, text)
+        return ForestRow(name, None, 0, absent_text(row, metric))
+    marked = estimate_marked(change.ratio, change.verdict, text)
     if change.ratio.directed:
-        return Bough(name, None, 0, told)
-    return Bough(name, change.ratio, POINTS[change.verdict], told, change.floor)
+        return ForestRow(name, None, 0, marked)
+    return ForestRow(name, change.ratio, VERDICT_POINTS[change.verdict], marked, change.floor)
 
 
-def tree_make(comparison: Comparison, metric: Metric, text: Callable[[float], str]) -> Tree:
+def group_make(comparison: Comparison, metric: Metric,
+               text: Callable[[float], str]) -> ForestGroup:
     """The rows of a comparison, and their geometric mean at the bottom if it is known."""
-    boughs = [bough_make(name_cut(row_name(row)), row, metric, text)
-              for row in comparison.rows]
+    rows = [row_make(row, metric, text) for row in comparison.rows]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
-        name = " ".join(filter(None,
-                               (GEOMEAN, *mean_size(comparison, metric,
-                                                    mean)))) if mean.left_out else GEOMEAN
-        boughs.append(Bough(name, mean.ratio, GEOMEAN_POINT,
-                            estimate_marked(mean.ratio, mean_verdict(mean), text)))
-    return Tree(name_cut(side_value(comparison.new)), tuple(boughs))
+        sizes = mean_size(comparison, metric, mean) if mean.left_out else ()
+        rows.append(ForestRow(" ".join(filter(None, (GEOMEAN, *sizes))), mean.ratio, GEOMEAN_POINT,
+                              estimate_marked(mean.ratio, mean_verdict(mean), text)))
+    return ForestGroup(name_cut(side_value(comparison.new)), tuple(rows))
 
 
-def trees_join(trees: Sequence[Tree]) -> list[Tree]:
-    """Comparisons of one row each are rows of one tree, named by what is compared; a single one
-    needs no heading."""
-    if all(len(tree.boughs) == 1 for tree in trees):
-        return [Tree("", tuple(replace(bough, name=tree.head) for tree in trees
-                               for bough in tree.boughs))]
-    return [Tree("", trees[0].boughs)] if len(trees) == 1 else list(trees)
+def groups_join(groups: Sequence[ForestGroup]) -> list[ForestGroup]:
+    """Groups of one row each become one group; a single group has no heading."""
+    if all(len(group.rows) == 1 for group in groups):
+        return [ForestGroup("", tuple(replace(row, name=group.head) for group in groups
+                                      for row in group.rows))]
+    return [ForestGroup("", groups[0].rows)] if len(groups) == 1 else list(groups)
 
 
-def trees_group(trees: Sequence[Tree]) -> list[list[Tree]]:
-    """The trees of each picture: of at most ROWS_MAX rows together, but at least one tree."""
-    groups: list[list[Tree]] = [[]]
-    for tree in trees:
-        held = sum(len(other.boughs) + 1 for other in groups[-1])
-        if groups[-1] and held + len(tree.boughs) > ROWS_MAX:
-            groups.append([])
-        groups[-1].append(tree)
-    return groups
+def groups_divide(groups: Sequence[ForestGroup]) -> list[list[ForestGroup]]:
+    """The groups of each picture: at most ROWS_MAX rows together, but at least one group."""
+    pictures: list[list[ForestGroup]] = [[]]
+    for group in groups:
+        held = sum(len(other.rows) + 1 for other in pictures[-1])
+        if pictures[-1] and held + len(group.rows) > ROWS_MAX:
+            pictures.append([])
+        pictures[-1].append(group)
+    return pictures
 
 
-def ends_of(estimates: Iterable[stats.Estimate | None]) -> list[float]:
-    """All that must fit onto the axis."""
-    return [end for estimate in estimates if estimate for end in
-            ((estimate.interval.low, estimate.interval.high, estimate.value) if estimate.interval
-             else (estimate.value,))]
-
-
-def estimates_of(comparisons: Iterable[Comparison], metric: Metric) -> list[stats.Estimate | None]:
-    """Every ratio of these comparisons, the means too."""
-    found: list[stats.Estimate | None] = []
+def ratios_span(comparisons: Iterable[Comparison], metric: Metric) -> list[float]:
+    """Every ratio that must fit onto the axis, with its interval, the means too."""
+    found = [1.0]
     for one in comparisons:
         changes, mean = (change_of(row, metric) for row in one.rows), one.geomeans.get(metric.name)
-        found += [change.ratio for change in changes if change and change.ratio
+        ratios = [change.ratio for change in changes if change and change.ratio
                   and not change.ratio.directed] + ([mean.ratio] if mean else [])
+        for ratio in ratios:
+            found += [ratio.value, *((ratio.interval.low, ratio.interval.high)
+                                     if ratio.interval else ())]
     return found
 
 
-def trees_data(trees: Sequence[Tree]) -> tuple[str, int]:
-    """A .dat, and how many lines high it is: a blank one stands between two trees."""
+def groups_data(groups: Sequence[ForestGroup]) -> tuple[str, int]:
+    """A .dat, and how many lines high it is: a blank one stands between two groups."""
     rows, heads, bands, at = ["# rows"], ["# headings"], ["# noise floors"], 0
-    for tree in trees:
-        if tree.head:
-            heads.append(f'{at} "{tree.head}"')
+    for group in groups:
+        if group.head:
+            heads.append(data_line(at, group.head))
             at += 1
-        for bough in tree.boughs:
-            if bough.floor:
-                bands.append(f"{number_data(1 / bough.floor)} {number_data(bough.floor)} "
-                             f"{at - 0.5:g} {at + 0.5:g}")
-            centre, within = bough.estimate, bough.estimate.interval if bough.estimate else None
-            numbers = [centre.value if centre else None, within.low if within else None,
-                       within.high if within else None]
-            rows.append(" ".join([str(at), *map(number_data, numbers), str(bough.point),
-                                  f'"{bough.name}" "{bough.text}"']))
+        for row in group.rows:
+            if row.floor:
+                bands.append(data_line(1 / row.floor, row.floor, at - 0.5, at + 0.5))
+            within = row.estimate.interval if row.estimate else None
+            rows.append(data_line(at, row.estimate.value if row.estimate else None,
+                                  *((within.low, within.high) if within else (None, None)),
+                                  row.point, row.name, row.text))
             at += 1
         at += 1
-    blocks = [rows, *(block for block in (heads, bands) if len(block) > 1)]
-    return "\n\n\n".join("\n".join(block) for block in blocks) + "\n", at - 1
+    return data_text([rows, *(block for block in (heads, bands) if len(block) > 1)]), at - 1
 
 
-def axis_settings(ends: Sequence[float], floors: Sequence[float], columns: int) -> list[str]:
-    """Range and tics along the ratios; logarithmic if they span a lot. columns: how many names and
-    texts take."""
-    most = [max((room - columns) // TIC_WIDTH, 2) for room in (COLUMNS, TEXT_COLUMNS)]
-    around = [1.0, *(end for floor in floors if floor < WIDE for end in (1 / floor, floor))]
-    low, high = min([*ends, *around]), max([*ends, *around])
-    if high / low > STEEP:
-        tics = [f"set xtics ({ratio_tics(low, high, min(many, 9))})" for many in most]
+def ratios_axis(ends: Sequence[float], floors: Sequence[float], columns: int) -> dict[str, object]:
+    """Range and tics along the ratios; logarithmic if they span a lot.
+
+    columns: of names and texts beside the axis.
+    """
+    counts = [min(max((room - columns) // TIC_COLUMNS, 2), 9) for room in LINE_COLUMNS]
+    within = [end for floor in floors if floor < FLOOR_WIDE for end in (1 / floor, floor)]
+    low, high = min([*ends, 1.0, *within]), max([*ends, 1.0, *within])
+    steep = high / low > STEEP_RATIOS
+    if steep:
         left, right = low / (high / low) ** 0.05, high * (high / low) ** 0.05
+        tics = [ratio_tics(low, high, count) for count in counts]
     else:
-        reach = max(high - low, 0.02) * 0.07
-        left, right = low - reach, high + reach
-        tics = [f"set xtics ({change_tics(left, right, min(many, 9))})" for many in most]
-    return [f"left = {number_data(left)}", f"right = {number_data(right)}",
-            f"logarithmic = {int(high / low > STEEP)}", f"tics_x = {gnuplot_string(tics[0])}",
-            f"tics_text = {gnuplot_string(tics[1])}"]
+        margin = max(high - low, 0.02) * 0.07
+        left, right = low - margin, high + margin
+        tics = [change_tics(left, right, count) for count in counts]
+    return {"left": left, "right": right, "logarithmic": steep,
+            "tics_x": tics_command("x", tics[0]), "tics_text": tics_command("x", tics[1])}
 
 
-def change_tics(left: float, right: float, most: int) -> str:
-    """At most that many round changes around none, as gnuplot's list of tics."""
+def change_tics(left: float, right: float, most: int) -> Tics:
+    """At most that many round changes around none, at their ratios."""
     steps = (float(f"{digit}e{power}") for power in range(-6, 1) for digit in (1, 2, 5))
     step = next(step for step in steps if int((right - 1) / step) + int((1 - left) / step) < most)
     counts = range(-int((1 - left) / step), int((right - 1) / step) + 1)
-    return ", ".join(f'"{100 * count * step:+.6g} %%" {1 + count * step:.10g}' if count else '"0" 1'
-                     for count in counts)
+    return [(f"{100 * count * step:+.6g} %" if count else "0", 1 + count * step)
+            for count in counts]
 
 
-def figure_text(ratio: float) -> str:
-    """A ratio where changes in percent would be too large."""
-    return f"{number_text(ratio)}x"
+def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) -> list[Drawing]:
+    """The forest of these comparisons; more than one picture only for very many rows.
 
-
-def forest_draw(comparisons: Sequence[Comparison], plan: Versus) -> list[Drawing]:
-    """The forest of these comparisons; more than one picture only where there are very many
-    rows."""
-    metric = plan.metric
-    ends = ends_of(estimates_of(comparisons, metric)) or [1.0]
-    steep = max([*ends, 1.0]) / min([*ends, 1.0]) > STEEP
-    trees = trees_join([tree_make(one, metric,
-                                  figure_text if steep else lambda ratio: change_text(ratio - 1))
-                        for one in comparisons])
-    groups = trees_group(trees)
+    Where ratios span a lot they are written as ratios, else as changes in percent.
+    """
+    span, base, first = ratios_span(comparisons, metric), base_name(comparisons), comparisons[0]
+    steep = max(span) / min(span) > STEEP_RATIOS
+    pictures = groups_divide(groups_join([group_make(
+        one, metric, lambda ratio: f"{number_text(ratio)}x" if steep else change_text(ratio - 1))
+        for one in comparisons]))
+    side = f" of {first.new.name}" if len(comparisons) == 1 else ""
+    what = f"{metric.name.replace('_', ' ')}{side} against {base} ({metric.better} is better)"
     drawings = []
-    for number, group in enumerate(groups, start=1):
-        name = name_safe(plan.name + (f"-{number}" if len(groups) > 1 else ""))
-        data, high = trees_data(group)
-        boughs = [bough for tree in group for bough in tree.boughs]
-        widest, told = max(len(bough.name) for bough in boughs), max(len(bough.text)
-            for bough in boughs)
-        settings = [f"name = {gnuplot_string(name)}", *forest_settings(comparisons, metric, group),
-                    f"lines = {high}", f"widest = {widest}", f"told = {told}",
-                    *axis_settings(ends, floors_of(group), widest + told)]
-        drawings.append(Drawing(name, "forest", data, "\n".join(settings) + "\n"))
+    for number, groups in enumerate(pictures, start=1):
+        data, height = groups_data(groups)
+        rows = [row for group in groups for row in group.rows]
+        floors = [row.floor for row in rows if row.floor]
+        widths = max(len(row.name) for row in rows), max(len(row.text) for row in rows)
+        drawings.append(Drawing(
+            name_safe(name + f"-{number}" * (len(pictures) > 1)), "forest", data, {
+                **comparison_titles(comparisons, what, ", 95 % interval"),
+                "label_x": f"ratio to {base}" + (
+                    f"; shaded: noise floor (A/A), at most {percent_text(max(floors) - 1)}"
+                    if floors else ""),
+                "heads": sum(bool(group.head) for group in groups), "bands": len(floors),
+                "ratios": sum(row.estimate is not None for row in rows), "lines": height,
+                "widest": widths[0], "told": widths[1], **ratios_axis(span, floors, sum(widths))}))
     return drawings
 
 
-def floors_of(trees: Iterable[Tree]) -> list[float]:
-    """The noise floors of all lines that have one."""
-    return [bough.floor for tree in trees for bough in tree.boughs if bough.floor]
-
-
-def forest_settings(comparisons: Sequence[Comparison], metric: Metric,
-                    trees: Sequence[Tree]) -> list[str]:
-    """Titles and labels of a picture."""
-    first = comparisons[0]
-    of = f" of {first.new.name}" if len(comparisons) == 1 else ""
-    floors = floors_of(trees)
-    ratios = sum(bough.estimate is not None for tree in trees for bough in tree.boughs)
-    base = base_name(comparisons)
-    label = f"ratio to {base}" + (
-        f"; shaded: noise floor (A/A), at most {percent_text(max(floors) - 1)}" if floors else "")
-    what = f"{metric.name.replace('_', ' ')}{of} against {base} ({metric.better} is better)"
-    return [
-        *versus_titles(comparisons, what, ", 95 % interval"),
-        f"label_x = {gnuplot_string(label)}",
-        f"heads = {sum(bool(tree.head) for tree in trees)}", f"bands = {len(floors)}",
-        f"ratios = {ratios}",
-    ]
+def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
+    """The forest of a result: its baseline against each other value."""
+    comparisons = baseline_comparisons(matrix, picture)
+    metric = comparisons[0].metrics[0]
+    return forest_draw(comparisons, metric, picture_name(picture, metric.name))

@@ -40,7 +40,7 @@ def drawing_write(drawing: Drawing, folder: Path) -> list[Path]:
     template = (ROOT / "plots" / f"{drawing.template}.gp").read_text(encoding="utf-8")
     (folder / f"{drawing.name}.dat").write_text(drawing.data, encoding="utf-8")
     script = folder / f"{drawing.name}.gp"
-    script.write_text(drawing.settings + template, encoding="utf-8")
+    script.write_text(drawing.script + template, encoding="utf-8")
     gnuplot_run(script)
     text_clean(folder / f"{drawing.name}.txt")
     return [folder / f"{drawing.name}.{kind}" for kind in FORMATS]

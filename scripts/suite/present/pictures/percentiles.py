@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Percentile plots: latency over 1 / (1 - q), so that each nine is as wide as the one before. Pure.
 
-A line ends where fewer than 1 / (1 - q) values stand behind it, as Histogram.quantile does, and in
-an open loop where the requests begin that were due and never sent.
+A line ends where fewer than 1 / (1 - q) values are left, as Histogram.quantile does. In an open
+loop it ends where the requests begin that were due and never sent.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from itertools import count
 
 from suite.analyse.frame import Matrix
 from suite.base.units import Scale
-from suite.present.pictures.distribution import Distribution, distribution_draw, tics_of, time_in
-from suite.present.pictures.picture import Drawing, gnuplot_string, number_data, tics_settings
+from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
+from suite.present.pictures.picture import Drawing, Expression, data_line, tics_command
+from suite.scenario.scenario import Picture
 from suite.stats import Beyond
 from suite.stats.histogram import Histogram
 
 STEPS = 50  # points of a line for each nine
-STEEP = 10  # values that span more are drawn on a logarithmic axis
+STEEP_TIMES = 10  # values that span more are drawn on a logarithmic axis
 
 
 def line_points(histogram: Histogram) -> Iterator[tuple[float, float]]:
@@ -32,10 +33,9 @@ def line_points(histogram: Histogram) -> Iterator[tuple[float, float]]:
         yield x, value
 
 
-def line_data(histogram: Histogram, scale: Scale) -> str:
-    """The block of one line in a .dat."""
-    return "".join(f"{number_data(x)} {number_data(time_in(scale, value))}\n"
-                   for x, value in line_points(histogram))
+def percentiles_lines(histogram: Histogram, scale: Scale) -> list[str]:
+    """One line of a picture in a .dat."""
+    return [data_line(x, time_in(scale, value)) for x, value in line_points(histogram)]
 
 
 def nines_text(nines: int) -> str:
@@ -45,26 +45,22 @@ def nines_text(nines: int) -> str:
     return f"99.{'9' * (nines - 2)}".rstrip(".") + " %"
 
 
-def axes_settings(histograms: list[Histogram], scale: Scale, label: str) -> list[str]:
+def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> dict[str, object]:
     """Ranges, tics and labels of both axes; y is logarithmic if the values span a lot."""
     points = [point for histogram in histograms for point in line_points(histogram)]
     right = max([10.0, *(x for x, _ in points)])
     values = [time_in(scale, value) for _, value in points] or [1.0]
     low, high = min(values), max(values)
-    steep = high > STEEP * low
+    steep = high > STEEP_TIMES * low
     nines = [(nines_text(n), 10.0**n) for n in range(math.floor(math.log10(right) + 1e-9) + 1)]
-    settings = [
-        f"right = {number_data(right * 1.15)}",
-        f"bottom = {number_data(low / 1.1 if steep else 0)}",
-        f"top = {number_data(high * 1.1)}", f"logarithmic_y = {int(steep)}",
-        f"label_y = {gnuplot_string(label)}", *tics_settings("x", tics_x=nines),
-    ]
-    if not steep:
-        return settings + ["tics_y = 'set ytics autofreq'", "tics_y_text = tics_y"]
-    return settings + tics_settings("y", tics_y=tics_of(low, high, 12),
-                                    tics_y_text=tics_of(low, high, 6))
+    return {"right": right * 1.15, "bottom": low / 1.1 if steep else 0, "top": high * 1.1,
+            "logarithmic_y": steep, "label_y": label, "tics_x": tics_command("x", nines),
+            "tics_y": tics_command("y", time_tics(low, high, 12)) if steep
+            else "set ytics autofreq",
+            "tics_y_text": tics_command("y", time_tics(low, high, 6)) if steep
+            else Expression("tics_y")}
 
 
-def percentiles_draw(matrix: Matrix, plan: Distribution) -> list[Drawing]:
+def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     """The percentile plots of a result."""
-    return distribution_draw(matrix, plan, line_data, axes_settings)
+    return distribution_draw(matrix, picture, percentiles_lines, percentiles_axes)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What pictures share: strings for gnuplot, titles, series, tics, and the figures behind bars.
+"""What pictures share: settings and data as text for gnuplot, titles, series, tics, figures.
 
-A picture is the settings made here followed by a template, plots/KIND.gp, so that NAME.gp beside
-NAME.dat draws it again with `gnuplot NAME.gp`.
+A picture is its settings followed by a template, plots/TEMPLATE.gp. So NAME.gp and NAME.dat alone
+draw it again: `gnuplot NAME.gp`.
 """
 
 from __future__ import annotations
@@ -15,51 +15,107 @@ from dataclasses import dataclass
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
-from suite.analyse.metrics import Metric
-from suite.analyse.summary import Figure, figure_build
-from suite.base.units import Scale, scale_choose
+from suite.analyse.metrics import Metric, metric_find
+from suite.analyse.summary import Figure, figure_build, metrics_default
+from suite.base.units import Scale, counted_text, scale_choose
 from suite.present.heading import congestion_text, known_text, machines_text, word_text
+from suite.present.table import axis_values
+from suite.scenario.scenario import Picture
 
-# Okabe and Ito's colours without yellow; from the eighth series on they return dashed.
+# Okabe and Ito's colours without yellow. From the eighth series on they return, dashed.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1)
-TEXT_COLUMNS = 70  # of the title of a picture in text
+HEADLINE_COLUMNS = 70  # of a picture in text
 NOTE_MAX = 150  # characters of the small print
 NAME_MAX = 32  # characters of the name of a bar or row
+STEEP_RATIOS = 2.0  # ratios that span more are on a logarithmic axis
 # Leading digits of tics, finest first; every range of a fifth or more has one of the finest.
 DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8, 3, 3.2, 3.4, 3.6,
            3.8, 4, 4.5, 5, 5.5, 6, 6.5, 7, 7.5, 8, 8.5, 9, 9.5),
           (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 
+Tics = Sequence[tuple[str, float]]  # (label, position)
+
+
+class Expression(str):
+    """A setting that is an expression of gnuplot, not a string."""
+
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture: NAME.dat and NAME.gp as text; template is the name of one in plots/."""
+    """One picture: NAME.dat is data, NAME.gp is script and then plots/TEMPLATE.gp.
+
+    settings: the variables that the template reads, by name: text, numbers or lists of them.
+    """
 
     name: str
     template: str
     data: str
-    settings: str
+    settings: Mapping[str, object]
+
+    @property
+    def series(self) -> Sequence[str]:
+        """The names of the series in order; empty for a picture without series."""
+        names = self.settings.get("names", ())
+        return names if isinstance(names, Sequence) else ()
+
+    @property
+    def script(self) -> str:
+        """The settings as gnuplot reads them, one a line."""
+        lines = (f"array {name}[{len(value)}] = [{', '.join(map(gnuplot_value, value))}]"
+                 if isinstance(value, list) else f"{name} = {gnuplot_value(value)}"
+                 for name, value in {"name": self.name, **self.settings}.items())
+        return "".join(f"{line}\n" for line in lines)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Bars or a curve with everything chosen. x: the axis along which it runs, None: plain bars.
-
-    shaded: a curve on which the best of each line stands out, with what cannot be told apart from
-    it.
-    """
-
-    kind: str
-    metric: Metric
-    x: str | None
-    name: str
-    shaded: bool = False
+def gnuplot_value(value: object) -> str:
+    """A number, a bool as 0 or 1, or a string in single quotes, where only a quote is special."""
+    if isinstance(value, str) and not isinstance(value, Expression):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, bool):
+        return f"{value:d}"
+    return number_data(value) if isinstance(value, float) else str(value)
 
 
-def x_value(cell: Cell, x: str) -> str:
-    """The cell's word on the axis of a curve, which need not vary in this result."""
-    return cell.words.get(x, "none")
+def number_data(value: float | None) -> str:
+    """A number with six digits; unknown is NaN, which gnuplot leaves out."""
+    return "NaN" if value is None or not math.isfinite(value) else f"{value:.6g}"
+
+
+def data_line(*values: str | float | None) -> str:
+    """One line of a .dat: whole numbers as they are, other numbers by number_data, text quoted."""
+    return " ".join(f'"{value}"' if isinstance(value, str) else
+                    str(value) if isinstance(value, int) else number_data(value)
+                    for value in values)
+
+
+def data_text(blocks: Iterable[Sequence[str]]) -> str:
+    """A .dat of blocks of lines, which gnuplot finds by `index`."""
+    return "\n\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def picture_metric(matrix: Matrix, picture: Picture) -> Metric:
+    """The metric of a picture, by default the first of the result; UsageError if it is unknown."""
+    return metric_find(picture.metric or metrics_default(matrix)[0], "picture: metric")
+
+
+def picture_axis(matrix: Matrix, picture: Picture) -> str | None:
+    """The axis that a picture names, None if it does not vary here."""
+    return picture.x if picture.x in matrix.axes else None
+
+
+def picture_name(picture: Picture, what: str) -> str:
+    """The name of a picture's files, by default what it shows and its kind."""
+    return picture.name or "-".join(filter(None, (what, picture.kind)))
+
+
+def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]) -> dict[tuple[str, ...], list[Cell]]:
+    """The cells by their values on these axes, in the order of the plan."""
+    cells = list(cells)
+    groups: dict[tuple[str, ...], list[Cell]] = {values: [] for values in axis_values(cells, axes)}
+    for cell in cells:
+        groups[tuple(cell.axes[axis] for axis in axes)].append(cell)
+    return groups
 
 
 def absence_text(cell: Cell) -> str:
@@ -68,17 +124,17 @@ def absence_text(cell: Cell) -> str:
 
 
 def name_cut(name: str) -> str:
-    """A name cut where it would leave no room for what it names."""
+    """A name of at most NAME_MAX characters: a longer one would take the room of the figures."""
     return name if len(name) <= NAME_MAX else name[:NAME_MAX - 3] + "..."
 
 
 def name_safe(text: str) -> str:
-    """A file name of it."""
+    """The text as a file name."""
     return re.sub(r"[^A-Za-z0-9.+-]+", "_", text).strip("_")
 
 
 def place_text(axes: Iterable[str], values: Iterable[str]) -> str:
-    """Which cells a picture shows, in words; a word that they do not use is left out."""
+    """Which cells a picture shows, as words; a word without a value is left out."""
     return " ".join(f"{axis}={value}" for axis, value in zip(axes, values, strict=True) if value)
 
 
@@ -87,45 +143,28 @@ def place_name(name: str, values: Iterable[str]) -> str:
     return name_safe("-".join([name, *filter(None, values)]))
 
 
-def gnuplot_string(text: str) -> str:
-    """A gnuplot string in single quotes, in which only a quote is special."""
-    return "'" + text.replace("'", "''") + "'"
+def what_text(what: str, unit: str, better: str) -> str:
+    """What a headline says of figures: `time per message, us (lower is better)`."""
+    return f"{', '.join(filter(None, (what.replace('_', ' '), unit)))} ({better} is better)"
 
 
-def gnuplot_array(name: str, values: Sequence[object]) -> str:
-    """An array of strings or numbers."""
-    items = (gnuplot_string(v) if isinstance(v, str) else f"{v}" for v in values)
-    return f"array {name}[{len(values)}] = [{', '.join(items)}]"
-
-
-def number_data(value: float | None) -> str:
-    """A number of a .dat file; unknown is NaN, which gnuplot leaves out."""
-    return "NaN" if value is None or not math.isfinite(value) else f"{value:.6g}"
-
-
-def headline_text(matrix: Matrix, what: str, unit: str, better: str, place: str = "") -> str:
-    """The title of a picture."""
-    text = f"{matrix.result.name}: {', '.join(filter(None, (what.replace('_', ' '), unit)))}"
-    return f"{text} ({better} is better)" + (f", {place}" if place else "")
+def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
+    """The title of a picture; place: which cells it shows."""
+    return f"{matrix.result.name}: {', '.join(filter(None, (what, place)))}"
 
 
 def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str:
-    """What a figure of bars and curves is, and of which cells it is not known in all rounds."""
+    """What a figure of bars and curves is, and which cells know it in a part of the rounds only."""
     kind = "95 % interval" if matrix.rounds >= stats.ROUNDS_NEEDED else "min..max"
-    known = [text for metric in metrics if (text := known_text(matrix, cells, metric))]
-    return "; ".join([f"median of {rounds_text(matrix)}, {kind}", *known])
-
-
-def rounds_text(matrix: Matrix) -> str:
-    """How many rounds were counted."""
-    return f"{matrix.rounds} round{'s' if matrix.rounds != 1 else ''}"
+    known = (known_text(matrix, cells, metric) for metric in metrics)
+    return "; ".join([f"median of {counted_text(matrix.rounds, 'round')}, {kind}",
+                      *filter(None, known)])
 
 
 def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
     """The small print of a picture: what its figures are, and what was measured where.
 
-    Where there is no room for it all the names of processors go first, then placements that the
-    picture shows itself.
+    Where it is too long, the names of processors go first, then placements that the picture shows.
     """
     place = f"place {word_text(cells, 'place')}; "
     congestion = f"congestion {congestion_text(matrix)}; "
@@ -137,23 +176,20 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
     return next((text for text in texts if len(text) <= NOTE_MAX), texts[-1][:NOTE_MAX - 3] + "...")
 
 
-def title_settings(headline: str, note: str) -> list[str]:
-    """What stands above and below a picture, in text above it in several lines if it must."""
-    lines = textwrap.wrap(headline, TEXT_COLUMNS)
-    return [f"headline = {gnuplot_string(headline)}",
-            "headline_text = " + '."\\n".'.join(map(gnuplot_string, lines)),
-            f"note = {gnuplot_string(note)}"]
+def title_settings(headline: str, note: str) -> dict[str, object]:
+    """The headline, the same in lines for a picture in text, and the small print."""
+    lines = textwrap.wrap(headline, HEADLINE_COLUMNS)
+    return {"headline": headline,
+            "headline_text": Expression('."\\n".'.join(map(gnuplot_value, lines))), "note": note}
 
 
-def series_settings(labels: Sequence[str]) -> list[str]:
-    """Names, colours, points and dashes of the series."""
-    count = len(labels)
-    return [
-        f"series = {count}", gnuplot_array("names", labels),
-        gnuplot_array("colours", [COLOURS[i % len(COLOURS)] for i in range(count)]),
-        gnuplot_array("points", [POINTS[i % len(POINTS)] for i in range(count)]),
-        gnuplot_array("dashes", [1 + (i // len(COLOURS)) % 4 for i in range(count)]),
-    ]
+def series_settings(labels: Sequence[str]) -> dict[str, object]:
+    """Number, names, colours, points and dashes of the series."""
+    places = range(len(labels))
+    return {"series": len(labels), "names": list(labels),
+            "colours": [COLOURS[place % len(COLOURS)] for place in places],
+            "points": [POINTS[place % len(POINTS)] for place in places],
+            "dashes": [1 + (place // len(COLOURS)) % 4 for place in places]}
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:
@@ -167,17 +203,27 @@ def round_numbers(low: float, high: float, most: int) -> list[float]:
     return tics[::-(-len(tics) // most)]
 
 
-def ratio_tics(low: float, high: float, most: int) -> str:
-    """At most that many round ratios from low to high, 1 among them, as gnuplot's list of tics."""
-    return ", ".join(f'"{tic:g}x" {tic:g}' for tic in round_numbers(low, high, most))
+def ratio_tics(low: float, high: float, most: int) -> Tics:
+    """At most that many round ratios from low to high, 1 among them."""
+    return [(f"{tic:g}x", tic) for tic in round_numbers(low, high, most)]
 
 
-def tics_settings(axis: str, **sets: Sequence[tuple[str, float]]) -> list[str]:
-    """For each set of tics, (label, position), a macro with the gnuplot command for them."""
-    commands = {name: ", ".join(f'"{label.replace("%", "%%")}" {at:g}' for label, at in labels)
-                for name, labels in sets.items()}
-    return [f"{name} = {gnuplot_string(f'set {axis}tics ({tics})')}"
-            for name, tics in commands.items()]
+def tics_command(axis: str, tics: Tics) -> str:
+    """gnuplot's command for tics on the axis x or y."""
+    texts = (f'"{label.replace("%", "%%")}" {position:g}' for label, position in tics)
+    return f"set {axis}tics ({', '.join(texts)})"
+
+
+def ratio_axis(low: float, high: float, margin: float, most: tuple[int, int]) -> list[object]:
+    """A vertical axis for ratios from low to high: its ends, whether it is logarithmic, its tics.
+
+    margin: kept free beyond the ratios of a linear axis. most: tics of a picture, drawn and in
+    text.
+    """
+    if high / low > STEEP_RATIOS:
+        return [low / 1.1, high * 1.1, True,
+                *(tics_command("y", ratio_tics(low, high, count)) for count in most)]
+    return [low - margin, high + margin, False, *['set ytics autofreq; set format y "%gx"'] * 2]
 
 
 def figures_of(matrix: Matrix, metric: Metric) -> dict[str, Figure]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Pictures in a page: gnuplot's SVG as part of it, with a box to tick for each series. Pure.
 
-gnuplot draws every plot of a series as a group of its own, and knows series by their colour only:
-of plots of one colour the first belongs to the first series of that colour, and so on in turn.
+gnuplot draws every plot of a series as a group of its own, and only the colour says which series it
+is. Of plots with one colour the first belongs to the first series of that colour, and so on in
+turn.
 """
 
 from __future__ import annotations
@@ -16,111 +17,83 @@ from dataclasses import dataclass
 from suite.present.pictures.picture import COLOURS, Drawing
 from suite.present.report.elements import element, folded
 
-GROUP = re.compile(r"gnuplot_plot_\d+([a-z]?)")
-ARRAY = re.compile(r"^array names\[\d+\] = \[(.*)\]$", re.MULTILINE)
-STRING = re.compile(r"'((?:[^']|'')*)'")
+PLOT_ID = re.compile(r"gnuplot_plot_\d+([a-z]?)")  # of a plot's group, with its panel
+RGB = re.compile(r"rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\s*\)")
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A drawing with what gnuplot made of it."""
+    """A drawing with the SVG and the text that gnuplot made of it."""
 
     drawing: Drawing
     svg: str
     text: str
 
 
-def series_names(drawing: Drawing) -> list[str]:
-    """The names of a drawing's series in order; empty where it has none."""
-    array = ARRAY.search(drawing.settings)
-    found = STRING.findall(array[1]) if array else []
-    return [name.replace("''", "'") for name in found]
-
-
 def colour_find(group: ET.Element) -> str | None:
-    """The colour of a series in a group, as COLOURS spells it."""
+    """The colour of the series that a group is part of, one of COLOURS; None for no series."""
     for part in group.iter():
         for name in ("color", "stroke", "fill"):
-            colour = colour_hex(part.get(name, ""))
+            numbers = RGB.fullmatch(part.get(name, ""))
+            colour = "#" + "".join(f"{int(number):02x}" for number in numbers.groups()) \
+                if numbers else part.get(name)
             if colour in COLOURS and (colour != "#000000" or name == "color"):
                 return colour
     return None
 
 
-def colour_hex(text: str) -> str:
-    """`rgb(  0, 114, 178)` as #0072b2; other texts as they are."""
-    numbers = re.fullmatch(r"rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\s*\)", text)
-    return "#" + "".join(f"{int(number):02x}" for number in numbers.groups()) if numbers else text
-
-
-def plots_of(root: ET.Element) -> Iterator[tuple[str, ET.Element]]:
-    """(panel, group) of every plot in a picture."""
-    for group in root.iter("g"):
-        found = GROUP.fullmatch(group.get("id", ""))
-        if found:
-            yield found[1], group
-
-
 def series_mark(root: ET.Element, count: int) -> None:
-    """Gives the groups of series N the class sN."""
+    """Gives the groups of series N, 1 to count, the class sN."""
     turns: dict[tuple[str, str], Iterator[int]] = {}
-    for panel, group in plots_of(root):
-        colour = colour_find(group)
-        if colour is None:
-            continue
-        mine = [index for index in range(count) if COLOURS[index % len(COLOURS)] == colour]
-        if mine:
-            turn = turns.setdefault((panel, colour), itertools.cycle(mine))
-            group.set("class", f"s{next(turn) + 1}")
+    for group in root.iter("g"):
+        found = PLOT_ID.fullmatch(group.get("id", ""))
+        colour = colour_find(group) if found else None
+        if found and colour:
+            turn = turns.setdefault((found[1], colour), itertools.cycle(
+                range(COLOURS.index(colour) + 1, count + 1, len(COLOURS))))
+            number = next(turn, None)
+            group.attrib |= {"class": f"s{number}"} if number else {}
 
 
-def svg_read(text: str, prefix: str) -> ET.Element:
-    """gnuplot's SVG as an element of a page: without namespaces, and with names that only it has
-    there."""
+def svg_read(text: str, prefix: str, count: int) -> ET.Element:
+    """gnuplot's SVG as an element of a page: without namespaces and without its own title, which a
+    browser shows over the whole picture.
+
+    prefix: of its names, which are unique in the page then. count: of its series.
+    """
     root = ET.fromstring(text)
     for part in root.iter():
         part.tag = part.tag.rpartition("}")[2]
-        for name in list(part.attrib):
-            value = part.attrib.pop(name)
-            value = re.sub(r"url\(#", f"url(#{prefix}", value)
-            if name.endswith("}href") and value.startswith("#"):
-                value = f"#{prefix}{value[1:]}"
-            part.set(name.rpartition("}")[2], value)
-    return root
-
-
-def names_prefix(root: ET.Element, prefix: str) -> None:
-    """Makes the names in a picture its own."""
+        part.attrib = {name.rpartition("}")[2]:
+                       f"#{prefix}{value[1:]}" if name.endswith("}href") and value.startswith("#")
+                       else value.replace("url(#", f"url(#{prefix}")
+                       for name, value in part.attrib.items()}
+    series_mark(root, count)
     for part in root.iter():
         if "id" in part.attrib:
             part.set("id", prefix + part.attrib["id"])
+    for about in [*root.findall("title"), *root.findall("desc")]:
+        root.remove(about)
+    return root
 
 
 def figure_make(drawn: Drawn, number: int) -> ET.Element:
     """One picture; number: its place in the page, from 1."""
-    prefix = f"p{number}-"
-    root = svg_read(drawn.svg, prefix)
-    names = series_names(drawn.drawing)
-    series_mark(root, len(names))
-    names_prefix(root, prefix)
-    for about in [*root.findall("title"), *root.findall("desc")]:
-        root.remove(about)  # "Gnuplot", which a browser shows over the whole picture
-    root.set("role", "img")
-    root.set("aria-label", drawn.drawing.name)
-    return element("figure", *switches(names, prefix), root,
+    prefix, drawing = f"p{number}-", drawn.drawing
+    root = svg_read(drawn.svg, prefix, len(drawing.series))
+    root.attrib |= {"role": "img", "aria-label": drawing.name}
+    return element("figure", *switches(drawing.series, prefix), root,
                    folded("as text", element("pre", drawn.text)),
-                   folded("data", element("pre", drawn.drawing.data)),
-                   id=f"picture-{drawn.drawing.name}")
+                   folded("data", element("pre", drawing.data)), id=f"picture-{drawing.name}")
 
 
 def switches(names: Sequence[str], prefix: str) -> list[ET.Element]:
     """A box to tick and a label for each series; none for a single one."""
     made = []
-    for index, name in enumerate(names if len(names) > 1 else ()):
-        box = f"{prefix}box{index + 1}"
-        made += [element("input", type="checkbox", checked="checked", id=box,
-                         class_=f"s{index + 1}"),
-                 element("label", name, for_=box, style=f"color: {COLOURS[index % len(COLOURS)]}")]
+    for number, name in enumerate(names if len(names) > 1 else (), start=1):
+        box, colour = f"{prefix}box{number}", COLOURS[(number - 1) % len(COLOURS)]
+        made += [element("input", type="checkbox", checked="checked", id=box, class_=f"s{number}"),
+                 element("label", name, for_=box, style=f"color: {colour}")]
     return made
 
 

@@ -30,7 +30,7 @@ def text_add(parent: ET.Element, text: str) -> None:
         parent.text = (parent.text or "") + text
 
 
-def pairs_list(pairs: Iterable[tuple[str, str]]) -> ET.Element:
+def pairs_list(pairs: Iterable[tuple[str | None, str]]) -> ET.Element:
     """Labels with their texts; a text without a label goes on with the one before."""
     made = element("dl")
     for label, text in pairs:

@@ -13,7 +13,7 @@ from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.summary import Summary
 from suite.present.comparison.document import sides_pairs, title_of
-from suite.present.report.drawings import Drawn, figure_make, series_names, switch_rules
+from suite.present.report.drawings import Drawn, figure_make, switch_rules
 from suite.present.report.elements import element, page_text, pairs_list
 from suite.present.report.sections import (
     again_make,
@@ -46,7 +46,7 @@ class Drawings:
 
 def head_make(title: str, drawings: Sequence[Drawn]) -> ET.Element:
     """Title and style; the page may load nothing."""
-    series = max((len(series_names(drawn.drawing)) for drawn in drawings), default=0)
+    series = max((len(drawn.drawing.series) for drawn in drawings), default=0)
     style = (HERE / "page.css").read_text(encoding="utf-8") + switch_rules(series)
     return element("head", element("meta", charset="utf-8"),
                    element("meta", http_equiv="Content-Security-Policy", content=NOTHING_LOADED),
