@@ -171,7 +171,7 @@ def test_all_pairs_have_the_same_order_and_a_round_is_one_batch(binaries: Client
                for target in Pretended(binaries).hosts_open("")]
     assert orders[0] == orders[1] and len(orders[0]) == 2 * 5
     assert [len(batch) for batch in concurrent_batches(runs)] == [10, 10]
-    assert runs_seconds(runs, together=True)[0] == pytest.approx(runs_seconds(runs)[0] / 2)
+    assert runs_seconds(runs, concurrent=True)[0] == pytest.approx(runs_seconds(runs)[0] / 2)
 
 
 def test_cells_of_other_programs_and_without_another_end_are_batches_of_their_own() -> None:

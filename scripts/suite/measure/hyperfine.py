@@ -22,7 +22,9 @@ from suite.base.errors import Failure, UsageError
 from suite.base.lab_words import lab_wanted
 from suite.base.runner_words import LOCAL, OWN_ENDS, target_of
 
-PACKAGE_HINT = "apt-get install hyperfine, dnf install hyperfine, or scripts/demo, which sets up a machine"
+PACKAGE_HINT = ("apt-get install hyperfine, dnf install hyperfine, or scripts/demo, which sets up "
+                "a "
+                "machine")
 VERSION_LEAST = (1, 13)  # the first with -N
 VERSION_SECONDS = 10
 def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
@@ -41,7 +43,8 @@ def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
                          f"peer={words['peer']}")
     if target_of(words) != LOCAL:
         raise UsageError(
-            f"{where}it cannot see the CPU of processes elsewhere: leave out target={target_of(words)}")
+            f"{where}it cannot see the CPU of processes elsewhere: leave out "
+            f"target={target_of(words)}")
     if lab_wanted(words):
         raise UsageError(f"{where}the CPU of a lab's links is in no process: leave out lab=on")
 

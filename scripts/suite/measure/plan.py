@@ -63,7 +63,7 @@ def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[st
     return selector
 
 
-def selector_matches(selector: dict[str, tuple[str, ...]], words: dict[str, str]) -> bool:
+def selector_matches(selector: Mapping[str, tuple[str, ...]], words: Mapping[str, str]) -> bool:
     """Whether words have one of the values for every key of the selector."""
     return all(words.get(key) in values for key, values in selector.items())
 

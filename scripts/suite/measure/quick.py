@@ -24,7 +24,8 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "": 1.0}
 
 def quick_limits() -> str:
     """What it is at most, in one line."""
-    return f"at most {QUICK['rounds']} rounds of {QUICK['duration']}, after {QUICK['warmup']} of warm-up"
+    return (f"at most {QUICK['rounds']} rounds of {QUICK['duration']}, after {QUICK['warmup']} of "
+            "warm-up")
 
 
 def amount(text: str) -> float:

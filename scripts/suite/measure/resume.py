@@ -79,10 +79,11 @@ def programs_refuse(folder: Path, known: Programs, mine: Programs) -> None:
                              f"{before.digest}; now it is {build.revision}, {build.digest}): "
                              "choose another folder with -o")
     for value, found in mine.targets.items():
-        before = known.targets.get(value, found)
-        if before != found:
+        facts = known.targets.get(value, found)
+        if facts != found:
             raise UsageError(
-                f"{folder} was measured where target={value} was another ({facts_text(before)}; now it is "
+                f"{folder} was measured where target={value} was another ({facts_text(facts)}; now "
+                "it is "
                              f"{facts_text(found)}): choose another folder with -o")
     if known.digest != mine.digest:
         raise UsageError(
@@ -97,7 +98,8 @@ def session_choose(start: Start, folder: Path, plan: Plan, done: set[Key], more:
     changed = plan.session.boots.changed(start.boots)
     if not more and changed:
         raise UsageError(
-            f"{folder} was measured on {changed}: choose another folder with -o, or add a session of this "
+            f"{folder} was measured on {changed}: choose another folder with -o, or add a session "
+            "of this "
                          "boot with --more")
     left = session_unfinished(start, folder, plan, done)
     if more:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Runs a schedule: one record for each run, whatever happens.
 
-A batch is one cell, or where a target is booted for it all cells of a round: their lines go into
-`uncork-client --batch`, their records come out (batch.py). By timer=hyperfine the client is started
-by hyperfine and writes its record into a file. A run that hangs, dies or is torn becomes a record
-of status `failed`.
+A batch is one cell, or, where a target is booted for it, all cells of a round. Its lines go into
+`uncork-client --batch`, its records come out (places/batch.py). With timer=hyperfine, hyperfine
+starts the client, which writes its record into a file. A run that hangs, dies or leaves a torn
+record becomes a record of status `failed`.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ from suite.result.plan import PlannedCell
 from suite.result.record import Document
 
 OVERHEAD_S = 0.05  # connect, drain and report of a run: design's budget for the matrix
-LOGS = "boots"  # the folder of a result for what machines said that were started twice
+LOGS = "boots"  # the folder of a result for logs of machines that were booted twice
 BOOT_S = 20.0  # of a kernel on an emulated processor; with hardware it is 2
+Records = Iterator[tuple[int, Document]]  # (number of a cell, its record)
+NO_ARTIFACTS = Artifacts()
 
 
 def run_stamp(run: Run, session: str) -> dict[str, Any]:
@@ -57,34 +59,35 @@ def run_stamp(run: Run, session: str) -> dict[str, Any]:
 
 
 def cells_run(
-    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: HeldLab | None = None,
-    options: Sequence[str] = (),
-    more: Mapping[str, str] | None = None, artifacts: Artifacts = Artifacts(),
-) -> Iterator[tuple[int, Document]]:
-    """Runs cells once by one client and gives (number, record) of each, without the runner's own
-    part; more: words that say where ends are which the runner has started."""
-    lines = [line_told(cell.given, more) for cell in cells]
-    yield from batch_records(client_batch(client, lines, limit_s, held, options), cells, artifacts)
+    client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: HeldLab | None = None,
+    options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
+    artifacts: Artifacts = NO_ARTIFACTS,
+) -> Records:
+    """Runs each cell once by one client. ends: words with the addresses of the ends that the runner
+    has started."""
+    lines = [line_told(cell.given, ends) for cell in cells]
+    yield from batch_records(client_batch(client, lines, limit_s, lab, options), cells, artifacts)
 
 
-def timed_read(heard: Listener, folder: Path, version: str) -> Document:
-    """The record in the folder of a run with what hyperfine measured, or why there is none."""
+def timed_read(listener: Listener, folder: Path, version: str) -> Document:
+    """The record in the folder of a run with the times of hyperfine, or a failed one with the
+    reason."""
     record, times = hyperfine.record_read(folder), hyperfine.times_read(folder, version)
-    if record is None or heard.overdue or (record["status"] == "ok" and times is None):
-        told = hyperfine.complaint_text(heard.stderr.splitlines())
-        what = overdue_text(
-            heard.limit_s) if heard.overdue else "uncork-client left no whole record"
-        return failed_record(f"{what}: {told}" if told else what)
+    if record is None or listener.overdue or (record["status"] == "ok" and times is None):
+        complaint = hyperfine.complaint_text(listener.stderr.splitlines())
+        reason = overdue_text(listener.limit_s) if listener.overdue else (
+            "uncork-client left no whole record")
+        return failed_record(f"{reason}: {complaint}" if complaint else reason)
     return record if times is None else record | {"hyperfine": times}
 
 
 def hyperfine_run(
-    client: Client, cells: Sequence[PlannedCell], limit_s: float, held: HeldLab | None = None,
-    options: Sequence[str] = (),
-    more: Mapping[str, str] | None = None, artifacts: Artifacts = Artifacts(),
-) -> Iterator[tuple[int, Document]]:
-    """As cells_run of one cell, timed by hyperfine as a whole; it is here, and in no lab, where
-    that is allowed."""
+    client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: HeldLab | None = None,
+    options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
+    artifacts: Artifacts = NO_ARTIFACTS,
+) -> Records:
+    """Runs one cell under hyperfine, which times the whole process. The plan allows that on this
+    machine and outside of labs only."""
     version = hyperfine.version_read()
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder, lifeline_open() as lifeline:
         line = line_told(cells[0].given)
@@ -92,20 +95,18 @@ def hyperfine_run(
         child = subprocess.Popen(command, cwd=folder, pass_fds=(lifeline,),
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.PIPE, process_group=0)
-        heard = Listener(child, limit_s)
-        for _ in heard.lines():
-            pass  # its standard output is nobody's
-        yield 0, timed_read(heard, Path(folder), version)
+        listener = Listener(child, limit_s)
+        for _ in listener.lines():
+            pass  # the record is in a file
+        yield 0, timed_read(listener, Path(folder), version)
 
 
-# Each value of the word timer: what runs cells once.
-TIMERS: Mapping[str, Callable[..., Iterator[tuple[int, Document]]]] = {
-    "client": cells_run, "hyperfine": hyperfine_run,
-}
+# By the value of the word timer: the function that runs cells once.
+TIMERS: Mapping[str, Callable[..., Records]] = {"client": cells_run, "hyperfine": hyperfine_run}
 
 
 def timer_require(name: str) -> None:
-    """Failure where what is to time the runs is not there."""
+    """Failure where the program that times the runs is missing."""
     if name not in TIMERS:
         raise Failure(f"this runner does not know timer={name}")
     if name == "hyperfine":
@@ -115,52 +116,48 @@ def timer_require(name: str) -> None:
 def cells_retry(
     timer: str, client: Client, cells: Sequence[PlannedCell], starting_s: float, *how: Any,
     artifacts: Artifacts,
-) -> Iterator[tuple[int, Document]]:
-    """Runs cells by a timer; those that left no record once more, where the client has another
-    place for it. What was said there the second time is kept."""
-    again, lost = client.retry(), dict[int, Document]()
+) -> Records:
+    """Runs cells by a timer. Cells that left no record run once more where the client has a place
+    for a second try, whose log is kept. how: the other arguments of the timer."""
+    retry, lost = client.retry(), dict[int, Document]()
     for number, record in TIMERS[timer](client, cells, starting_s + runs_limit(cells), *how,
                                         replace(artifacts, log=None)):
-        if again and is_placeholder(record):
+        if retry and is_placeholder(record):
             lost[number] = record
         else:
             yield number, record
-    if not again or not lost:
+    if not retry or not lost:
         return
     numbers, left = list(lost), [cells[number] for number in lost]
-    for index, record in TIMERS[timer](again, left, starting_s + runs_limit(left), *how, artifacts):
-        first, log = lost[numbers[
-            index]], f", log: {artifacts.log.parent.name}/{artifacts.log.name}" if artifacts.log else ""
-        yield numbers[index], failed_record(
-            f"{first['reason']}; tried twice{log}") if is_placeholder(
-            record) else record
+    log = f", log: {artifacts.log.parent.name}/{artifacts.log.name}" if artifacts.log else ""
+    for index, record in TIMERS[timer](retry, left, starting_s + runs_limit(left), *how, artifacts):
+        if is_placeholder(record):
+            record = failed_record(f"{lost[numbers[index]]['reason']}; tried twice{log}")
+        yield numbers[index], record
 
 
 def batch_run(
     targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
-    options: Sequence[str] = (),
-    artifacts: Artifacts = Artifacts(),
-) -> Iterator[tuple[int, Document]]:
-    """(number, record) of each cell: in the lab that it asks for, of which its record tells, where
-    its target is.
+    options: Sequence[str] = (), artifacts: Artifacts = NO_ARTIFACTS,
+) -> Records:
+    """Runs each cell once where its target is, in the lab that its words ask for.
 
-    What is not to be had, there or of a lab, is a failed run; that nothing starts on this machine
-    is a Failure.
+    A target or a lab that cannot be reached makes failed runs. Failure: nothing starts on this
+    machine.
     """
     words, left = cells[0].words, set(range(len(cells)))
     try:
-        with contextlib.ExitStack() as holding:
-            held = holding.enter_context(labs.hold(words))
+        with contextlib.ExitStack() as stack:
+            lab = stack.enter_context(labs.hold(words))
             target = targets.target(words)
-            ends = holding.enter_context(target.ends(words))
-            client = target.client(words)
-            for number, record in cells_retry(timer, client, cells, target.starting_s, held,
-                                              (*options, *ends.options),
-                                              ends.words, artifacts=artifacts):
+            ends = stack.enter_context(target.ends(words))
+            for number, record in cells_retry(
+                    timer, target.client(words), cells, target.starting_s, lab,
+                    (*options, *ends.options), ends.words, artifacts=artifacts):
                 left.discard(number)
                 record = target.failure_explain(words, record)
                 record_restore(record, cells[number].words)
-                yield number, record | {"lab": held.facts} if held else record
+                yield number, record | {"lab": lab.facts} if lab else record
     except Unreachable as error:
         for number in sorted(left):
             yield number, failed_record(str(error))
@@ -168,8 +165,8 @@ def batch_run(
 
 def matrix_batches(journal: Journal, watch: Watch,
                    is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
-    """What the session has left, and what until= adds when all of that is done and stored; runs of
-    one batch together."""
+    """The batches that the session has left, and then those of the rounds that until= adds, which
+    is asked when all others are stored."""
     make = batches_make if journal.plan.hosts is None else concurrent_batches
     yield from make(session_left(journal.plan, journal.done))
     while wanted := rounds_wanted(journal.folder, journal.plan, is_wide):
@@ -180,17 +177,16 @@ def matrix_batches(journal: Journal, watch: Watch,
 
 
 def batch_artifacts(journal: Journal, batch: Sequence[Run]) -> Artifacts:
-    """What a batch leaves in the folder of a result beside records: machines in hosts.json, and
-    what was said there in a file."""
+    """What a batch leaves beside its records: facts of machines for hosts.json, and a log."""
     first = batch[0]
     target = target_of(first.cell.words)
     return Artifacts(lambda facts: machines_merge(journal.folder, host_facts(facts, target)),
-                  journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
+                     journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
 
 
 def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]],
                watch: Watch) -> None:
-    """Does the batches in order; each record is stored before the next is waited for."""
+    """Runs the batches in order and stores each record before it waits for the next."""
     names, number_of_round = [cell.name for cell in journal.plan.cells], None
     with labs_open() as labs:
         for batch in batches:
@@ -212,14 +208,13 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
                 watch.end(run, record)
 
 
-def runs_seconds(runs: Sequence[Run], together: bool = False) -> tuple[float, bool]:
-    """(estimated seconds for all runs with the boots for them, whether some of them are fixed work
-    of unknown time).
+def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, bool]:
+    """(estimated seconds of all runs and their boots, whether some are fixed work of unknown time).
 
-    together: targets have their runs at the same time, so that the longest of them counts.
+    concurrent: all targets run at the same time, so that the longest of them counts.
     """
     cells = [run.cell for run in runs]
-    groups = list(cells_by_target(cells).values()) if together else [list(range(len(cells)))]
+    groups = list(cells_by_target(cells).values()) if concurrent else [list(range(len(cells)))]
     known = max((sum(OVERHEAD_S + (cells[number].planned_s or 0.0) for number in group)
                  for group in groups), default=0.0)
     boots = sum(bool(boot_of(batch[0].cell.words)) for batch in batches_make(runs))
@@ -227,11 +222,11 @@ def runs_seconds(runs: Sequence[Run], together: bool = False) -> tuple[float, bo
 
 
 def signals_unify() -> None:
-    """SIGTERM and SIGHUP end a matrix as Ctrl-C does: the child first, what is done kept."""
+    """Makes SIGTERM and SIGHUP end a matrix as Ctrl-C does: the child first, stored records
+    kept."""
     def end(number: int, _: FrameType | None) -> None:
         raise Signalled(number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_IGN:  # nohup: the user does not want it
-            continue
-        signal.signal(number, end)
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup(1) ignores SIGHUP
+            signal.signal(number, end)

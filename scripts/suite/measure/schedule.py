@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The order of runs: every cell once in every round, each round in a fresh random order.
 
-On a drifting machine the order decides more than the statistical test does (docs/methodology.md). It
-is a pure function of cells, rounds and seed, so that a resumed matrix continues where it stopped.
+On a drifting machine the order decides more than the statistical test does (docs/methodology.md).
+It is a pure function of cells, rounds and seed, so that a resumed matrix continues where it
+stopped.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Run:
 
 
 def cell_in_round(cell: PlannedCell, seed: int, number: int) -> PlannedCell:
-    """The cell with the arrival sequence of this round, which depends on the seed of the result only.
+    """The cell with the arrival sequence of this round, which depends on the seed of the result
+    only.
 
     All cells of a round and both runs of a baseline share it, so that a ratio within the round
     compares cells and not two sequences.
@@ -42,7 +44,7 @@ def cell_in_round(cell: PlannedCell, seed: int, number: int) -> PlannedCell:
         return cell
     part = random.Random(f"{seed}:{number}:{ARRIVAL_SEED}").random()
     drawn = {ARRIVAL_SEED: str(1 + int(part * SEEDS))}
-    return replace(cell, words=cell.words | drawn, given=cell.given | drawn)
+    return replace(cell, words={**cell.words, **drawn}, given={**cell.given, **drawn})
 
 
 def round_order(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
@@ -94,8 +96,8 @@ def concurrent_round(cells: Sequence[PlannedCell], seed: int, number: int) -> li
 
 
 def concurrent_batches(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs that all targets run at the same time: those of a round with the same programs, apart
-    by whether the runner starts ends for them."""
+    """The runs that all targets run at the same time: those of a round with the same programs,
+    apart by whether the runner starts ends for them."""
     def key(run: Run) -> tuple[int, str | None, bool]:
         return run.round, run.cell.words.get(BUILD), bool(serving_ends(run.cell.words))
     return [list(batch) for _, batch in itertools.groupby(runs, key)]
@@ -113,7 +115,8 @@ def schedule_make(cells: Sequence[PlannedCell], rounds: Sequence[int], seed: int
 def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
     """All runs of a session in order."""
     assert plan.seed is not None
-    return schedule_make(plan.runnable, session.rounds, plan.seed, concurrent=plan.hosts is not None)
+    return schedule_make(plan.runnable, session.rounds, plan.seed,
+                         concurrent=plan.hosts is not None)
 
 
 def runs_per_round(cells: Sequence[PlannedCell]) -> int:
