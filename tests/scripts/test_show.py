@@ -88,7 +88,7 @@ def test_threads_that_ran_at_the_same_place_share_a_line():
         return {"threads": [{"cpus": {"asked": [cpu], "start": cpu, "end": cpu}} for cpu in cpus]}
     run = MeasuredRun(Record({"status": "ok", "client": end(*[0] * 500),
                               "server": end(1, 2, 1, 1)}))
-    assert [" ".join(line.split()) for line in placement_lines([run], 80)] == [
+    assert [" ".join(line.split()) for line in placement_lines([run], 78)] == [
         "client threads 0 to 499 asked 0; ran on 0", "server threads 0, 2 to 3 asked 1; ran on 1",
         "server thread 1 asked 2; ran on 2"]
     assert indices_text([5]) == "5"
