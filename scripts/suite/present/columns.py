@@ -51,7 +51,8 @@ class Footnotes:
 
 
 def cell_note(cell: Cell) -> str:
-    """What a footnote says about a cell; empty if all of its runs are good and did what it says."""
+    """The footnote of a cell: why runs failed or did not run, what runs did otherwise than the
+    words say; empty where there is nothing."""
     reasons = "; ".join(cell.reasons)
     if cell.status == "ok" and cell.runs_failed:
         return f"{cell.runs_failed} of {cell.runs_ok + cell.runs_failed} runs failed: {reasons}"
@@ -60,11 +61,9 @@ def cell_note(cell: Cell) -> str:
 
 def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: Scale,
                notes: Footnotes, first: bool, why: str = "") -> Item:
-    """The median of a cell in the column's unit, or why there is none; why: what is known of it
-    beside the cell.
-
-    That some runs of a cell failed is said in the first metric's column only.
-    """
+    """The median of a cell in the unit of its column, or why there is none. why: the rounds in
+    which the figure is known. first: the column of the first metric, which alone has the note about
+    failed runs."""
     if cell is None:
         return Item("")
     note = cell_note(cell)
@@ -77,13 +76,13 @@ def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: 
 
 
 def figure_note(matrix: Matrix, cell: Cell, metric: Metric) -> str:
-    """What has to be said of a metric of a cell with good runs: in which rounds it is known; else
-    empty."""
+    """In which rounds or on which targets a metric of a cell is known; empty where it is known in
+    all."""
     return unreported_text(matrix, cell, metric.name) or matrix.coverage_text(cell, metric.name)
 
 
 def is_hidden(cell: Cell, metric: Metric) -> bool:
-    """Whether a figure is not shown because times of this cell say nothing."""
+    """Whether a figure is hidden because the cell was emulated, so that its times mean nothing."""
     return bool(cell.emulated) and metric.timed
 
 
@@ -99,12 +98,12 @@ def absent_parts(cell: Cell, metric: Metric, mark: str, notes: Footnotes,
 
 
 def is_uncounted(cell: Cell, metric: Metric) -> bool:
-    """Whether a metric is absent because nobody could count what it is made of."""
+    """Whether a metric is absent because the security layer does not count its records."""
     return bool(cell.uncounted) and metric.of_records
 
 
 def is_undefined(summary: Summary, cell: Cell, metric: Metric) -> bool:
-    """Whether good runs have no such figure for no other reason than what they are."""
+    """Whether good runs have no such figure by their nature, so that `n/a` needs its legend."""
     return (cell.runs_ok > 0 and metric.name not in summary.figures[cell.name]
             and metric.name not in cell.unsplit
             and not is_uncounted(cell, metric) and not is_hidden(cell, metric)
@@ -112,13 +111,13 @@ def is_undefined(summary: Summary, cell: Cell, metric: Metric) -> bool:
 
 
 def median_text(value: float, metric: Metric, scale: Scale) -> str:
-    """A median in the column's unit; `> 200` where only that is known of it."""
+    """A median in the unit of its column; `> 200` where only that bound is known."""
     return count_text(value) if metric.counts else beyond_text(value,
                                                                number_text(scale.apply(value)))
 
 
 def width_item(figure: Figure | None) -> Item:
-    """The farther end of the interval in percent; `r` where it is only min..max; none of a median
+    """The farther end of the interval in percent, `r` where it is only min..max; empty for a median
     that is a bound."""
     if figure is None or figure.interval is None or figure.median == 0 or isinstance(figure.median,
         stats.Beyond):
@@ -129,8 +128,8 @@ def width_item(figure: Figure | None) -> Item:
 
 
 def verdict_item(text: str, verdict: Verdict | None) -> Item:
-    """A ratio or gain with what may be said of it: `0.24x`, `(0.24x)`, `0.98x~`, `0.98x?`, `~`
-    where it is a direction that is not sure."""
+    """A ratio or a gain with the mark of its verdict: `0.24x`, `(0.24x)`, `0.98x~`, `0.98x?`, or
+    `~` alone for an uncertain direction."""
     if verdict is Verdict.SAME and text[0] in "<>":
         return Item(verdict.value)
     if verdict is Verdict.BRACKETED:
@@ -139,39 +138,37 @@ def verdict_item(text: str, verdict: Verdict | None) -> Item:
 
 
 def ratio_item(figure: Figure | None, is_base: bool) -> Item:
-    """The measured ratio to the baseline."""
+    """The ratio to the baseline; `base` for the baseline itself."""
     if figure is None or figure.ratio is None:
         return Item("base" if figure and is_base else "")
     return verdict_item(ratio_text(figure.ratio.value), figure.verdict)
 
 
-def published_ratio(quotes: Sequence[PublishedRatio], of: str) -> float | None:
-    """The ratio that one set of published figures has, if it has one."""
-    return next((quote.ratio for quote in quotes if quote.figure.set == of), None)
+def published_ratio(ratios: Sequence[PublishedRatio], published_set: str) -> float | None:
+    """The ratio that one set of published figures has for a cell; None without one."""
+    return next((one.ratio for one in ratios if one.figure.set == published_set), None)
 
 
-def published_items(summary: Summary, quoted: Sequence[Sequence[PublishedRatio]],
+def published_items(summary: Summary, rows: Sequence[Sequence[PublishedRatio]],
                     text: Callable[[float], str]) -> dict[str, tuple[Item, ...]]:
-    """What stands in the rows for each set of published figures that has a ratio for some row."""
+    """By set of published figures, the ratios of all rows; sets without any ratio are left out."""
     found = {}
-    for of in published_sets(summary.matrix):
-        ratios = [published_ratio(quotes, of) for quotes in quoted]
+    for name in published_sets(summary.matrix):
+        ratios = [published_ratio(row, name) for row in rows]
         if any(ratio is not None for ratio in ratios):
-            found[of] = tuple(Item("" if ratio is None else text(ratio)) for ratio in ratios)
+            found[name] = tuple(Item("" if ratio is None else text(ratio)) for ratio in ratios)
     return found
 
 
-def published_name(of: str) -> str:
-    """What a set of published figures is called."""
-    return f"published {of}".rstrip()
+def published_name(published_set: str) -> str:
+    """The head of the column of a set of published figures."""
+    return f"published {published_set}".rstrip()
 
 
 def ratio_metrics(summary: Summary) -> set[str]:
-    """The metrics with a ratio column: the first that is no count, and all that have one published.
-
-    Empty where there is no baseline to compare with; the metric of gains has these instead, and
-    that by which the best is looked for has how many times better it is.
-    """
+    """The metrics with a ratio column: the first that is not a count, and those with a published
+    ratio. Empty without a baseline. The metric of gains has a gain instead, the metric of best= how
+    many times better."""
     if len(summary.matrix.cells) < 2 or not summary.baseline:
         return set()
     first = next(({metric.name} for metric in summary.metrics if not metric.counts), set())
@@ -208,7 +205,8 @@ def best_mark(summary: Summary, cell: Cell) -> str:
 
 def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes: Footnotes
                  ) -> list[Group]:
-    """The columns of one metric; head names the cells of these columns, if others have more."""
+    """The columns of one metric. head: the cells of these columns, where the table spreads an axis
+    over its columns."""
     scale = scales_choose(summary)[metric.name]
     values = value_column(summary, cells, metric, scale, notes)
     if metric.name == summary.gain_shown:
@@ -220,7 +218,8 @@ def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes
 
 
 def better_groups(summary: Summary, cells: Rows, metric: Metric) -> list[Group]:
-    """How many times better than its baseline each row is, with the interval; published ones."""
+    """How many times better than its baseline each row is, with the interval, and published
+    ratios."""
     figures = [figure_of(summary, cell, metric) for cell in cells]
     ratios = [better_ratio(figure.ratio, metric) if figure and figure.ratio else None
               for figure in figures]
@@ -237,7 +236,7 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric) -> list[Group]:
     quoted = [figure.published if figure else () for figure in figures]
     published = published_items(summary, quoted,
                                 lambda ratio: ratio_text(1 / ratio if turned else ratio))
-    columns += [Column(published_name(of), found) for of, found in published.items()]
+    columns += [Column(published_name(name), found) for name, found in published.items()]
     word = "faster" if is_speed(metric) else "better"
     return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
 
@@ -262,8 +261,8 @@ def median_columns(summary: Summary, cells: Rows, metric: Metric, values: Column
                 ratio_item(figure, cell is not None and is_baseline(summary, cell))
                 for cell, figure in zip(cells, figures, strict=True))))
         quoted = [figure.published if figure else () for figure in figures]
-        columns += [Column(published_name(of), items)
-                    for of, items in published_items(summary, quoted, ratio_text).items()]
+        columns += [Column(published_name(name), items)
+                    for name, items in published_items(summary, quoted, ratio_text).items()]
     return columns
 
 
@@ -290,7 +289,7 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, values: Column, h
         "gain in a round": [column("worst", lambda gain: round_text(gain.worst)),
                             column("best", lambda gain: round_text(gain.best))] if any(
                                 gain and gain.worst is not None for gain in gains) else [],
-        "published gain": [Column(of, items) for of, items in published.items()]}
+        "published gain": [Column(name, items) for name, items in published.items()]}
     return [Group(f"{head} {title}".lstrip(), tuple(columns))
             for title, columns in groups.items() if columns]
 
@@ -314,12 +313,13 @@ def figure_of(summary: Summary, cell: Cell | None, metric: Metric) -> Figure | N
 
 
 def is_baseline(summary: Summary, cell: Cell) -> bool:
-    """Whether other cells are compared with this one."""
+    """Whether a cell is the baseline of others."""
     return all(cell.axes[key] == value for key, value in summary.baseline.items())
 
 
 def names_of(summary: Summary, axes: Sequence[str], values: Sequence[str]) -> list[str]:
-    """The values of a row or column on its axes, a baseline's with SAME if gains are shown."""
+    """The values that name a row or a column; where gains are shown, the baseline has SAME behind
+    its name."""
     names = [value or "none" for value in values]
     base = [axis for axis in axes if axis in summary.baseline]
     place = dict(zip(axes, values, strict=True))

@@ -41,8 +41,7 @@ def machine_text(machine: Machine, shorten: Shorten = str) -> str:
 
 
 def is_elsewhere(matrix: Matrix) -> bool:
-    """Whether a reader must be told which machine is which target: some cell ran elsewhere than
-    where the runner is."""
+    """Whether some cell ran on another target than the machine of the runner."""
     return any(cell.target != LOCAL for cell in matrix.cells.values())
 
 

@@ -20,7 +20,7 @@ DIRECTION = (">1x <1x",
 
 
 def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
-    """What the columns and marks mean; only of those that occur."""
+    """The meaning of each column and mark that occurs in the table."""
     figures = {metric.name: [cell[metric.name] for cell in summary.figures.values()
                              if metric.name in cell] for metric in summary.metrics}
     shown = [figure for name, found in figures.items() for figure in found
@@ -60,7 +60,7 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
 
 def bracket_legend(summary: Summary,
                    figures: Mapping[str, Sequence[Figure]]) -> list[tuple[str, str]]:
-    """What brackets around a ratio or a gain mean, where there are some."""
+    """The meaning of brackets around a ratio or a gain; empty without brackets."""
     shown = {*ratio_metrics(summary), summary.leading}
     marked = {name for name, found in figures.items() if name in shown
               and any(figure.verdict is Verdict.BRACKETED for figure in found)}
@@ -79,7 +79,8 @@ def bracket_legend(summary: Summary,
 
 def ratios_text(summary: Summary, words: Container[str],
                 estimate: str = " (Hodges-Lehmann)") -> str:
-    """How ratios between cells that differ in these words are taken; estimate: by which."""
+    """How ratios between cells that differ in these words are taken. estimate: by which
+    estimator."""
     blocks = summary.matrix.blocks
     if TARGET not in words or len(blocks) < 2:
         return f"round by round{estimate}"
@@ -89,13 +90,13 @@ def ratios_text(summary: Summary, words: Container[str],
 
 
 def published_legend(ratios: Iterable[PublishedRatio], what: str) -> str:
-    """The rest of a line of the legend if there are published figures."""
+    """The part of a legend about published figures; empty without them."""
     known = any(one.ratio is not None for one in ratios)
     return f"; published: the same {what} of published figures" if known else ""
 
 
 def published_sizes(summary: Summary) -> list[tuple[str, str]]:
-    """Published sizes as they were told: bytes are the same on every machine, unlike times."""
+    """Published sizes in bytes: unlike times they are the same on every machine."""
     told = []
     for metric in summary.metrics:
         known = [one.figure for figures in summary.figures.values() if metric.name in figures
@@ -108,7 +109,7 @@ def published_sizes(summary: Summary) -> list[tuple[str, str]]:
 
 
 def gain_legend(summary: Summary) -> list[tuple[str, str]]:
-    """What the columns of gains mean."""
+    """The meaning of the columns of gains."""
     if not summary.gains:
         return []
     base = " ".join(f"{key}={value}" for key, value in summary.baseline.items())
@@ -126,7 +127,8 @@ def gain_legend(summary: Summary) -> list[tuple[str, str]]:
 
 
 def best_legend(summary: Summary) -> list[tuple[str, str]]:
-    """What the marks beside the leading metric mean, and the column of how much better it is."""
+    """The meaning of the marks beside the leading metric, and of the column of how much better a
+    row is."""
     marks = {mark for optimum in summary.optima for mark in optimum.marks.values()}
     if not marks:
         return []
@@ -141,7 +143,7 @@ def best_legend(summary: Summary) -> list[tuple[str, str]]:
 
 
 def better_legend(summary: Summary) -> list[tuple[str, str]]:
-    """What the column of times is; nothing where no row has a baseline."""
+    """The meaning of the column of times better; empty where no row has a baseline."""
     metric = summary.metrics[0]
     figures = [found[metric.name] for found in summary.figures.values() if metric.name in found]
     if not any(figure.ratio for figure in figures):

@@ -84,7 +84,7 @@ def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
 
 
 def listed_text(texts: Sequence[str]) -> str:
-    """All of a few texts, or how many there are beside the first."""
+    """All of up to three texts, or the first and the number of the others."""
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
 
 
@@ -244,7 +244,7 @@ def gain_json(gain: Gain | None) -> dict[str, Any]:
 
 
 def best_json(summary: Summary, cell: Cell) -> dict[str, Any]:
-    """What is said of a cell where the best value of an axis is looked for."""
+    """The mark of a cell and how much better it is, where the best value of an axis is shown."""
     if not summary.best:
         return {}
     return {"best": {"mark": best_mark(summary, cell)} | better_parts(summary, cell)}

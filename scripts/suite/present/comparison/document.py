@@ -55,30 +55,31 @@ def scale_of(comparison: Comparison, metric: Metric) -> Scale:
 
 
 def silent_text(comparison: Comparison, side: Side, metric: Metric) -> str:
-    """That no run of a side knows what the other one knows; empty where it is not so."""
+    """That no run of a side knows a metric that the other side knows; else empty."""
     known = sides_known(comparison, metric)
     return f"no run of {side.name} knows it" if any(
         known) and not known[side is comparison.new] else ""
 
 
 def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Footnotes,
-                 of: str) -> list[Column]:
+                 side_name: str) -> list[Column]:
     """Median and +/- of one side, `base` or `new`."""
     first, medians, widths = metric is comparison.metrics[0], [], []
-    side: Side = getattr(comparison, of)
+    side: Side = getattr(comparison, side_name)
     silent = silent_text(comparison, side, metric)
     for row in comparison.rows:
-        cell, figure = getattr(row, of), row_figures(comparison, row, metric)[of == "new"]
+        cell, figure = getattr(row, side_name), row_figures(comparison, row,
+                                                            metric)[side_name == "new"]
         why = (side.matrix.coverage_text(cell, metric.name) if cell else "") or silent
         medians.append(value_item(cell, figure, metric, scale, notes, first, why) if cell
                        else Item(NOTHING))
         widths.append(width_item(figure))
-    columns = [Column(of, tuple(medians))]
+    columns = [Column(side_name, tuple(medians))]
     return columns + ([Column("+/-", tuple(widths))] if any(item.text for item in widths) else [])
 
 
 def floor_note(floor: float | None) -> str:
-    """What is said of a change that is within the noise floor of its row."""
+    """The footnote of a change that lies within the noise floor of its row."""
     return (
         f"within the noise floor of {percent_text((floor or 1.0) - 1)}: the baseline compared with "
             "itself does not exclude it")
@@ -183,8 +184,7 @@ def side_line(comparison: Comparison, side: Side) -> str:
 
 
 def declared_text(comparison: Comparison) -> str:
-    """What is said above a comparison of two targets, which differ in whatever their machines do;
-    else empty."""
+    """The line above a comparison of two targets, whose machines differ; else empty."""
     targets = [side.words.get(TARGET) for side in (comparison.base, comparison.new)]
     if None in targets or targets[0] == targets[1]:
         return ""
@@ -193,8 +193,8 @@ def declared_text(comparison: Comparison) -> str:
 
 
 def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
-    """Differences as texts; of a kind with more than most of them the first, and how many more
-    there are."""
+    """Differences as texts; of a kind with more than most of them, the first and the number of the
+    others."""
     kinds: dict[str, list[Difference]] = {}
     for one in differences:
         kinds.setdefault(one.kind, []).append(one)
@@ -204,8 +204,8 @@ def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str
 
 
 def differences_pairs(comparison: Comparison) -> list[Pair]:
-    """Everything in which the sides differ: what no ratio survives, what is compared, and the
-    rest."""
+    """All differences between the sides: those across which no ratio is valid, those that are
+    compared, and the rest."""
     across, said = forced(comparison), declared_text(comparison)
     declared = sorted((one for one in comparison.differences if one.declared),
                       key=lambda one: not one.refuses)
@@ -231,13 +231,14 @@ def sides_pairs(comparison: Comparison) -> list[Pair]:
 
 def measured_pairs(comparison: Comparison) -> list[Pair]:
     """Where and how both were measured: once where it is the same."""
-    sides = {of: dict(machine_pairs(getattr(comparison, of).matrix)) for of in ("base", "new")}
+    sides = {name: dict(machine_pairs(getattr(comparison, name).matrix))
+             for name in ("base", "new")}
     pairs: list[Pair] = []
     for label in dict.fromkeys([*sides["base"], *sides["new"]]):
-        texts = {of: pairs_of[label] for of, pairs_of in sides.items() if label in pairs_of}
+        texts = {name: known[label] for name, known in sides.items() if label in known}
         same = len(texts) == 2 and texts["base"] == texts["new"]
-        pairs += [(label, texts["base"])] if same else [(f"{label}, {of}", text)
-                                                        for of, text in texts.items()]
+        pairs += [(label, texts["base"])] if same else [(f"{label}, {name}", text)
+                                                        for name, text in texts.items()]
     return pairs
 
 
@@ -251,7 +252,7 @@ def title_of(comparison: Comparison) -> str:
 
 
 def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[Pair]:
-    """What the marks mean; only those that occur."""
+    """The meaning of each mark that occurs."""
     verdicts = {change.verdict for change in changes}
     if Verdict.SAME in verdicts:
         yield "~", "no change found: the 95 % interval contains 0"
@@ -274,7 +275,7 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[Pair]:
 
 
 def widths_pairs(figures: Iterable[Figure]) -> Iterator[Pair]:
-    """What stands beside medians; only what occurs."""
+    """The meaning of what stands beside medians."""
     shown = [figure.interval for figure in figures if figure.interval]
     if any(interval.level for interval in shown):
         yield "+/-", "farther end of the 95 % interval of the median (order statistics)"

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One change, and what is said of many, as short texts. Pure.
-
-Every text form of a comparison takes these: tables, Markdown and blocks for mails.
-"""
+"""Changes, intervals, verdicts and sizes of a comparison as short texts, for tables and blocks.
+Pure."""
 
 from __future__ import annotations
 
@@ -28,8 +26,7 @@ def metric_title(metric: Metric, unit: str) -> str:
 
 
 def side_text(side: Side, known: Collection[str] = ()) -> str:
-    """What a side is called, unless it is known already, and after `; ` the words that select its
-    cells."""
+    """The name of a side without the parts that are known, and the words that select its cells."""
     words = words_text(side.words)
     name = " ".join(part for part in side.name.split() if part not in words.split()
                     and part not in known)
@@ -59,7 +56,7 @@ def within_text(change: Change) -> str:
 
 
 def mean_verdict(mean: Mean) -> Verdict:
-    """What may be said of a geometric mean, which is one figure and needs no correction."""
+    """The verdict of a geometric mean, which is one figure and needs no correction."""
     if mean.ratio.interval is None:
         return Verdict.UNKNOWN
     return Verdict.SAME if mean.ratio.interval.contains(1.0) else Verdict.CHANGED
@@ -71,11 +68,13 @@ def row_name(row: Row) -> str:
 
 
 def mean_size(comparison: Comparison, metric: Metric, mean: Mean) -> tuple[str, str]:
-    """(`of 5 of 6 cells`, `n=9`): what a geometric mean is of; no n where every row has as many."""
-    of = f"of {mean.rows} of {len(comparison.rows)} cells" if mean.left_out else (f"of {mean.rows} "
+    """(`of 5 of 6 cells`, `n=9`): the rows and rounds of a geometric mean; no n where every row has
+    as many."""
+    size = f"of {mean.rows} of {len(comparison.rows)} cells" if mean.left_out else (
+        f"of {mean.rows} "
                                                                                   "cells")
     same = {change.ratio.pairs for change in changes_of(comparison.rows, metric) if change.ratio}
-    return of, "" if same == {mean.ratio.pairs} else f"n={mean.ratio.pairs}"
+    return size, "" if same == {mean.ratio.pairs} else f"n={mean.ratio.pairs}"
 
 
 def mean_without(comparison: Comparison, mean: Mean, most: int = 4) -> str:
@@ -92,9 +91,9 @@ def mean_text(comparison: Comparison, metric: Metric) -> str:
     mean = comparison.geomeans.get(metric.name)
     if mean is None:
         return ""
-    of, size = mean_size(comparison, metric, mean)
+    size, rounds = mean_size(comparison, metric, mean)
     without = f"without {mean_without(comparison, mean)}" if mean.left_out else ""
-    return f"geomean: {', '.join(filter(None, (of, size, without)))}" if size or without else ""
+    return f"geomean: {', '.join(filter(None, (size, rounds, without)))}" if rounds or without else ""
 
 
 def floor_fraction(floor: float | None) -> float | None:

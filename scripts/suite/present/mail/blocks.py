@@ -40,8 +40,8 @@ def pair_block(matrices: Sequence[Matrix], base: Words, new: Words,
 
 def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]],
                  metrics: Sequence[Metric]) -> list[Document]:
-    """The block of each pair; one that has nothing to show is left out, and said. UsageError where
-    all are."""
+    """The block of each pair. A pair with nothing to show is left out with a line on standard
+    error. UsageError where all are."""
     blocks, wrong = [], []
     for base, new in pairs:
         try:
@@ -56,7 +56,7 @@ def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]],
 
 
 def cells_block(matrix: Matrix, words: Words, metrics: Sequence[Metric]) -> Document:
-    """The block of a result of which nothing is compared."""
+    """The block of a result without a comparison."""
     return table_block(summary_build(matrix, tuple(metric.name for metric in metrics)), words,
                        command_of(matrix))
 

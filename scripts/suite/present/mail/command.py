@@ -54,8 +54,8 @@ def is_of(shipped: Scenario, run: Scenario) -> bool:
 
 
 def baseline_usual(plan: Plan) -> str:
-    """The baseline of a plan for which nobody asked: the first value of the last axis that can run;
-    else empty."""
+    """The baseline that a plan has without the word baseline: the first value of the last axis that
+    can run; else empty."""
     if not plan.axes:
         return ""
     axis = plan.axes[-1]
