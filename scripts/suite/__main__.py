@@ -3,46 +3,50 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Callable
-from typing import NoReturn
 
 from suite.base.errors import Interrupted, UncorkError, UsageError, nearest_hint
-from suite.commands import COMMANDS, command_load
+from suite.commands import COMMANDS, EXIT, command_main, parser_make
 
-
-class Parser(argparse.ArgumentParser):
-    """argparse, but an error is one line like all others."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raises UsageError instead of printing the usage and leaving."""
-        raise UsageError(f"{message} (see {self.prog} --help)")
+OWN = ("help", "--help", "--version")  # what is no command
 
 
 def help_text() -> str:
     """What `uncork --help` prints: one line per subcommand."""
-    lines = ["usage: uncork COMMAND ...", "",
+    lines = ["usage: uncork COMMAND ...", "       uncork help COMMAND", "       uncork --version", "",
              "What a way of writing to a socket costs, and why.", ""]
-    lines += [f"  {name:<8} {command_load(name).HELP}" for name in COMMANDS]
-    lines += ["", "uncork COMMAND --help says more; words are key=value (uncork list shows them)."]
+    lines += [f"  {name:<8} {command.help}" for name, command in COMMANDS.items()]
+    lines += ["", "uncork COMMAND --help says more; words are key=value (uncork list shows them, uncork "
+              "list WORD", "explains one).", f"exit status: {EXIT}"]
     return "\n".join(lines)
+
+
+def version_text() -> str:
+    """The version and the revision of the programs."""
+    from suite.base.client import client_list, client_open
+    vocabulary = client_list(client_open())
+    return f"uncork {vocabulary.version} ({vocabulary.revision})"
 
 
 def command_run(arguments: list[str]) -> int:
     """Runs one subcommand and gives its exit status."""
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
-        print(help_text(), file=sys.stdout if arguments else sys.stderr)
-        return 0 if arguments else 2
+    if not arguments:
+        print(help_text(), file=sys.stderr)
+        return 2
     name, *rest = arguments
+    if name == "help" and rest:
+        name, rest = rest[0], ["--help"]
+    if name in ("-h", "--help", "help", "--version"):
+        print(version_text() if name == "--version" else help_text())
+        return 0
     if name not in COMMANDS:
-        raise UsageError(f'unknown command "{name}"{nearest_hint(name, COMMANDS)}')
-    module = command_load(name)
-    parser = Parser(prog=f"uncork {name}", description=module.HELP, allow_abbrev=False)
-    module.arguments(parser)
-    parse = getattr(module, "parse", Parser.parse_intermixed_args)
-    status = module.main(parse(parser, rest))
+        raise UsageError(f'unknown command "{name}"{nearest_hint(name, [*COMMANDS, *OWN])}')
+    parser = parser_make(name)
+    parse = parser.parse_args if COMMANDS[name].in_order else parser.parse_intermixed_args
+    options = parse(rest)  # before the command is imported, and pandas with it
+    status = command_main(name)(options)
     sys.stdout.flush()
     return status
 

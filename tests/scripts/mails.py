@@ -4,24 +4,22 @@ made."""
 
 from __future__ import annotations
 
-import argparse
 import random
 
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
-from suite.analyse.comparison.sides import arguments_sort
 from suite.analyse.metrics import METRICS
-from suite.analyse.selection import words_text
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
+from suite.base.words import arguments_sort, words_text
+from suite.commands import parser_make
 from suite.present.mail.blocks import blocks_build
 from suite.present.tables.mail import block_lines
 
 
 def command_run(module, capsys, *arguments):
     """(exit status, standard output) of a command, in this process."""
-    parser = argparse.ArgumentParser()
-    module.arguments(parser)
+    parser = parser_make(module.__name__.rpartition(".")[2])
     status = module.main(parser.parse_args([str(argument) for argument in arguments]))
     return status, capsys.readouterr().out
 

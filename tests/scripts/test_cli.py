@@ -7,14 +7,25 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 import time
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from conftest import Uncork
-from suite.base.client import BINARIES, Client, build_update, client_place, client_require
+from conftest import ROOT, Uncork
+from suite.base import client as base_client
+from suite.base.client import BINARIES, Client, client_open, client_place, client_require
 from suite.base.errors import Failure
+from suite.commands import COMMANDS, parser_make
+from suite.present.comparison import FORMATS
+from suite.present.tables import RENDERERS
+from suite.present.tables.mail import STYLES
+from within import uncork_call
+
+NODELAY = str(ROOT / "tests/scripts/data/nodelay")
 
 
 @pytest.mark.parametrize(("words", "says"), [
@@ -145,44 +156,151 @@ def test_a_reader_that_goes_away_is_no_error(uncork: Uncork) -> None:
     assert done.stderr == "" and done.stdout.count("\n") == 1
 
 
-def project_make(folder: Path, recipe: str) -> Client:
-    """A build folder of a project that makes both binaries from a file `source`, without a
-    compiler; recipe is the shell command that makes $1."""
-    source = folder / "tree"
-    source.mkdir()
-    (source / "make.sh").write_text(recipe)
-    (source / "source").touch()
-    rules = "".join(
-        f"add_custom_command(OUTPUT ${{CMAKE_BINARY_DIR}}/bin/{name} DEPENDS source\n"
-        f"  COMMAND sh ${{CMAKE_SOURCE_DIR}}/make.sh ${{CMAKE_BINARY_DIR}}/bin/{name})\n"
-        f"add_custom_target({name} DEPENDS ${{CMAKE_BINARY_DIR}}/bin/{name})\n"
-        for name in BINARIES)
-    (source / "CMakeLists.txt").write_text(
-        f"cmake_minimum_required(VERSION 3.25)\nproject(toy NONE)\n{rules}")
-    build = folder / "build"
-    subprocess.run(["cmake", "-S", str(source), "-B", str(build)], check=True, capture_output=True)
-    (build / "bin").mkdir()
-    return Client(build / "bin", build)
-
-
-def test_a_build_is_brought_up_to_date_and_said_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str],
+def test_sources_that_are_newer_are_said_and_nothing_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:
-    client = project_make(tmp_path, 'echo >> "$1"; chmod +x "$1"')
-    assert client.built is not None
-    for change, lines in ((False, 1), (False, 0), (True, 1)):
-        if change:
-            later = time.time_ns() + 2_000_000_000
-            os.utime(tmp_path / "tree" / "source", ns=(later, later))
-        build_update(client, client.built)
-        said = capsys.readouterr().err
-        assert said.count("\n") == lines and ("up to date" in said) == bool(lines)
-    assert client_require(client) == client
+    binaries, source = tmp_path / "build" / "bin", tmp_path / "common" / "a.c"
+    for path in (*(binaries / name for name in BINARIES), source):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o755)
+    monkeypatch.setattr(base_client, "ROOT", tmp_path)
+    monkeypatch.setattr(base_client, "RELEASE", tmp_path / "build")
+    for seconds, said in ((-2, ""), (2, f"uncork: the sources are newer than {binaries}: "
+                                        f"cmake --build {tmp_path / 'build'}\n")):
+        later = time.time_ns() + seconds * 10**9
+        os.utime(source, ns=(later, later))
+        assert client_open({}).folder == binaries
+        assert capsys.readouterr().err == said
 
 
-def test_a_build_that_breaks_is_a_failure_in_one_line(tmp_path: Path) -> None:
-    client = project_make(tmp_path, "echo 'source:1: error: no such thing'; exit 1")
-    assert client.built is not None
-    with pytest.raises(Failure, match="error: no such thing; scripts/demo") as error:
-        build_update(client, client.built)
-    assert "\n" not in str(error.value)
+@pytest.fixture
+def counted(binaries: Client, tmp_path: Path) -> tuple[Uncork, Callable[[], list[str]]]:
+    """`uncork` with a client that notes the first argument of each start, and those arguments."""
+    folder, notes = tmp_path / "bin", tmp_path / "notes"
+    folder.mkdir()
+    fake = folder / "uncork-client"
+    fake.write_text(f'#!/bin/sh\necho "$1" >>"{notes}"\nexec "{binaries.program}" "$@"\n')
+    fake.chmod(0o755)
+    (folder / "uncork-server").symlink_to(binaries.folder / "uncork-server")
+    return Uncork(folder, tmp_path / "results"), lambda: notes.read_text().splitlines()
+
+
+@pytest.mark.parametrize("name", ["nodelay", "tls", "drbd_packetize"])
+def test_the_vocabulary_is_asked_once_and_all_selectors_of_a_scenario_are_one_call(
+    counted: tuple[Uncork, Callable[[], list[str]]], name: str,
+) -> None:
+    uncork, notes = counted
+    done = uncork.run("run", name, "-n")
+    assert done.returncode == 0, done.stderr
+    # --expand: the words of the plan, each exclude, the baseline, and what answers name
+    text = (ROOT / "scenarios" / f"{name}.toml").read_text()
+    excluded = len(tomllib.loads(text).get("exclude", []))
+    assert notes().count("--list=json") == 1
+    assert notes().count("--expand") == 3 + excluded
+
+
+HEAVY = "import sys; from suite.__main__ import main; status = main(sys.argv[1:]); " \
+        "print(status, *{'pandas', 'rich'} & sys.modules.keys(), file=sys.stderr)"
+
+
+@pytest.mark.parametrize("words", [
+    (), ("--help",), ("--version",), ("help",), ("list",), ("list", "write"), ("rnu",), ("table",),
+    ("table", "/none"), ("compare", "write=cork"), ("plot", "/none", "kind=bars"), ("run", "quik"),
+    ("run", "quick", "wirte=cork"), ("report", "/none"), ("run", "quick", "-n"),
+])
+def test_help_lists_and_mistakes_wait_for_neither_pandas_nor_rich(
+    uncork: Uncork, words: tuple[str, ...],
+) -> None:
+    done = subprocess.run([sys.executable, "-c", HEAVY, *words], env=uncork.environment,
+                          capture_output=True, text=True, timeout=60)
+    assert done.stderr.splitlines()[-1] in ("0", "2"), done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_says_its_exit_statuses(uncork: Uncork, name: str) -> None:
+    texts = [uncork_call(words, uncork.environment) for words in (("help", name), (name, "--help"))]
+    assert texts[0].stdout == texts[1].stdout and "exit status: 0 done, 1 could" in texts[0].stdout
+    assert COMMANDS[name].help in " ".join(texts[0].stdout.split())
+
+
+def test_each_command_has_a_file_and_each_file_is_a_command() -> None:
+    files = {path.stem for path in (ROOT / "scripts/suite/commands").glob("*.py")} - {"__init__"}
+    assert files == set(COMMANDS)
+
+
+def test_formats_and_styles_of_the_help_are_those_that_there_are() -> None:
+    (formats,) = [group for group in parser_make("compare")._mutually_exclusive_groups]
+    assert {action.const for action in formats._group_actions} == {*RENDERERS, *FORMATS}
+    (style,) = [action for action in parser_make("paste")._actions if action.dest == "style"]
+    assert set(style.choices or ()) == set(STYLES)
+
+
+def test_the_version_is_that_of_the_programs(uncork: Uncork, binaries: Client) -> None:
+    done = subprocess.run([binaries.program, "--version"], capture_output=True, text=True)
+    assert uncork.run("--version").stdout == done.stdout
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    (["--hlep"], "did you mean --help?"), (["help", "tabel"], "did you mean table?"),
+    (["run", "quick", "--qick"], "did you mean --quick?"),
+    (["list", "wrte"], "did you mean write?"), (["list", "bandwith"], "did you mean bandwidth?"),
+    (["list", "write", "--json"], "leave out the word"),
+    (["plot", NODELAY, "-o", "-"], "a picture is several files"),
+    (["run", "quick", "-o", "-"], "a result is a folder"),
+    (["table", NODELAY, "wirte=cork"], "did you mean write?"),
+    (["table", NODELAY, "write=crok"], "did you mean cork?"),
+    (["table", NODELAY, "colums=time"], "did you mean columns?"),
+    (["plot", NODELAY, "knd=forest"], "did you mean kind?"),
+    (["check", NODELAY, "place=apart", "write=coalesce"], "no claim of nodelay is only about"),
+])
+def test_a_slip_names_what_was_meant(uncork: Uncork, words: list[str], says: str) -> None:
+    assert says in uncork.refused(*words)
+
+
+def test_list_explains_one_word_in_a_screen(uncork: Uncork) -> None:
+    text = uncork.run("list", "client.write=", COLUMNS="80").stdout
+    assert len(text.splitlines()) < 40 and "default" in text and "writev" in text
+    text = uncork.run("list", "target", PATH=str(uncork.bin)).stdout
+    assert "not here: vng is missing: scripts/setup/target vng installs it" in " ".join(text.split())
+    assert "bit/s" in uncork.run("list", "bandwidth").stdout
+    assert "uncork run quick" in uncork.run("list", "quick").stdout
+    for name in json.loads(uncork.run("list", "--json").stdout)["words"][:12]:
+        done = uncork.run("list", name["key"])
+        assert name["key"] in done.stdout and done.returncode == 0, done.stderr
+
+
+LEFT_OUT = "uncork: left out 10 of 12 cells of nodelay: not write=cork,more place=together\n"
+
+
+def test_words_select_cells_of_a_table_and_change_no_figure(uncork: Uncork) -> None:
+    whole = uncork.run("table", NODELAY, "--csv").stdout.splitlines()
+    done = uncork.run("table", NODELAY, "write=cork,more", "place=together", "--csv")
+    assert done.stderr == LEFT_OUT
+    head, *rows = done.stdout.splitlines()
+    assert len(rows) == 2 and head == whole[0] and set(rows) < set(whole)
+    cells = {tuple(cell["axes"].items()): cell for cell in json.loads(
+        uncork.run("table", NODELAY, "--json").stdout)["cells"]}
+    done = uncork.run("table", NODELAY, "write=cork,more", "place=together", "--json")
+    shown = json.loads(done.stdout)["cells"]
+    assert len(shown) == 2
+    assert all(cell == cells[tuple(cell["axes"].items())] for cell in shown)
+
+
+def test_words_select_cells_of_pictures_pages_and_claims(uncork: Uncork, tmp_path: Path) -> None:
+    words = ("write=cork,more", "place=together")
+    done = uncork.run("plot", NODELAY, *words, "kind=bars,forest,order", "-o", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, LEFT_OUT)
+    drawn = (tmp_path / "time_per_message-bars.txt").read_text()
+    assert "cork" in drawn and "writev" not in drawn
+    done = uncork.run("report", NODELAY, *words, "-o", "-")
+    assert done.stderr == LEFT_OUT and done.stdout.startswith("<!") and "</html>" in done.stdout
+    done = uncork.run("check", NODELAY, "place=together")
+    assert done.stderr.startswith("uncork: left out 6 of 12 cells")
+    whole = uncork.run("check", NODELAY).stdout
+    said = [line.partition(" - ")[2] for line in done.stdout.splitlines() if " - " in line]
+    assert said and all(line in whole for line in said) and len(said) < whole.count(" - ")
+    done = uncork.run("export", NODELAY, *words, "-o", str(tmp_path))
+    assert done.stderr == LEFT_OUT and done.stdout.count(".hgrm") == 2
+    done = uncork.run("paste", NODELAY, "write=cork", "place=apart")
+    assert done.stderr == (
+        "uncork: left out 10 of 12 cells of nodelay: not write=nodelay,cork place=apart\n")

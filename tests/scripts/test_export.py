@@ -161,7 +161,7 @@ def test_two_cells_never_share_a_file(tmp_path):
     (["-o", "-"], "one of 12 cells, name one: place=together write=nagle"),
     (["write=cork", "-o", "-"], '"write=cork" selects 2 cells, name one'),
     (["write=corc"], "no cell of nodelay has write=corc: did you mean cork?"),
-    (["cork"], 'export: "cork" is no word'),
+    (["cork"], '"cork" is not a word'),
     (["--of", "servce"], "did you mean service?"),
     (["--of", "service"], "no run has service: place=together write=nagle; "),
     (["--unit", "min"], 'unknown unit "min" (there is ms, ns, s, us)'),

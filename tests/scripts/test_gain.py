@@ -17,7 +17,8 @@ from suite.analyse.gain import gain_build
 from suite.analyse.metrics import METRICS
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
-from suite.commands.table import words_read
+from suite.base.words import words_split
+from suite.commands.table import table_asked
 from suite.scenario.scenario import Table
 
 RATE = METRICS["messages_per_second"]
@@ -132,8 +133,8 @@ def test_the_csv_has_gains_as_fractions_and_nothing_where_there_are_none(replies
 
 def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):
     table = replies.result.scenario.table
-    assert words_read([], table).gain == words_read(["rows=security"], table).gain == RATE.name
-    assert words_read(["gain=time_per_message"], None) == Table(gain="time_per_message")
-    assert words_read(["gain=off"], table) == replace(table, gain=None)
+    assert table_asked(words_split([]), table).gain == table_asked(words_split(["rows=security"]), table).gain == RATE.name
+    assert table_asked(words_split(["gain=time_per_message"]), None) == Table(gain="time_per_message")
+    assert table_asked(words_split(["gain=off"]), table) == replace(table, gain=None)
     with pytest.raises(UsageError, match="gain: .*did you mean time_per_message"):
-        layout_choose(replies, words_read(["gain=time_per_mesage"], table))
+        layout_choose(replies, table_asked(words_split(["gain=time_per_mesage"]), table))

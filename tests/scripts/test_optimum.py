@@ -26,7 +26,8 @@ from suite.analyse.optimum import (
 )
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
-from suite.commands.table import words_read
+from suite.base.words import words_split
+from suite.commands.table import table_asked
 from suite.present.pictures.curve import axis_make
 from suite.present.pictures.plot import drawings_make
 from suite.present.show import show_text
@@ -222,12 +223,12 @@ def test_a_cell_that_hyperfine_timed_is_shown_with_the_command_that_does_it_agai
 
 def test_the_shell_and_the_scenario_choose_of_which_word_the_best_is_shown(buffers, folder):
     table = buffers.result.scenario.table
-    assert words_read([], table).best == "sndbuf"
-    assert words_read(["best=off"], table).best is None
-    assert words_read(["gain=time"], table) == replace(table, gain="time", best=None)
-    assert words_read(["best=sndbuf"], Table(gain="time")) == Table(best="sndbuf")
+    assert table_asked(words_split([]), table).best == "sndbuf"
+    assert table_asked(words_split(["best=off"]), table).best is None
+    assert table_asked(words_split(["gain=time"]), table) == replace(table, gain="time", best=None)
+    assert table_asked(words_split(["best=sndbuf"]), Table(gain="time")) == Table(best="sndbuf")
     with pytest.raises(UsageError, match="gain=... or best=..., not both"):
-        words_read(["best=sndbuf", "gain=time"], None)
+        table_asked(words_split(["best=sndbuf", "gain=time"]), None)
     assert "did you mean sndbuf" in refused("table", folder, "best=sndbuff")
 
 

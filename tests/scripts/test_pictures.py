@@ -24,7 +24,8 @@ from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
-from suite.commands.plot import pictures_read
+from suite.base.words import words_split
+from suite.commands.plot import pictures_asked
 from suite.present.pictures.forest import ForestGroup, change_tics, forest_draw, groups_divide
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.heatmap import (
@@ -322,18 +323,17 @@ def test_the_shell_chooses_pictures_that_nobody_wrote_down(tmp_path):
 
 
 def test_each_kind_is_drawn_with_each_metric_and_takes_its_own_words():
-    pictures = pictures_read(["kind=forest,ecdf,counts", "metric=bandwidth,time", "of=service",
-                              "x=message"])
+    pictures = pictures_asked(words_split(
+        ["kind=forest,ecdf,counts", "metric=bandwidth,time", "of=service", "x=message"]))
     assert [(p.kind, p.metric, p.of, p.x) for p in pictures] == [
         ("forest", "bandwidth", None, "message"), ("forest", "time", None, "message"),
         ("ecdf", None, "service", "message"), ("counts", None, None, "message")]
-    assert pictures_read([]) == []
+    assert pictures_asked({}) == []
 
 
 @pytest.mark.parametrize("words, said", [
     (["kind=heatmaps"], '"kind=heatmaps" is no kind of picture: did you mean heatmap?'),
-    (["knd=forest"], "plot takes kind=..., metric=..., of=... and x=...: did you mean kind?"),
-    (["kind=forest", "kind=order"], '"kind=order": kind is given twice'),
+    (["kind=forest", "kind=order"], 'kind is given twice: "kind=forest" and "kind=order"'),
     (["kind=forest,forest"], "a name is given twice"), (["kind=forest,"], "an empty name"),
     (["kind=forest", "x=write,place"], '"x=write,place": x takes one word'),
     (["metric=time"], '"metric=time": of which kind of picture? kind='),
@@ -344,7 +344,7 @@ def test_each_kind_is_drawn_with_each_metric_and_takes_its_own_words():
 ])
 def test_words_that_cannot_be_are_refused(nodelay, words, said):
     with pytest.raises(UsageError, match=re.escape(said)):
-        drawings_make(nodelay, pictures_read(words))
+        drawings_make(nodelay, pictures_asked(words_split(words)))
 
 
 def test_a_wrong_word_of_the_shell_is_answered_in_one_line(tmp_path):

@@ -201,7 +201,7 @@ def test_what_is_refused_is_noted_on_a_page_that_has_all_the_rest(tmp_path: Path
 
 def test_more_than_two_results_are_no_page() -> None:
     assert refused("report", NODELAY, NODELAY,
-                   NODELAY) == "a page is of one result, or of two that are compared, not of 3"
+                   NODELAY) == f'"{NODELAY}": there are two results, not more'
 
 
 def test_a_page_has_the_name_of_a_file(tmp_path: Path) -> None:

@@ -78,7 +78,8 @@ def test_a_killed_matrix_goes_on_where_it_was(uncork: Uncork) -> None:
     done = uncork.run(*WORDS)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in uncork.results.iterdir()] == [folder.name]
-    (line,) = [line for line in done.stderr.splitlines() if "resuming" in line]
+    line = done.stderr.splitlines()[0]
+    assert line.startswith("uncork: resuming ") and done.stderr.count("resuming") == 1
     assert folder.name in line and f"({len(before)} of {RUNS} runs done)" in line
     assert records_of(folder)[:len(before)] == before
     assert len(records_of(folder)) == RUNS
@@ -91,6 +92,17 @@ def test_a_matrix_that_is_killed_again_and_again_is_complete_in_the_end(uncork: 
         assert killed(uncork, *WORDS, after=count) == folder
     assert uncork.run(*WORDS).returncode == 0
     assert_complete(folder)
+
+
+def test_a_new_run_resumes_nothing(uncork: Uncork, finished: Path) -> None:
+    unfinished = killed(uncork, *WORDS)
+    done = uncork.run(*WORDS, "--new")
+    assert done.returncode == 0 and "resuming" not in done.stderr, done.stderr
+    (folder,) = set(uncork.results.iterdir()) - {unfinished, finished}
+    assert len(records_of(folder)) == RUNS and len(records_of(unfinished)) < RUNS
+    assert f"{finished} has a result: --new begins another" in uncork.refused(
+        *AGAIN, str(finished), "--new")
+    assert "not allowed with" in uncork.refused(*WORDS, "--new", "--more")
 
 
 def test_a_torn_last_line_is_dropped_and_its_run_done_again(uncork: Uncork) -> None:

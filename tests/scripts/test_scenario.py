@@ -53,9 +53,10 @@ def test_a_shipped_scenario_is_whole(path: Path) -> None:
 def test_a_shipped_scenario_names_words_and_metrics_that_there_are(path: Path, binaries: Client
                                                                    ) -> None:
     scenario = scenario_load(path)
-    words = words_collect(binaries, client_list(binaries), scenario, path, [], lambda _: ())
+    vocabulary = client_list(binaries)
+    words = words_collect(binaries, vocabulary, scenario, path, [], lambda _: ())
     assert set(scenario.sweep) <= set(words.given)
-    answers_check(binaries, scenario, path)
+    answers_check(binaries, vocabulary, scenario, path)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -142,7 +142,7 @@ def test_no_words_list_all():
     assert "one of 12 cells, name one" in refused("show", NODELAY)
 
 
-@pytest.mark.parametrize("words, said", [(["cork"], '"cork" is no word'),
+@pytest.mark.parametrize("words, said", [(["cork"], '"cork" is not a word'),
                                          (["write=cork", "write=more"], "write is given twice")])
 def test_words_must_be_words(words, said):
     assert said in refused("show", NODELAY, *words)

@@ -29,7 +29,7 @@ def layout_choose(matrix: Matrix, asked: Table) -> Layout:
     An axis that varies and is named nowhere becomes a row, so that no cell is hidden; a word that
     does not vary here is left out. UsageError for a name that is neither word nor metric.
     """
-    known = set(matrix.axes).union(*(cell.words for cell in matrix.cells.values()))
+    known = set(matrix.axes).union(*(cell.words for cell in matrix.whole.cells.values()))
     for name in asked.rows:
         if name not in known:
             raise UsageError(f'rows: no word "{name}" in this result{nearest_hint(name, known)}')

@@ -46,12 +46,13 @@ from suite.analyse.expressions import (
     expression_narrow,
     references_of,
 )
-from suite.analyse.frame import Cell, Matrix, Series, rounds_common, words_match, words_parse
+from suite.analyse.frame import Cell, Matrix, Series, rounds_common, words_match
 from suite.analyse.machines import FUNCTIONAL_ONLY
 from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET
 from suite.base.units import count_text, counted_text, number_text, value_text
+from suite.base.words import words_split
 from suite.scenario.scenario import Claim
 
 
@@ -87,12 +88,12 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
     UsageError: a key that no cell has, or an axis that varies and is not named. Undecidable: there
     is no such cell here (the words of this run left it out).
     """
-    wanted = words_parse(reference.words, reference.text)
+    wanted = words_split(reference.words.split(), f"{reference.text}: ")
     cells = list(matrix.cells.values())
     for key in wanted:
         if not any(key in cell.words for cell in cells):
             raise UsageError(f"{reference.text}: no cell of this result has the word {key}")
-    selector = words_parse(reference.selector, reference.text)
+    selector = words_split(reference.selector.split(), f"{reference.text}: ")
     found = [cell for cell in cells if words_match(selector, cell.words)]
     if not found:
         raise Undecidable(f"{reference.words}: this result has no such cell")
@@ -303,15 +304,22 @@ def evidence_decide(claim: Operation, found: Found) -> tuple[str, str]:
     return (exact_decide if exact else sides_decide)(claim, *sides)
 
 
+def claim_read(claim: Claim, target: str | None) -> Operation:
+    """A claim, or what it says of one target."""
+    parsed = claim_parse(claim.that)
+    if target is None:
+        return parsed
+    word = f"{TARGET}={target}"
+    return replace(parsed, left=expression_narrow(parsed.left, word),
+                   right=expression_narrow(parsed.right, word))
+
+
 def claim_decide(matrix: Matrix, claim: Claim, target: str | None = None) -> ClaimVerdict:
     """Decides one claim, or what it says of one target; UsageError if it is not a claim about this
     result."""
-    parsed = claim_parse(claim.that)
+    parsed = claim_read(claim, target)
     if target is not None:
-        word = f"{TARGET}={target}"
-        parsed = replace(parsed, left=expression_narrow(parsed.left, word),
-                         right=expression_narrow(parsed.right, word))
-        claim = replace(claim, says=f"{claim.says} ({word})")
+        claim = replace(claim, says=f"{claim.says} ({TARGET}={target})")
     names = list(references_of(parsed))
     if not names:
         raise UsageError(f'claim "{claim.that}": it names no metric')
@@ -345,17 +353,28 @@ def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple
     return (some, 0) if outcomes[0] == some else ("undecided", at)
 
 
+def claim_is_shown(matrix: Matrix, claim: Claim, target: str | None) -> bool:
+    """Whether a narrowed matrix shows all cells that a claim is about; any other matrix does."""
+    try:
+        return matrix.narrowed is None or all(
+            cell.name in matrix.cells for name in references_of(claim_read(claim, target))
+            for cell in reference_cells(matrix.whole, name))
+    except Undecidable:
+        return False
+
+
 def claims_decide(matrix: Matrix) -> list[ClaimVerdict]:
-    """Every claim of the scenario, in order. A claim that names no target is decided for each
-    target of the result."""
+    """Every claim of the scenario, in order; of a narrowed matrix those about cells that it shows.
+    A claim that names no target is decided for each target of the result."""
     verdicts = []
     for claim in matrix.result.scenario.claims:
-        named = any(TARGET in words_parse(name.words, name.text)
-                    for name in references_of(claim_parse(claim.that)))
+        named = any(TARGET in words_split(name.words.split(), f"{name.text}: ")
+                    for name in references_of(claim_read(claim, None)))
         targets: Iterable[str | None] = [None]
         if TARGET in matrix.axes and not named:
-            targets = dict.fromkeys(cell.target for cell in matrix.cells.values())
-        verdicts += [claim_decide(matrix, claim, target) for target in targets]
+            targets = dict.fromkeys(cell.target for cell in matrix.whole.cells.values())
+        verdicts += [claim_decide(matrix.whole, claim, target) for target in targets
+                     if claim_is_shown(matrix, claim, target)]
     return verdicts
 
 

@@ -25,8 +25,8 @@ from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result
 from suite.analyse.runs import METRIC_PLACES, Runs
 from suite.analyse.traits import Traits
-from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET, boot_of, target_of
+from suite.base.words import words_split
 from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
 from suite.scenario.scenario import LABEL_AGAIN
@@ -119,6 +119,7 @@ class Matrix:
     metric; infinite where it is censored: then bounds, which has the columns of such metrics, has
     what it lies beyond.
     known: in how many rounds each cell knows each metric.
+    cells: those that are shown, by name. narrowed: the matrix of all cells, where words select some.
     """
 
     result: Result
@@ -127,6 +128,12 @@ class Matrix:
     bounds: pd.DataFrame
     known: pd.DataFrame
     cells: Mapping[str, Cell]
+    narrowed: Matrix | None = None
+
+    @property
+    def whole(self) -> Matrix:
+        """The matrix of all cells: no ratio, verdict or noise floor depends on a selection."""
+        return self.narrowed or self
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -146,13 +153,13 @@ class Matrix:
     @cached_property
     def memo(self) -> dict[tuple[str, ...], Any]:
         """Results that several functions of this matrix need, by function and arguments."""
-        return {}
+        return self.narrowed.memo if self.narrowed else {}
 
     @cached_property
     def targets_reporting(self) -> Mapping[str, frozenset[str]]:
         """For each metric the targets of which some cell knows it."""
         known = self.values.notna().groupby(level="cell").any()
-        targets = [self.cells[cell].target for cell in known.index]
+        targets = [self.whole.cells[cell].target for cell in known.index]
         return {name: frozenset(target for target, knows in zip(targets, known[name], strict=True)
                                 if knows)
                 for name in known}
@@ -171,7 +178,7 @@ class Matrix:
         rows = self.result.runs.rows_of_cells
         return {cell: rows[cell][self.result.runs.good[rows[cell]]] if cell in rows
                 else np.array([], dtype=int)
-                for cell in self.cells}
+                for cell in self.whole.cells}
 
     @cached_property
     def values_at(self) -> Mapping[str, slice]:
@@ -245,19 +252,6 @@ def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
     of the same target knows it, and others do. Empty where it is not so."""
     told = matrix.targets_reporting[metric]
     return f"no run of {TARGET}={cell.target} knows it" if told and cell.target not in told else ""
-
-
-def words_parse(text: str, where: str) -> dict[str, str]:
-    """`key=value key=value` as a dictionary; UsageError if it is something else."""
-    words: dict[str, str] = {}
-    for word in text.split():
-        key, equals, value = word.partition("=")
-        if not (key and equals and value):
-            raise UsageError(f'{where}: "{word}" is no word: key=value')
-        if key in words:
-            raise UsageError(f"{where}: {key} is given twice")
-        words[key] = value
-    return words
 
 
 def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
@@ -398,11 +392,11 @@ def baseline_words(matrix: Matrix) -> dict[str, str]:
 
     Of a list of values (`write=nodelay,cork`) the first is what others are compared with.
     """
-    words = words_parse(matrix.result.plan.baseline, "plan.json: baseline")
+    words = words_split(matrix.result.plan.baseline.split(), "plan.json: baseline: ")
     chosen = {key: value.split(",")[0] for key, value in words.items() if key in matrix.axes}
     if chosen:
         return chosen
-    marked = [cell.axes for cell in matrix.cells.values() if cell.baseline]
+    marked = [cell.axes for cell in matrix.whole.cells.values() if cell.baseline]
     return {axis: marked[0][axis] for axis in matrix.axes
             if marked and len({axes[axis] for axes in marked}) == 1}
 
@@ -411,7 +405,16 @@ def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str]) -> Cell |
     """The cell that differs from this one in the baseline's words only; None if there is none."""
     if not base:
         return None
-    return matrix.cells_at.get(tuple({**cell.axes, **base}.values()))
+    return matrix.whole.cells_at.get(tuple({**cell.axes, **base}.values()))
+
+
+def cells_compared(matrix: Matrix) -> list[Cell]:
+    """The cells that are shown and their baselines, in the plan's order."""
+    base = baseline_words(matrix)
+    found = {other.name for cell in matrix.cells.values()
+             if (other := baseline_find(matrix, cell, base))}
+    return [cell for name, cell in matrix.whole.cells.items()
+            if name in matrix.cells or name in found]
 
 
 def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:
@@ -496,6 +499,6 @@ def noise_floors(matrix: Matrix, metric: str) -> dict[str, float]:
     """The noise floors that are known, by the baseline cell that they are of."""
     runs = matrix.result.runs
     doubled = runs.take(runs.words["label"].where(LABEL_AGAIN)).rows_of_cells
-    floors = {name: noise_floor(matrix, cell, metric) for name, cell in matrix.cells.items()
-              if name in doubled}
+    floors = {cell.name: noise_floor(matrix, cell, metric) for cell in cells_compared(matrix)
+              if cell.name in doubled}
     return {cell: floor for cell, floor in floors.items() if floor is not None}

@@ -111,14 +111,15 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
 
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
-    """The optimum of every group that has one, in the plan's order."""
+    """The optimum of every group with a cell that is shown, in the plan's order."""
+    shown, matrix = matrix, matrix.whole
     groups = groups_find(matrix, axis, metric)
     ratios = pairs_compare(matrix, metric.name, groups)
     family = family_make({frozenset(names): ratio for names, ratio in ratios.items()
                           if not is_exact(
         matrix, *(matrix.cells[name] for name in names), metric.name)})
     return tuple(optimum_build(matrix, axis, metric, cells, ratios, family) for cells in groups
-                 if cells)
+                 if any(cell.name in shown.cells for cell in cells))
 
 
 def optimum_of(optima: Iterable[Optimum], cell: Cell) -> Optimum | None:

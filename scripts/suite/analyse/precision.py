@@ -76,7 +76,7 @@ def precision_measure(matrix: Matrix) -> Precision | None:
     if asked is None:
         return None
     metric = metric_leading(matrix)
-    cells = [cell for cell in matrix.cells.values() if is_looked_at(matrix, cell, metric)]
+    cells = [cell for cell in matrix.whole.cells.values() if is_looked_at(matrix, cell, metric)]
     widths = [Wide(cell, width_of(matrix.series(cell.name, metric.name).values.tolist(),
                                   matrix.is_exact(cell.name, metric.name))) for cell in cells]
     limit = float(asked.removesuffix("%")) / 100

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suite.analyse.frame import Cell, Matrix, words_match, words_parse
+from suite.analyse.frame import Cell, Matrix, words_match
+from suite.base.words import words_split
 from suite.scenario.scenario import LABEL, Published
 
 
@@ -22,7 +23,7 @@ class PublishedRatio:
 
 def words_of(figure: Published) -> Mapping[str, str]:
     """The words of a published figure."""
-    return words_parse(figure.words, "scenario.toml: [published] words")
+    return words_split(figure.words.split(), "scenario.toml: [published] words: ")
 
 
 def published_sets(matrix: Matrix) -> tuple[str, ...]:
@@ -54,4 +55,4 @@ def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None,
 def published_unused(matrix: Matrix) -> tuple[str, ...]:
     """The words of published figures that no cell of this result has."""
     return tuple(figure.words for figure in matrix.result.scenario.published if not any(
-        words_match(words_of(figure), cell.words) for cell in matrix.cells.values()))
+        words_match(words_of(figure), cell.words) for cell in matrix.whole.cells.values()))

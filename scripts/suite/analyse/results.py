@@ -17,7 +17,7 @@ from suite.analyse.load import records_read, runs_load
 from suite.analyse.runs import PROBLEMS_TOLD, Problems, Runs, runs_first
 from suite.base.errors import Failure, UsageError
 from suite.result.checks import Damaged
-from suite.result.files import PLAN, RECORDS, SCENARIO, machines_read, plan_read
+from suite.result.files import PLAN, RECORDS, SCENARIO, folder_require, machines_read, plan_read
 from suite.result.machine import Machine
 from suite.result.plan import Plan
 from suite.result.record import Record
@@ -115,9 +115,7 @@ def result_load(folder: Path) -> Result:
     UsageError: no such folder or file, nothing measured yet, a newer plan. Failure: a plan that is
     damaged, or records of which none is whole.
     """
-    if not folder.is_dir():
-        what = "is a file, not the folder of a result" if folder.exists() else "no such folder"
-        raise UsageError(f"{folder}: {what}")
+    folder_require(folder)
     notes: list[str] = []
     plan = plan_read(folder)
     if plan is None:

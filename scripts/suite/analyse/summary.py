@@ -114,7 +114,7 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
     """What the cells are about: a stream carries, an open loop waits, several requests at a time
     are many a second, a single one takes its time, TLS has records and handshakes, and a sender
     thread has to wake up."""
-    cells = list(matrix.cells.values())
+    cells = list(matrix.whole.cells.values())
     workloads = {cell.words.get("workload") for cell in cells}
     if workloads == {"proxy"}:
         return ("bandwidth", "segments_per_message", "records_per_message",

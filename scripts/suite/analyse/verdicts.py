@@ -97,7 +97,7 @@ def baseline_family(matrix: Matrix, metric: str) -> Family:
     key = ("family", metric)
     if key not in matrix.memo:
         words, ratios = baseline_words(matrix), {}
-        for cell in matrix.cells.values():
+        for cell in matrix.whole.cells.values():
             base = baseline_find(matrix, cell, words)
             if base is not None and not is_exact(matrix, cell, base, metric):
                 ratios[cell.name] = baseline_ratio(matrix, cell, metric)

@@ -8,7 +8,6 @@ in docs/record.md. Its own one-line errors pass through: exit 2 becomes UsageErr
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -26,6 +25,7 @@ from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.place import HERE, Command, Place
 from suite.base.runner_words import BUILD, THIS
 from suite.base.server_options import reach_options
+from suite.base.text import say
 
 ROOT = Path(__file__).resolve().parents[3]
 RELEASE = ROOT / "build" / "release"
@@ -143,43 +143,18 @@ def client_require(client: Client) -> Client:
 
 
 def client_open(environ: Mapping[str, str] = os.environ) -> Client:
-    """Finds the binaries, brings our own build up to date, and checks that they are there."""
-    client = client_place(environ)
-    if client.built is not None and (client.built / "CMakeCache.txt").exists():
-        build_update(client, client.built)
-    return client_require(client)
+    """Finds the binaries; says on standard error where sources are newer, and builds nothing."""
+    client = client_require(client_place(environ))
+    if client.built is not None and sources_newer(client):
+        say(f"the sources are newer than {client.folder}: cmake --build {client.built}")
+    return client
 
 
-def stamps_read(client: Client) -> list[tuple[int, int] | None]:
-    """(size, time of change in ns) of each binary, None where it is missing."""
-    stamps: list[tuple[int, int] | None] = []
-    for name in BINARIES:
-        try:
-            status = (client.folder / name).stat()
-            stamps.append((status.st_size, status.st_mtime_ns))
-        except FileNotFoundError:
-            stamps.append(None)
-    return stamps
-
-
-def build_update(client: Client, build: Path) -> None:
-    """`cmake --build`; one line on standard error only if it changed a binary. One at a time."""
-    command = ["cmake", "--build", str(build), "--target", *BINARIES]
-    with open(build / "CMakeCache.txt", "rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        before = stamps_read(client)
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-        except FileNotFoundError:
-            raise Failure(f"cmake is missing, {build} cannot be brought up to date: "
-                          "run scripts/demo") from None
-    if done.returncode != 0:
-        lines = (done.stdout + done.stderr).splitlines()
-        wrong = next((line for line in lines if "rror" in line), (lines or ["no output"])[-1])
-        raise Failure(f"{' '.join(command)} failed: {wrong.strip()}; "
-                      "scripts/demo sets up a machine")
-    if stamps_read(client) != before:
-        print(f"uncork: brought {build} up to date", file=sys.stderr)
+def sources_newer(client: Client) -> bool:
+    """Whether a source of the binaries has changed since the last of them was linked."""
+    linked = max((client.folder / name).stat().st_mtime_ns for name in BINARIES)
+    return any(path.stat().st_mtime_ns > linked for folder in ("common", "client", "server")
+               for path in (ROOT / folder).rglob("*.[ch]"))
 
 
 def build_digest(client: Client) -> str:

@@ -4,10 +4,17 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import textwrap
 from collections.abc import Sequence
 
 GAP = "  "
+
+
+def say(text: str) -> None:
+    """One line on standard error, for the person who waits; nothing where the text is empty."""
+    if text:
+        print(f"uncork: {text}", file=sys.stderr, flush=True)
 
 
 def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "") -> list[str]:

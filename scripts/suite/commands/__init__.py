@@ -1,35 +1,273 @@
 # SPDX-License-Identifier: MIT
-"""The subcommands of `uncork`: one module each, one line each.
+"""The subcommands of `uncork`: one entry of COMMANDS and one module with `main(options) -> int` each.
 
-They import every room, and nothing imports them, not even one another.
-
-A module has `HELP: str`, `arguments(parser)`, `main(options) -> int`, and `parse(parser, rest)`
-where flags may not stand in any order. It is imported only when
-it is asked for, so that `uncork run` does not wait for pandas.
+They import every room, and nothing imports them, not even one another. A module is imported only
+when its arguments are parsed, so that help and mistakes do not wait for pandas.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
-from types import ModuleType
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
 
-COMMANDS = (
-    "run",
-    "list",
-    "table",
-    "compare",
-    "show",
-    "check",
-    "plot",
-    "report",
-    "paste",
-    "verify",
-    "export",
-    "lab",
-    "doctor",
-)
+from suite.base.errors import UsageError, nearest_hint
+from suite.result.files import folder_require
+
+EXIT = "0 done, 1 could not be done, 2 wrong words, 128 and its number by a signal (Ctrl-C: 130)"
+SELECT = "words that select cells (write=cork,more place=together; default: all)"
+LAB = """
+  up [WORD=VALUE ...]        makes it (link_rate=1gbit link_mtu=9000 sysctl=NAME:VALUE); root only
+  status                     what stands, as read back from the system
+  run [--on HOST] CMD ...    runs a command inside, in A if not said otherwise; uncork-client is found
+  down                       ends it; what up did not make is not touched
+
+a run in it by hand, as uncork run -n prints it (uncork run lab=on needs none of this):
+  uncork lab up link_rate=1gbit
+  uncork lab run uncork-client --server-in 198.18.2.3@/run/netns/uncork-c lab=on link_rate=1gbit
+  uncork lab down
+with workload=proxy the proxy is in B: --proxy-in 198.18.1.2@/run/netns/uncork-b as well
+
+"""
+Parser = argparse.ArgumentParser
 
 
-def command_load(name: str) -> ModuleType:
-    """The module of one subcommand; name is one of COMMANDS."""
-    return importlib.import_module(f"{__name__}.{name}")
+def result_folder(text: str) -> Path:
+    """The folder of a result; UsageError for a path that is none, before pandas is imported."""
+    path = Path(text)
+    if "=" in text and not path.is_dir():
+        raise UsageError(f'"{text}": the folder of a result comes first')
+    folder_require(path)
+    return path
+
+
+def result_add(parser: Parser, words: str, metavar: str = "WORD") -> None:
+    """RESULTS and the words behind it."""
+    parser.add_argument("results", type=result_folder, metavar="RESULTS", help="folder of a result")
+    parser.add_argument("words", nargs="*", default=[], metavar=metavar, help=words)
+
+
+def output_add(parser: Parser, metavar: str, text: str) -> None:
+    """-o, --output: where what comes out goes; `-` is standard output."""
+    parser.add_argument("-o", "--output", metavar=metavar, help=text)
+
+
+def formats_add(parser: Parser, more: Sequence[tuple[str, str]] = ()) -> None:
+    """What a table is written as: one of the renderers, or one more (name, what it means)."""
+    from suite.present.tables import RENDERERS
+    style = parser.add_mutually_exclusive_group()
+    for name, means in (*((name, one.means) for name, one in RENDERERS.items()), *more):
+        style.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=means)
+
+
+def run_arguments(parser: Parser) -> None:
+    """The command line of `uncork run`."""
+    from suite.measure.quick import quick_limits
+    parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
+                        help="a scenario (scenarios/NAME.toml or a path) and words; "
+                             'not="a=1 b=2" leaves out cells, and may be repeated')
+    output_add(parser, "DIR", "folder of the result (default: results/NAME-YYYYmmdd-HHMMSS, in the "
+                              "repository or $UNCORK_RESULTS)")
+    parser.add_argument("-n", "--dry-run", action="store_true",
+                        help="only say what would run, how long, and as which commands")
+    reach = parser.add_mutually_exclusive_group()
+    reach.add_argument("--psk", metavar="FILE", type=Path, help="speak by TLS to a server that "
+                       "server= names, with the first key of FILE")
+    reach.add_argument("--insecure", action="store_true",
+                       help="speak to it in the clear, although it is on another machine")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"a first look: {quick_limits()}; never more than without it")
+    begin = parser.add_mutually_exclusive_group()
+    begin.add_argument("--more", action="store_true",
+                       help="add a session to a finished result: as many rounds again")
+    begin.add_argument("--new", action="store_true",
+                       help="begin a new result, also where one of this plan is unfinished "
+                            "(default: go on with that)")
+
+
+def list_arguments(parser: Parser) -> None:
+    """The command line of `uncork list`."""
+    parser.add_argument("name", nargs="?", metavar="WORD",
+                        help="explain one word with its values, a metric, or a scenario")
+    parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
+
+
+def table_arguments(parser: Parser) -> None:
+    """The command line of `uncork table`."""
+    result_add(parser, "rows=place,write columns=time_per_message,segments_per_message; "
+                       "gain=METRIC: of it pre, post and gain over the baseline; "
+                       "best=WORD: its best value by the first metric; gain=off, best=off; "
+                       "other words select cells: write=cork,more (default: all)")
+    formats_add(parser)
+
+
+def compare_arguments(parser: Parser) -> None:
+    """The command line of `uncork compare`; those formats are suite.present.comparison's."""
+    result_add(parser, "another result, to compare with; write=nodelay write=cork: two sides (several words "
+               "of one in quotes), without any the baseline against each other value, or the first "
+               "target against each other; other words narrow both; "
+               "columns=METRIC,... (default: the first of the table); "
+               "axis=kernel,...: what two results are compared about", "RESULTS|WORD")
+    parser.add_argument("--strict", action="store_true",
+                        help="refuse where anything but what is compared differs")
+    parser.add_argument("--force", action="store_true", help="compare across virtualisation, "
+                        "number of CPUs or congestion control, and say so")
+    formats_add(parser, (
+            ("benchstat", "Go's benchmark format: benchstat -col /side FILE"),
+            ("hgrm", "latencies of both sides as HdrHistogram text"),
+            ("hyperfine", "times of fixed work in the shape of hyperfine's JSON")))
+
+
+def show_arguments(parser: Parser) -> None:
+    """The command line of `uncork show`."""
+    result_add(parser, "words that select one cell, place=together write=cork")
+
+
+def check_arguments(parser: Parser) -> None:
+    """The command line of `uncork check`."""
+    result_add(parser, f"{SELECT}; a claim about any other cell is left out")
+
+
+def plot_arguments(parser: Parser) -> None:
+    """The command line of `uncork plot`."""
+    from suite.scenario.scenario import PICTURES
+    result_add(parser, "kind=KIND,...: these instead of the scenario's pictures "
+                       f"({', '.join(PICTURES)}); metric=METRIC,... or of=HISTOGRAM,...: what they "
+                       "show; x=WORD: along which word; "
+                       "other words select cells: write=cork,more (default: all)")
+    output_add(parser, "DIR", "where the pictures go (default: plots/NAME of this repository)")
+
+
+def report_arguments(parser: Parser) -> None:
+    """The command line of `uncork report`."""
+    result_add(parser, "another result, to compare with; "
+                       "words that select cells: write=cork,more (default: all)", "RESULTS|WORD")
+    output_add(parser, "FILE", "where the page goes (default: report.html in the last of RESULTS); "
+                               "- is standard output")
+
+
+def paste_arguments(parser: Parser) -> None:
+    """The command line of `uncork paste`; the styles are those of suite.present.tables.mail."""
+    result_add(parser, "another result, to compare with the first; write=nodelay write=cork: two sides; "
+                       "other words narrow both; columns=METRIC,... (default: the result's first)",
+               "RESULTS | WORD")
+    parser.add_argument("--style", choices=("plain", "md"), default="plain",
+                        help="plain: aligned text; md: tables with pipes (default: plain)")
+    parser.add_argument("--utf8", action="store_true", help="symbols instead of ASCII")
+
+
+def verify_arguments(parser: Parser) -> None:
+    """The command line of `uncork verify`."""
+    parser.add_argument("block", metavar="BLOCK",
+                        help="file with what was posted, a whole mail too; - is standard input")
+    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="the result that "
+                        "it is of; of a block on two results both, the base first")
+
+
+def export_arguments(parser: Parser) -> None:
+    """The command line of `uncork export`."""
+    from suite.present.hgrm import UNITS
+    from suite.stats.histogram import HISTOGRAMS
+    result_add(parser, SELECT)
+    parser.add_argument("--of", default="latency", metavar="WHAT",
+                        help=f"which histogram: {', '.join(HISTOGRAMS)}")
+    parser.add_argument("--unit", default="us", metavar="UNIT",
+                        help=f"of the values: {', '.join(UNITS)} (default: us)")
+    output_add(parser, "DIR", "where the files go, one for each cell (default: RESULTS/hgrm); "
+                              "- writes one cell to standard output")
+
+
+def lab_arguments(parser: Parser) -> None:
+    """The command line of `uncork lab`."""
+    from suite.base.lab_words import CLIENT_HOST, HOSTS
+    parts = parser.add_subparsers(dest="part", metavar="up|down|status|run", required=True)
+    parts.add_parser("up", help="makes it").add_argument("words", nargs="*", metavar="WORD=VALUE")
+    parts.add_parser("down", help="ends it")
+    parts.add_parser("status", help="what stands")
+    run = parts.add_parser("run", help="runs a command inside")
+    run.add_argument("--on", choices=HOSTS, default=CLIENT_HOST)
+    run.add_argument("command", nargs=argparse.REMAINDER, metavar="CMD")
+
+
+def doctor_arguments(parser: Parser) -> None:
+    """The command line of `uncork doctor`."""
+    parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
+                        help="only what concerns such a run (default: everything)")
+    style = parser.add_mutually_exclusive_group()
+    style.add_argument("--all", action="store_true",
+                       help="says of what is fine, too, what was seen")
+    style.add_argument("--json", action="store_true", help="every finding, for programs")
+
+
+@dataclass(frozen=True)
+class Command:
+    """help: one line. in_order: what follows its own words is not parsed as its options."""
+
+    help: str
+    arguments: Callable[[Parser], None]
+    exit: str = EXIT
+    text: str = ""
+    in_order: bool = False
+
+
+COMMANDS = {
+    "run": Command("measure: a scenario by name, words, or both; words override the scenario's",
+                   run_arguments),
+    "list": Command("scenarios, words with their defaults, strategies, metrics, and what this "
+                    "machine supports", list_arguments),
+    "table": Command("a result as a table: medians with intervals, beside what others published",
+                     table_arguments),
+    "compare": Command("two sides cell by cell: what changed, how sure it is, and what else "
+                       "differs", compare_arguments),
+    "show": Command("one cell explained: counts, CPU, placement, options, every round",
+                    show_arguments),
+    "check": Command("the scenario's claims as TAP: ok, not ok, or undecided "
+                     "(exit status 0, 1, 3)", check_arguments,
+                     f"{EXIT}; 1 where a claim does not hold, 3 where one is undecided and none "
+                     "fails"),
+    "plot": Command("a result as pictures: png, svg and 72 columns of text, with their .dat and "
+                    ".gp", plot_arguments),
+    "report": Command("a result, or two, as one page of HTML: verdicts, tables, pictures, "
+                      "machines, commands", report_arguments),
+    "paste": Command("a block for a mail: figures with intervals, the machine, the command",
+                     paste_arguments),
+    "verify": Command("a block that was posted, computed again: is every figure the same?",
+                      verify_arguments, f"{EXIT}; 1 where anything is not the same"),
+    "export": Command("the latencies of cells as HdrHistogram text (.hgrm), for other plotters",
+                      export_arguments),
+    "lab": Command("three network namespaces A - B - C with links of a given rate, MTU, delay and "
+                   "loss", lab_arguments, f"{EXIT}; of run that of the command", LAB, True),
+    "doctor": Command("what on this machine will disturb a result, and the command that fixes each",
+                      doctor_arguments),
+}
+
+
+class CommandParser(Parser):
+    """argparse, but an error is one line like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError instead of printing the usage and leaving."""
+        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+        near = nearest_hint(unknown[1], self._option_string_actions) if unknown else ""
+        raise UsageError(f"{message}{near} (see {self.prog} --help)")
+
+
+def parser_make(name: str) -> Parser:
+    """The command line of one of COMMANDS."""
+    command = COMMANDS[name]
+    lines = textwrap.wrap(f"exit status: {command.exit}", 78)
+    parser = CommandParser(prog=f"uncork {name}", description=command.help, allow_abbrev=False,
+                           epilog=command.text + "\n".join(lines),
+                           formatter_class=argparse.RawDescriptionHelpFormatter)
+    command.arguments(parser)
+    return parser
+
+
+def command_main(name: str) -> Callable[[argparse.Namespace], int]:
+    """What one of COMMANDS does."""
+    return importlib.import_module(f"{__name__}.{name}").main

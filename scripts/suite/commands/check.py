@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""`uncork check RESULTS`."""
+"""`uncork check RESULTS [WORD...]`."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from suite.analyse.claims import claims_decide, claims_status, tap_text
 from suite.analyse.frame import matrix_build
 from suite.analyse.results import result_load
-
-HELP = "the scenario's claims as TAP: ok, not ok, or undecided (exit status 0, 1, 3)"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of `uncork check`."""
-    parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
+from suite.analyse.selection import left_out_text, matrix_narrow
+from suite.base.errors import UsageError
+from suite.base.text import say
+from suite.base.words import arguments_sort, words_text
 
 
 def main(options: argparse.Namespace) -> int:
     """Prints the verdicts; the exit status sums them up."""
-    verdicts = claims_decide(matrix_build(result_load(options.results)))
+    asked = arguments_sort([options.results, *options.words], most=1)
+    matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words)
+    verdicts = claims_decide(matrix)
+    if matrix.result.scenario.claims and not verdicts:
+        raise UsageError(f'no claim of {matrix.result.name} is only about "{words_text(asked.words)}"')
+    say(left_out_text(matrix, asked.words))
     print(tap_text(verdicts), end="")
     return claims_status(verdicts)

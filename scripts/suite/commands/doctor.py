@@ -16,18 +16,7 @@ from suite.measure.plan import plan_make
 from suite.measure.words import scenario_choose
 from suite.places.targets import LocalTargets
 
-HELP = "what on this machine will disturb a result, and the command that fixes each"
 WATCH_S = 0.5  # some 50 clock ticks of each CPU: enough for a share in per cent
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of `uncork doctor`."""
-    parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
-                        help="only what concerns such a run (default: everything)")
-    style = parser.add_mutually_exclusive_group()
-    style.add_argument("--all", action="store_true",
-                       help="says of what is fine, too, what was seen")
-    style.add_argument("--json", action="store_true", help="every finding, for programs")
 
 
 def cells_plan(words: list[str]) -> CellWords:

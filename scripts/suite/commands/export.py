@@ -1,39 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""`uncork export RESULTS [CELL] [-o DIR]`."""
+"""`uncork export RESULTS [WORD...] [-o DIR]`."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.analyse.frame import Cell, Matrix, matrix_build, words_parse
+from suite.analyse.frame import Cell, Matrix, matrix_build
 from suite.analyse.machines import FUNCTIONAL_ONLY
 from suite.analyse.results import result_load
-from suite.analyse.selection import cells_select
+from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import UsageError, nearest_hint
+from suite.base.text import say
+from suite.base.words import arguments_sort
 from suite.present.hgrm import UNITS, hgrm_text
 from suite.present.pictures.distribution import histogram_of, runs_good
 from suite.present.pictures.picture import name_safe
 from suite.present.show import axes_text, cell_choose, cells_text
-from suite.stats.histogram import HISTOGRAMS, Histogram, histogram_find
-
-HELP = "the latencies of cells as HdrHistogram text (.hgrm), for other plotters"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of `uncork export`."""
-    parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a result")
-    parser.add_argument("cells", nargs="*", default=[], metavar="WORD",
-                        help="words that select cells, write=cork (default: all)")
-    parser.add_argument("--of", default="latency", metavar="WHAT",
-                        help=f"which histogram: {', '.join(HISTOGRAMS)}")
-    parser.add_argument("--unit", default="us", metavar="UNIT",
-                        help=f"of the values: {', '.join(UNITS)} (default: us)")
-    parser.add_argument("-o", dest="folder", metavar="DIR",
-                        help="where the files go, one for each cell (default: RESULTS/hgrm); "
-                             "- writes one cell to standard output")
+from suite.stats.histogram import Histogram, histogram_find
 
 
 def cell_file(matrix: Matrix, cell: Cell, of: str) -> str:
@@ -57,7 +42,7 @@ def histograms_find(matrix: Matrix, cells: Sequence[Cell], of: str) -> dict[str,
     if len(missing) == len(cells):
         raise UsageError(f"{matrix.result.folder}: {missing_text(missing, of)}")
     if missing:
-        print(f"uncork: left out, {missing_text(missing, of)}", file=sys.stderr)
+        say(f"left out, {missing_text(missing, of)}")
     return {name: histogram for name, histogram in found.items() if histogram}
 
 
@@ -79,15 +64,18 @@ def main(options: argparse.Namespace) -> int:
     if options.unit not in UNITS:
         raise UsageError(f'--unit: unknown unit "{options.unit}"'
                          f"{nearest_hint(options.unit, UNITS)}")
-    matrix = matrix_build(result_load(options.results))
-    if options.folder == "-":
-        cell = cell_choose(matrix, options.cells, "export -o -")
+    asked = arguments_sort([options.results, *options.words], most=1)
+    matrix = matrix_build(result_load(asked.folders[0]))
+    if options.output == "-":
+        cell = cell_choose(matrix, options.words, "export -o -")
         print(hgrm_text(histograms_find(matrix, [cell], of)[cell.name], options.unit), end="")
         return 0
-    cells = cells_select(matrix, words_parse(" ".join(options.cells), "export"))
+    matrix = matrix_narrow(matrix, asked.words)
+    say(left_out_text(matrix, asked.words))
+    cells = [*matrix.cells.values()]
     histograms = histograms_find(matrix, cells, of)
     files = files_name(matrix, [cell for cell in cells if cell.name in histograms], of)
-    folder = Path(options.folder) if options.folder else options.results / "hgrm"
+    folder = Path(options.output) if options.output else options.results / "hgrm"
     folder.mkdir(parents=True, exist_ok=True)
     for name, cell in files.items():
         (folder / name).write_text(hgrm_text(histograms[cell.name], options.unit))

@@ -9,42 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from suite.base.client import client_check, client_open, client_place
 from suite.base.errors import Failure, UsageError, nearest_hint
-from suite.base.lab_words import CLIENT_HOST, HOSTS, LINK_WORDS, SETTING_WORD
+from suite.base.lab_words import LINK_WORDS, SETTING_WORD
 from suite.places.lab.namespace import namespace_enter
 from suite.places.lab.persistent import host_open, lab_down, lab_status, lab_up
 from suite.places.lab.probe import lab_refusal
-
-HELP = "three network namespaces A - B - C with links of a given rate, MTU, delay and loss"
-PARTS = """
-  up [WORD=VALUE ...]        makes it (link_rate=1gbit link_mtu=9000 sysctl=NAME:VALUE); root only
-  status                     what stands, as read back from the system
-  run [--on HOST] CMD ...    runs a command inside, in A if not said otherwise; uncork-client is found
-  down                       ends it; what up did not make is not touched
-
-a run in it by hand, as uncork run -n prints it (uncork run lab=on needs none of this):
-  uncork lab up link_rate=1gbit
-  uncork lab run uncork-client --server-in 198.18.2.3@/run/netns/uncork-c lab=on link_rate=1gbit
-  uncork lab down
-with workload=proxy the proxy is in B: --proxy-in 198.18.1.2@/run/netns/uncork-b as well
-"""
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of `uncork lab`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = PARTS
-    parts = parser.add_subparsers(dest="part", metavar="up|down|status|run", required=True)
-    parts.add_parser("up", help="makes it").add_argument("words", nargs="*", metavar="WORD=VALUE")
-    parts.add_parser("down", help="ends it")
-    parts.add_parser("status", help="what stands")
-    run = parts.add_parser("run", help="runs a command inside")
-    run.add_argument("--on", choices=HOSTS, default=CLIENT_HOST)
-    run.add_argument("command", nargs=argparse.REMAINDER, metavar="CMD")
-
-
-def parse(parser: argparse.ArgumentParser, rest: Sequence[str]) -> argparse.Namespace:
-    """In order: what follows a command is its own, whatever it looks like."""
-    return parser.parse_args(rest)
 
 
 def words_read(texts: Sequence[str]) -> Mapping[str, str]:

@@ -11,24 +11,32 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from suite.analyse.metrics import METRICS, Metric
-from suite.base.client import ROOT, Vocabulary, client_list, client_open, scenario_names
+from suite.base.client import (
+    ROOT,
+    Client,
+    Vocabulary,
+    client_check,
+    client_list,
+    client_open,
+    scenario_names,
+)
+from suite.base.errors import UsageError, nearest_hint
 from suite.base.lab_words import RATE_UNITS
+from suite.base.runner_words import TARGET
+from suite.base.text import labelled_lines
 from suite.base.units import size_text
+from suite.places.lab.probe import lab_refusal
+from suite.result.record import ENDS
 from suite.scenario.scenario import Scenario, scenario_load
 
-HELP = "scenarios, words with their defaults, strategies, metrics, and what this machine supports"
 WIDTH_MAX = 100
+TARGET_PROGRAMS = {"gvisor": "runsc", "vng": "vng", "ssh": "ssh"}  # what starts each of them
 BOUND_MAX = 2**40  # what is larger than this only keeps a number from overflowing
 SPELLED = {  # units whose numbers carry a unit of their own when they are typed, largest first
     "duration": {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1},
     "rate": RATE_UNITS,
     "percent": {"%": 10**4},
 }
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of `uncork list`."""
-    parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
 
 
 def scenarios_read() -> list[Scenario]:
@@ -134,13 +142,79 @@ def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
                       ensure_ascii=False)
 
 
+def lacking_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
+    """Why this machine lacks values of a word, by value: the client says it of the defaults."""
+    key, choices = word["key"], [str(choice) for choice in word.get("choices") or ()]
+    if key == TARGET:
+        return {value: f"{program} is missing: scripts/setup/target {value} installs it"
+                for value, program in TARGET_PROGRAMS.items()
+                if value in choices and shutil.which(program) is None}
+    found: dict[str, str] = {}
+    try:
+        pairs = list(zip(choices, client_check(client, [f"{key}={choice}" for choice in choices]),
+                         strict=True))
+    except UsageError:  # a value that contradicts a default is not one that is lacking
+        return found
+    for choice, checked in pairs:
+        if reason := checked.unsupported or lab_refusal(checked.words):
+            found[choice] = reason.removeprefix(f"{key}={choice} does not work here: ")
+    return found
+
+
+def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], width: int) -> str:
+    """One word: what it does, how it is typed, and each value with what this machine lacks."""
+    listed = [what for key, what in (("lists", "lists a,b"), ("ranges", "ranges a..b"))
+              if word.get(key)]
+    ends = ", ".join(f"{end}.{word['key']}" for end in ENDS) if word.get("ends") else ""
+    rows = [("default", str(word["default"]) if word.get("default") is not None else "none"),
+            ("values", bounds_text(word)), ("takes", " and ".join(listed)), ("each end", ends),
+            ("for", "the whole run (uncork run only)" if word.get("scope") == "run" else "")]
+    lines = [f"{word['key']}=", *textwrap.wrap(str(word.get("help", "")), width - 2, initial_indent="  ",
+                                               subsequent_indent="  ")]
+    lines += ["", *labelled_lines([(name, text) for name, text in rows if text], width, "  ")]
+    choices = [str(choice) for choice in word.get("choices") or ()]
+    if choices:
+        helps = {variant["name"]: str(variant.get("help", "")).rstrip(".")
+                 for variants in vocabulary.document.get("variants", {}).values()
+                 if {variant["name"] for variant in variants} == set(choices)
+                 for variant in variants}
+        lacking = lacking_find(client, word)
+        texts = [(choice, "; ".join(
+            [helps[choice]] * (choice in helps) + [f"not here: {lacking[choice]}"] * (choice in lacking)))
+            for choice in choices]
+        lines += ["", *rows_text(texts, width)]
+    return "\n".join(lines)
+
+
+def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> str:
+    """What a word, a metric or a scenario is; UsageError names the nearest."""
+    scenarios = {item.name: item for item in scenarios_read()}
+    end, dot, key = name.partition("=")[0].rpartition(".")
+    if not dot or end in ENDS:
+        if word := vocabulary.words.get(key):
+            return word_text(vocabulary, client, word, width)
+    if metric := METRICS.get(name):
+        return "\n".join([name, *rows_text([("means", metric.means), ("unit", metric.unit),
+                                            ("better", metric.better)], width)])
+    if scenario := scenarios.get(name):
+        return "\n".join([name, *rows_text([("asks", scenario.question),
+                                            ("source", scenario.source or "none"),
+                                            ("runs by", f"uncork run {name}")], width)])
+    known = [*vocabulary.words, *METRICS, *scenarios]
+    raise UsageError(f'no word, metric or scenario "{name}"{nearest_hint(name, known)}')
+
+
 def main(options: argparse.Namespace) -> int:
-    """Prints the list."""
-    vocabulary = client_list(client_open())
-    scenarios = scenarios_read()
-    if options.json:
-        print(list_json(vocabulary, scenarios))
+    """Prints the list, or what one of its names is."""
+    client = client_open()
+    vocabulary = client_list(client)
+    width = min(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MAX)
+    if options.name and options.json:
+        raise UsageError("--json is of the whole list: leave out the word")
+    if options.name:
+        print(name_text(options.name, vocabulary, client, width))
+    elif options.json:
+        print(list_json(vocabulary, scenarios_read()))
     else:
-        width = min(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MAX)
-        print(list_text(vocabulary, scenarios, width))
+        print(list_text(vocabulary, scenarios_read(), width))
     return 0

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""`uncork report RESULTS [RESULTS] [-o FILE]`."""
+"""`uncork report RESULTS [RESULTS] [WORD...] [-o FILE]`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,8 +19,11 @@ from suite.analyse.comparison.sides import metrics_choose
 from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.metrics import Metric
 from suite.analyse.results import result_load
+from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
+from suite.base.text import say
+from suite.base.words import arguments_sort
 from suite.present.mail.command import command_of
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import drawing_write
@@ -30,17 +33,8 @@ from suite.present.report.drawings import Drawn
 from suite.present.report.page import Drawings, pair_page, result_page
 from suite.scenario.scenario import Table
 
-HELP = "a result, or two, as one page of HTML: verdicts, tables, pictures, machines, commands"
 NAME = "report.html"
 Part = TypeVar("Part")
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of `uncork report`."""
-    parser.add_argument("results", type=Path, metavar="RESULTS", nargs="+",
-                        help="folder of a result; of two, to compare them")
-    parser.add_argument("-o", dest="file", type=Path, metavar="FILE",
-                        help=f"where the page goes (default: {NAME} in the last of RESULTS)")
 
 
 def drawings_draw(drawings: Sequence[Drawing]) -> tuple[Drawn, ...]:
@@ -96,11 +90,11 @@ def page_of_one(matrix: Matrix) -> str:
     return result_page(summary, layout, verdicts, comparisons, drawings, command_of(matrix), notes)
 
 
-def page_of_two(base: Matrix, new: Matrix) -> str:
+def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
     """The page of two results; what no ratio says anything across is refused, as `uncork compare`
     does."""
-    comparison = refusals_check(compare_results(base, new, {}, {}, metrics_choose(base, None)), (),
-                                False, False)
+    comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
+                                                metrics_choose(base, None)), (), False, False)
     return pair_page(comparison, Drawings((), changes_draw([comparison])),
                      [command_of(base), command_of(new)])
 
@@ -113,14 +107,19 @@ def page_write(path: Path, text: str) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Writes the page and prints its name."""
-    if len(options.results) > 2:
-        raise UsageError(
-            f"a page is of one result, or of two that are compared, not of {len(options.results)}")
-    path = options.file or options.results[-1] / NAME
+    """Writes the page and prints its name, or the page where it goes to standard output."""
+    asked = arguments_sort([options.results, *options.words])
+    path = Path(options.output) if options.output else asked.folders[-1] / NAME
     if path.is_dir():
         raise UsageError(f"-o {path} is a folder: give the name of a file")
-    matrices = [matrix_build(result_load(folder)) for folder in options.results]
-    page_write(path, page_of_one(matrices[0]) if len(matrices) == 1 else page_of_two(*matrices))
+    matrices = [matrix_narrow(matrix_build(result_load(folder)), asked.words)
+                for folder in asked.folders]
+    for matrix in matrices:
+        say(left_out_text(matrix, asked.words))
+    page = page_of_one(matrices[0]) if len(matrices) == 1 else page_of_two(matrices[0], matrices[1], asked.words)
+    if options.output == "-":
+        print(page, end="")
+        return 0
+    page_write(path, page)
     print(path)
     return 0

@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING
 from suite.analyse.expressions import axes_of, selectors_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
-from suite.base.client import ROOT, Client, build_digest, client_list, client_open
+from suite.base.client import ROOT, Client, Vocabulary, build_digest, client_open
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.base.server_options import reach_check, reach_choose
-from suite.base.text import terminal_width
+from suite.base.text import say, terminal_width
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
-from suite.measure.plan import Planned, plan_make, scenario_seeded, selector_expand
-from suite.measure.progress import Pace, round_text, watch_open
-from suite.measure.quick import quick_limits
+from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
+from suite.measure.progress import FigureText, Log, Pace, Watch, round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import (
     matrix_batches,
@@ -46,37 +45,13 @@ from suite.scenario.scenario import Scenario
 if TYPE_CHECKING:
     from suite.analyse.precision import Precision
 
-HELP = "measure: a scenario by name, words, or both; words override the scenario's"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of `uncork run`."""
-    parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
-                        help='a scenario (scenarios/NAME.toml or a path) and words; '
-                             'not="a=1 b=2" leaves out cells, and may be repeated')
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path,
-                        help="folder of the result (default: results/NAME-YYYYmmdd-HHMMSS, in the "
-                             "repository or $UNCORK_RESULTS)")
-    parser.add_argument("-n", "--dry-run", action="store_true",
-                        help="only say what would run, how long, and as which commands")
-    reach = parser.add_mutually_exclusive_group()
-    reach.add_argument("--psk", metavar="FILE", type=Path,
-                       help="speak by TLS to a server that server= names, with the first key of FILE")
-    reach.add_argument("--insecure", action="store_true",
-                       help="speak to it in the clear, although it is on another machine")
-    parser.add_argument("--quick", action="store_true",
-                        help=f"a first look: {quick_limits()}; never more than without it")
-    parser.add_argument("--more", action="store_true",
-                        help="add a session to a finished result: as many rounds again")
-
-
 def results_place() -> Path:
     """Where folders of results go without -o."""
     chosen = os.environ.get("UNCORK_RESULTS")
     return Path(chosen) if chosen else ROOT / "results"
 
 
-def answers_check(client: Client, scenario: Scenario, path: Path) -> None:
+def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path) -> None:
     """Refuses metrics, words and axes that the scenario's answers could not be made from."""
     for figure in scenario.published:
         metric_find(figure.metric, f"{path}: [published] metric")
@@ -88,7 +63,7 @@ def answers_check(client: Client, scenario: Scenario, path: Path) -> None:
     for picture in scenario.pictures:
         if picture.metric:
             metric_find(picture.metric, f"{path}: [picture] metric")
-    words = client_list(client).words
+    words = vocabulary.words
     try:
         selectors, axes = dict(selectors_of(scenario)), tuple(axes_of(scenario))
     except UsageError as error:
@@ -96,36 +71,31 @@ def answers_check(client: Client, scenario: Scenario, path: Path) -> None:
     for axis, where in axes:
         if axis.split(".")[-1] not in words:
             raise UsageError(f"{path}: {where}: unknown word {axis}{nearest_hint(axis, words)}")
-    for text, where in selectors.items():
-        if text:
-            selector_expand(client, text, f"{path}: {where}")
-
-
-def say(text: str) -> None:
-    """One line for the person who waits."""
-    print(f"uncork: {text}", file=sys.stderr, flush=True)
+    selectors_check(client, [(text, f"{path}: {where}") for text, where in selectors.items() if text])
 
 
 def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> None:
-    """The machine and what disturbs it, then the folder and what is to do in it."""
+    """The machine and what disturbs it, the folder and what is to do in it; a resumed run says so
+    first."""
     plan = journal.plan
     runs = session_left(plan, journal.done)
-    for line in (*machine, *planned.notes):
-        say(line)
     total, folder = session_total(plan), path_text(journal.folder)
     least = "at least " if plan.until else ""
     if journal.resumed and not runs:
-        say(f"resuming {folder}: all {total} runs are done, and until={plan.until} asks for more")
+        begins = (f"resuming {folder}: all {total} runs are done, and until={plan.until} asks for more")
     elif journal.resumed:
         first, done = runs[0], total - len(runs)
-        say(f"resuming {folder} at {round_text(first.round, plan.session.last)}, {first.cell.name} "
-            f"({done} of {least}{total} runs done), {estimate_text(plan, runs)}")
+        begins = (f"resuming {folder} at {round_text(first.round, plan.session.last)}, "
+                  f"{first.cell.name} ({done} of {least}{total} runs done), {estimate_text(plan, runs)}")
     else:
         out = len(plan.cells) - len(plan.runnable)
         cells = counted_text(len(plan.runnable),
                              "cell") + (f" and {out} unsupported" if out else "")
-        say(f"{plan.name}: {cells}, {least}{total} runs, {estimate_text(plan, runs)}, "
-            f"into {folder}")
+        begins = (f"{plan.name}: {cells}, {least}{total} runs, {estimate_text(plan, runs)}, "
+                  f"into {folder}")
+    for line in (begins, *machine, *planned.notes) if journal.resumed else (
+            *machine, *planned.notes, begins):
+        say(line)
 
 
 def path_text(path: Path) -> str:
@@ -146,6 +116,15 @@ def record_figure(document: Document) -> str:
     metric = METRICS["time_per_message"]
     value = metric.formula(MeasuredRun(record))
     return "no message" if value is None else f"{value_text(value, metric.unit)}/message"
+
+
+def watch_open(pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText) -> Watch:
+    """A bar where standard error is a terminal, else a log. figure: what a record came to, for the
+    bar."""
+    if sys.stderr.isatty():
+        from suite.measure.bar import Bar  # which imports rich
+        return Bar(pace, axes, last_round, figure, sys.stderr)
+    return Log(pace, axes, last_round, sys.stderr)
 
 
 def journal_run(targets: Targets, journal: Journal) -> None:
@@ -217,6 +196,8 @@ def outcome_check(journal: Journal) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Plans, runs or says what would run, and prints the table."""
+    if options.output == "-":
+        raise UsageError("-o -: a result is a folder: give its name")
     scenario, path, words = scenario_choose(options.words)
     reach = reach_choose(options.psk, options.insecure)
     client = replace(client_open(), reach=reach)
@@ -225,7 +206,7 @@ def main(options: argparse.Namespace) -> int:
         planned = plan_make(targets, scenario, path, words, options.quick)
         reach_check(reach, (cell.name.split() for cell in planned.plan.cells))
         if path is not None:
-            answers_check(client, scenario, path)
+            answers_check(client, planned.vocabulary, scenario, path)
         if options.dry_run:
             print(plan_text(planned, targets))
             return 0
@@ -245,12 +226,13 @@ def journal_begin(options: argparse.Namespace, planned: Planned, targets: Target
     error."""
     client = targets.local
     hosts, mine = hosts_collect(targets, planned.plan)
-    vocabulary = client_list(client)
+    vocabulary = planned.vocabulary
     programs = Programs(vocabulary.version, vocabulary.revision, build_digest(client),
                         builds_read(client, builds_named(planned.plan)), targets.identities())
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
                   intervals_are_wide)
-    journal = journal_open(start, options.output, results_place(), options.more, say)
+    journal = journal_open(start, Path(options.output) if options.output else None,
+                           results_place(), say, options.more, options.new)
     try:
         journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)
         header_say(planned, journal, hosts_header(hosts, mine))

@@ -19,16 +19,6 @@ from suite.present.mail.verify import Deviation, deviation_text, deviations_find
 from suite.present.tables.mail import block_lines
 from suite.present.tables.model import Document
 
-HELP = "a block that was posted, computed again: is every figure the same?"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The command line of `uncork verify`."""
-    parser.add_argument("block", metavar="BLOCK",
-                        help="file with what was posted, a whole mail too; - is standard input")
-    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS",
-                        help="the result that it is of; of a block on two results both, the base first")
-
 
 def text_read(name: str) -> str:
     """What was posted."""

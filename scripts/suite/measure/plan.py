@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.base.client import Checked, Client, Vocabulary, client_check, client_list
+from suite.base.client import Checked, Client, Vocabulary, client_check, client_expand, client_list
 from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import (
     IDLE,
@@ -27,6 +27,7 @@ from suite.base.runner_words import (
     words_told,
     words_withheld,
 )
+from suite.base.words import words_split, words_text
 from suite.measure.hyperfine import work_check
 from suite.measure.quick import words_quicken
 from suite.measure.words import Word, Words, shell_split, word_split, words_collect, words_expand
@@ -48,6 +49,7 @@ class Planned:
     plan: Plan
     scenario: Scenario
     notes: tuple[str, ...]
+    vocabulary: Vocabulary
 
 
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
@@ -61,6 +63,20 @@ def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[st
             raise UsageError(f"{where}{entry.key} is given twice")
         selector[entry.key] = entry.values
     return selector
+
+
+def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> None:
+    """UsageError for the first (text, where) that the client does not take; one call for all that
+    it takes."""
+    values: dict[str, dict[str, None]] = {}
+    for text, where in selectors:
+        for key, value in words_split(text.split(), where).items():
+            values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
+    try:
+        client_expand(client, words_text({key: ",".join(each) for key, each in values.items()}).split())
+    except UsageError:
+        for text, where in selectors:
+            selector_expand(client, text, where)
 
 
 def selector_matches(selector: Mapping[str, tuple[str, ...]], words: Mapping[str, str]) -> bool:
@@ -307,7 +323,7 @@ def plan_make(
     if len(cells) * plan.rounds_most > RUNS_MAX:
         raise UsageError(
             f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: at most {RUNS_MAX}")
-    return Planned(plan, as_run, notes)
+    return Planned(plan, as_run, notes, vocabulary)
 
 
 def scenario_seeded(scenario: Scenario, seed: int | None) -> Scenario:

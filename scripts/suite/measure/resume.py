@@ -175,9 +175,11 @@ def folder_name(results: Path, name: str) -> Path:
     return next(path for path in names if not path.exists())
 
 
-def journal_open(start: Start, folder: Path | None, results: Path, more: bool, say: Say) -> Journal:
-    """The result to write: folder, or one of those in results to go on with, or a new one there."""
-    if folder is None:
+def journal_open(start: Start, folder: Path | None, results: Path, say: Say, more: bool = False,
+                 new: bool = False) -> Journal:
+    """The result to write: folder, or one of those in results to go on with, or a new one there;
+    more: a session of a finished one; new: no result is gone on with."""
+    if folder is None and not new:
         folder = folder_find(start, results, more, say)
         if folder is None and more:
             raise UsageError(f"no finished result of this plan and build in {results} "
@@ -186,6 +188,9 @@ def journal_open(start: Start, folder: Path | None, results: Path, more: bool, s
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} is a file: -o takes a folder")
         if plan_read(folder) is not None:
+            if new:
+                raise UsageError(f"{folder} has a result: --new begins another, "
+                                 "choose another folder with -o")
             return journal_continue(start, folder, more)
         if more:
             raise UsageError(f"{folder} has no result to add a session to")

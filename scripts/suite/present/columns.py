@@ -169,7 +169,7 @@ def ratio_metrics(summary: Summary) -> set[str]:
     """The metrics with a ratio column: the first that is not a count, and those with a published
     ratio. Empty without a baseline. The metric of gains has a gain instead, the metric of best= how
     many times better."""
-    if len(summary.matrix.cells) < 2 or not summary.baseline:
+    if len(summary.matrix.whole.cells) < 2 or not summary.baseline:
         return set()
     first = next(({metric.name} for metric in summary.metrics if not metric.counts), set())
     quoted = {name for figures in summary.figures.values() for name, figure in figures.items()

@@ -165,7 +165,7 @@ def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
     if len(floors) > BASELINES_TOLD:
         low, high = min(floors.values()), max(floors.values())
         return f"{percent_text(low - 1)} to {percent_text(high - 1)} ({len(floors)} baselines)"
-    axes = [matrix.cells[cell].axes for cell in floors]
+    axes = [matrix.whole.cells[cell].axes for cell in floors]
     varying = [axis for axis in matrix.axes if len({one[axis] for one in axes}) > 1]
     names = [" ".join(one[axis] or "none" for axis in varying) for one in axes]
     return ", ".join(f"{text} ({name})" for text, name in zip(texts, names, strict=True))

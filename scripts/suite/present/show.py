@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words, words_parse
+from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
 from suite.analyse.machines import FUNCTIONAL_ONLY
 from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
 from suite.analyse.metrics import METRICS, SPLITS, Metric
@@ -33,6 +33,7 @@ from suite.base.units import (
     scale_choose,
     value_text,
 )
+from suite.base.words import words_split
 from suite.present.columns import verdict_item
 from suite.present.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
 from suite.present.tables.model import Column, Group, Item, Table
@@ -66,7 +67,7 @@ EndsRow = tuple[str, Sequence[str]]  # a label, and the text of each of ENDS
 
 def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Cell:
     """The one cell that has all words; UsageError lists the candidates if there is not just one."""
-    cells = cells_select(matrix, words_parse(" ".join(words), where))
+    cells = cells_select(matrix, words_split(" ".join(words).split(), f"{where}: "))
     if len(cells) > 1:
         what = f'"{" ".join(words)}" selects {len(cells)} cells' if words else \
             f"one of {len(cells)} cells"

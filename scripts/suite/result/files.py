@@ -26,6 +26,13 @@ CHUNK_BYTES = 1 << 20
 LINE_BYTES_MOST = 64 << 20  # a record with hundreds of threads has some MiB
 
 
+def folder_require(folder: Path) -> None:
+    """UsageError where there is no such folder."""
+    if not folder.is_dir():
+        what = "is a file, not the folder of a result" if folder.exists() else "no such folder"
+        raise UsageError(f"{folder}: {what}")
+
+
 def json_parse(data: bytes) -> Any:
     """The JSON value in a line or a file; Damaged says where it is none."""
     try:

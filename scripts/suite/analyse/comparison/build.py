@@ -33,9 +33,10 @@ from suite.analyse.comparison.sides import (
 from suite.analyse.frame import Cell, Matrix, baseline_words, rounds_common
 from suite.analyse.machines import FUNCTIONAL_ONLY, machines_of
 from suite.analyse.metrics import Metric
-from suite.analyse.selection import cells_select, words_text
+from suite.analyse.selection import cells_select
 from suite.analyse.verdicts import Family, Verdict, baseline_family, baseline_ratio, family_make
 from suite.base.errors import UsageError
+from suite.base.words import words_text
 
 Words = Mapping[str, str]
 

@@ -8,18 +8,18 @@ side, none of which the other side has, cannot bring partners together: it is to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 
 from suite.analyse.arrangement import layout_choose
 from suite.analyse.comparison.model import Difference
-from suite.analyse.frame import Cell, Matrix, baseline_words, words_parse
+from suite.analyse.frame import Cell, Matrix, baseline_words
 from suite.analyse.metrics import METRICS, Metric, metric_find
-from suite.analyse.selection import Words, cells_select
+from suite.analyse.selection import Words, cells_select, left_out_text
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET
+from suite.base.words import names_split, word_split, words_split
 from suite.scenario.scenario import Table
 
 
@@ -181,7 +181,7 @@ def sides_opposed(selectors: Sequence[Words]) -> WordsPair | None:
 def selectors_parse(arguments: Sequence[str], where: str) -> list[Words]:
     """The words of each argument; UsageError where two are the same, which would be one side
     twice."""
-    selectors = [words_parse(argument, where) for argument in arguments]
+    selectors: list[Words] = [words_split(argument.split(), f"{where}: ") for argument in arguments]
     for number, selector in enumerate(selectors):
         if selector in selectors[:number]:
             raise UsageError(f'"{arguments[number]}" is given twice: two sides differ in some word')
@@ -225,43 +225,19 @@ def sides_between(arguments: Sequence[str], where: str) -> WordsPair:
     return sides_opposed(selectors) or (words_join(selectors), words_join(selectors))
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The arguments of a command by what they are: folders of results, selectors, and its own
-    words."""
-
-    folders: tuple[Path, ...]
-    selectors: tuple[str, ...]
-    own: Mapping[str, str]
-
-
-def arguments_sort(given: Sequence[str], own: Sequence[str]) -> Asked:
-    """What has no `=`, or is there, is a folder: one or two, else UsageError. own: words that
-    select no cells."""
-    folders = [Path(text) for text in given if "=" not in text or Path(text).is_dir()]
-    words = [text for text in given if Path(text) not in folders]
-    if not folders:
-        raise UsageError(f'"{given[0]}": the folder of a result comes first')
-    if len(folders) > 2:
-        raise UsageError(f'"{folders[2]}": there are two results, not more')
-    found: dict[str, str] = {}
-    for word in words:
-        key, _, value = word.partition("=")
-        if key in found:
-            raise UsageError(f"{key} is given twice")
-        if key in own:
-            found[key] = value
-    selectors = tuple(word for word in words if word.partition("=")[0] not in own)
-    return Asked(tuple(folders), selectors, found)
-
-
-def names_split(key: str, value: str) -> tuple[str, ...]:
-    """The names of `key=one,two`; UsageError for an empty one, or one that is given twice."""
-    names = tuple(value.split(","))
-    if "" in names or len(set(names)) < len(names):
-        raise UsageError(
-            f'"{key}={value}": {"an empty name" if "" in names else "a name is given twice"}')
-    return names
+def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> str:
+    """How many cells of a result stand on no side of these selectors; within: the baseline is a
+    side where they give its word one value. Empty where all stand on one."""
+    wanted: dict[str, list[str]] = {}
+    for key, value in map(word_split, " ".join(arguments).split()):
+        wanted.setdefault(key, []).extend(value.split(","))
+    for key, value in baseline_words(matrix).items() if within else ():
+        if len(set(wanted.get(key, ()))) == 1 and value not in wanted[key]:
+            wanted[key].insert(0, value)
+    shown = {name: cell for name, cell in matrix.cells.items()
+             if all(cell.words.get(key) in values for key, values in wanted.items())}
+    return left_out_text(replace(matrix, cells=shown, narrowed=matrix),
+                         {key: ",".join(dict.fromkeys(values)) for key, values in wanted.items()})
 
 
 def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:

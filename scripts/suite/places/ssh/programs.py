@@ -7,7 +7,6 @@ half file has a program's name. Every system has cksum(1).
 
 from __future__ import annotations
 
-import functools
 import platform
 import subprocess
 from dataclasses import replace
@@ -18,7 +17,6 @@ from suite.base.client import (
     ROOT,
     Client,
     build_digest,
-    build_update,
     client_require,
     complaint_text,
     exit_text,
@@ -38,17 +36,10 @@ STATIC = ROOT / "build" / "static"
 STATIC_HINT = "scripts/setup/target static builds programs that need nothing there"
 
 
-@functools.cache
-def static_update() -> None:
-    """Brings the static build up to date, once."""
-    build_update(Client(STATIC / "bin", STATIC), STATIC)
-
-
 def programs_choose(client: Client) -> Client:
     """The static build, where it has been configured and the user has chosen no other build."""
     if client.built is None or not (STATIC / "CMakeCache.txt").exists():
         return client
-    static_update()
     return client_require(replace(client, folder=STATIC / "bin", built=STATIC))
 
 

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Sequence
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
 from suite.analyse.metrics import Metric
-from suite.analyse.selection import words_text
 from suite.analyse.verdicts import Verdict
 from suite.base.units import change_text, counted_text, percent_text
+from suite.base.words import words_text
 from suite.stats import Estimate
 
 NOTHING = "-"

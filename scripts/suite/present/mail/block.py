@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from suite.analyse.comparison.model import Comparison, Side
 from suite.analyse.frame import Cell
-from suite.analyse.selection import words_text
 from suite.analyse.summary import Summary
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD
+from suite.base.words import words_text
 from suite.present.comparison.texts import side_text
 from suite.present.mail.command import commands_join
 from suite.present.mail.figures import cells_tables, comparison_tables

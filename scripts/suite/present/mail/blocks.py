@@ -10,11 +10,12 @@ from suite.analyse.comparison.build import compare_cells, compare_results
 from suite.analyse.comparison.differences import forced
 from suite.analyse.comparison.model import Comparison, difference_text
 from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
-from suite.analyse.frame import Matrix, words_parse
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.selection import Words
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
+from suite.base.words import words_split
 from suite.present.mail.block import comparison_block, table_block
 from suite.present.mail.command import command_of
 from suite.present.tables.model import Document
@@ -68,6 +69,6 @@ def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str],
     if len(matrices) == 2:
         return [pair_block(matrices, *sides_between(selectors, "paste"), metrics)]
     blocks = pairs_blocks(matrices[0], sides_within(matrices[0], selectors, "paste"), metrics)
-    narrow = words_join([words_parse(selector, "paste")
+    narrow = words_join([words_split(selector.split(), "paste: ")
                          for selector in selectors]) if not blocks else {}
     return blocks or [cells_block(matrices[0], narrow, metrics)]

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""`key=value` as it is typed, in one place: words, lists of names, and the arguments of a command
+that reads results. What a word means uncork-client or a result knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.base.errors import UsageError
+
+
+def word_split(text: str, where: str = "") -> tuple[str, str]:
+    """`key=value` as a pair; UsageError, which begins with where, if one of both is missing."""
+    key, _, value = text.partition("=")
+    if not (key and value):
+        raise UsageError(f'{where}"{text}" is not a word: words are key=value')
+    return key, value
+
+
+def words_split(texts: Iterable[str], where: str = "") -> dict[str, str]:
+    """Words by key, in order; UsageError where one is given twice."""
+    words: dict[str, str] = {}
+    for text in texts:
+        key, value = word_split(text, where)
+        if key in words:
+            raise UsageError(
+                f'{where}{key} is given twice: "{key}={words[key]}" and "{key}={value}"')
+        words[key] = value
+    return words
+
+
+def words_text(words: Mapping[str, str]) -> str:
+    """Words as they are typed."""
+    return " ".join(f"{key}={value}" for key, value in words.items())
+
+
+def names_split(key: str, value: str) -> tuple[str, ...]:
+    """The names of `key=one,two`; UsageError for an empty one, or one that is given twice."""
+    names = tuple(value.split(","))
+    if "" in names or len(set(names)) < len(names):
+        raise UsageError(
+            f'"{key}={value}": {"an empty name" if "" in names else "a name is given twice"}')
+    return names
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a command that reads results: folders, selectors of cells as they are typed
+    (one may hold several words), and the words of the command itself."""
+
+    folders: tuple[Path, ...]
+    selectors: tuple[str, ...]
+    own: Mapping[str, str]
+
+    @property
+    def words(self) -> dict[str, str]:
+        """All selectors together; UsageError where two of them give one word."""
+        return words_split(" ".join(self.selectors).split())
+
+
+def arguments_sort(given: Sequence[object], own: Sequence[str] = (), most: int = 2) -> Arguments:
+    """Arguments by what they are; own: words that select no cells.
+
+    What has no `=`, or is there, is a folder: one, or as many as most, else UsageError.
+    """
+    texts = [str(one) for one in given]
+    folders = [text for text in texts if "=" not in text or Path(text).is_dir()]
+    if not folders:
+        raise UsageError(f'"{texts[0]}": the folder of a result comes first')
+    if len(folders) > most > 1:
+        raise UsageError(f'"{folders[most]}": there are two results, not more')
+    folders = folders[:most]
+    words = [text for text in texts if text not in folders]
+    found = words_split(word for word in words if word.partition("=")[0] in own)
+    selectors = tuple(word for word in words if word.partition("=")[0] not in own)
+    return Arguments(tuple(map(Path, folders)), selectors, found)
