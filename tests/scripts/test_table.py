@@ -297,7 +297,7 @@ def test_a_stranger_adds_a_renderer_with_one_file_and_one_line(tmp_path):
     text = text.replace('    "md": ',
                         '    "titles": Renderer(titles.render, "titles"),\n    "md": ')
     listed.write_text(text)
-    for words in (["table"], ["compare", "write=nodelay", "write=cork"]):
+    for words in (["table"], ["compare"]):
         command, *rest = words
         done = subprocess.run(
             [sys.executable, "-P", "-m", "suite", command, str(NODELAY), *rest, "--titles"],

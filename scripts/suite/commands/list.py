@@ -179,10 +179,9 @@ def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], w
                  if {variant["name"] for variant in variants} == set(choices)
                  for variant in variants}
         lacking = lacking_find(client, word)
-        texts = [(choice, "; ".join(
-            [helps[choice]] * (choice in helps) + [f"not here: {lacking[choice]}"] * (choice in lacking)))
-            for choice in choices]
-        lines += ["", *rows_text(texts, width)]
+        notes = {choice: f"not here: {reason}" for choice, reason in lacking.items()}
+        lines += ["", *rows_text([(choice, "; ".join(filter(None, (
+            helps.get(choice, ""), notes.get(choice, ""))))) for choice in choices], width)]
     return "\n".join(lines)
 
 

@@ -34,12 +34,12 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
     for kind in chosen.get("kind", ()):
         if kind not in PICTURES:
             raise UsageError(f'"kind={kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
-        key = PICTURES[kind]
-        used.add(key or "")
-        names: tuple[str | None, ...] = chosen.get(key or "", (None,))
+        taken = PICTURES[kind]
+        used.add(taken or "")
+        names: tuple[str | None, ...] = chosen.get(taken or "", (None,))
         for what in names:
-            of = histogram_find(what, "of") if what and key == "of" else None
-            pictures.append(Picture(kind, what if key == "metric" else None, of,
+            of = histogram_find(what, "of") if what and taken == "of" else None
+            pictures.append(Picture(kind, what if taken == "metric" else None, of,
                                     own.get("x"), None))
     idle = next((key for key in own if key not in used), None)
     if idle:
