@@ -103,3 +103,13 @@ def test_the_path_of_a_figure_names_functions_that_exist_each_in_the_room_that_i
     assert order == ["result", "analyse", "present", "commands"]
     places = [order.index(room_of(f"suite.{module}")) for module, _, _ in steps]
     assert places == sorted(places)
+
+
+def test_files_that_documents_name_exist():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    files = {str(path.relative_to(ROOT)) for folder in ("scripts", "tests", "docs")
+             for path in (ROOT / folder).rglob("*.py")}
+    missing = {f"{page.name}: {name}" for page in pages
+               for name in re.findall(r"[a-z_/]+\.py\b", page.read_text())
+               if not any(f"/{file}".endswith(f"/{name}") for file in files)}
+    assert not missing

@@ -93,7 +93,8 @@ def mean_text(comparison: Comparison, metric: Metric) -> str:
         return ""
     size, rounds = mean_size(comparison, metric, mean)
     without = f"without {mean_without(comparison, mean)}" if mean.left_out else ""
-    return f"geomean: {', '.join(filter(None, (size, rounds, without)))}" if rounds or without else ""
+    parts = ", ".join(filter(None, (size, rounds, without)))
+    return f"geomean: {parts}" if rounds or without else ""
 
 
 def floor_fraction(floor: float | None) -> float | None:
