@@ -21,8 +21,8 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "scripts"))
 
-from suite.base.child import child_ask  # noqa: E402
 from suite.base.errors import Failure, UsageError  # noqa: E402
+from suite.base.process import process_run  # noqa: E402
 from suite.places.vng import Guest, guest_open  # noqa: E402
 
 OLD, NEW = "vng:6.1", "vng:newest"
@@ -44,7 +44,7 @@ def guest_run(guest: Guest, script: str) -> subprocess.CompletedProcess[str]:
     """What a script in this tree does in a guest, of two attempts the one that came to its end."""
     for _ in range(2):
         try:
-            done = child_ask(guest.boot(
+            done = process_run(guest.boot(
                 f"cd {shlex.quote(str(TOP))} && {{ {script}; }}; echo ended $?", f"--rodir={TOP}"),
                              "", BOOTED_SECONDS)
         except subprocess.TimeoutExpired:

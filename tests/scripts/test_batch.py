@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from faked import has_ended
-from suite.base.child import Listener
+from suite.base.process import ProcessOutput
 from suite.places.batch import batch_records
 from suite.result.plan import PlannedCell
 
@@ -28,12 +28,12 @@ def record(name: str, **more: Any) -> str:
     return json.dumps({"status": "ok", "words": {"write": name}} | more)
 
 
-def heard(script: str, limit_s: float = 20) -> Listener:
+def heard(script: str, limit_s: float = 20) -> ProcessOutput:
     """Listens to a script for the shell."""
     child = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE,
                              process_group=0)
-    return Listener(child, limit_s)
+    return ProcessOutput(child, limit_s)
 
 
 def outcome(script: str, cells: Sequence[PlannedCell] = CELLS,
@@ -122,7 +122,7 @@ def test_a_batch_that_hangs_is_ended_with_all_that_it_started():
 
 
 def test_a_batch_that_ignores_the_request_to_end_is_killed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("suite.base.child.GRACE_S", 0.2)
+    monkeypatch.setattr("suite.base.process.GRACE_S", 0.2)
     listener = heard("trap '' TERM; echo ready >&2; sleep 600; sleep 600", limit_s=0.5)
     assert all(one["status"] == "failed" for _, one in batch_records(listener, CELLS))
     assert listener.status in (-signal.SIGKILL, -signal.SIGTERM)

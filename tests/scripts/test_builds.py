@@ -14,7 +14,7 @@ import pytest
 
 from conftest import Uncork, records_of
 from suite.base.client import BINARIES, Client
-from suite.base.runner_words import words_told
+from suite.base.runner_words import words_for_client
 from suite.result.plan import Build, Plan, PlannedCell, Programs, builds_text
 
 SHORT = ("message=15x2", "reply=2", "place=free", "duration=5ms", "warmup=1ms", "rounds=1")
@@ -122,7 +122,7 @@ def test_a_build_that_changed_meanwhile_is_not_mixed_in(uncork: Uncork,
 
 def test_a_client_is_told_neither_that_it_is_a_build_nor_where_it_is() -> None:
     words = {"write": "cork", "build": "/a/b", "target": "gvisor", "message": "1"}
-    assert words_told(words) == {"write": "cork", "message": "1"}
+    assert words_for_client(words) == {"write": "cork", "message": "1"}
 
 
 def test_a_heading_tells_this_build_only_where_a_cell_had_it() -> None:

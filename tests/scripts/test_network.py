@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from suite.base.by_hand import by_hand_lines
-from suite.base.lab_words import LAB_WORDS, Link, facts_rows, link_of, setting_split, words_text
+from suite.base.lab_words import LAB_WORDS, Link, facts_rows, lab_text, link_of, setting_split
 from suite.places.lab.network import (
     burst_bytes,
     cable_lines,
@@ -27,7 +27,7 @@ WORDS = {"lab": "on", "link_rate": "1gbit", "link_mtu": "9000", "link_delay": "0
 def test_the_words_of_a_cell_are_its_links() -> None:
     assert link_of(WORDS) == SHAPED
     assert set(WORDS) == set(LAB_WORDS)
-    assert words_text(WORDS) == ("link_rate=1gbit link_mtu=9000 link_delay=0s link_loss=0% "
+    assert lab_text(WORDS) == ("link_rate=1gbit link_mtu=9000 link_delay=0s link_loss=0% "
                                  "sysctl=net.ipv4.tcp_sack:0")
 
 

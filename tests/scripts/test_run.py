@@ -185,7 +185,7 @@ def test_a_run_that_hangs_is_ended(misbehave: Misbehave) -> None:
 def test_a_run_that_ignores_the_request_to_end_is_killed_with_its_server(
     misbehave: Misbehave, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("suite.base.child.GRACE_S", 0.5)
+    monkeypatch.setattr("suite.base.process.GRACE_S", 0.5)
     uncork = misbehave("trap '' TERM; sleep 600 & echo $! > \"$STATE/pid\"; wait; wait; sleep 600")
     assert "not finished after" in record_of(uncork, limit_s=0.5)["reason"]
     assert process_gone(uncork.bin / "pid")

@@ -50,7 +50,7 @@ export HOME="$PWD" SSH_CONNECTION='127.0.0.1 40000 127.0.0.1 22'; unset XDG_CACH
 LOGIN = 'exec $login -c "$*"'
 MASTER = 'case $options in *" -M "*) exec sh -c "$*" ;; esac\n'  # what follows is for sessions
 BATCH = f'{MASTER}case "$*" in *--batch*) ;; *) exec sh -c "$*" ;; esac\n'  # for those that measure
-BOOTED = 'case $1 in *boot_id) echo another ;; *) exec /bin/cat "$@" ;; esac'  # of `cat`
+BOOT_PREFIX = 'case $1 in *boot_id) echo another ;; *) exec /bin/cat "$@" ;; esac'  # of `cat`
 SHELLS = [name for name in ("sh", "bash", "dash", "zsh", "csh", "tcsh", "fish", "ksh", "mksh",
                             "yash") if shutil.which(name)]
 
@@ -397,7 +397,7 @@ def test_a_machine_that_was_booted_is_of_another_session(
     with targets_open(client) as targets, labs_open() as labs:
         (cell,) = cells_of(targets, "target=ssh:one")
         assert list(targets.boot_ids()) == ["one"] and len(targets.boot_ids()["one"]) == 36
-        faked.program("cat", BOOTED)
+        faked.program("cat", BOOT_PREFIX)
         one, = targets.target(cell.words).remotes()
         os.killpg(one.master.pid, signal.SIGKILL)
         one.master.wait()
@@ -445,7 +445,7 @@ def test_a_result_is_gone_on_with_on_the_same_boots_and_has_sessions_of_others(
     assert not re.search(r"127\.0\.0\.1|[0-9a-f]{64}", done.stdout)
     assert {record["run"]["cell"].split()[-1] for record in records} == {"target=ssh:one+ssh:two",
         "target=local"}
-    faked.program("cat", BOOTED)
+    faked.program("cat", BOOT_PREFIX)
     path = uncork.results / "x" / "records.jsonl"
     path.write_bytes(path.read_bytes().rpartition(b"\n{")[0] + b"\n")
     assert "was measured on another boot of one (" in uncork.refused(*words)

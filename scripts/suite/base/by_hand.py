@@ -7,28 +7,23 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 
-from suite.base.lab_words import host_file, lab_wanted, place_arguments, words_text
-from suite.base.runner_words import LOCAL, TARGET, build_of, target_of, words_told
-from suite.base.server_options import reach_options
+from suite.base.lab_words import lab_text, lab_wanted, namespace_file, place_arguments
+from suite.base.runner_words import LOCAL, TARGET, build_of, target_of, words_for_client
+from suite.base.server_options import options_for_server
 
-DOWN_COMMAND = "uncork lab down"
-PROGRAM = "uncork-client"
-
-
-def up_command(given: Mapping[str, str]) -> str:
-    """The command that makes the lab of a cell by hand; given are the words of the plan."""
-    return " ".join(["uncork lab up", words_text(given)]).rstrip()
+CLIENT_PROGRAM = "uncork-client"
 
 
-def client_command(given: Mapping[str, str], reach: Sequence[str] = (),
-                   program: str = PROGRAM) -> str:
-    """The command that runs a cell once by hand, in a lab that stands if it needs one."""
+def client_command(given: Mapping[str, str], server_options: Sequence[str] = (),
+                   program: str = CLIENT_PROGRAM) -> str:
+    """The command that runs a cell once by hand, in a lab that stands if it needs one; given: the
+    words of the plan."""
     words = [f"{key}={value}" for key, value in given.items()]
-    words[:0] = reach_options(reach, words)
+    words[:0] = options_for_server(server_options, words)
     program = shlex.quote(program)
     if not lab_wanted(given):
         return " ".join([program, shlex.join(words)]).rstrip()
-    return " ".join(["uncork lab run", program, *place_arguments(given, host_file),
+    return " ".join(["uncork lab run", program, *place_arguments(given, namespace_file),
                      shlex.join(words)])
 
 
@@ -39,31 +34,30 @@ def by_hand_lines(
     """The commands that run these cells by hand, those of one lab together."""
     labs: dict[str, list[str]] = {}
     for given in cells:
-        up = up_command(given) if lab_wanted(given) else ""
+        up = f"uncork lab up {lab_text(given)}".rstrip() if lab_wanted(given) else ""
         labs.setdefault(up, []).append(command(given))
     lines = labs.pop("", [])
     for up, commands in labs.items():
-        lines += [up, *commands, DOWN_COMMAND]
+        lines += [up, *commands, "uncork lab down"]
     return lines
 
 
-def command_by_hand(given: Mapping[str, str], reach: Sequence[str],
+def command_by_hand(given: Mapping[str, str], server_options: Sequence[str],
                     folders: Mapping[str, str]) -> str:
     """The command that runs a cell once by hand, where its target is; folders: of the programs, by
     build."""
     folder, target = folders.get(build_of(given)), target_of(given)
-    program = f"{folder}/{PROGRAM}" if folder else PROGRAM
-    there = f"  # {TARGET}={target}" if target != LOCAL else ""
-    return client_command(words_told(given), reach, program) + there
+    program = f"{folder}/{CLIENT_PROGRAM}" if folder else CLIENT_PROGRAM
+    comment = f"  # {TARGET}={target}" if target != LOCAL else ""
+    return client_command(words_for_client(given), server_options, program) + comment
 
 
 TIMER = "hyperfine"
 RECORD_FILE, TIMES_FILE = "record.json", "times.json"  # what a run leaves, in a folder of its own
 
-# What the client says must reach us: with --output FILE or null hyperfine throws standard error
-# away.
+# With --output FILE or null hyperfine throws away standard error, where the client's messages are.
 TIMER_OPTIONS = ("-N", "-r", "1", "-w", "0", "--style", "none", "--output", "inherit",
-           "--export-json", f"./{TIMES_FILE}")
+                 "--export-json", f"./{TIMES_FILE}")
 
 
 def timed_by_hand(command: str) -> str:

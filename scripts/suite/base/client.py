@@ -20,11 +20,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from suite.base.child import Listener, child_ask
 from suite.base.errors import Failure, UsageError, nearest_hint
-from suite.base.place import HERE, Command, Place
+from suite.base.process import HERE, Command, Place, ProcessOutput, process_run
 from suite.base.runner_words import BUILD, THIS
-from suite.base.server_options import reach_options
+from suite.base.server_options import options_for_server
 from suite.base.text import say
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,14 +38,14 @@ BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
 class Client:
     """The folder of both binaries; `built` is the build folder to keep up to date, if ours.
 
-    `reach` are its options for servers that words name, `place` is where it is started. There it
+    `server_options` are its options for servers that words name, `place` is where it is started. It
     may take `boot_s` to say anything, and what came to no end may be tried once more in
     `retry_place`.
     """
 
     folder: Path
     built: Path | None
-    reach: tuple[str, ...] = ()
+    server_options: tuple[str, ...] = ()
     place: Place = HERE
     boot_s: float = 0.0
     retry_place: Place | None = None
@@ -194,33 +193,32 @@ def complaint_text(stderr: str) -> str:
 
 
 def client_ask(
-    client: Client, arguments: Sequence[str], stdin: str = "", reach: Sequence[str] = (),
+    client: Client, arguments: Sequence[str], stdin: str = "", server_options: Sequence[str] = (),
 ) -> list[Any]:
     """Runs uncork-client with a question and gives its lines of JSON; once more where that may
     help."""
     if client.boot_s:
-        print(
-            f"uncork: asking what can be done {client.place.name}; to start it may take {client.boot_s:.0f} s",
-              file=sys.stderr, flush=True)
+        print(f"uncork: asking what can be done {client.place.name}; to start it may take "
+              f"{client.boot_s:.0f} s", file=sys.stderr, flush=True)
     again = client.retry()
     try:
-        return client_answers(client, arguments, stdin, reach)
+        return client_answers(client, arguments, stdin, server_options)
     except Failure:
         if again is None:
             raise
     try:
-        return client_answers(again, arguments, stdin, reach)
+        return client_answers(again, arguments, stdin, server_options)
     except Failure as error:
         raise Failure(f"{client.name} failed twice: {error}") from None
 
 
 def client_answers(client: Client, arguments: Sequence[str], stdin: str,
-                   reach: Sequence[str]) -> list[Any]:
+                   server_options: Sequence[str]) -> list[Any]:
     """client_ask(), once."""
-    command = client.command([*reach, *arguments], stdin)
+    command = client.command([*server_options, *arguments], stdin)
     limit_s = ASK_SECONDS + client.boot_s
     try:
-        done = child_ask(command.argv, command.given or "", limit_s)
+        done = process_run(command.argv, command.given or "", limit_s)
     except subprocess.TimeoutExpired:
         raise Failure(f"{client.name} {arguments[0]} did not answer in {limit_s:.0f} s") from None
     except OSError as error:
@@ -247,10 +245,10 @@ def line_read(line: str | bytes) -> dict[str, Any] | None:
 
 
 def client_answer(
-    client: Client, arguments: Sequence[str], key: str, reach: Sequence[str] = (),
+    client: Client, arguments: Sequence[str], key: str, server_options: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The one object that a question is answered with; key must be in it."""
-    answers = client_ask(client, arguments, reach=reach)
+    answers = client_ask(client, arguments, server_options=server_options)
     if len(answers) != 1 or not isinstance(answers[0], dict) or key not in answers[0]:
         raise Failure(f'{client.name} {arguments[0]} answered without "{key}": '
                       "is it of another version?")
@@ -293,7 +291,7 @@ def client_facts(client: Client, words: Iterable[str],
     name."""
     asked = list(words)
     return client_answer(client, ["--facts", *asked], "client",
-                         [*reach_options(client.reach, asked), *options])
+                         [*options_for_server(client.server_options, asked), *options])
 
 
 @contextlib.contextmanager
@@ -311,16 +309,16 @@ def lifeline_open() -> Iterator[int]:
 def client_batch(
     client: Client, lines: Sequence[str], limit_s: float, enclosure: Enclosure | None = None,
     options: Sequence[str] = (),
-) -> Listener:
+) -> ProcessOutput:
     """`--batch` with these lines and options, in a process group of its own, perhaps inside a lab.
 
     The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id. Its
     standard input stays open behind the line `end`. When this process is killed, it closes, and the
     client gives up.
     """
-    reach = reach_options(client.reach, " ".join(lines).split())
-    command = client.command([*reach, *(enclosure.arguments if enclosure else ()), *options,
-                              "--batch", "-", "--with-parent"],
+    server_options = options_for_server(client.server_options, " ".join(lines).split())
+    command = client.command([*server_options, *(enclosure.arguments if enclosure else ()),
+                              *options, "--batch", "-", "--with-parent"],
                              "".join(f"{line}\n" for line in [*lines, BATCH_END]))
     try:
         with enclosure.inside() if enclosure else contextlib.nullcontext():
@@ -331,7 +329,7 @@ def client_batch(
                                      process_group=0)
     except OSError as error:
         raise Failure(f"{client.name} does not start: {error.strerror}") from None
-    return Listener(child, limit_s, client.boot_s, (command.given or "").encode())
+    return ProcessOutput(child, limit_s, client.boot_s, (command.given or "").encode())
 
 
 def scenario_path(name: str) -> Path:

@@ -24,13 +24,11 @@ class UsageError(UncorkError):
 
 
 class Failure(UncorkError):
-    """What was asked for is right but could not be done: exit status 1."""
-
-    status = 1
+    """The request is right but could not be carried out: exit status 1."""
 
 
 class Unreachable(Failure):
-    """What a run needs beside this program is not to be had now: a lab, another machine. That run
+    """What a run needs besides this program is missing now: a lab, another machine. That run
     fails, others go on."""
 
 
@@ -41,13 +39,13 @@ class Signalled(KeyboardInterrupt):
 class Interrupted(UncorkError):
     """A signal ended this program: exit status 128 and its number, as a shell has it.
 
-    The text says which, and then `kept`.
+    The text names the signal, then follows `kept`.
     """
 
     def __init__(self, signalled: KeyboardInterrupt, kept: str = "") -> None:
         number = signalled.args[0] if isinstance(signalled, Signalled) else signal.SIGINT
-        named = f"ended by {signal.Signals(number).name}"
-        super().__init__(("interrupted" if number == signal.SIGINT else named) + kept)
+        super().__init__(("interrupted" if number == signal.SIGINT
+                          else f"ended by {signal.Signals(number).name}") + kept)
         self.status = 128 + number
 
 

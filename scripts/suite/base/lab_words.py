@@ -77,27 +77,28 @@ def link_of(words: Mapping[str, str]) -> Link:
     return Link(*(words[word] for word in LINK_WORDS))
 
 
-def words_text(words: Mapping[str, str]) -> str:
+def lab_text(words: Mapping[str, str]) -> str:
     """The lab of a cell as `uncork lab up` takes it."""
     return " ".join(f"{key}={words[key]}" for key in (*LINK_WORDS, SETTING_WORD) if key in words)
 
 
-def host_name(host: str) -> str:
+def namespace_name(host: str) -> str:
     """How `ip netns` calls a host of the lab that `uncork lab up` makes."""
     return f"uncork-{host}"
 
 
-def host_file(host: str) -> str:
+def namespace_file(host: str) -> str:
     """Where ip(8) keeps that name."""
-    return f"/run/netns/{host_name(host)}"
+    return f"/run/netns/{namespace_name(host)}"
 
 
 def place_arguments(words: Mapping[str, str], file_of: Callable[[str], str]) -> tuple[str, ...]:
-    """The client's options for its own processes to be in a lab; file_of: of a host's namespace."""
-    arguments = ("--server-in", f"{SERVER_ADDRESS}@{file_of(SERVER_HOST)}")
-    if words.get("workload") == "proxy":
-        arguments += ("--proxy-in", f"{PROXY_ADDRESS}@{file_of(ROUTER_HOST)}")
-    return arguments
+    """The client's options for its own processes to be in a lab; file_of: gives the file of a
+    host's namespace."""
+    server = ("--server-in", f"{SERVER_ADDRESS}@{file_of(SERVER_HOST)}")
+    if words.get("workload") != "proxy":
+        return server
+    return (*server, "--proxy-in", f"{PROXY_ADDRESS}@{file_of(ROUTER_HOST)}")
 
 
 def setting_split(text: str) -> tuple[str, str] | None:
@@ -109,22 +110,20 @@ def setting_split(text: str) -> tuple[str, str] | None:
 
 
 def queue_text(queue: Mapping[str, Any]) -> str:
-    """A queue and what it was told, as tc(8) read it back: `tbf 1 Gbit/s burst=250000`."""
-    told = [f"{key}={json.dumps(value)}" for key, value in queue.get("options", {}).items()
-            if key != "rate"]
-    rate = queue.get("options", {}).get("rate")  # tc(8) gives it in bytes
+    """A queue and its options, as tc(8) prints them: `tbf 1 Gbit/s burst=250000`."""
+    options = dict(queue.get("options", {}))
+    rate = options.pop("rate", None)  # tc(8) gives it in bytes
     shaped = [value_text(8 * rate, "bit/s")] if isinstance(rate, int) else []
-    return " ".join([queue["kind"], *shaped, *told])
+    return " ".join([queue["kind"], *shaped,
+                     *(f"{key}={json.dumps(value)}" for key, value in options.items())])
 
 
 def facts_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(where, what) of every device of a lab, and of what was set in it."""
-    rows = []
-    for host in HOSTS:
-        for device in facts.get(host, ()):
-            queues = "; ".join(map(queue_text, device["queues"])) or "no queue"
-            rows.append((f"{host} {device['device']}",
-                         f"{device['address']}, mtu {device['mtu_bytes']}, {queues}"))
+    rows = [(f"{host} {device['device']}",
+             f"{device['address']}, mtu {device['mtu_bytes']}, "
+             f"{'; '.join(map(queue_text, device['queues'])) or 'no queue'}")
+            for host in HOSTS for device in facts.get(host, ())]
     setting = facts.get(SETTING_WORD)
     if setting:
         values = ", ".join(f"{setting[host]} in {host}" for host in HOSTS)

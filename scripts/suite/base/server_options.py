@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""How servers that are there already are spoken to: with a key, or in the clear.
+"""The client's options for servers that run already: with a key, or in the clear.
 
-These are options and no words, so that neither records nor names of cells know of them; the client
+These are options and no words, so that neither records nor names of cells have them. The client
 gets them for cells that name a server or a proxy, and only for those.
 """
 
@@ -12,22 +12,22 @@ from pathlib import Path
 
 from suite.base.errors import UsageError
 
-NAMED_BY = ("server=", "via=")
-OWN = "=own"
+END_WORDS, OWN_VALUE = ("server=", "via="), "=own"
 
 
-def end_named(words: Iterable[str]) -> bool:
-    """Whether words name a server or a proxy that somebody else has started."""
-    return any(word.startswith(NAMED_BY) and not word.endswith(OWN) for word in words)
+def server_named(words: Iterable[str]) -> bool:
+    """Whether words name a server or a proxy that runs already."""
+    return any(word.startswith(END_WORDS) and not word.endswith(OWN_VALUE) for word in words)
 
 
-def reach_options(options: Sequence[str], words: Iterable[str]) -> tuple[str, ...]:
-    """The options, for a cell that they are for."""
-    return tuple(options) if end_named(words) else ()
+def options_for_server(options: Sequence[str], words: Iterable[str]) -> tuple[str, ...]:
+    """The options, where the words of a cell name a server; else none."""
+    return tuple(options) if server_named(words) else ()
 
 
-def reach_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
-    """The client's options for what was asked for; every run reads the file of keys again."""
+def options_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
+    """The client's options for those of a command; every run reads the file of keys anew.
+    UsageError where there is no such file."""
     if psk is None:
         return ("--insecure",) if insecure else ()
     if not psk.is_file():
@@ -36,8 +36,8 @@ def reach_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
     return ("--psk", str(psk.resolve()))
 
 
-def reach_check(options: Sequence[str], cells: Iterable[Iterable[str]]) -> None:
-    """Refuses options that no cell has a use for."""
-    if options and not any(end_named(words) for words in cells):
+def options_check(options: Sequence[str], cells: Iterable[Iterable[str]]) -> None:
+    """UsageError where there are options and no cell has a use for them."""
+    if options and not any(map(server_named, cells)):
         raise UsageError(
             f"{options[0]} is for a server that is there already: add server=HOST:PORT")

@@ -39,7 +39,7 @@ def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
     folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
 
     def by_client(given: Mapping[str, str]) -> str:
-        return command_by_hand(given, client.reach, folders)
+        return command_by_hand(given, client.server_options, folders)
 
     cells = list(plan.runnable)
     if plan.seed is not None:

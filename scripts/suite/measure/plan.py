@@ -19,13 +19,13 @@ from pathlib import Path
 from suite.base.client import Checked, Client, Vocabulary, client_check, client_expand, client_list
 from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import (
-    IDLE,
+    DEFAULT_WORD,
     OWN_ENDS,
     TARGET,
-    line_of,
-    line_told,
-    words_told,
-    words_withheld,
+    line_for_client,
+    line_text,
+    words_for_client,
+    words_for_runner,
 )
 from suite.base.words import words_split, words_text
 from suite.measure.hyperfine import work_check
@@ -133,11 +133,11 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
     for number, client in enumerate(clients):
         rows_of.setdefault(client, []).append(number)
     for client, mine in rows_of.items():
-        lines = [line_told(rows[number], elsewhere[number]) for number in mine]
+        lines = [line_for_client(rows[number], elsewhere[number]) for number in mine]
         try:
             found = lines_check(client, lines, path)
         except UsageError as error:
-            named = line_of(words_withheld(rows[mine[0]]))
+            named = line_text(words_for_runner(rows[mine[0]]))
             raise UsageError(f"{error} ({named})" if named else str(error)) from None
         answers |= zip(mine, found, strict=True)
     checked = [checked_as(answers[number], row, elsewhere[number])
@@ -150,8 +150,8 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
 def checked_as(checked: Checked, row: Mapping[str, str], elsewhere: Mapping[str, str]) -> Checked:
     """What a client said of a row, with the words that it was not told and without those that only
     it was told."""
-    words, own = words_withheld(row), {key: OWN_ENDS[key] for key in elsewhere}
-    hidden = elsewhere if words_told(row) else IDLE | dict(elsewhere)
+    words, own = words_for_runner(row), {key: OWN_ENDS[key] for key in elsewhere}
+    hidden = elsewhere if words_for_client(row) else DEFAULT_WORD | dict(elsewhere)
     given = {key: value for key, value in checked.given.items() if key not in hidden}
     return replace(checked, words=checked.words | own | words, given=given | words)
 

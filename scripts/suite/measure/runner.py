@@ -19,10 +19,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from suite.base.child import Listener
 from suite.base.client import Client, client_batch, lifeline_open
 from suite.base.errors import Failure, Signalled, Unreachable
-from suite.base.runner_words import boot_of, line_told, record_restore, target_of
+from suite.base.process import ProcessOutput
+from suite.base.runner_words import boot_of, line_for_client, record_words_restore, target_of
 from suite.measure import hyperfine
 from suite.measure.captures import capture_file, capture_options, capture_rename
 from suite.measure.host_facts import host_facts
@@ -65,11 +65,11 @@ def cells_run(
 ) -> Records:
     """Runs each cell once by one client. ends: words with the addresses of the ends that the runner
     has started."""
-    lines = [line_told(cell.given, ends) for cell in cells]
+    lines = [line_for_client(cell.given, ends) for cell in cells]
     yield from batch_records(client_batch(client, lines, limit_s, lab, options), cells, artifacts)
 
 
-def timed_read(listener: Listener, folder: Path, version: str) -> Document:
+def timed_read(listener: ProcessOutput, folder: Path, version: str) -> Document:
     """The record in the folder of a run with the times of hyperfine, or a failed one with the
     reason."""
     record, times = hyperfine.record_read(folder), hyperfine.times_read(folder, version)
@@ -90,12 +90,12 @@ def hyperfine_run(
     machine and outside of labs only."""
     version = hyperfine.version_read()
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder, lifeline_open() as lifeline:
-        line = line_told(cells[0].given)
+        line = line_for_client(cells[0].given)
         command = hyperfine.client_timed(client.program, options, line, lifeline)
         child = subprocess.Popen(command, cwd=folder, pass_fds=(lifeline,),
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.PIPE, process_group=0)
-        listener = Listener(child, limit_s)
+        listener = ProcessOutput(child, limit_s)
         for _ in listener.lines():
             pass  # the record is in a file
         yield 0, timed_read(listener, Path(folder), version)
@@ -156,7 +156,7 @@ def batch_run(
                     (*options, *ends.options), ends.words, artifacts=artifacts):
                 left.discard(number)
                 record = target.failure_explain(words, record)
-                record_restore(record, cells[number].words)
+                record_words_restore(record, cells[number].words)
                 yield number, record | {"lab": lab.facts} if lab else record
     except Unreachable as error:
         for number in sorted(left):

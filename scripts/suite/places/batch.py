@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.base.child import Heard
 from suite.base.client import complaint_text, exit_text, line_read
-from suite.base.runner_words import OWN_ENDS, target_of, words_told
+from suite.base.process import Output
+from suite.base.runner_words import OWN_ENDS, target_of, words_for_client
 from suite.result.plan import PlannedCell
 from suite.result.record import Document
 
@@ -47,7 +47,7 @@ def overdue_text(limit_s: float) -> str:
     return f"not finished after {limit_s:.0f} s, so it was ended"
 
 
-def output_complaint(heard: Heard) -> str:
+def output_complaint(heard: Output) -> str:
     """Why there is no whole record, in one line."""
     reason = complaint_text(heard.stderr)
     if heard.overdue:
@@ -72,13 +72,13 @@ def is_placeholder(record: Document) -> bool:
 def record_is_of(record: Document, cell: PlannedCell) -> bool:
     """Whether a JSON object is a record of this cell, by its words; it may lack a word of one end.
     """
-    words, own = record.get("words"), words_told(cell.words)
+    words, own = record.get("words"), words_for_client(cell.words)
     return isinstance(record.get("status"), str) and isinstance(words, Mapping) and all(
         own.get(key, value) == value for key, value in words.items() if key not in OWN_ENDS)
 
 
 def batch_records(
-    heard: Heard, cells: Sequence[PlannedCell], artifacts: Artifacts = Artifacts(),
+    heard: Output, cells: Sequence[PlannedCell], artifacts: Artifacts = Artifacts(),
 ) -> Iterator[tuple[int, Document]]:
     """(number of a cell, its record), each as soon as it counts; placeholders come at the end."""
     waiting = list(range(len(cells)))

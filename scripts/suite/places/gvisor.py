@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.base.child import child_ask
 from suite.base.client import Client
 from suite.base.errors import Failure
-from suite.base.place import Command, Place
+from suite.base.process import Command, Place, process_run
 from suite.places.target import Target, isolated_check
 
 PROGRAM = "runsc"
@@ -48,7 +47,7 @@ def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """What runsc does with these arguments; Failure where it does not start or hangs."""
     command = [PROGRAM, *arguments]
     try:
-        return child_ask(command, "", START_S)
+        return process_run(command, "", START_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"target=gvisor: {' '.join(command)}: {error}") from None
 

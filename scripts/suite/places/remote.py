@@ -15,7 +15,7 @@ from pathlib import Path
 
 from suite.base.client import Client, build_client
 from suite.base.errors import UsageError
-from suite.base.runner_words import LOCAL, OWN_ENDS, TARGET, build_of, words_told
+from suite.base.runner_words import LOCAL, OWN_ENDS, TARGET, build_of, words_for_client
 from suite.places.ssh.programs import programs_choose
 from suite.places.ssh.server import ADDRESS_WORDS, endpoint, proxy_options, serving_ends
 from suite.places.target import Target, word_list
@@ -91,7 +91,7 @@ class RemoteTarget(Target):
     def programs(self, words: Mapping[str, str]) -> Client:
         """The programs for a cell of these words, on this machine: static ones, where those exist
         and the user has chosen no others."""
-        return replace(programs_choose(build_client(self.local, build_of(words))), reach=())
+        return replace(programs_choose(build_client(self.local, build_of(words))), server_options=())
 
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs there."""
@@ -122,5 +122,5 @@ class RemoteTarget(Target):
             lines.append(self.by_hand_at(end, folder, [
                 "uncork-server", "--with-parent", "--listen", addresses[ADDRESS_WORDS[end]], *keys,
                 *self.server_options(end)]))
-        words = word_list(words_told(given) | addresses)
+        words = word_list(words_for_client(given) | addresses)
         return [*lines, self.by_hand_at("client", folder, ["uncork-client", *keys, *words])]

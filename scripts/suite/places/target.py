@@ -12,8 +12,8 @@ from typing import Any
 from suite.base.client import Client, build_client, client_facts
 from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
-from suite.base.place import HERE, Place
-from suite.base.runner_words import OWN_ENDS, TARGET, build_of, words_told
+from suite.base.process import HERE, Place
+from suite.base.runner_words import OWN_ENDS, TARGET, build_of, words_for_client
 from suite.result.record import Document
 
 # words that an isolated system may have with this value only; None: not at all
@@ -85,7 +85,7 @@ class Target:
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Facts of the machines, by end: docs/record.md, "What the client prints for programs"."""
-        given = words_told({key: value for key, value in words.items() if key not in LAB_WORDS})
+        given = words_for_client({key: value for key, value in words.items() if key not in LAB_WORDS})
         with self.ends(words) as ends:
             return client_facts(self.client(words), word_list(given | dict(ends.words)),
                                 ends.options)
@@ -100,7 +100,7 @@ class Target:
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The commands that run a cell of these words once by hand."""
-        return [shlex.join(self.client(given).command(word_list(words_told(given))).argv)]
+        return [shlex.join(self.client(given).command(word_list(words_for_client(given))).argv)]
 
     def close(self) -> None:
         """Ends all that opening it or a run has started."""

@@ -21,10 +21,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.base.child import child_ask
 from suite.base.client import ROOT, Client
 from suite.base.errors import Failure
-from suite.base.place import Command, Place
+from suite.base.process import Command, Place, process_run
 from suite.places.images import Image, image_find
 from suite.places.target import Target, isolated_check
 
@@ -119,7 +118,7 @@ def version_read(path: str, where: str) -> str:
     """The release of virtme-ng; Failure where it does not start or hangs."""
     command = ["env", f"PATH={path}", PROGRAM, "--version"]
     try:
-        return (child_ask(command, "", SMOKE_S).stdout.split() or ["unknown"])[-1]
+        return (process_run(command, "", SMOKE_S).stdout.split() or ["unknown"])[-1]
     except OSError as error:
         raise Failure(f"{where}: {command[0]} does not start: {error.strerror}") from None
     except subprocess.TimeoutExpired:
@@ -144,7 +143,7 @@ def hardware_works(guest: Guest) -> bool:
     if not any((MODULES / name).exists() for name in HARDWARE):
         return False
     try:
-        return child_ask(guest.boot("exit 7"), "", SMOKE_S).returncode == 7
+        return process_run(guest.boot("exit 7"), "", SMOKE_S).returncode == 7
     except (OSError, subprocess.TimeoutExpired):
         return False
 

@@ -15,7 +15,7 @@ from suite.analyse.metrics import Metric
 from suite.analyse.precision import precision_measure, precision_text
 from suite.analyse.summary import Summary
 from suite.analyse.traits import AGREED
-from suite.base.lab_words import LAB_WORDS, lab_wanted, words_text
+from suite.base.lab_words import LAB_WORDS, lab_text, lab_wanted
 from suite.base.runner_words import LOCAL
 from suite.base.units import Scale, counted_text, percent_text
 from suite.result.machine import Machine, disturbed_text
@@ -123,7 +123,7 @@ def labs_text(matrix: Matrix) -> str:
     cells = [cell for cell in matrix.cells.values() if lab_wanted(cell.words)]
     values = {key: dict.fromkeys(cell.words[key] for cell in cells if key in cell.words)
               for key in LAB_WORDS}
-    return words_text({key: ",".join(found) for key, found in values.items() if found})
+    return lab_text({key: ",".join(found) for key, found in values.items() if found})
 
 
 def security_text(matrix: Matrix) -> str:

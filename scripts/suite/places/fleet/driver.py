@@ -55,7 +55,7 @@ class Job:
 
 @dataclass
 class Outcome:
-    """How a job went, to be read like a child that has ended (base.child.Heard).
+    """How a job went, to be read like a child that has ended (base.process.Output).
 
     how: `ok`: it ran and ended with this status; `unreachable`; `failed`: it did not run for
     another reason. output: its standard output, until the next step if the step did not keep it.

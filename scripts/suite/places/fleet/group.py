@@ -14,8 +14,8 @@ from typing import Any
 from suite.base.client import Client, build_digest, complaint_text, line_read
 from suite.base.errors import Failure
 from suite.base.lab_words import LAB_WORDS
-from suite.base.place import Command, Place
-from suite.base.runner_words import line_told, record_restore, words_told
+from suite.base.process import Command, Place
+from suite.base.runner_words import line_for_client, record_words_restore, words_for_client
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet.driver import Outcome
 from suite.places.fleet.fleet import Fleet, Reasons, key_options, reasons_of
@@ -76,7 +76,7 @@ class FleetPair(RemoteTarget):
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Facts of the hosts of the pair."""
-        given = words_told({key: value for key, value in words.items() if key not in LAB_WORDS})
+        given = words_for_client({key: value for key, value in words.items() if key not in LAB_WORDS})
         outcome = self.fleet.ask(self.pair, self.programs(words), ["--facts", *word_list(given)],
                                  ends=self.own_ends(words))
         found = [line for line in map(line_read, outcome.stdout.split(b"\n")) if line
@@ -174,7 +174,7 @@ class FleetGroup:
                 host, limits[target] = target.pair.client.name, STARTING_S + runs_limit(cells)
                 ends = [fleet.addresses(target.pair, client, target.own_ends(cell.words))
                         for cell in cells]
-                lines = [line_told(cell.given, words) for cell, words
+                lines = [line_for_client(cell.given, words) for cell, words
                          in zip(cells, ends, strict=True)]
                 jobs[host] = fleet.client_job(
                     target.pair, client, [*key_options(ends[0]), "--batch", "-"],
@@ -206,5 +206,5 @@ def records_read(outcome: Outcome | None, cells: Sequence[PlannedCell], numbers:
         return {number: failed_record(reason) for number in numbers}
     found = dict(batch_records(outcome, [cells[number] for number in numbers]))
     for index, number in enumerate(numbers):
-        record_restore(found[index], cells[number].words)
+        record_words_restore(found[index], cells[number].words)
     return {number: found[index] for index, number in enumerate(numbers)}

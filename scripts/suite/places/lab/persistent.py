@@ -19,11 +19,11 @@ from suite.base.lab_words import (
     HOSTS,
     SETTING_WORD,
     facts_rows,
-    host_file,
-    host_name,
+    lab_text,
     link_of,
+    namespace_file,
+    namespace_name,
     setting_split,
-    words_text,
 )
 from suite.places.lab.lab import facts_read, lab_make
 from suite.places.lab.namespace import lines_run, output_read, setting_read, setting_write
@@ -36,8 +36,8 @@ NONE = "no lab stands"
 def standing_open() -> Iterator[dict[str, int]]:
     """Descriptors of the namespaces that have a lab's names, by host."""
     with contextlib.ExitStack() as closing:
-        found = {host: os.open(host_file(host), os.O_RDONLY) for host in HOSTS
-                 if Path(host_file(host)).exists()}
+        found = {host: os.open(namespace_file(host), os.O_RDONLY) for host in HOSTS
+                 if Path(namespace_file(host)).exists()}
         for descriptor in found.values():
             closing.callback(os.close, descriptor)
         yield found
@@ -53,7 +53,7 @@ def mark_read(host: str, descriptor: int) -> str:
             raise
         alias = ""
     if not alias.startswith(MARK):
-        raise Failure(f"{host_file(host)} is no namespace of a lab: uncork did not make it and "
+        raise Failure(f"{namespace_file(host)} is no namespace of a lab: uncork did not make it and "
                       "leaves it alone")
     return alias.removeprefix(MARK).strip()
 
@@ -63,14 +63,14 @@ def names_give(namespaces: Mapping[str, int]) -> None:
     with contextlib.ExitStack() as failing:
         for host, descriptor in namespaces.items():
             # ip(8) runs inside and takes this thread's namespace for that of the process.
-            output_read(descriptor, "ip", "netns", "attach", host_name(host), str(os.getpid()))
+            output_read(descriptor, "ip", "netns", "attach", namespace_name(host), str(os.getpid()))
             failing.callback(name_delete, host)
         failing.pop_all()
 
 
 def name_delete(host: str) -> None:
     """Removes the name of a namespace."""
-    output_read(None, "ip", "netns", "delete", host_name(host))
+    output_read(None, "ip", "netns", "delete", namespace_name(host))
 
 
 def lab_up(words: Mapping[str, str]) -> None:
@@ -84,7 +84,7 @@ def lab_up(words: Mapping[str, str]) -> None:
             name, value = setting
             setting_write(lab.namespaces, name, dict.fromkeys(lab.namespaces, value))
         for descriptor in lab.namespaces.values():
-            lines_run(descriptor, "ip", [f'link set lo alias "{MARK} {words_text(words)}"'])
+            lines_run(descriptor, "ip", [f'link set lo alias "{MARK} {lab_text(words)}"'])
         names_give(lab.namespaces)
 
 
@@ -95,7 +95,7 @@ def lab_down() -> list[str]:
             mark_read(host, descriptor)  # all of them are uncork's, or none is touched
         left = []
         for host in standing:
-            pids = output_read(None, "ip", "netns", "pids", host_name(host)).split()
+            pids = output_read(None, "ip", "netns", "pids", namespace_name(host)).split()
             if pids:
                 left.append(f"processes still run in {host} and keep it until they end: "
                             f"{' '.join(pids)}")
@@ -122,8 +122,8 @@ def lab_status() -> list[str]:
 
 def host_open(host: str) -> int:
     """A descriptor of a host of the lab that stands; Failure where none does."""
-    if not Path(host_file(host)).exists():
+    if not Path(namespace_file(host)).exists():
         raise Failure(f"{NONE}: uncork lab up makes one")
-    descriptor = os.open(host_file(host), os.O_RDONLY)
+    descriptor = os.open(namespace_file(host), os.O_RDONLY)
     mark_read(host, descriptor)
     return descriptor

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 
-from suite.base.child import group_kill
 from suite.base.client import complaint_text
 from suite.base.errors import Failure, Unreachable, UsageError
+from suite.base.process import group_kill
 from suite.places.ssh.shell import exec_line, script_words
 
 PROGRAM = "ssh"

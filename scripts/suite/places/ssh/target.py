@@ -20,7 +20,7 @@ from pathlib import Path
 
 from suite.base.client import Client, build_digest
 from suite.base.errors import Failure
-from suite.base.place import Command, Place
+from suite.base.process import Command, Place
 from suite.base.runner_words import TARGET
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import LocalMachine, RemoteMachine, child_close

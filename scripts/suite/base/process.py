@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A process under way: its lines as they come, its time limit, and its end, with all that it
-started."""
+"""A program: where it runs, its process with all that this started, its output, time limit and end.
+
+A place is what stands before the command of a program, and what the program is given on standard
+input. The measured programs know nothing of it. Standard output comes back as it is; where standard
+input reaches the program it stays open as its lifeline.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +15,57 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
 GRACE_S = 6.0  # the client tells its server within 5 s; after that both are killed
 PIECE_BYTES = 1 << 16
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def group_kill(child: subprocess.Popen[bytes]) -> None:
+@dataclass(frozen=True)
+class Command:
+    """What to start here. given: for its standard input, None where it is to have none."""
+
+    argv: tuple[str, ...]
+    given: str | None = ""
+
+
+class Place(Protocol):
+    """Where a program runs; two places that are equal are one."""
+
+    @property
+    def name(self) -> str:
+        """The place as messages name it: `in gVisor`; empty for this machine."""
+
+    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
+        """What starts a program there, whose path is one of here; given: what it reads. Failure
+        where nothing can be started there now."""
+
+
+@dataclass(frozen=True)
+class Here:
+    """This machine."""
+
+    name: str = ""
+
+    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
+        """The program itself."""
+        return Command((str(program), *arguments), given)
+
+
+HERE = Here()
+
+
+def group_kill(child: subprocess.Popen[Any]) -> None:
     """Kills the child's process group: the client and the server it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def child_end(child: subprocess.Popen[bytes]) -> None:
-    """Asks the child's group to end, kills it if it does not, and reaps the child."""
+def process_end(child: subprocess.Popen[Any]) -> None:
+    """Asks the child's group to end, kills it after GRACE_S, and reaps the child."""
     if child.stdin:
         with contextlib.suppress(BrokenPipeError):
             child.stdin.close()
@@ -46,8 +86,8 @@ def signals_release() -> None:
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[None]:
-    """Holds back what ends the runner: one that came between the start of a child and its first
-    mention here would leave the child behind."""
+    """Holds back the signals that end the runner. One that came before a child is known here would
+    leave the child behind."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield
@@ -55,10 +95,13 @@ def signals_held() -> Iterator[None]:
         signals_release()
 
 
-def child_ask(argv: Sequence[str], given: str, limit_s: float) -> subprocess.CompletedProcess[str]:
-    """Starts a program, gives it text and waits until it has ended. TimeoutExpired, or whatever
-    else interrupts it, after it has been ended with all that it started; OSError where it does not
-    start."""
+def process_run(argv: Sequence[str], given: str,
+                limit_s: float) -> subprocess.CompletedProcess[str]:
+    """Starts a program, gives it text and waits until it has ended.
+
+    OSError where it does not start. Before TimeoutExpired or another interruption leaves this
+    function, the program has been ended with all that it started.
+    """
     child = None
     try:
         with signals_held():
@@ -68,69 +111,52 @@ def child_ask(argv: Sequence[str], given: str, limit_s: float) -> subprocess.Com
         stdout, stderr = child.communicate(given, timeout=limit_s)
     except BaseException:
         if child:
-            child_end(child)
+            process_end(child)
         raise
     return subprocess.CompletedProcess(argv, child.returncode, stdout, stderr)
 
 
-class Heard(Protocol):
-    """What a program has said: `lines()` first, then what the others tell of its end."""
+class Output(Protocol):
+    """The output of a program: `lines()` first, then the others tell of its end.
+
+    torn: what stood behind the last whole line. stderr: its standard error. status: how it ended,
+    as subprocess has it.
+    """
 
     torn: bytes
+    stderr: str
+    status: int
     limit_s: float
 
     @property
-    def stderr(self) -> str:
-        """What it said on standard error."""
-
-    @property
-    def status(self) -> int:
-        """How it ended, as subprocess has it."""
-
-    @property
     def overdue(self) -> bool:
-        """Whether it had to be ended."""
+        """Whether it had to be ended after limit_s."""
 
     def lines(self) -> Iterator[bytes]:
         """Each whole line."""
 
 
-class Listener:
-    """Listens to a child until both of its outputs have ended, or the time is over: then it is
+class ProcessOutput:
+    """The Output of a child, until both of its outputs have ended, or the time is over: then it is
     ended.
 
-    Meanwhile the child is given its standard input, which then stays open: it may say more than a
-    pipe holds before it reads.
-
-    After `lines()`: `torn` is what stood behind the last whole line, `stderr` what the child said
-    of itself, `status` how it ended, `overdue` that it had to be ended. limit_s counts from the
-    first that it prints, which may take boot_s where that is not 0.
+    Meanwhile the child is given its standard input, which then stays open: it may print more than a
+    pipe holds before it reads. limit_s counts from its first output, which may take boot_s where
+    that is not 0.
     """
 
     def __init__(self, child: subprocess.Popen[bytes], limit_s: float, boot_s: float = 0.0,
                  given: bytes = b"") -> None:
         self.child = child
         self.given = given  # what is not written yet
-        self.once_started_s = limit_s
+        self.boots, self.running_s = boot_s > 0, limit_s
         self.limit_s = boot_s or limit_s
-        self.started = not boot_s
         self.until = time.monotonic() + self.limit_s
-        self.torn = b""
-        self.said = bytearray()
-        self.overdue = False
+        self.torn, self.stderr, self.status, self.overdue = b"", "", 0, False
 
-    @property
-    def stderr(self) -> str:
-        """What it said on standard error."""
-        return self.said.decode(errors="replace")
-
-    @property
-    def status(self) -> int:
-        """How it ended, as subprocess has it."""
-        return self.child.returncode
-
-    def pieces(self) -> Iterator[bytes]:
-        """Standard output as it comes. Standard error is kept, and standard input is given."""
+    def pieces(self, stderr: bytearray) -> Iterator[bytes]:
+        """Standard output as it comes. Standard error is kept, and standard input is given.
+        TimeoutError."""
         with selectors.DefaultSelector() as selector:
             for stream in filter(None, (self.child.stdout, self.child.stderr)):
                 selector.register(stream, selectors.EVENT_READ)
@@ -142,14 +168,14 @@ class Listener:
                 if not ready:
                     raise TimeoutError
                 for key, _ in ready:
-                    given = key.fileobj is self.child.stdin
-                    piece = self.give(key.fd) if given else os.read(key.fd, PIECE_BYTES)
+                    writes = key.fileobj is self.child.stdin
+                    piece = self.give(key.fd) if writes else os.read(key.fd, PIECE_BYTES)
                     if not piece:
                         selector.unregister(key.fileobj)
                     elif key.fileobj is self.child.stdout:
                         yield piece
                     elif key.fileobj is self.child.stderr:
-                        self.said += piece
+                        stderr += piece
 
     def give(self, descriptor: int) -> bytes:
         """Writes as much as there is room for; gives what is left to be written."""
@@ -159,34 +185,24 @@ class Listener:
             self.given = b""
         return self.given
 
-    def note_start(self) -> None:
-        """From its first output on the limit counts."""
-        if not self.started:
-            self.started = True
-            self.limit_s = self.once_started_s
-            self.until = time.monotonic() + self.limit_s
-
-    def wait(self) -> None:
-        """Until it has ended."""
-        try:
-            self.child.wait(max(0.0, self.until - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            raise TimeoutError from None
-
     def lines(self) -> Iterator[bytes]:
-        """Each whole line as soon as it has come. Whatever interrupts it, the child has ended
-        afterwards."""
+        """Each whole line as soon as it has come. The child has ended afterwards, whatever
+        interrupts this."""
+        stderr = bytearray()
         try:
-            for piece in self.pieces():
-                self.note_start()
+            for number, piece in enumerate(self.pieces(stderr)):
+                if number == 0 and self.boots:
+                    self.limit_s = self.running_s
+                    self.until = time.monotonic() + self.limit_s
                 *whole, self.torn = (self.torn + piece).split(b"\n")
                 yield from whole
-            self.wait()
-        except TimeoutError:
+            self.child.wait(max(0.0, self.until - time.monotonic()))
+        except (TimeoutError, subprocess.TimeoutExpired):
             self.overdue = True
         finally:
             if self.child.returncode is None:
-                child_end(self.child)
+                process_end(self.child)
             for stream in filter(None, (self.child.stdin, self.child.stdout, self.child.stderr)):
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
+            self.stderr, self.status = stderr.decode(errors="replace"), self.child.returncode
