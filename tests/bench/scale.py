@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bench.__main__ import count_parse, load_text, words_split
 from suite.__main__ import answered
-from suite.analyse.cache import LEAST_BYTES
+from suite.analyse.load import LEAST_BYTES
 from suite.base.errors import Failure, UsageError
 
 WORDS = {"records": "100000", "folder": ""}

@@ -85,13 +85,14 @@ def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
     metrics[:, list(METRICS).index(METRIC)] = values
     names = tuple(cell_name(group, place) for group in range(groups) for place in range(cells))
     nothing = Coded(np.zeros(len(values), dtype=int), ("",))
-    words = dict.fromkeys(WORDS, nothing) | {
+    coded = dict.fromkeys(WORDS, nothing) | {
         "status": Coded(failed.astype(int), ("ok", "failed")), "cell": Coded(cell, names),
         "label": Coded((np.arange(len(values)) >= number * rounds).astype(int),
-                       (LABEL, LABEL_AGAIN))}
+                       (LABEL, LABEL_AGAIN)),
+        "traits": Coded(nothing.codes, (Traits(),))}
     places = dict.fromkeys(PLACES, np.zeros(len(values), dtype=np.int64)) | {
         "round": np.tile(np.arange(1, rounds + 1), number + groups)}
-    return Runs(words, places, Coded(nothing.codes, (Traits(),)), metrics,
+    return Runs(coded, places, metrics,
                 np.zeros(metrics.shape, dtype=bool))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from answers import NODELAY, uncork
-from suite.analyse import cache, load
+from suite.analyse import load
 from suite.analyse.results import result_load
 from suite.analyse.runs import Runs
 from suite.base.errors import Failure
@@ -32,7 +32,7 @@ def home(tmp_path, monkeypatch):
 def path(tmp_path) -> Path:
     """The records of a stored result, whose columns are kept."""
     path = shutil.copytree(NODELAY, tmp_path / "result") / "records.jsonl"
-    assert columns(path) and cache.kept_file(path).exists()
+    assert columns(path) and load.cache_file(path).exists()
     return path
 
 
@@ -44,7 +44,7 @@ def columns(path: Path) -> tuple[str, list[str]]:
 
 def text_of(runs: Runs) -> str:
     """All columns as text."""
-    return repr([[column.expanded().tolist() for column in (*runs.words.values(), runs.traits)],
+    return repr([[column.expanded().tolist() for column in runs.coded.values()],
                  [column.tolist() for column in runs.places.values()], runs.metrics.tolist()])
 
 
@@ -77,7 +77,7 @@ def test_kept_columns_are_what_they_were(path, monkeypatch):
 def test_small_results_keep_nothing(tmp_path):
     folder = shutil.copytree(NODELAY, tmp_path / "small")
     result_load(folder)
-    assert not cache.kept_file(folder / "records.jsonl").exists()
+    assert not load.cache_file(folder / "records.jsonl").exists()
 
 
 def test_columns_stay_with_a_result_that_is_moved_and_nothing_is_written_into_it(path, tmp_path,
@@ -156,7 +156,7 @@ def test_of_a_file_that_grew_only_the_new_lines_are_parsed(path, monkeypatch):
 
 def test_columns_of_other_formulas_are_made_again(path, monkeypatch):
     numbers = parsed(monkeypatch)
-    monkeypatch.setattr(cache, "program_digest", lambda: "another")
+    monkeypatch.setattr(load, "program_digest", lambda: "another")
     columns(path)
     assert len(numbers) == 112
     columns(path)
@@ -164,10 +164,10 @@ def test_columns_of_other_formulas_are_made_again(path, monkeypatch):
 
 
 def test_the_source_of_every_module_is_in_the_digest_of_the_program(tmp_path, monkeypatch):
-    copied = shutil.copytree(cache.SUITE, tmp_path / "suite",
+    copied = shutil.copytree(load.SUITE, tmp_path / "suite",
                              ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(cache, "SUITE", copied)
-    digest = cache.program_digest.__wrapped__
+    monkeypatch.setattr(load, "SUITE", copied)
+    digest = load.program_digest.__wrapped__
     before = digest()
     formulas = copied / "analyse" / "formulas.py"
     formulas.write_bytes(formulas.read_bytes() + b"\n")
@@ -176,7 +176,7 @@ def test_the_source_of_every_module_is_in_the_digest_of_the_program(tmp_path, mo
 
 @pytest.mark.parametrize("size", [0, 10, 32, 1000, -1])
 def test_a_torn_cache_is_made_again(path, size, monkeypatch):
-    kept = cache.kept_file(path)
+    kept = load.cache_file(path)
     whole = kept.read_bytes()
     kept.write_bytes(whole[:size])
     numbers = parsed(monkeypatch)
@@ -188,7 +188,7 @@ def test_a_torn_cache_is_made_again(path, size, monkeypatch):
 
 @pytest.mark.parametrize("place", [0, 200, 5000, -1])
 def test_a_spoilt_byte_changes_no_figure(path, place):
-    kept = cache.kept_file(path)
+    kept = load.cache_file(path)
     data = bytearray(kept.read_bytes())
     data[place] ^= 1
     kept.write_bytes(data)
@@ -196,30 +196,30 @@ def test_a_spoilt_byte_changes_no_figure(path, place):
 
 
 def test_a_folder_that_others_can_write_is_not_used(path, monkeypatch):
-    cache.kept_file(path).parent.chmod(0o770)
+    load.cache_file(path).parent.chmod(0o770)
     numbers = parsed(monkeypatch)
     columns(path)
-    assert cache.kept_file(path) is None and len(numbers) == 112
+    assert load.cache_file(path) is None and len(numbers) == 112
 
 
 def test_what_was_used_longest_ago_goes_first(path, tmp_path, monkeypatch):
-    kept = cache.kept_file(path)
-    monkeypatch.setattr(cache, "KEPT_BYTES_MOST", kept.stat().st_size * 3 // 2)
+    kept = load.cache_file(path)
+    monkeypatch.setattr(load, "CACHE_BYTES_MOST", kept.stat().st_size * 3 // 2)
     os.utime(kept, (1, 1))
     other = shutil.copytree(NODELAY, tmp_path / "other") / "records.jsonl"
     line_remove(other)
     columns(other)
-    assert cache.kept_file(other).exists() and not kept.exists()
+    assert load.cache_file(other).exists() and not kept.exists()
 
 
 @pytest.mark.parametrize("where", ["no folder", "no place for the file"])
 def test_where_nothing_can_be_kept_everything_is_made(path, where, tmp_path, monkeypatch):
-    cache.kept_file(path).unlink()
+    load.cache_file(path).unlink()
     if where == "no folder":
         (tmp_path / "file").write_text("")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     else:
-        cache.kept_file(path).mkdir()
+        load.cache_file(path).mkdir()
     assert columns(path) == fresh(path)
 
 
@@ -232,11 +232,11 @@ def test_records_that_were_changed_after_their_columns_were_made_are_a_failure(p
 
 def test_a_large_result_is_kept_and_tells_the_same_from_its_cache(path, tmp_path):
     """Blanks between records' parts make it large."""
-    cache.kept_file(path).unlink()
-    blank = b" " * (cache.LEAST_BYTES // 112)
+    load.cache_file(path).unlink()
+    blank = b" " * (load.LEAST_BYTES // 112)
     path.write_bytes(b"".join(blank + line for line in path.read_bytes().splitlines(keepends=True)))
     first = uncork("table", path.parent)
-    assert cache.kept_file(path).exists() and first.returncode == 0
+    assert load.cache_file(path).exists() and first.returncode == 0
     assert uncork("table", path.parent).stdout == first.stdout
 
 
@@ -247,5 +247,5 @@ def test_a_line_without_end_is_no_record_and_is_not_held_in_memory(tmp_path, mon
     path.write_bytes(b"[" * 123456 + b"\n" + whole + b"[" * 54321)
     runs, problems, notes = load.runs_load(path)
     assert len(runs) == 112 and problems.count == 1 and notes == [load.TORN]
-    assert "records.jsonl:1: longer than " in problems.told[0]
+    assert "records.jsonl:1: longer than " in problems.texts[0]
     assert np.array_equal(runs.places["offset"][:1], [123457])

@@ -2,9 +2,9 @@
 """Records -> frames: one row per record, then one value per (cell, round) and metric.
 
 Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. The
-value of a round is that of run A, as of a cell that ran once. Where A failed, A' stands in.
-Otherwise A' is only in the A/A pair: a mean of both runs would have less noise than the cell it is
-compared with, and the ratio of two identical cells would no longer be symmetric about 1.
+value of a round is that of run A, as of a cell that ran once. Where A failed, it is that of A'.
+Otherwise A' is only in the A/A pair. A mean of both runs would have less noise than the cell that
+it is compared with, and the ratio of two identical cells would no longer be symmetric about 1.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ import numpy as np
 import pandas as pd
 
 from suite import stats
-from suite.analyse.load import rows_sorted
-from suite.analyse.machines import cells_emulated
+from suite.analyse.machines import NO_ROWS, cells_emulated
 from suite.analyse.metrics import METRICS, SPLITS
 from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result
-from suite.analyse.runs import METRIC_PLACES, Runs
+from suite.analyse.runs import METRIC_PLACES, WORDS, Runs
 from suite.analyse.traits import Traits
 from suite.base.runner_words import TARGET, boot_of, target_of
 from suite.base.words import words_split
@@ -31,6 +30,7 @@ from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
 from suite.scenario.scenario import LABEL_AGAIN
 
+TIMED = frozenset(name for name, metric in METRICS.items() if metric.timed)
 SPLIT_LEAST_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
 
 
@@ -41,10 +41,9 @@ class Cell:
     axes: the words that vary, in order; "" where the cell does not use one.
     status: ok, unsupported, failed (no run succeeded) or missing (not run yet).
     remarks: what its good runs did otherwise than the words say.
-    uncounted: the security layers that cannot tell their records; empty where all can.
+    uncounted: the security layers that do not count their records; empty where all do.
     unsplit: the metrics, user or system, of a CPU time that is too short to be split.
-    emulated: why its times say nothing, so that there are none: it was emulated; empty where they
-    do.
+    emulated: why its times mean nothing and are left out; empty where they are valid.
     """
 
     name: str
@@ -68,9 +67,9 @@ class Cell:
 
     @property
     def block(self) -> str:
-        """Whose rounds its rounds are: those of the boots of an image, or "", the runner's own.
+        """The block of its rounds: the image that is booted for them, or "", the runner's system.
 
-        Cells of one block share them, and no others do: of two kernels a round is a boot of each.
+        Only cells of one block share rounds: a round of two kernels is a boot of each.
         """
         return boot_of(self.words)
 
@@ -82,9 +81,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Series:
-    """A metric by round: rounds, ascending, each once, and the value of each.
+    """A metric by round; three arrays of shape (rounds,).
 
-    A censored value is infinite; bounds has what it lies beyond, and else the value itself.
+    rounds: int, ascending and unique; or the names of sessions. values: float, infinite where one
+    is censored. bounds: float, the bound of a censored value, else the value.
     """
 
     rounds: np.ndarray
@@ -96,7 +96,7 @@ class Series:
 
     @property
     def censored(self) -> int:
-        """In how many rounds only a bound is known."""
+        """The number of rounds of which only a bound is known."""
         return int(np.isinf(self.values).sum())
 
     @property
@@ -105,7 +105,7 @@ class Series:
         return len(self) > 0 and self.values.min() > 0
 
     def take(self, places: np.ndarray) -> Series:
-        """Only these rounds, by mask or by number."""
+        """Only these rounds. places: bool mask or int positions."""
         return Series(self.rounds[places], self.values[places], self.bounds[places])
 
 
@@ -113,13 +113,9 @@ class Series:
 class Matrix:
     """A result as frames.
 
-    frame: one row per record: status, reason, cell, label, round, position, axes, metrics, as
-    measured.
-    values: the value of each round (module docstring), indexed by (cell, round), one column per
-    metric; infinite where it is censored: then bounds, which has the columns of such metrics, has
-    what it lies beyond.
-    known: in how many rounds each cell knows each metric.
-    cells: those that are shown, by name. narrowed: the matrix of all cells, where words select some.
+    frame: as frame_build(), without figures that mean nothing. values, bounds, known: as
+    values_build(). cells: those that are shown, by name, in the plan's order. narrowed: the matrix
+    of all cells, where words select some.
     """
 
     result: Result
@@ -142,12 +138,12 @@ class Matrix:
 
     @property
     def rounds(self) -> int:
-        """How many counted rounds have at least one record."""
+        """The number of counted rounds that have a record."""
         return int(self.frame.loc[self.frame["round"] > 0, "round"].nunique())
 
     @cached_property
     def blocks(self) -> tuple[str, ...]:
-        """Whose rounds there are: of a result that booted no kernel one."""
+        """The blocks of its cells, each once; only "" if no kernel was booted."""
         return tuple(dict.fromkeys(cell.block for cell in self.cells.values()))
 
     @cached_property
@@ -157,7 +153,7 @@ class Matrix:
 
     @cached_property
     def targets_reporting(self) -> Mapping[str, frozenset[str]]:
-        """For each metric the targets of which some cell knows it."""
+        """For each metric the targets that have a cell with a value."""
         known = self.values.notna().groupby(level="cell").any()
         targets = [self.whole.cells[cell].target for cell in known.index]
         return {name: frozenset(target for target, knows in zip(targets, known[name], strict=True)
@@ -174,40 +170,36 @@ class Matrix:
 
     @cached_property
     def rows_good(self) -> Mapping[str, np.ndarray]:
-        """The rows of the good counted runs of each cell, in the order in which they were run."""
-        rows = self.result.runs.rows_of_cells
-        return {cell: rows[cell][self.result.runs.good[rows[cell]]] if cell in rows
-                else np.array([], dtype=int)
-                for cell in self.whole.cells}
+        """The rows of frame of each cell's good counted runs, in the order of the runs: int."""
+        good, rows = self.result.runs.good, self.result.runs.rows_of_cells
+        return {cell: found[good[found]] for cell in self.whole.cells
+                for found in (rows.get(cell, NO_ROWS),)}
 
     @cached_property
-    def values_at(self) -> Mapping[str, slice]:
-        """Where the rounds of each cell that has some stand in values, which is sorted."""
-        codes, names = pd.factorize(self.values.index.get_level_values("cell"))
-        counts = np.bincount(codes, minlength=len(names))
-        return {name: slice(end - count, end) for name, end, count in
-                zip(names, np.cumsum(counts), counts, strict=True)}
+    def values_at(self) -> Mapping[str, np.ndarray]:
+        """The rows of values of each cell that has rounds: int, shape (rounds of the cell,)."""
+        return self.values.groupby(level="cell").indices
 
     @cached_property
     def value_rounds(self) -> np.ndarray:
-        """The round of each row of values."""
+        """The round of each row of values: int, shape (rows,)."""
         return self.values.index.get_level_values("round").to_numpy()
 
     def series(self, cell: str, metric: str) -> Series:
         """A metric of a cell by round; empty where it has none."""
-        place = self.values_at.get(cell, slice(0, 0))
-        values = self.values[metric].to_numpy()[place]
-        bounds = self.bounds[metric].to_numpy()[place] if metric in self.bounds else values
-        return Series(self.value_rounds[place], values, bounds).take(~np.isnan(values))
+        rows = self.values_at.get(cell, NO_ROWS)
+        values = self.values[metric].to_numpy()[rows]
+        bounds = self.bounds[metric].to_numpy()[rows] if metric in self.bounds else values
+        return Series(self.value_rounds[rows], values, bounds).take(~np.isnan(values))
 
     def rounds_of(self, cell: str, metric: str) -> pd.Series:
-        """The values of a metric of a cell, indexed by round, ascending; empty if there is none."""
+        """The values of a metric of a cell: float; index: round, ascending. May be empty."""
         series = self.series(cell, metric)
         return pd.Series(series.values, index=series.rounds, name=metric)
 
     def coverage_text(self, cell: Cell, metric: str) -> str:
-        """In how many of its rounds a cell knows a metric; empty where it is all of them, or
-        none."""
+        """The number of rounds in which a cell knows a metric, and why not in others; empty where
+        it is all of them, or none."""
         if cell.name not in self.known.index:
             return ""
         known, rounds = int(self.known.at[cell.name, metric]), len(self.values.loc[cell.name])
@@ -228,9 +220,7 @@ class Matrix:
     def traits_of(self, cell: str) -> tuple[Traits, ...]:
         """The different traits of all runs of a cell."""
         runs = self.result.runs
-        return tuple(
-            runs.take(
-                runs.rows_of_cells[cell]).traits_counts()) if cell in runs.rows_of_cells else ()
+        return tuple(runs.take(runs.rows_of_cells.get(cell, NO_ROWS)).traits_counts())
 
     def is_exact(self, cell: str, metric: str) -> bool:
         """Whether these are events or bytes, as many in every good counted run, A' included, of two
@@ -242,16 +232,17 @@ class Matrix:
 
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records behind a cell's values, one per round, by round."""
-        rows = self.rows_good[cell]
-        return self.result.records(rows_sorted(self.result.runs,
-                                               rows[self.result.runs.of_rounds[rows]]))
+        runs, rows = self.result.runs, self.rows_good[cell]
+        rows = rows[runs.of_rounds[rows]]
+        return self.result.records(rows[np.argsort(runs.places["round"][rows])])
 
 
 def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
-    """Why good runs of a cell know no such figure if it is for the system that they ran on: no cell
-    of the same target knows it, and others do. Empty where it is not so."""
-    told = matrix.targets_reporting[metric]
-    return f"no run of {TARGET}={cell.target} knows it" if told and cell.target not in told else ""
+    """The reason that a target does not report a metric: no cell of it has a value, and cells of
+    other targets have one. Else empty."""
+    reporting = matrix.targets_reporting[metric]
+    return (f"no run of {TARGET}={cell.target} knows it"
+            if reporting and cell.target not in reporting else "")
 
 
 def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
@@ -260,16 +251,20 @@ def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
 
 
 def frame_build(result: Result) -> pd.DataFrame:
-    """One row per record, in the order in which they were run."""
+    """One row per record, in the order of the runs; index 0 to rows - 1.
+
+    Columns: METRICS as measured (float64, NaN: unknown), WORDS and the plan's axes (object: text,
+    "" where a cell does not use an axis), round (int64), position (float64, NaN: unknown).
+    """
     runs = result.runs
     frame = pd.DataFrame(runs.metrics.copy(), columns=list(METRICS))
-    for name, column in runs.words.items():
-        frame[name] = column.expanded()
+    for name in WORDS:
+        frame[name] = runs.coded[name].expanded()
     frame["round"] = runs.places["round"]
     position = runs.places["position"]
     frame["position"] = np.where(position < 0, np.nan, position)
     words = {cell.name: cell.all_words for cell in result.plan.cells}
-    cells = runs.words["cell"]
+    cells = runs.coded["cell"]
     for axis in result.plan.axes:
         values = np.array([words.get(cell, {}).get(axis, "") for cell in cells.values],
                           dtype=object)
@@ -278,7 +273,7 @@ def frame_build(result: Result) -> pd.DataFrame:
 
 
 def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
-    """By cell the parts of CPU times whose runs have less than SPLIT_LEAST_S of CPU in the median.
+    """By cell the parts of CPU times below SPLIT_LEAST_S of CPU in the median of its runs.
 
     A kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks.
     """
@@ -292,19 +287,12 @@ def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]
     return found
 
 
-def splits_clear(frame: pd.DataFrame, runs: Runs, unsplit: Mapping[str, frozenset[str]]) -> None:
-    """Takes the values of these cells and metrics out of the frame."""
-    for name in sorted(frozenset().union(*unsplit.values())):
-        rows = np.concatenate([runs.rows_of_cells[cell] for cell, names in unsplit.items()
-                               if name in names])
-        frame.loc[rows, name] = float("nan")
-
-
-def times_clear(frame: pd.DataFrame, runs: Runs, emulated: Mapping[str, str]) -> None:
-    """Takes the times of these cells out of the frame, so that nothing can be made of them."""
-    if emulated:
-        rows = np.concatenate([runs.rows_of_cells[cell] for cell in emulated])
-        frame.loc[rows, [name for name, metric in METRICS.items() if metric.timed]] = float("nan")
+def figures_clear(frame: pd.DataFrame, runs: Runs, invalid: Mapping[str, frozenset[str]]) -> None:
+    """Takes figures that mean nothing out of the frame. invalid: by cell the names of metrics."""
+    for names in set(invalid.values()):
+        rows = np.concatenate([runs.rows_of_cells[cell] for cell, found in invalid.items()
+                               if found == names])
+        frame.loc[rows, sorted(names)] = np.nan
 
 
 def status_of(runs: Runs) -> tuple[str, tuple[str, ...], int, int]:
@@ -312,79 +300,72 @@ def status_of(runs: Runs) -> tuple[str, tuple[str, ...], int, int]:
 
     Round 0 counts here only where it is all there is.
     """
-    status, counted = runs.words["status"], runs.places["round"] > 0
-    told = counted if counted.any() else ~status.where("ok")
-    reasons = tuple(dict.fromkeys(runs.words["reason"].expanded()[told & ~status.where("ok")]))
+    status, counted = runs.coded["status"], runs.places["round"] > 0
+    shown = counted if counted.any() else ~status.where("ok")
+    reasons = tuple(dict.fromkeys(runs.coded["reason"].expanded()[shown & ~status.where("ok")]))
     good, failed = (int((counted & status.where(name)).sum()) for name in ("ok", "failed"))
     for name in STATUSES:
-        if (told & status.where(name)).any():
+        if (shown & status.where(name)).any():
             return name, reasons, good, failed
     return "missing", ("not run yet",), good, failed
 
 
 def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: frozenset[str],
                emulated: str) -> Cell:
-    """A cell of the plan with all of its runs."""
+    """A cell of the plan. runs: all runs of it."""
     words = planned.all_words
     status, reasons, good, failed = status_of(runs)
     if status == "missing" and planned.unsupported:
         status, reasons = "unsupported", (planned.unsupported,)
     able = runs.take(runs.good)
-    return Cell(
-        name=planned.name, words=words, given=planned.given,
-        axes={axis: words.get(axis, "") for axis in axes},
-        baseline=planned.baseline, status=status, reasons=reasons,
-        runs_ok=good, runs_failed=failed,
-        remarks=remarks_of(words, able), uncounted=uncounted_of(able), unsplit=unsplit,
-        emulated=emulated)
-
-
-def cells_build(result: Result, unsplit: Mapping[str, frozenset[str]], emulated: Mapping[str, str]
-                ) -> dict[str, Cell]:
-    """The cells of the plan in order, by name."""
-    rows, none = result.runs.rows_of_cells, np.array([], dtype=int)
-    return {cell.name: cell_build(cell, result.plan.axes,
-                                  result.runs.take(rows.get(cell.name, none)),
-                                  unsplit.get(cell.name, frozenset()),
-                                  emulated.get(cell.name, ""))
-            for cell in result.plan.cells}
+    return Cell(planned.name, words, planned.given, {axis: words.get(axis, "") for axis in axes},
+                planned.baseline, status, reasons, good, failed, remarks_of(words, able),
+                uncounted_of(able), unsplit, emulated)
 
 
 def values_build(frame: pd.DataFrame,
                  runs: Runs) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """(Matrix.values, Matrix.bounds, Matrix.known); what no run knows is not worked out.
+    """Values, bounds and known rounds. frame: as frame_build().
 
-    A quantile that some round of a cell does not know is none of the cell: rounds with too few
+    values: index (cell, round), sorted; columns METRICS, float64: the value of the round (module
+    docstring), NaN where it is unknown, infinite where it is censored.
+    bounds: same index; the columns that have a censored value; its bound, else the value.
+    known: index cell; columns METRICS, int: the number of rounds that know the metric.
+
+    A cell does not know a quantile that one of its rounds does not know: rounds with too few
     requests are the slow ones, and a median of the others would be one of the fast ones.
     """
-    told = [name for name in METRICS if frame[name].notna().any()]
+    names = [name for name in METRICS if frame[name].notna().any()]
     rows = np.flatnonzero(runs.of_rounds)
     index = pd.MultiIndex.from_frame(frame[["cell", "round"]].take(rows))
-    rounds = frame[told].take(rows).set_index(index).sort_index()
-    places = [METRIC_PLACES[name] for name in told]
+    rounds = frame[names].take(rows).set_index(index).sort_index()
+    places = [METRIC_PLACES[name] for name in names]
     beyond = pd.DataFrame(runs.censored[np.ix_(rows, places)], index,
-                          told).sort_index() & rounds.notna()
+                          names).sort_index() & rounds.notna()
     cells = rounds.groupby(level="cell")
     known, size = cells.count(), cells.size()
-    partly = [name for name in told if METRICS[name].ranked and (known[name] < size).any()]
+    partly = [name for name in names if METRICS[name].ranked and (known[name] < size).any()]
     for name in partly:
         whole = (known[name] == size).reindex(rounds.index.get_level_values("cell")).to_numpy()
         rounds[name] = rounds[name].where(whole)
     columns = list(METRICS)
     return (rounds.mask(beyond & rounds.notna(), np.inf).reindex(columns=columns),
-            rounds[[name for name in told if beyond[name].any()]],
+            rounds[[name for name in names if beyond[name].any()]],
             known.reindex(columns=columns, fill_value=0))
 
 
 def matrix_build(result: Result) -> Matrix:
     """All frames of a result."""
-    frame = frame_build(result)
-    emulated = cells_emulated(result)
-    unsplit = splits_unknown(frame, result.runs)
-    splits_clear(frame, result.runs, unsplit)
-    times_clear(frame, result.runs, emulated)
-    return Matrix(result, frame, *values_build(frame, result.runs),
-                  cells_build(result, unsplit, emulated))
+    frame, runs, none = frame_build(result), result.runs, frozenset[str]()
+    emulated, unsplit = cells_emulated(result), splits_unknown(frame, runs)
+    figures_clear(frame, runs, {
+        cell: unsplit.get(cell, none) | (TIMED if cell in emulated else none)
+        for cell in emulated.keys() | unsplit.keys()})
+    cells = {cell.name: cell_build(cell, result.plan.axes,
+                                   runs.take(runs.rows_of_cells.get(cell.name, NO_ROWS)),
+                                   unsplit.get(cell.name, none), emulated.get(cell.name, ""))
+             for cell in result.plan.cells}
+    return Matrix(result, frame, *values_build(frame, runs), cells)
 
 
 def baseline_words(matrix: Matrix) -> dict[str, str]:
@@ -462,7 +443,7 @@ def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series]
     runs, rows = matrix.result.runs, matrix.rows_good[cell]
     measured = matrix.frame[metric].to_numpy()[rows]
     values = np.where(runs.censored[rows, METRIC_PLACES[metric]], np.inf, measured)
-    known, twice = ~np.isnan(measured), runs.words["label"].where(LABEL_AGAIN)[rows]
+    known, twice = ~np.isnan(measured), runs.coded["label"].where(LABEL_AGAIN)[rows]
     if METRICS[metric].ranked and not known.all():
         return None
     every = Series(runs.places["round"][rows], values, measured)
@@ -498,7 +479,7 @@ def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> flo
 def noise_floors(matrix: Matrix, metric: str) -> dict[str, float]:
     """The noise floors that are known, by the baseline cell that they are of."""
     runs = matrix.result.runs
-    doubled = runs.take(runs.words["label"].where(LABEL_AGAIN)).rows_of_cells
+    doubled = runs.take(runs.coded["label"].where(LABEL_AGAIN)).rows_of_cells
     floors = {cell.name: noise_floor(matrix, cell, metric) for cell in cells_compared(matrix)
               if cell.name in doubled}
     return {cell: floor for cell, floor in floors.items() if floor is not None}

@@ -1,74 +1,183 @@
 # SPDX-License-Identifier: MIT
-"""records.jsonl -> columns, by what was kept of them as far as that goes; and single records
-again."""
+"""records.jsonl -> columns, parsed or from the user's cache; and single records.
+
+The columns of a large file are cached, so that they are made once. No stale columns are used: those
+of a file are of its first bytes, whose digest is taken anew each time, and of the source of this
+program, which has the formulas. Nor are foreign ones: only this user can write the folder. The name
+of a cached file is the digest of the first records, so that a result may be moved. Of a file that
+grew only new lines are parsed.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import io
+import json
+import os
+import stat
+import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator
-from io import BufferedReader
+from dataclasses import astuple, dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from suite.analyse.cache import LEAST_BYTES, Kept, kept_read, kept_write
-from suite.analyse.runs import Builder, Problems, Runs, record_parse
+from suite.analyse.metrics import METRICS
+from suite.analyse.runs import CODED, PLACES, Builder, Coded, Problems, Runs, record_parse
+from suite.analyse.traits import traits_read
 from suite.base.errors import Failure
 from suite.result.checks import Damaged
 from suite.result.files import CHUNK_BYTES, Lines, digest_new, digest_read
 from suite.result.record import Record
 
-TORN = "records.jsonl: the last line is torn and was left out (the runner was stopped while it wrote)"
+# of new records, from which on columns are cached: it takes about half a second to make them
+LEAST_BYTES = 8 << 20
+# in the folder: columns of some millions of records; the oldest files go first
+CACHE_BYTES_MOST = 1 << 30
+NAMED_BY_BYTES = 1 << 16  # of records.jsonl, whose digest names the cached file
+SUITE = Path(__file__).resolve().parents[1]
+TORN = ("records.jsonl: the last line is torn and was left out "
+        "(the runner was stopped while it wrote)")
 
 
-def begin(file: BufferedReader, kept: Kept | None, builder: Builder) -> Lines:
-    """The lines that are still to be parsed: those behind what was kept, if the file still begins
-    with that."""
-    if kept is not None:
-        digest = digest_read(file, kept.covers_bytes)
-        if file.tell() == kept.covers_bytes and digest.hexdigest() == kept.digest:
-            builder.restart(kept.runs, kept.lines, kept.problems)
-            return Lines(file, digest, kept.covers_bytes)
-        file.seek(0)
-    return Lines(file, digest_new(), 0)
+@dataclass(frozen=True)
+class CachedColumns:
+    """Columns of the first covers_bytes of a file with that digest: its first lines, whole or
+    problems."""
+
+    runs: Runs
+    covers_bytes: int
+    digest: str
+    lines: int
+    problems: Problems
+
+
+@cache
+def program_digest() -> str:
+    """The digest of the source of this program: any change of it may change a formula."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(SUITE.rglob("*.py")):
+        digest.update(f"{path.relative_to(SUITE)}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def cache_file(records: Path) -> Path | None:
+    """The cached columns of a records.jsonl, whose folder is made when it is first needed; None
+    where there can be no folder, or others can write it."""
+    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: a user without a home
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        folder = caches / "uncork" / "columns"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = folder.stat()
+        if found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            with open(records, "rb") as file:
+                name = hashlib.blake2b(file.read(NAMED_BY_BYTES), digest_size=16).hexdigest()
+            return folder / f"{name}.npz"
+    return None
+
+
+def folder_trim(folder: Path) -> None:
+    """Removes the files that were used longest ago, until no more than CACHE_BYTES_MOST are
+    left."""
+    found = sorted(((path.stat().st_mtime_ns, path.stat().st_size, path)
+                    for path in folder.glob("*.npz")), reverse=True)
+    total = 0
+    for _, size_bytes, path in found:
+        total += size_bytes
+        if total > CACHE_BYTES_MOST:
+            path.unlink(missing_ok=True)
+
+
+def cache_write(records: Path, columns: CachedColumns) -> None:
+    """Caches the columns; where there is no place for them, the next command takes longer."""
+    path = cache_file(records)
+    if path is None:
+        return
+    runs = columns.runs
+    values = {name: column.values for name, column in runs.coded.items()}
+    head = {"program": program_digest(), "covers_bytes": columns.covers_bytes,
+            "digest": columns.digest, "lines": columns.lines, "problems": vars(columns.problems),
+            "values": values | {"traits": [astuple(traits) for traits in values["traits"]]}}
+    known = np.flatnonzero(~np.isnan(runs.metrics).all(axis=0))
+    with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent) as fresh:
+        with open(f"{fresh}/columns", "wb") as file:
+            np.savez(file, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
+                     metrics=runs.metrics[:, known], known=known,
+                     censored=np.packbits(runs.censored[:, known]),
+                     **{f"coded_{name}": column.codes for name, column in runs.coded.items()},
+                     **{f"place_{name}": column for name, column in runs.places.items()})
+        os.replace(file.name, path)
+        folder_trim(path.parent)
+
+
+def cache_read(records: Path) -> CachedColumns | None:
+    """The columns that this program cached; None where there are none, or a disk has damaged
+    them."""
+    path = cache_file(records)
+    if path is None:
+        return None
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            head = json.loads(arrays["head"].tobytes())
+            if head["program"] != program_digest():
+                return None
+            known, figures = arrays["known"], arrays["metrics"]
+            metrics = np.full((len(figures), len(METRICS)), np.nan)
+            metrics[:, known] = figures
+            censored = np.zeros(metrics.shape, dtype=bool)
+            censored[:, known] = np.unpackbits(arrays["censored"],
+                                               count=figures.size).reshape(figures.shape)
+            values = head["values"] | {"traits": map(traits_read, head["values"]["traits"])}
+            runs = Runs({name: Coded(arrays[f"coded_{name}"], tuple(values[name]))
+                         for name in CODED},
+                        {name: arrays[f"place_{name}"] for name in PLACES}, metrics, censored)
+        os.utime(path)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return None
+    return CachedColumns(runs, head["covers_bytes"], head["digest"], head["lines"],
+                         Problems(**head["problems"]))
 
 
 def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problems, list[str]]:
-    """Every whole record of a file, the lines that are none, and notes for the reader.
+    """Every whole record of a file, the damaged lines, and notes for the reader.
 
-    Columns are kept when at least so many bytes had to be parsed. OSError as open(2).
+    Columns are cached when at least so many bytes had to be parsed. OSError as open(2).
     """
-    builder, parsed_from = Builder(), 0
-    with open(path, "rb", buffering=CHUNK_BYTES) as file:
-        lines = begin(file, kept_read(path), builder)
+    builder, cached = Builder(), cache_read(path)
+    with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
+        lines = Lines(file, digest_new(), 0)
+        if cached is not None:  # and if the file still begins with the same bytes
+            digest = digest_read(file, cached.covers_bytes)
+            if file.tell() == cached.covers_bytes and digest.hexdigest() == cached.digest:
+                builder.restart(cached.runs, cached.lines, cached.problems)
+                lines = Lines(file, digest, cached.covers_bytes)
+            else:
+                file.seek(0)
         parsed_from = lines.done_bytes
         for line in lines:
             builder.line(line)
     runs = builder.runs()
     if lines.done_bytes - parsed_from >= least_bytes:
-        kept_write(path, Kept(runs, lines.done_bytes, lines.digest.hexdigest(), builder.lines,
-                              builder.problems))
+        cache_write(path, CachedColumns(runs, lines.done_bytes, lines.digest.hexdigest(),
+                                        builder.lines, builder.problems))
     return runs, builder.problems, [TORN] if lines.torn else []
 
 
 def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record]:
     """The whole records of these rows, one at a time; Failure if the file was changed since its
     columns were made."""
-    cells, labels = runs.words["cell"], runs.words["label"]
+    cells, labels = (runs.coded[name].expanded() for name in ("cell", "label"))
     with open(path, "rb") as file:
         for row in rows:
             file.seek(int(runs.places["offset"][row]))
-            expected = cells.values[cells.codes[row]], labels.values[labels.codes[row]], int(
-                runs.places["round"][row])
             with contextlib.suppress(Damaged):
                 record = record_parse(file.read(int(runs.places["size_bytes"][row])))
-                if (record.cell, record.label, record.round) == expected:
+                if (record.cell, record.label, record.round) == (
+                        cells[row], labels[row], int(runs.places["round"][row])):
                     yield record
                     continue
             raise Failure(f"{path}: was changed while it was read: ask again")
-
-
-def rows_sorted(runs: Runs, rows: np.ndarray) -> np.ndarray:
-    """These rows by round and label."""
-    labels = runs.words["label"].expanded()[rows].astype(str)
-    return rows[np.lexsort([labels, runs.places["round"][rows]])]

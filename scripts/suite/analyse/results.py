@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A result on disk (docs/record.md, "Files of a result"): loaded and checked here only.
 
-What is damaged is left out and said, and the rest is shown; a result without its plan or its
-scenario is none.
+Damaged parts are left out with a note, and the rest is shown. A folder without a plan or a scenario
+is no result.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from suite.analyse.load import records_read, runs_load
-from suite.analyse.runs import PROBLEMS_TOLD, Problems, Runs, runs_first
+from suite.analyse.runs import PROBLEMS_SHOWN, Problems, Runs, runs_first
 from suite.base.errors import Failure, UsageError
 from suite.result.checks import Damaged
 from suite.result.files import PLAN, RECORDS, SCENARIO, folder_require, machines_read, plan_read
@@ -26,7 +26,7 @@ from suite.scenario.scenario import Scenario, scenario_load
 
 @dataclass(frozen=True)
 class Result:
-    """One folder of results; notes are remarks for the reader, one line each."""
+    """The folder of a result; notes: for the reader, one line each."""
 
     folder: Path
     scenario: Scenario
@@ -37,7 +37,7 @@ class Result:
 
     @property
     def name(self) -> str:
-        """The name of the run: its folder's."""
+        """The name of its folder."""
         return self.folder.resolve().name
 
     def records(self, rows: Iterable[int]) -> Iterator[Record]:
@@ -46,14 +46,13 @@ class Result:
 
 
 def missing_error(path: Path) -> UsageError:
-    """That a file is not there without which a folder is no result."""
+    """The error for a missing file that every result has."""
     return UsageError(f"{path}: no such file, so {path.parent} is no result "
                       "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)")
 
 
 def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
-    """The machines by host id; without hosts.json, or if it is damaged, nothing is known of any,
-    which is noted."""
+    """The machines by host id; none, with a note, where hosts.json is missing or damaged."""
     try:
         return {host: Machine((host,), facts) for host, facts in machines_read(folder).items()}
     except FileNotFoundError:
@@ -67,22 +66,22 @@ def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
 
 def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
     """The records of the plan's cells, the first of each (cell, label, round); notes the rest."""
-    column = runs.words["cell"]
+    column = runs.coded["cell"]
     planned = np.array([value in cells for value in column.values], dtype=bool)[column.codes]
     strange = int((~planned).sum())
     runs = runs.take(planned) if strange else runs
-    first, again = runs_first(runs)
-    notes += [f"{name}, is there twice: the first was kept" for name in again[:PROBLEMS_TOLD]]
-    if len(again) > PROBLEMS_TOLD:
+    first, repeated = runs_first(runs)
+    notes += [f"{name}, is there twice: the first was kept" for name in repeated[:PROBLEMS_SHOWN]]
+    if len(repeated) > PROBLEMS_SHOWN:
         notes.append(
-            f"{len(again) - PROBLEMS_TOLD} more records are there twice: the first was kept")
+            f"{len(repeated) - PROBLEMS_SHOWN} more records are there twice: the first was kept")
     if strange:
         notes.append(f"{strange} records of cells that are not in plan.json were left out")
-    return runs.take(first) if again else runs
+    return runs.take(first) if repeated else runs
 
 
 def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
-    """records.jsonl; UsageError or Failure where there is nothing in it to be shown."""
+    """The runs in records.jsonl; UsageError or Failure where it has none to show."""
     try:
         runs, problems, torn = runs_load(path)
     except FileNotFoundError:
@@ -104,7 +103,7 @@ def nothing_error(path: Path, runs: Runs, problems: Problems,
         return Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
     if problems.count:
         more = f", nor is any of {problems.count - 1} others" if problems.count > 1 else ""
-        return Failure(f"{path.parent / problems.told[0]}{more}")
+        return Failure(f"{path.parent / problems.texts[0]}{more}")
     why = ", its only line is torn" if torn else ""
     return UsageError(f"{path}: no record yet, nothing was measured{why}")
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """records.jsonl as columns: a row for each whole record, with everything of it that is one value.
-What is more (histograms, samples, threads) is read again from the file by whoever needs it."""
+
+Histograms, samples and threads are no columns: a function that needs them reads the record again.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,20 +23,22 @@ from suite.scenario.scenario import LABEL_AGAIN
 from suite.stats import Beyond
 
 WORDS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
-# of whole numbers; a position that is not known is -1
+CODED = (*WORDS, "traits")
+# columns of whole numbers; an unknown position is -1
 PLACES = ("round", "position", "offset", "size_bytes")
-PROBLEMS_TOLD = 5  # lines that are named; of the others only the number is told
+PROBLEMS_SHOWN = 5  # damaged lines that have a note of their own; of the others only the number
+METRIC_PLACES = {name: place for place, name in enumerate(METRICS)}
 
 
 @dataclass(frozen=True)
 class Coded:
-    """A column of few different values: values[codes[row]]."""
+    """A column of few different values: values[codes[row]]. codes: int, shape (rows,)."""
 
     codes: np.ndarray
     values: tuple[Any, ...]
 
     def expanded(self) -> np.ndarray:
-        """The value of every row."""
+        """The value of every row: object, shape (rows,)."""
         return np.fromiter(self.values, dtype=object, count=len(self.values))[self.codes]
 
     def where(self, value: Any) -> np.ndarray:
@@ -44,14 +48,16 @@ class Coded:
 
 @dataclass(frozen=True)
 class Runs:
-    """Row i is one record. metrics: a row of METRICS each, NaN where the record does not know one.
+    """Row i is one record.
 
-    censored: which of these are bounds that the figure lies beyond (stats.Beyond).
+    coded: the columns CODED. places: the columns PLACES, int64, shape (rows,) each.
+    metrics: float64, shape (rows, METRICS), NaN where the record does not know one.
+    censored: bool, same shape: whether the figure is a bound that the value lies beyond
+    (stats.Beyond).
     """
 
-    words: Mapping[str, Coded]
+    coded: Mapping[str, Coded]
     places: Mapping[str, np.ndarray]
-    traits: Coded
     metrics: np.ndarray
     censored: np.ndarray
 
@@ -61,10 +67,9 @@ class Runs:
     def take(self, rows: np.ndarray) -> Runs:
         """Only these rows, by mask or by number."""
         return Runs({name: Coded(column.codes[rows], column.values)
-                     for name, column in self.words.items()},
+                     for name, column in self.coded.items()},
                     {name: column[rows] for name, column in self.places.items()},
-                    Coded(self.traits.codes[rows], self.traits.values), self.metrics[rows],
-                    self.censored[rows])
+                    self.metrics[rows], self.censored[rows])
 
     def metric(self, name: str) -> np.ndarray:
         """One column of metrics."""
@@ -73,16 +78,15 @@ class Runs:
     @cached_property
     def good(self) -> np.ndarray:
         """Which rows are good counted runs."""
-        return self.words["status"].where("ok") & (self.places["round"] > 0)
+        return self.coded["status"].where("ok") & (self.places["round"] > 0)
 
     @cached_property
     def of_rounds(self) -> np.ndarray:
-        """Which rows give the value of a round: of each cell the good run A, and A' where A
+        """Which rows give the value of a round: the good run A of each cell, and A' where A
         failed."""
         rows = np.flatnonzero(self.good)
-        places = np.column_stack([self.words["cell"].codes, self.places["round"]])[rows]
-        again = self.words["label"].where(LABEL_AGAIN)[rows]
-        order = np.argsort(again, kind="stable")
+        places = np.column_stack([self.coded["cell"].codes, self.places["round"]])[rows]
+        order = np.argsort(self.coded["label"].where(LABEL_AGAIN)[rows], kind="stable")
         first = np.unique(places[order], axis=0, return_index=True)[1]
         chosen = np.zeros(len(self), dtype=bool)
         chosen[rows[order[first]]] = True
@@ -91,40 +95,36 @@ class Runs:
     @cached_property
     def rows_of_cells(self) -> Mapping[str, np.ndarray]:
         """The rows of each cell that has some, in order."""
-        column = self.words["cell"]
+        column = self.coded["cell"]
         order = np.argsort(column.codes, kind="stable")
         codes, begins = np.unique(column.codes[order], return_index=True)
-        ends = [*begins[1:], len(order)][:len(begins)]
-        return {column.values[code]: order[begin:end]
-                for code, begin, end in zip(codes, begins, ends, strict=True)}
+        parts = np.split(order, begins)[1:]  # the first one is empty
+        return {column.values[code]: rows for code, rows in zip(codes, parts, strict=True)}
 
     def traits_counts(self) -> dict[Traits, int]:
         """How many rows have which traits, in the order in which they first occur."""
-        codes, firsts, counts = np.unique(self.traits.codes, return_index=True, return_counts=True)
-        return {self.traits.values[codes[place]]: int(counts[place])
-                for place in np.argsort(firsts)}
-
-
-METRIC_PLACES = {name: place for place, name in enumerate(METRICS)}
+        column = self.coded["traits"]
+        codes, firsts, counts = np.unique(column.codes, return_index=True, return_counts=True)
+        return {column.values[codes[place]]: int(counts[place]) for place in np.argsort(firsts)}
 
 
 @dataclass
 class Problems:
-    """Lines that are no records: the first of them in words, and how many there are."""
+    """Lines that are no records: the first of them as texts, and the number of all."""
 
-    told: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     count: int = 0
 
     def add(self, text: str) -> None:
         """One more."""
         self.count += 1
-        if len(self.told) < PROBLEMS_TOLD:
-            self.told.append(text)
+        if len(self.texts) < PROBLEMS_SHOWN:
+            self.texts.append(text)
 
     def notes(self) -> list[str]:
-        """What a reader is told."""
-        more = self.count - len(self.told)
-        return self.told + (
+        """Notes for the reader, one line each."""
+        more = self.count - len(self.texts)
+        return self.texts + (
             [f"{more} more lines of records.jsonl are no records and were left out"] if more
             else [])
 
@@ -141,17 +141,16 @@ class Coder:
         self.codes.append(self.numbers.setdefault(value, len(self.numbers)))
 
     def column(self) -> Coded:
-        """What there is."""
+        """The column so far."""
         return Coded(np.array(self.codes, dtype=np.int32), tuple(self.numbers))
 
 
 class Builder:
-    """Runs that grow by a record at a time. lines: how many have been looked at, whole or not."""
+    """Runs that grow by a record at a time. lines: the number of lines so far, whole or not."""
 
     def __init__(self) -> None:
-        self.words = {name: Coder() for name in WORDS}
+        self.coded = {name: Coder() for name in CODED}
         self.places = {name: array("q") for name in PLACES}
-        self.traits = Coder()
         self.metrics = array("d")
         self.censored = array("b")
         self.lines = 0
@@ -179,33 +178,31 @@ class Builder:
                 f"its figures contradict each other ({error or type(error).__name__})") from None
         self.metrics.extend(row)
         self.censored.extend(censored)
-        self.traits.add(traits)
-        for name, word in (("status", record.status), ("reason", record.reason),
-                           ("cell", record.cell),
-                           ("label", record.label), ("session", record.session),
-                           ("hyperfine", (record.hyperfine or {}).get("version", ""))):
-            self.words[name].add(word)
+        version = (record.hyperfine or {}).get("version", "")
+        for coder, value in zip(self.coded.values(), (
+                record.status, record.reason, record.cell, record.label, record.session, version,
+                traits), strict=True):
+            coder.add(value)
         position = -1 if record.position is None else record.position
-        for name, place in (("round", record.round), ("position", position),
-                            ("offset", offset), ("size_bytes", size_bytes)):
-            self.places[name].append(place)
+        for column, number in zip(self.places.values(), (
+                record.round, position, offset, size_bytes), strict=True):
+            column.append(number)
 
     def restart(self, runs: Runs, lines: int, problems: Problems) -> None:
-        """Goes on from what was kept of a file's beginning."""
-        for name, coder in [*self.words.items(), ("traits", self.traits)]:
-            column = runs.traits if name == "traits" else runs.words[name]
-            coder.codes = array("i", column.codes.tobytes())
-            coder.numbers = {value: code for code, value in enumerate(column.values)}
+        """Goes on from the cached columns of a file's first lines."""
+        for name, column in runs.coded.items():
+            self.coded[name] = Coder(array("i", column.codes.tobytes()),
+                                     {value: code for code, value in enumerate(column.values)})
         self.places = {name: array("q", column.tobytes()) for name, column in runs.places.items()}
         self.metrics = array("d", runs.metrics.tobytes())
         self.censored = array("b", runs.censored.tobytes())
         self.lines, self.problems = lines, problems
 
     def runs(self) -> Runs:
-        """What there is."""
-        return Runs({name: coder.column() for name, coder in self.words.items()},
+        """The runs so far."""
+        return Runs({name: coder.column() for name, coder in self.coded.items()},
                     {name: np.array(place, dtype=np.int64) for name, place in self.places.items()},
-                    self.traits.column(), np.array(self.metrics).reshape(-1, len(METRICS)),
+                    np.array(self.metrics).reshape(-1, len(METRICS)),
                     np.array(self.censored, dtype=bool).reshape(-1, len(METRICS)))
 
 
@@ -218,22 +215,17 @@ def record_parse(data: bytes | None) -> Record:
                       else str(wrong)) from None
 
 
-def runs_first(runs: Runs) -> tuple[np.ndarray, Sequence[str]]:
-    """Which rows are the first of their (cell, label, round), and what the others are called.
+def runs_first(runs: Runs) -> tuple[np.ndarray, list[str]]:
+    """Which rows are the first of their (cell, label, round), and the names of the others for a
+    reader.
 
     Every session has a round 0 of its own.
     """
-    rounds = runs.places["round"]
-    keys = np.column_stack([runs.words["cell"].codes, runs.words["label"].codes, rounds,
-                            np.where(rounds == 0, runs.words["session"].codes, 0)])
+    cell, label, rounds = runs.coded["cell"], runs.coded["label"], runs.places["round"]
+    keys = np.column_stack([cell.codes, label.codes, rounds,
+                            np.where(rounds == 0, runs.coded["session"].codes, 0)])
     first = np.zeros(len(runs), dtype=bool)
     first[np.unique(keys, axis=0, return_index=True)[1]] = True
-    return first, list(names_of(runs, np.flatnonzero(~first)))
-
-
-def names_of(runs: Runs, rows: np.ndarray) -> Iterator[str]:
-    """These rows as a reader would call them."""
-    for row in rows:
-        cell, label = (runs.words[name].values[runs.words[name].codes[row]]
-                       for name in ("cell", "label"))
-        yield f"{cell}, run {label} of round {runs.places['round'][row]}"
+    cells, labels = cell.expanded(), label.expanded()
+    return first, [f"{cells[row]}, run {labels[row]} of round {rounds[row]}"
+                   for row in np.flatnonzero(~first)]

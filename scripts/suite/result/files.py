@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from io import BufferedReader
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +127,7 @@ def digest_new() -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=32)
 
 
-def digest_read(file: BufferedReader, size_bytes: int) -> hashlib.blake2b:
+def digest_read(file: BufferedIOBase, size_bytes: int) -> hashlib.blake2b:
     """The digest of the next size_bytes of a file, or of its rest if that is shorter."""
     digest, chunk = digest_new(), memoryview(bytearray(CHUNK_BYTES))
     while size_bytes > 0 and (count := file.readinto(chunk[:size_bytes])):
@@ -154,7 +154,7 @@ class Lines:
     part of a line follows. Both are right after the last line was read.
     """
 
-    file: BufferedReader
+    file: BufferedIOBase
     digest: hashlib.blake2b
     done_bytes: int
     torn: bool = False
