@@ -19,7 +19,7 @@ from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.words import words_split
 from suite.commands.table import table_asked
-from suite.scenario.scenario import Table
+from suite.scenario.scenario import TableLayout
 
 RATE = METRICS["messages_per_second"]
 
@@ -86,7 +86,7 @@ def test_a_cell_without_a_good_run_has_no_gain(replies):
 def test_few_rounds_have_a_gain_without_an_interval(tmp_path):
     folder = result_make.result_write(result_make.recipe_replies(rounds=2), tmp_path)
     matrix = matrix_of(folder)
-    asked = Table(gain=RATE.name)
+    asked = TableLayout(gain=RATE.name)
     layout = layout_choose(matrix, asked)
     text = table_text(summary_build(matrix, layout.metrics, asked.gain), layout, 140)
     line = next(line for line in text.splitlines() if line.startswith("tcp        plain     cork"))
@@ -99,7 +99,7 @@ def test_a_result_without_a_baseline_says_that_it_has_no_gain(replies):
     matrix = replace(replies, result=replace(replies.result, plan=plan),
                      cells={name: replace(cell, baseline=False)
                             for name, cell in replies.cells.items()})
-    asked = Table(gain=RATE.name)
+    asked = TableLayout(gain=RATE.name)
     layout = layout_choose(matrix, asked)
     text = table_text(summary_build(matrix, layout.metrics, asked.gain), layout, 140)
     assert "no gain of messages_per_second: no cell shares a good round with a baseline" in text
@@ -107,14 +107,14 @@ def test_a_result_without_a_baseline_says_that_it_has_no_gain(replies):
 
 
 def test_the_metric_of_gains_is_a_column_even_if_nobody_named_it(replies):
-    asked = Table((), ("sends_per_reply",), RATE.name)
+    asked = TableLayout((), ("sends_per_reply",), RATE.name)
     assert layout_choose(replies, asked).metrics == (RATE.name, "sends_per_reply")
-    asked = Table((), ("sends_per_reply", RATE.name), RATE.name)
+    asked = TableLayout((), ("sends_per_reply", RATE.name), RATE.name)
     assert layout_choose(replies, asked).metrics == ("sends_per_reply", RATE.name)
 
 
 def test_baselines_over_the_columns_are_named_as_twice_run(replies):
-    asked = Table((), ("reply_write",), RATE.name)
+    asked = TableLayout((), ("reply_write",), RATE.name)
     layout = layout_choose(replies, asked)
     text = table_text(summary_build(replies, layout.metrics, asked.gain), layout, 200)
     assert "nodelay (A/A) messages per second" in text and "tcp (A/A)" not in text
@@ -133,8 +133,10 @@ def test_the_csv_has_gains_as_fractions_and_nothing_where_there_are_none(replies
 
 def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):
     table = replies.result.scenario.table
-    assert table_asked(words_split([]), table).gain == table_asked(words_split(["rows=security"]), table).gain == RATE.name
-    assert table_asked(words_split(["gain=time_per_message"]), None) == Table(gain="time_per_message")
+    assert table_asked(words_split([]), table).gain == table_asked(words_split(["rows=security"]),
+        table).gain == RATE.name
+    assert table_asked(words_split(["gain=time_per_message"]),
+                       None) == TableLayout(gain="time_per_message")
     assert table_asked(words_split(["gain=off"]), table) == replace(table, gain=None)
     with pytest.raises(UsageError, match="gain: .*did you mean time_per_message"):
         layout_choose(replies, table_asked(words_split(["gain=time_per_mesage"]), table))

@@ -31,7 +31,7 @@ from suite.commands.table import table_asked
 from suite.present.pictures.curve import axis_make
 from suite.present.pictures.plot import drawings_make
 from suite.present.show import show_text
-from suite.scenario.scenario import Table, scenario_load, scenario_text
+from suite.scenario.scenario import TableLayout, scenario_load, scenario_text
 from test_plot import draw, needs_gnuplot
 
 TIME, BANDWIDTH = METRICS["time"], METRICS["bandwidth"]
@@ -226,7 +226,8 @@ def test_the_shell_and_the_scenario_choose_of_which_word_the_best_is_shown(buffe
     assert table_asked(words_split([]), table).best == "sndbuf"
     assert table_asked(words_split(["best=off"]), table).best is None
     assert table_asked(words_split(["gain=time"]), table) == replace(table, gain="time", best=None)
-    assert table_asked(words_split(["best=sndbuf"]), Table(gain="time")) == Table(best="sndbuf")
+    assert table_asked(words_split(["best=sndbuf"]),
+                       TableLayout(gain="time")) == TableLayout(best="sndbuf")
     with pytest.raises(UsageError, match="gain=... or best=..., not both"):
         table_asked(words_split(["best=sndbuf", "gain=time"]), None)
     assert "did you mean sndbuf" in refused("table", folder, "best=sndbuff")
@@ -236,7 +237,8 @@ def test_a_scenario_with_a_best_is_read_and_written_again(folder, tmp_path):
     scenario = scenario_load(folder / "scenario.toml")
     path = tmp_path / "again.toml"
     path.write_text(scenario_text(scenario))
-    assert scenario_load(path).table == Table(("direction", "sndbuf"), ("time", "user", "system"),
+    assert scenario_load(path).table == TableLayout(("direction", "sndbuf"),
+                                                    ("time", "user", "system"),
                                               best="sndbuf")
     path.write_text('[table]\ngain = "time"\nbest = "sndbuf"\n')
     with pytest.raises(UsageError, match="gain or best, not both"):

@@ -17,7 +17,7 @@ from suite.scenario.scenario import (
     Picture,
     Published,
     Scenario,
-    Table,
+    TableLayout,
     scenario_load,
     scenario_text,
 )
@@ -74,7 +74,8 @@ def test_everything_that_a_scenario_can_say_survives_writing(tmp_path: Path) -> 
         run={"rounds": "3", "baseline": "write=cork message=64"}, exclude=("a=1 b=2", "c=3"),
         published=(Published("write=cork", "time_per_message", 8.5e-05, "f.csv:cork"),
                    Published("write=cork", "time", 2.0, "f.csv:again", "later", "A'")),
-        claims=(Claim("says", "time(a=1) >= 1.5"),), table=Table(("write",), ("time",), "time"),
+        claims=(Claim("says", "time(a=1) >= 1.5"),),
+        table=TableLayout(("write",), ("time",), "time"),
         pictures=(Picture("curve", "time", None, "message", "one"),
                   Picture("percentiles", None, "service", "write", "two"),
                   Picture("bars", None, None, None, None)))

@@ -22,7 +22,7 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.summary import summary_build
 from suite.base import units
 from suite.present.table import listed_text
-from suite.scenario.scenario import Table
+from suite.scenario.scenario import TableLayout
 
 PIVOT = ("write", "bandwidth")
 
@@ -41,7 +41,7 @@ def summary_of(folder, rows=(), columns=()):
     """Summary and layout of a result, with the scenario's table unless told otherwise."""
     matrix = matrix_of(folder)
     table = matrix.result.scenario.table
-    asked = replace(table or Table(), **{key: names for key, names in (
+    asked = replace(table or TableLayout(), **{key: names for key, names in (
         ("rows", rows), ("columns", columns)) if names})
     layout = layout_choose(matrix, asked)
     return summary_build(matrix, layout.metrics, asked.gain), layout
@@ -160,8 +160,9 @@ def test_the_json_is_json_with_ratios_and_published_figures():
 
 def test_every_axis_is_in_the_table_even_if_nobody_named_it(made):
     matrix = matrix_of(made["sizes-4-5"])
-    assert layout_choose(matrix, Table(("write",), ("bandwidth",))).rows == ("write", "message")
-    assert layout_choose(matrix, Table(("workload", "write"), PIVOT)).rows == ("message",)
+    assert layout_choose(matrix, TableLayout(("write",), ("bandwidth",))).rows == ("write",
+        "message")
+    assert layout_choose(matrix, TableLayout(("workload", "write"), PIVOT)).rows == ("message",)
 
 
 def words_changed(matrix, **words):
@@ -178,7 +179,7 @@ def words_changed(matrix, **words):
 ])
 def test_the_columns_for_which_nobody_asked_are_by_what_the_cells_do(words, first):
     matrix = words_changed(matrix_of(NODELAY), **words)
-    assert layout_choose(matrix, Table()).metrics[0] == first
+    assert layout_choose(matrix, TableLayout()).metrics[0] == first
 
 
 def test_closed_and_open_loops_beside_each_other_are_compared_by_latency():
@@ -186,21 +187,21 @@ def test_closed_and_open_loops_beside_each_other_are_compared_by_latency():
     first, *others = matrix.cells.values()
     loose = replace(first, words=first.words | {"rate": "1000"})
     mixed = replace(matrix, cells={cell.name: cell for cell in (loose, *others)})
-    assert layout_choose(mixed, Table()).metrics[0] == "latency_p50"
+    assert layout_choose(mixed, TableLayout()).metrics[0] == "latency_p50"
 
 
 def test_what_no_run_can_know_is_a_column_only_where_somebody_asks():
     matrix = matrix_of(NODELAY)
     matrix = replace(matrix, frame=matrix.frame.assign(sends_per_message=None))
-    assert "sends_per_message" not in layout_choose(matrix, Table()).metrics
-    asked = layout_choose(matrix, Table((), ("sends_per_message",))).metrics
+    assert "sends_per_message" not in layout_choose(matrix, TableLayout()).metrics
+    asked = layout_choose(matrix, TableLayout((), ("sends_per_message",))).metrics
     assert asked == ("sends_per_message",)
 
 
 def test_what_a_foreign_peer_does_not_tell_is_told_by_the_client():
     matrix = words_changed(matrix_of(NODELAY), workload="stream")
     matrix = replace(matrix, frame=matrix.frame.assign(bandwidth=None, cpu_per_byte=None))
-    assert layout_choose(matrix, Table()).metrics == (
+    assert layout_choose(matrix, TableLayout()).metrics == (
         "messages_per_second", "segments_per_message", "sends_per_message",
         "client_cpu_per_message")
 

@@ -29,7 +29,7 @@ from suite.places.targets import Targets
 from suite.present.heading import machine_pairs
 from suite.result import files
 from suite.result.plan import Plan, quick_text
-from suite.scenario.scenario import Scenario, Table, scenario_load
+from suite.scenario.scenario import Scenario, TableLayout, scenario_load
 from test_resume import assert_complete, plan_change, plan_read
 from test_run import SHORT, only_folder, wait_for_records
 
@@ -42,7 +42,7 @@ RUNS = 2 * 11
 def asked(until: str, columns: tuple[str, ...] = ()) -> Matrix:
     """The stored result as if it had been measured with until=, and had this table."""
     matrix = matrix_of(NODELAY)
-    scenario = replace(matrix.result.scenario, table=Table(columns=columns))
+    scenario = replace(matrix.result.scenario, table=TableLayout(columns=columns))
     result = replace(matrix.result, scenario=scenario,
                      plan=replace(matrix.result.plan, until=until))
     return replace(matrix, result=result)

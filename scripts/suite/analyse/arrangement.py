@@ -9,7 +9,7 @@ from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS, metric_find
 from suite.analyse.summary import metrics_default
 from suite.base.errors import UsageError, nearest_hint
-from suite.scenario.scenario import Table
+from suite.scenario.scenario import TableLayout
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Layout:
     best: str | None = None
 
 
-def layout_choose(matrix: Matrix, asked: Table) -> Layout:
+def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
     """The layout from the names asked for (empty: the default).
 
     An axis that varies and is named nowhere becomes a row, so that no cell is hidden; a word that

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from suite.base.errors import Failure, UsageError, nearest_hint
-from suite.base.process import HERE, Command, Place, ProcessOutput, process_run
+from suite.base.process import HERE, Place, PlacedCommand, ProcessOutput, process_run
 from suite.base.runner_words import BUILD, THIS
 from suite.base.server_options import options_for_server
 from suite.base.text import say
@@ -60,7 +60,7 @@ class Client:
         """The program as messages name it: `/path/uncork-client in gVisor`."""
         return f"{self.program} {self.place.name}".rstrip()
 
-    def command(self, arguments: Sequence[str], given: str = "") -> Command:
+    def command(self, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """What starts it with these arguments; given: what it reads."""
         return self.place.command(self.folder / "uncork-client", arguments, given)
 

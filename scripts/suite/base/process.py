@@ -25,7 +25,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
-class Command:
+class PlacedCommand:
     """What to start here. given: for its standard input, None where it is to have none."""
 
     argv: tuple[str, ...]
@@ -39,7 +39,7 @@ class Place(Protocol):
     def name(self) -> str:
         """The place as messages name it: `in gVisor`; empty for this machine."""
 
-    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
+    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """What starts a program there, whose path is one of here; given: what it reads. Failure
         where nothing can be started there now."""
 
@@ -50,9 +50,9 @@ class Here:
 
     name: str = ""
 
-    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
+    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """The program itself."""
-        return Command((str(program), *arguments), given)
+        return PlacedCommand((str(program), *arguments), given)
 
 
 HERE = Here()

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from suite.base.words import words_text
+
 BUILD, THIS = "build", "this"  # its default: $UNCORK_BIN or build/release, asked for all words
 TARGET, LOCAL = "target", "local"  # its default: this machine
 RUNNER_WORDS = (BUILD, TARGET)
@@ -48,14 +50,9 @@ def words_for_runner(words: Mapping[str, str]) -> dict[str, str]:
     return {key: words[key] for key in RUNNER_WORDS if key in words}
 
 
-def line_text(words: Mapping[str, str]) -> str:
-    """Words as a client reads them in a line."""
-    return " ".join(f"{key}={value}" for key, value in words.items())
-
-
 def line_for_client(words: Mapping[str, str], more: Mapping[str, str] | None = None) -> str:
     """The line that a client is given of a cell's words; more: words that no plan has."""
-    return line_text(words_for_client(words) | dict(more or {}) or DEFAULT_WORD)
+    return words_text(words_for_client(words) | dict(more or {}) or DEFAULT_WORD)
 
 
 def record_words_restore(record: dict[str, Any], words: Mapping[str, str]) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from suite.base.errors import UsageError
 
-END_WORDS, OWN_VALUE = ("server=", "via="), "=own"
+SERVER_WORDS, OWN_VALUE = ("server=", "via="), "=own"
 
 
 def server_named(words: Iterable[str]) -> bool:
     """Whether words name a server or a proxy that runs already."""
-    return any(word.startswith(END_WORDS) and not word.endswith(OWN_VALUE) for word in words)
+    return any(word.startswith(SERVER_WORDS) and not word.endswith(OWN_VALUE) for word in words)
 
 
 def options_for_server(options: Sequence[str], words: Iterable[str]) -> tuple[str, ...]:
@@ -25,7 +25,7 @@ def options_for_server(options: Sequence[str], words: Iterable[str]) -> tuple[st
     return tuple(options) if server_named(words) else ()
 
 
-def options_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
+def server_options_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
     """The client's options for those of a command; every run reads the file of keys anew.
     UsageError where there is no such file."""
     if psk is None:
@@ -36,7 +36,7 @@ def options_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
     return ("--psk", str(psk.resolve()))
 
 
-def options_check(options: Sequence[str], cells: Iterable[Iterable[str]]) -> None:
+def server_options_check(options: Sequence[str], cells: Iterable[Iterable[str]]) -> None:
     """UsageError where there are options and no cell has a use for them."""
     if options and not any(map(server_named, cells)):
         raise UsageError(

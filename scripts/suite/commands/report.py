@@ -31,7 +31,7 @@ from suite.present.pictures.picture import Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn
 from suite.present.report.page import Drawings, pair_page, result_page
-from suite.scenario.scenario import Table
+from suite.scenario.scenario import TableLayout
 
 NAME = "report.html"
 Part = TypeVar("Part")
@@ -80,7 +80,7 @@ def unless_refused(make: Callable[[], Sequence[Part]], notes: list[str]) -> Sequ
 def page_of_one(matrix: Matrix) -> str:
     """The page of a result."""
     notes: list[str] = []
-    asked = matrix.result.scenario.table or Table()
+    asked = matrix.result.scenario.table or TableLayout()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     verdicts = unless_refused(lambda: claims_decide(matrix), notes)

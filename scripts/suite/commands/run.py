@@ -18,7 +18,7 @@ from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
 from suite.base.client import ROOT, Client, Vocabulary, build_digest, client_open
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
-from suite.base.server_options import options_check, options_choose
+from suite.base.server_options import server_options_check, server_options_choose
 from suite.base.text import say, terminal_width
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, estimate_text, plan_text
@@ -199,12 +199,12 @@ def main(options: argparse.Namespace) -> int:
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
     scenario, path, words = scenario_choose(options.words)
-    server_options = options_choose(options.psk, options.insecure)
+    server_options = server_options_choose(options.psk, options.insecure)
     client = replace(client_open(), server_options=server_options)
     signals_unify()
     with targets_open(client) as targets:
         planned = plan_make(targets, scenario, path, words, options.quick)
-        options_check(server_options, (cell.name.split() for cell in planned.plan.cells))
+        server_options_check(server_options, (cell.name.split() for cell in planned.plan.cells))
         if path is not None:
             answers_check(client, planned.vocabulary, scenario, path)
         if options.dry_run:

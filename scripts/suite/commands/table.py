@@ -16,23 +16,23 @@ from suite.base.text import say, terminal_width
 from suite.base.words import arguments_sort, names_split
 from suite.present.table import document_build
 from suite.present.tables import RENDERERS, TERMINAL
-from suite.scenario.scenario import Table
+from suite.scenario.scenario import TableLayout
 
 WORDS = ("rows", "columns", "gain", "best")
 
 
-def table_asked(own: Mapping[str, str], default: Table | None) -> Table:
+def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLayout:
     """rows=, columns=, gain= and best= of the shell over those of the scenario, whose gain gives
     way to a best and the other way round."""
     names = {key: names_split(key, value) for key, value in own.items()}
-    default = default or Table()
+    default = default or TableLayout()
     given = {key: own[key] for key in ("gain", "best") if key in own}
     asked = {key: name for key, name in given.items() if name != "off"}
     if len(asked) > 1:
         raise UsageError("a table has gain=... or best=..., not both")
     kept = {} if asked else {key: getattr(default, key) for key in ("gain", "best")
                              if key not in given}
-    return Table(names.get("rows", default.rows), names.get("columns", default.columns),
+    return TableLayout(names.get("rows", default.rows), names.get("columns", default.columns),
                  **(kept | asked))
 
 

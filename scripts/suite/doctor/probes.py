@@ -22,11 +22,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
-from suite.doctor.finding import Unknown
+from suite.doctor.finding import T, Unknown
 
-T = TypeVar("T")
 IO_URING_SETUP, BPF = 425, {"x86_64": 321, "aarch64": 280, "riscv64": 280}
 PROG_NEXT_ID, PROG_FD, OBJECT_INFO = 11, 13, 15  # commands of bpf(2)
 ATTRIBUTES_BYTES, INFO_BYTES = 128, 256  # room for union bpf_attr and struct bpf_prog_info
@@ -36,7 +34,7 @@ OFFLOADS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B}  # ETHTOOL_GTSO, GGSO, GGRO
 NETFILTER, RULES_GET, RULE_NEW, DUMP = 12, 0x0A07, 0x0A06, 0x301
 MESSAGE_ERROR, MESSAGE_DONE = 2, 3
 QUEUE_COMMAND = ("tc", "-json", "qdisc", "show", "dev", "lo")
-COMMAND_S = 5.0
+QUEUE_LIMIT_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ def offload_read(command: int) -> bool:
 def queue_read() -> str:
     """The root queueing discipline of lo, `noqueue` where packets go at once; Unknown."""
     try:
-        done = subprocess.run(QUEUE_COMMAND, capture_output=True, text=True, timeout=COMMAND_S,
+        done = subprocess.run(QUEUE_COMMAND, capture_output=True, text=True, timeout=QUEUE_LIMIT_S,
                               check=True)
         return next((queue["kind"] for queue in json.loads(done.stdout)), "noqueue")
     except FileNotFoundError:

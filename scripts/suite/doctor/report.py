@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from suite.base.text import GAP, labelled_lines
 from suite.doctor.finding import Finding, Status
 
-TITLES = {Status.DISTURBS: "Will disturb", Status.NOTE: "To note", Status.UNKNOWN: "Unknown",
+STATUS_TITLES = {Status.DISTURBS: "Will disturb", Status.NOTE: "To note", Status.UNKNOWN: "Unknown",
           Status.FINE: "Fine"}
 
 
@@ -30,10 +30,11 @@ def findings_text(findings: Mapping[str, Finding], everything: bool, width: int)
     """What disturbs and what is to note at length, the unknown in a line each, the fine together;
     everything: these in a line each, too. findings: by the name of the check."""
     counts = Counter(finding.status for finding in findings.values())
-    counted = ", ".join(f"{counts[status]} {title.lower()}" for status, title in TITLES.items())
+    counted = ", ".join(f"{counts[status]} {title.lower()}"
+                        for status, title in STATUS_TITLES.items())
     lines = textwrap.wrap(f"doctor: {counted}; nothing was changed, commands are for root", width,
                           subsequent_indent=GAP)
-    for status, title in TITLES.items():
+    for status, title in STATUS_TITLES.items():
         group = {name: finding for name, finding in findings.items() if finding.status is status}
         if status in (Status.DISTURBS, Status.NOTE):
             for number, (name, finding) in enumerate(group.items()):

@@ -23,7 +23,6 @@ from suite.base.runner_words import (
     OWN_ENDS,
     TARGET,
     line_for_client,
-    line_text,
     words_for_client,
     words_for_runner,
 )
@@ -137,7 +136,7 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
         try:
             found = lines_check(client, lines, path)
         except UsageError as error:
-            named = line_text(words_for_runner(rows[mine[0]]))
+            named = words_text(words_for_runner(rows[mine[0]]))
             raise UsageError(f"{error} ({named})" if named else str(error)) from None
         answers |= zip(mine, found, strict=True)
     checked = [checked_as(answers[number], row, elsewhere[number])

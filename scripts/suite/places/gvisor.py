@@ -21,7 +21,7 @@ from typing import Any
 
 from suite.base.client import Client
 from suite.base.errors import Failure
-from suite.base.process import Command, Place, process_run
+from suite.base.process import Place, PlacedCommand, process_run
 from suite.places.target import Target, isolated_check
 
 PROGRAM = "runsc"
@@ -37,10 +37,11 @@ class Sandbox:
     cpu: int | None = None
     name: str = "in gVisor"
 
-    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
+    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """`runsc do`, behind taskset(1) where the sandbox has one CPU."""
         bound = () if self.cpu is None else ("taskset", "--cpu-list", str(self.cpu))
-        return Command((*bound, PROGRAM, *self.options, "do", str(program), *arguments), given)
+        return PlacedCommand((*bound, PROGRAM, *self.options, "do", str(program), *arguments),
+                             given)
 
 
 def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -23,7 +23,7 @@ from typing import Any
 
 from suite.base.client import ROOT, Client
 from suite.base.errors import Failure
-from suite.base.process import Command, Place, process_run
+from suite.base.process import Place, PlacedCommand, process_run
 from suite.places.images import Image, image_find
 from suite.places.target import Target, isolated_check
 
@@ -65,7 +65,7 @@ class Guest:
         """Which kernel it has."""
         return f"in a guest with Linux {self.image.release}"
 
-    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
+    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """virtme-ng; the program's folder has the same path in every guest.
 
         A batch begins with the facts of the boot. Its client reads from a pipe, because a lifeline
@@ -76,10 +76,10 @@ class Guest:
         # virtme-ng gives the folder to a shell
         share = f"--rodir={BIN}={shlex.quote(str(program.parent.absolute()))}"
         if "--with-parent" not in arguments:
-            return Command(self.boot(f"{script}exec {command}", share), given)
+            return PlacedCommand(self.boot(f"{script}exec {command}", share), given)
         piped = shlex.quote(f"exec {command} < <(exec cat 2>/dev/null)")
         argv = self.boot(f"{script}./{program.name} --facts; exec bash -c {piped}", share)
-        return Command(("bash", "-c", LIFELINE, "uncork", *argv), given)
+        return PlacedCommand(("bash", "-c", LIFELINE, "uncork", *argv), given)
 
     def boot(self, script: str, *options: str) -> tuple[str, ...]:
         """The command that boots it and runs a script for sh(1).

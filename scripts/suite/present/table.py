@@ -295,7 +295,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
 
 def table_usual(matrix: Matrix, width: int) -> str:
     """The table that the scenario of a result asks for, as text."""
-    asked = matrix.result.scenario.table or scenario.Table()
+    asked = matrix.result.scenario.table or scenario.TableLayout()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     return TERMINAL(document_build(summary, layout), width)

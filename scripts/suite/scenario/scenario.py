@@ -64,7 +64,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableLayout:
     """Which axes become rows and which metrics columns; empty means the table's own choice.
 
     gain: the metric of which pre, post and gain are shown; None: of none.
@@ -105,15 +105,15 @@ class Scenario:
     exclude: tuple[str, ...] = ()
     published: tuple[Published, ...] = ()
     claims: tuple[Claim, ...] = ()
-    table: Table | None = None
+    table: TableLayout | None = None
     pictures: tuple[Picture, ...] = ()
 
 
 # Reads the value of a key of a table. `where` begins messages: "FILE: " or "FILE: [table] ".
-Reader = Callable[[dict[str, Any], str, str], Any]
+KeyReader = Callable[[dict[str, Any], str, str], Any]
 
 
-def text_read(table: dict[str, Any], key: str, where: str, required: bool = False) -> str:
+def string_read(table: dict[str, Any], key: str, where: str, required: bool = False) -> str:
     """A string on one line; absent is the empty string unless required."""
     if key not in table and not required:
         return ""
@@ -124,15 +124,15 @@ def text_read(table: dict[str, Any], key: str, where: str, required: bool = Fals
     return " ".join(value.split())
 
 
-text_require = functools.partial(text_read, required=True)
+string_require = functools.partial(string_read, required=True)
 
 
-def text_or_none(table: dict[str, Any], key: str, where: str) -> str | None:
+def string_or_none(table: dict[str, Any], key: str, where: str) -> str | None:
     """A string on one line; None where it is absent or empty."""
-    return text_read(table, key, where) or None
+    return string_read(table, key, where) or None
 
 
-def texts_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+def strings_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
     """A list of strings, none twice; absent is empty."""
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
@@ -163,7 +163,7 @@ def table_read(table: dict[str, Any], key: str, where: str) -> dict[str, Any]:
     return value
 
 
-def entry_read(entry: dict[str, Any], readers: dict[str, Reader], where: str) -> dict[str, Any]:
+def entry_read(entry: dict[str, Any], readers: dict[str, KeyReader], where: str) -> dict[str, Any]:
     """By field, the value of every key that has a reader, read in their order; other keys are
     refused."""
     for key in entry:
@@ -172,7 +172,7 @@ def entry_read(entry: dict[str, Any], readers: dict[str, Reader], where: str) ->
     return {FIELDS.get(key, key): read(entry, key, where) for key, read in readers.items()}
 
 
-def entries_reader(kind: Callable[..., Any], readers: dict[str, Reader]) -> Reader:
+def entries_reader(kind: Callable[..., Any], readers: dict[str, KeyReader]) -> KeyReader:
     """Reads a list of tables, `[[key]]`, as a tuple of this kind; absent is empty."""
 
     def entries_read(table: dict[str, Any], key: str, where: str) -> tuple[Any, ...]:
@@ -204,7 +204,7 @@ def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield prefix + key, value
 
 
-def words_read(table: dict[str, Any], key: str, where: str) -> dict[str, str]:
+def table_words_read(table: dict[str, Any], key: str, where: str) -> dict[str, str]:
     """The words of `[fixed]` or `[run]`: one value each."""
     words = {}
     for word, value in words_flatten(table_read(table, key, where)):
@@ -228,17 +228,18 @@ def sweep_read(table: dict[str, Any], key: str, where: str) -> dict[str, tuple[s
 
 def label_read(table: dict[str, Any], key: str, where: str) -> str:
     """A or A'; absent is A."""
-    label = text_read(table, key, where) or LABEL
+    label = string_read(table, key, where) or LABEL
     if label not in (LABEL, LABEL_AGAIN):
         raise UsageError(f"{where}{key} must be {LABEL} or {LABEL_AGAIN}")
     return label
 
 
-def layout_read(table: dict[str, Any], key: str, where: str) -> Table | None:
+def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout | None:
     """`[table]`, or None."""
     if key not in table:
         return None
-    layout = Table(**entry_read(table_read(table, key, where), TABLE_KEYS, f"{where}[{key}] "))
+    layout = TableLayout(**entry_read(table_read(table, key, where), TABLE_KEYS,
+                                      f"{where}[{key}] "))
     if layout.gain and layout.best:
         raise UsageError(f"{where}[{key}] best: a table has gain or best, not both")
     return layout
@@ -246,7 +247,7 @@ def layout_read(table: dict[str, Any], key: str, where: str) -> Table | None:
 
 def kind_read(table: dict[str, Any], key: str, where: str) -> str:
     """A kind of picture whose choosing key, metric or of, is the right one."""
-    kind = text_require(table, key, where)
+    kind = string_require(table, key, where)
     if kind not in PICTURES:
         raise UsageError(
             f'{where}{key} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
@@ -258,35 +259,36 @@ def kind_read(table: dict[str, Any], key: str, where: str) -> str:
     return kind
 
 
-def histogram_read(table: dict[str, Any], key: str, where: str) -> str | None:
+def histogram_name_read(table: dict[str, Any], key: str, where: str) -> str | None:
     """The name of a histogram, or None."""
-    name = text_or_none(table, key, where)
+    name = string_or_none(table, key, where)
     return histogram_find(name, f"{where}{key}") if name else None
 
 
 def name_read(table: dict[str, Any], key: str, where: str, stem: str = "") -> str:
     """The name of a scenario; absent is the stem of the file's name."""
-    name = text_read(table, key, where) or stem
+    name = string_read(table, key, where) or stem
     if not NAME_PATTERN.fullmatch(name):
         raise UsageError(f'{where}{key} = "{name}" must be letters, digits, "_", "-", "."')
     return name
 
 
-TABLE_KEYS: dict[str, Reader] = {
-    "gain": text_or_none, "best": text_or_none, "rows": texts_read, "columns": texts_read,
+TABLE_KEYS: dict[str, KeyReader] = {
+    "gain": string_or_none, "best": string_or_none, "rows": strings_read, "columns": strings_read,
 }
-SCENARIO_KEYS: dict[str, Reader] = {
-    "question": text_read, "source": text_read, "fixed": words_read, "sweep": sweep_read,
-    "run": words_read, "exclude": texts_read,
+SCENARIO_KEYS: dict[str, KeyReader] = {
+    "question": string_read, "source": string_read, "fixed": table_words_read, "sweep": sweep_read,
+    "run": table_words_read, "exclude": strings_read,
     "published": entries_reader(Published, {
-        "label": label_read, "words": text_require, "metric": text_require, "value": number_read,
-        "from": text_require, "set": text_read,
+        "label": label_read, "words": string_require, "metric": string_require,
+        "value": number_read,
+        "from": string_require, "set": string_read,
     }),
-    "claim": entries_reader(Claim, {"says": text_require, "that": text_require}),
+    "claim": entries_reader(Claim, {"says": string_require, "that": string_require}),
     "table": layout_read,
     "picture": entries_reader(Picture, {
-        "kind": kind_read, "of": histogram_read, "metric": text_or_none, "x": text_or_none,
-        "name": text_or_none,
+        "kind": kind_read, "of": histogram_name_read, "metric": string_or_none, "x": string_or_none,
+        "name": string_or_none,
     }),
 }
 # keys that are not the names of their fields
@@ -308,7 +310,7 @@ def words_check(scenario: Scenario, path: Path) -> None:
 
 def scenario_parse(document: dict[str, Any], path: Path) -> Scenario:
     """The scenario in a TOML document; path names it in messages and gives its name."""
-    name: Reader = functools.partial(name_read, stem=path.stem)
+    name: KeyReader = functools.partial(name_read, stem=path.stem)
     scenario = Scenario(**entry_read(document, {"name": name, **SCENARIO_KEYS}, f"{path}: "))
     words_check(scenario, path)
     return scenario

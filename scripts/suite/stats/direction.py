@@ -20,7 +20,7 @@ from suite.stats.nulls import Null, sign_null, unpaired_null
 # The least and the most that each value can be, float64 of shape (values,): the most is infinite if
 # the value is censored.
 Spans = tuple[np.ndarray, np.ndarray]
-ABOVE, BELOW = math.nextafter(1, math.inf), math.nextafter(1, 0)
+JUST_ABOVE, JUST_BELOW = math.nextafter(1, math.inf), math.nextafter(1, 0)
 
 
 def signs_of(new: Spans, base: Spans) -> np.ndarray:
@@ -41,7 +41,8 @@ def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int) -> Esti
     if null is None:
         return Estimate(value, None, pairs, directed=True)
     p = null.two_sided(signs.size - max(more, less))
-    low, high = (0.0, math.inf) if p > ALPHA else (ABOVE, math.inf) if more > less else (0.0, BELOW)
+    sure_side = (JUST_ABOVE, math.inf) if more > less else (0.0, JUST_BELOW)
+    low, high = (0.0, math.inf) if p > ALPHA else sure_side
     return Estimate(value, Interval(low, high, null.level), pairs, p, null.two_sided(0),
                     directed=True)
 

@@ -20,7 +20,7 @@ from suite.analyse.selection import Words, cells_select, left_out_text
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET
 from suite.base.words import names_split, word_split, words_split
-from suite.scenario.scenario import Table
+from suite.scenario.scenario import TableLayout
 
 
 @dataclass(frozen=True)
@@ -248,6 +248,6 @@ def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
     """
     if asked is not None:
         return tuple(metric_find(name, "columns") for name in names_split("columns", asked))
-    shown = layout_choose(matrix, matrix.result.scenario.table or Table()).metrics
+    shown = layout_choose(matrix, matrix.result.scenario.table or TableLayout()).metrics
     several = TARGET in matrix.axes or any(cell.emulated for cell in matrix.cells.values())
     return tuple(METRICS[name] for name in (shown if several else shown[:1]))

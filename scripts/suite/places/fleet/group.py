@@ -14,7 +14,7 @@ from typing import Any
 from suite.base.client import Client, build_digest, complaint_text, line_read
 from suite.base.errors import Failure
 from suite.base.lab_words import LAB_WORDS
-from suite.base.process import Command, Place
+from suite.base.process import Place, PlacedCommand
 from suite.base.runner_words import line_for_client, record_words_restore, words_for_client
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet.driver import Outcome
@@ -47,13 +47,14 @@ class AnswerPlace:
         """`on h1`."""
         return f"on {self.pair.client.name}"
 
-    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
+    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """What prints the answer here."""
         outcome = self.fleet.ask(self.pair, self.programs, arguments, given)
         if outcome.how != "ok":
             raise Failure(f"{self.pair.client.name}: {outcome.why}")
         answer = (str(outcome.output), outcome.stderr, str(outcome.status))
-        return Command(("sh", "-c", 'cat "$1"; printf %s "$2" >&2; exit "$3"', "answer", *answer),
+        return PlacedCommand(("sh", "-c", 'cat "$1"; printf %s "$2" >&2; exit "$3"', "answer",
+                              *answer),
                        None)
 
 
@@ -76,7 +77,8 @@ class FleetPair(RemoteTarget):
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Facts of the hosts of the pair."""
-        given = words_for_client({key: value for key, value in words.items() if key not in LAB_WORDS})
+        given = words_for_client({key: value for key, value in words.items()
+                                  if key not in LAB_WORDS})
         outcome = self.fleet.ask(self.pair, self.programs(words), ["--facts", *word_list(given)],
                                  ends=self.own_ends(words))
         found = [line for line in map(line_read, outcome.stdout.split(b"\n")) if line

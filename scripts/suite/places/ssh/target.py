@@ -20,7 +20,7 @@ from pathlib import Path
 
 from suite.base.client import Client, build_digest
 from suite.base.errors import Failure
-from suite.base.process import Command, Place
+from suite.base.process import Place, PlacedCommand
 from suite.base.runner_words import TARGET
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import LocalMachine, RemoteMachine, child_close
@@ -46,12 +46,12 @@ class MachinePlace:
         """`on h1`."""
         return f"on {self.machine.name}"
 
-    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> Command:
+    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """The program of the copy there."""
         words = (f"{programs_folder(self.machine, program.parent)}/{program.name}", *arguments)
         if self.key is None:
-            return Command(self.machine.command(words), given)
-        return Command(self.machine.command(keyed_words(words)), key_line(self.key) + given)
+            return PlacedCommand(self.machine.command(words), given)
+        return PlacedCommand(self.machine.command(keyed_words(words)), key_line(self.key) + given)
 
 
 class Ssh(RemoteTarget):
