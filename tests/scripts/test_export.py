@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite.present.hgrm import UNITS, hgrm_text
+from suite.present.hgrm import HGRM_UNITS, hgrm_text
 from suite.present.pictures.distribution import histogram_of, runs_good
 from suite.stats.histogram import Histogram, histograms_merge
 
@@ -71,13 +71,13 @@ def histogram(folder: Path, words: str, of: str = "latency") -> Histogram:
 
 
 @pytest.mark.parametrize("of", result_make.OF_OPEN_LOOPS)
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", HGRM_UNITS)
 def test_what_is_written_reads_back_as_the_quantiles_of_all_rounds(opened, of, unit):
     done = uncork("export", opened, "rate=20000", "write=cork", "-o", "-", "--of", of,
                   f"--unit={unit}")
     assert done.returncode == 0 and done.stderr == ""
     parsed, told = parse(done.stdout), histogram(opened, "rate=20000 write=cork", of)
-    factor = UNITS[unit][0]
+    factor = HGRM_UNITS[unit][0]
     compared = 0
     for value, share, count, inverse in parsed.rows[:-1]:
         assert inverse == pytest.approx(1 / (1 - share), abs=0.006)

@@ -20,10 +20,10 @@ from suite.present.pictures.curve import height_settings, labels_thin
 from suite.present.pictures.distribution import unsent_text
 from suite.present.pictures.percentiles import nines_text
 from suite.present.pictures.picture import (
+    axis_words,
     gnuplot_value,
     name_safe,
     place_name,
-    place_text,
     ratio_tics,
     round_numbers,
     title_settings,
@@ -143,7 +143,7 @@ def test_the_axis_of_a_distribution_names_its_lines_and_the_others_its_pictures(
 
 def test_a_word_that_the_cells_of_a_picture_do_not_use_is_neither_in_its_name_nor_its_title():
     axes = ("place", "rate", "pace")
-    assert place_text(axes, ("together", "closed", "")) == "place=together rate=closed"
+    assert axis_words(axes, ("together", "closed", "")) == "place=together rate=closed"
     assert place_name("latency-ecdf", ("together", "closed", "")) == "latency-ecdf-together-closed"
     assert place_name("latency-ecdf", ("apart", "2000", "spin")) == "latency-ecdf-apart-2000-spin"
 

@@ -26,7 +26,7 @@ from suite.analyse.summary import summary_build
 from suite.commands.report import changes_draw, changes_of
 from suite.present.pictures.picture import Drawing
 from suite.present.pictures.plot import drawings_make
-from suite.present.report.drawings import Drawn, figure_make
+from suite.present.report.drawings import Drawn, figure_element
 from suite.present.report.page import Drawings, result_page
 from suite.scenario.scenario import TableLayout
 
@@ -81,7 +81,7 @@ def drawn_of(names: Sequence[str], *groups: str) -> Drawn:
 
 def classes_of(drawn: Drawn) -> list[str]:
     """The series of each plot in order; empty for those of none."""
-    figure = figure_make(drawn, 1)
+    figure = figure_element(drawn, 1)
     return [part.get("class", "") for part in figure.iter("g")
             if "gnuplot_plot" in part.get("id", "")]
 
@@ -134,7 +134,7 @@ def test_series_have_the_names_of_the_picture_and_a_picture_without_series_has_n
     drawn = drawn_of(["it's, [one]", "b"])
     assert drawn.drawing.series == ["it's, [one]", "b"]
     assert "array names[2] = ['it''s, [one]', 'b']\n" in drawn.drawing.script
-    labels = figure_make(drawn, 1).findall("label")
+    labels = figure_element(drawn, 1).findall("label")
     assert [label.text for label in labels] == ["it's, [one]", "b"]
     assert Drawing("bars", "bars", "", {"bars": [1]}).series == ()
 

@@ -171,13 +171,13 @@ def verify_arguments(parser: Parser) -> None:
 
 def export_arguments(parser: Parser) -> None:
     """The command line of `uncork export`."""
-    from suite.present.hgrm import UNITS
+    from suite.present.hgrm import HGRM_UNITS
     from suite.stats.histogram import HISTOGRAMS
     result_add(parser, SELECT)
     parser.add_argument("--of", default="latency", metavar="WHAT",
                         help=f"which histogram: {', '.join(HISTOGRAMS)}")
     parser.add_argument("--unit", default="us", metavar="UNIT",
-                        help=f"of the values: {', '.join(UNITS)} (default: us)")
+                        help=f"of the values: {', '.join(HGRM_UNITS)} (default: us)")
     output_add(parser, "DIR", "where the files go, one for each cell (default: RESULTS/hgrm); "
                               "- writes one cell to standard output")
 

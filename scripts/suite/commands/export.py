@@ -14,7 +14,7 @@ from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.text import say
 from suite.base.words import arguments_sort
-from suite.present.hgrm import UNITS, hgrm_text
+from suite.present.hgrm import HGRM_UNITS, hgrm_text
 from suite.present.pictures.distribution import histogram_of, runs_good
 from suite.present.pictures.picture import name_safe
 from suite.present.show import axes_text, cell_choose, cells_text
@@ -61,9 +61,9 @@ def files_name(matrix: Matrix, cells: Sequence[Cell], of: str) -> dict[str, Cell
 def main(options: argparse.Namespace) -> int:
     """Writes the files and prints their names."""
     of = histogram_find(options.of, "--of")
-    if options.unit not in UNITS:
+    if options.unit not in HGRM_UNITS:
         raise UsageError(f'--unit: unknown unit "{options.unit}"'
-                         f"{nearest_hint(options.unit, UNITS)}")
+                         f"{nearest_hint(options.unit, HGRM_UNITS)}")
     asked = arguments_sort([options.results, *options.words], most=1)
     matrix = matrix_build(result_load(asked.folders[0]))
     if options.output == "-":

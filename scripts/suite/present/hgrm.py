@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """HdrHistogram's text of a percentile distribution (.hgrm), which its plotters read. Pure.
 
-The iteration is that of HdrHistogram's PercentileIterator: five steps to each half of what is left
-to 100 %. A value is the upper end of its bin, so that TotalCount values are at most as large.
+The steps are those of HdrHistogram's PercentileIterator: five to each half of the rest to 100 %. A
+value is the upper end of its bin: TotalCount values are at most as large.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from suite.stats.histogram import Histogram
 
-UNITS = {"ns": (1, 3), "us": (10**3, 3), "ms": (10**6, 6), "s": (10**9, 9)}  # in ns; decimals
+HGRM_UNITS = {"ns": (1, 3), "us": (10**3, 3), "ms": (10**6, 6), "s": (10**9, 9)}  # in ns; decimals
 STEPS_PER_HALF = 5
 BUCKETS, SUB_BUCKETS = 31, 128  # of common/measure/histogram.h in HdrHistogram's terms: to 100 s
 
@@ -31,17 +31,12 @@ def levels_iterate(histogram: Histogram) -> Iterator[tuple[float, float, int]]:
     yield histogram.maximum, 100.0, histogram.count
 
 
-def deviation_ns(histogram: Histogram) -> float:
-    """The standard deviation, each value taken as the middle of its bin."""
-    mean = histogram.sum / histogram.count
-    squares = sum(count * (low + (width - 1) / 2 - mean) ** 2
-                  for low, width, count in histogram.bins)
-    return math.sqrt(squares / histogram.count)
-
-
 def hgrm_text(histogram: Histogram, unit: str) -> str:
-    """The table with its footer; unit is one of UNITS."""
-    factor, decimals = UNITS[unit]
+    """The table with its footer; unit: one of HGRM_UNITS.
+
+    For the standard deviation each value counts as the middle of its bin.
+    """
+    factor, decimals = HGRM_UNITS[unit]
 
     def number(value_ns: float) -> str:
         return f"{value_ns / factor:12.{decimals}f}"
@@ -50,9 +45,12 @@ def hgrm_text(histogram: Histogram, unit: str) -> str:
     for value, level, seen in levels_iterate(histogram):
         line = f"{number(value)} {level / 100:2.12f} {seen:10d}"
         lines.append(line if level == 100 else f"{line} {1 / (1 - level / 100):14.2f}")
-    mean = number(histogram.sum / histogram.count)
+    mean = histogram.sum / histogram.count
+    squares = sum(count * (low + (width - 1) / 2 - mean) ** 2
+                  for low, width, count in histogram.bins)
+    deviation = math.sqrt(squares / histogram.count)
     lines += [
-        f"#[Mean    = {mean}, StdDeviation   = {number(deviation_ns(histogram))}]",
+        f"#[Mean    = {number(mean)}, StdDeviation   = {number(deviation)}]",
         f"#[Max     = {number(histogram.maximum)}, Total count    = {histogram.count:12d}]",
         f"#[Buckets = {BUCKETS:12d}, SubBuckets     = {SUB_BUCKETS:12d}]",
     ]

@@ -61,7 +61,6 @@ COUNTS = {  # by label, the place of a count in a thread of a record
     "forced switches": ("cpu", "forced_switches"),
     "migrations": ("cpu", "migrations"),
 }
-Lines = list[str]
 EndsRow = tuple[str, Sequence[str]]  # a label, and the text of each of ENDS
 
 
@@ -105,7 +104,7 @@ def figure_text(figure: Figure, unit: str) -> str:
             f" to {value_text(figure.interval.high, unit)}")
 
 
-def metrics_lines(matrix: Matrix, cell: Cell, base: Cell | None, width: int) -> Lines:
+def metrics_lines(matrix: Matrix, cell: Cell, base: Cell | None, width: int) -> list[str]:
     """Every metric that the cell knows; its ratio to the base with the mark of the verdict."""
     pairs = []
     for metric in METRICS.values():
@@ -125,7 +124,7 @@ def ends_row(label: str, values: Iterable[float | None], text: Callable[[float],
     return label, ["" if value is None else text(value) for value in values]
 
 
-def ends_table(rows: Iterable[EndsRow], width: int) -> Lines:
+def ends_table(rows: Iterable[EndsRow], width: int) -> list[str]:
     """Rows with a column for each end; a row or column without any text is left out."""
     known = [(label, texts) for label, texts in rows if any(texts)]
     if not known:
@@ -146,7 +145,7 @@ def calls_per_message(run: MeasuredRun, end: str, kind: str) -> float | None:
     return quotient(sum(known), run.messages) if known else None
 
 
-def counts_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
+def counts_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """Calls by kind and other counts, per message of the run, by end."""
     kinds = sorted({kind for run in runs for _, _, thread in run.record.threads()
                     for kind in thread.get("calls", {})})
@@ -158,7 +157,7 @@ def counts_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
     return ends_table(rows, width)
 
 
-def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> Lines:
+def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """CPU time per message by end, in one unit, with its parts where there is enough to be split.
 
     None where times say nothing.
@@ -184,7 +183,7 @@ def machine_share(run: MeasuredRun, end: str, state: str) -> float | None:
                     sum(machine.get(f"{each}_ns", 0) for each in CPU_STATES))
 
 
-def machine_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> Lines:
+def machine_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """The states of all CPUs of each end's machine during the runs, in percent of their time.
 
     None where times say nothing.
@@ -218,7 +217,7 @@ def indices_text(indices: Sequence[int]) -> str:
     return ", ".join(texts)
 
 
-def placement_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
+def placement_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """Which CPUs were asked for and where the threads ran; threads that share both, together."""
     pairs = []
     for end in ENDS:
@@ -238,7 +237,7 @@ def placement_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
     return labelled_lines(pairs, width)
 
 
-def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> Lines:
+def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> list[str]:
     """TCP_INFO: medians over runs of the sums over all connections, of TCP_STATES of medians of
     connections; timed: also those that are times."""
     keys = dict.fromkeys(key for end in ENDS for _, thread in threads_of(runs, end)
@@ -255,7 +254,7 @@ def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> Lines:
     return ends_table(rows, width)
 
 
-def options_lines(runs: Sequence[MeasuredRun], width: int) -> Lines:
+def options_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """Engine, strategy, reading and security, and the effective options at the end of the runs."""
     options = {end: [thread.get("options", {}) for _, thread in threads_of(runs, end)]
                for end in ENDS}
@@ -275,7 +274,7 @@ def metric_shown(matrix: Matrix, cell: Cell) -> Metric:
                 metrics[0])
 
 
-def rounds_lines(matrix: Matrix, cell: Cell) -> Lines:
+def rounds_lines(matrix: Matrix, cell: Cell) -> list[str]:
     """Every counted run in order: the leading metric's value, or what went wrong."""
     metric, runs = metric_shown(matrix, cell), matrix.result.runs
     rows = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] > 0)]
@@ -296,7 +295,7 @@ def rounds_lines(matrix: Matrix, cell: Cell) -> Lines:
     return lines
 
 
-def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
+def notes_lines(matrix: Matrix, cell: Cell, width: int) -> list[str]:
     """Reasons of runs that are not good, and remarks on the result."""
     segments = "segments_per_message"
     measured = len(matrix.series(cell.name, segments)) > 1 and not matrix.is_exact(cell.name,
@@ -321,7 +320,7 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> Lines:
         *(note for note, holds in notes.items() if holds))], width)
 
 
-def command_lines(matrix: Matrix, cell: Cell, records: Sequence[Record]) -> Lines:
+def by_hand_commands(matrix: Matrix, cell: Cell, records: Sequence[Record]) -> list[str]:
     """The command that runs a cell by hand; where rounds draw arrivals, with those of its first
     run."""
     words = records[0].words if records else {}
@@ -357,7 +356,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
         "Effective options": options_lines(runs, inner),
         f"Rounds in order, {metric_shown(matrix, cell).name}": rounds_lines(matrix, cell),
         "Notes": notes_lines(matrix, cell, inner),
-        "By hand": command_lines(matrix, cell, records),
+        "By hand": by_hand_commands(matrix, cell, records),
     }
     lines = [axes_text(cell) or cell.name, "",
              *labelled_lines([pair for pair in head if pair[1]], width)]

@@ -11,14 +11,14 @@ from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_words, words_match
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
-from suite.base.units import Scale, beyond_text, count_text, number_text, ratio_text
+from suite.base.units import Scale, beyond_text, count_text, number_text, ratio_text, scale_choose
 from suite.present.pictures.picture import (
     Drawing,
+    axis_words,
     cells_group,
     data_line,
     data_text,
     figures_of,
-    figures_scale,
     headline_text,
     medians_text,
     name_cut,
@@ -27,14 +27,13 @@ from suite.present.pictures.picture import (
     picture_axis,
     picture_metric,
     picture_name,
-    place_text,
     what_text,
 )
 from suite.scenario.scenario import Picture
 
 BAR_COLOUR, BASE_COLOUR = 0x56B4E9, 0x999999  # Okabe and Ito's sky blue, and grey
 BARS_MAX = 36  # in one picture; more panels go into another
-ARROW = "\u2192"  # in a bar that ends at a bound
+BOUND_ARROW = "\u2192"  # in a bar that ends at a bound
 CUT_MEDIANS = 20  # a bar longer than this many medians of its panel is cut off
 LABEL_ROOM = 1.45  # of the axis to the bars, so that the last label has room
 
@@ -95,7 +94,7 @@ def panel_lines(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
             None, None)
         end = (limit * 1.03, "//") if cut else (0, "")
         if figure and isinstance(figure.median, stats.Beyond):
-            end = (0.96 * length, ARROW)
+            end = (0.96 * length, BOUND_ARROW)
         colour = BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR
         lines.append(data_line(row, length, low, high, max(length, min(high or 0.0, extent)),
                                colour, *end, bar_label(cell, figure, metric, scale, cut), name))
@@ -114,7 +113,7 @@ def panels_make(matrix: Matrix, x: str | None) -> list[Panel]:
     axes = matrix.axes
     inner = (x,) if x else axes[1:] if len(axes) > 1 else axes
     outer = tuple(axis for axis in axes if axis not in inner)
-    return [Panel(values[0] if len(values) > 1 else "", place_text(outer, values),
+    return [Panel(values[0] if len(values) > 1 else "", axis_words(outer, values),
                   tuple((bar_name(cell, inner) or matrix.result.name, cell) for cell in cells))
             for values, cells in cells_group(matrix.cells.values(), outer).items()]
 
@@ -145,7 +144,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     """
     metric = picture_metric(matrix, picture)
     figures = figures_of(matrix, metric)
-    scale = figures_scale(figures, metric)
+    scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
     drawings, groups = [], panels_group(panels_make(matrix, picture_axis(matrix, picture)))
     for number, panels in enumerate(groups, start=1):
         limits = [panel_limit(panel, figures, scale) for panel in panels]

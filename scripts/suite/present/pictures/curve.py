@@ -13,16 +13,16 @@ from suite.analyse.frame import Cell, Matrix, baseline_words
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import optima_build, optimum_of
 from suite.analyse.summary import Figure
-from suite.base.units import Scale, size_parse
+from suite.base.units import Scale, scale_choose, size_parse
 from suite.present.pictures import bars
 from suite.present.pictures.picture import (
     Drawing,
     Tics,
+    axis_words,
     cells_group,
     data_line,
     data_text,
     figures_of,
-    figures_scale,
     headline_text,
     medians_text,
     note_text,
@@ -30,7 +30,6 @@ from suite.present.pictures.picture import (
     picture_metric,
     picture_name,
     place_name,
-    place_text,
     ratio_axis,
     series_settings,
     tics_command,
@@ -89,36 +88,27 @@ def axis_make(matrix: Matrix, x: str) -> Axis:
     return Axis(x, apart | known, True, next(iter(words), None))
 
 
-def curve_line(position: float, figure: Figure | None, scale: Scale) -> list[float | None]:
-    """The columns of a point: position, value, low, high, ratio, low, high, and a bound again."""
-    if figure is None:
-        return [position] + [None] * 7
-    centre, ratio = scale.apply(figure.median), figure.ratio
-    ends = (scale.apply(figure.interval.low), scale.apply(figure.interval.high)) \
-        if figure.interval else (centre, centre)
-    ratios: tuple[float | None, ...] = (None, None, None)
-    if ratio is not None and not ratio.directed:
-        ratios = (ratio.value, *ratio_ends(ratio)) if ratio.interval else (ratio.value,) * 3
-    return [position, centre, *ends, *ratios,
-            centre if isinstance(figure.median, stats.Beyond) else None]
-
-
 def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     """A picture for each combination of the axes other than x and that of the series.
 
     Along an axis of one value there is no curve, and bars are drawn. If the scenario's table looks
-    for the best value of x, all other axes are series and the best of each stands out.
+    for the best value of x, all other axes are series, and of each the best value is shaded, with
+    those that cannot be told apart from it.
     """
     picture = replace(picture, x=picture.x or "message")
     axis = axis_make(matrix, picture_axis(matrix, picture) or "")
     if len(axis.positions) < 2:
         return bars.draw(matrix, replace(picture, kind="bars"))
     metric, table = picture_metric(matrix, picture), matrix.result.scenario.table
-    alike = alike_cells(matrix, axis.name, metric) if table and axis.name == table.best else None
+    alike = None
+    if table and axis.name == table.best:
+        optima = optima_build(matrix, axis.name, metric)
+        alike = {cell.name for cell in matrix.cells.values()
+                 if (optimum := optimum_of(optima, cell)) and cell.axes[axis.name] in optimum.alike}
     others = tuple(name for name in matrix.axes if name != axis.name)
     inner, outer = (others[-1:], others[:-1]) if alike is None else (others, ())
     figures, name = figures_of(matrix, metric), picture_name(picture, metric.name)
-    return [curve_drawing(matrix, metric, axis, cells, inner, place_text(outer, values),
+    return [curve_drawing(matrix, metric, axis, cells, inner, axis_words(outer, values),
                           place_name(name, values), figures, alike)
             for values, cells in cells_group(matrix.cells.values(), outer).items()]
 
@@ -131,9 +121,10 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
     alike: the cells that are shaded; None for a picture without shades.
     """
     used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
-    scale, base = figures_scale(used, metric), baseline_words(matrix)
+    scale = scale_choose((figure.median for figure in used.values()), metric.unit)
+    base = baseline_words(matrix)
     series = {" ".join(value or "none" for value in values) if alike is None else
-              place_text(inner, values): sorted(found, key=axis.position)
+              axis_words(inner, values): sorted(found, key=axis.position)
               for values, found in cells_group(cells, inner).items()}
     bases = [number for number, label in enumerate(series, start=1)
              if len(series) > 1 and base == {inner[0]: label}]
@@ -157,25 +148,29 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
                    strict=True))})
 
 
-def alike_cells(matrix: Matrix, x: str, metric: Metric) -> set[str]:
-    """The names of the cells that are best in their group or cannot be told apart from the best."""
-    optima = optima_build(matrix, x, metric)
-    found = ((cell, optimum_of(optima, cell)) for cell in matrix.cells.values())
-    return {cell.name for cell, optimum in found if optimum and cell.axes[x] in optimum.alike}
-
-
 def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
                  alike: set[str] | None) -> list[str]:
-    """The lines of one series; with alike a further column has the value of these cells again.
+    """The lines of one series: position, value, low, high, ratio, low, high, the value if a bound.
 
-    A blank line behind a value that stands apart ends the line that is drawn.
+    With alike a further column has the value of these cells. A blank line behind a value that
+    stands apart ends the line that is drawn.
     """
     lines = []
     for cell in cells:
-        numbers = curve_line(axis.position(cell), figures.get(cell.name), scale)
+        figure, numbers = figures.get(cell.name), [math.nan] * 7
+        if figure is not None:
+            within, ratio, value = figure.interval, figure.ratio, scale.apply(figure.median)
+            numbers[:3] = [value, *((scale.apply(within.low), scale.apply(within.high)) if within
+                                    else (value, value))]
+            if ratio is not None and not ratio.directed:
+                numbers[3:6] = [ratio.value, *(ratio_ends(ratio) if ratio.interval else
+                                                (ratio.value, ratio.value))]
+            if isinstance(figure.median, stats.Beyond):
+                numbers[6] = value
         if alike is not None:
-            numbers.append(numbers[1] if cell.name in alike else None)
-        lines += [data_line(*numbers), *([""] if axis.value(cell) == axis.apart else [])]
+            numbers.append(numbers[0] if cell.name in alike else math.nan)
+        lines += [data_line(axis.position(cell), *numbers),
+                  *([""] if axis.value(cell) == axis.apart else [])]
     return lines
 
 

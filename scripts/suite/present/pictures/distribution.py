@@ -16,6 +16,7 @@ from suite.present.pictures.picture import (
     Drawing,
     Tics,
     absence_text,
+    axis_words,
     cells_group,
     data_text,
     headline_text,
@@ -23,7 +24,6 @@ from suite.present.pictures.picture import (
     picture_axis,
     picture_name,
     place_name,
-    place_text,
     round_numbers,
     series_settings,
     title_settings,
@@ -33,7 +33,7 @@ from suite.scenario.scenario import Picture
 from suite.stats.histogram import Histogram, histograms_merge
 
 FLOOR_NS = 1.0  # a shorter time has no place on a logarithmic axis
-TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
+HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
           "handshake": "handshake", "handover": "hand-over"}
 
 LineData = Callable[[Histogram, Scale], list[str]]  # the lines of one series in a .dat
@@ -107,8 +107,8 @@ def distribution_draw(matrix: Matrix, picture: Picture, line_data: LineData,
         inside = [lines[cell.name] for cell in cells]
         labels, known = [label for label, _ in inside], [found for _, found in inside if found]
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
-        headline = headline_text(matrix, what_text(TITLES[shown], scale.unit, "lower"),
-                                 place_text(outer, values))
+        headline = headline_text(matrix, what_text(HISTOGRAM_TITLES[shown], scale.unit, "lower"),
+                                 axis_words(outer, values))
         since = " from the intended start" * (shown == "latency"
                                               and all(cell.open_loop for cell in cells))
         drawings.append(Drawing(
@@ -119,5 +119,5 @@ def distribution_draw(matrix: Matrix, picture: Picture, line_data: LineData,
                     matrix, cells, f"all requests of {counted_text(matrix.rounds, 'round')}")),
                 "title_key": x or "", "widest": max(map(len, [x or "", *labels])),
                 **series_settings(labels),
-                **axes_settings(known, scale, f"{TITLES[shown]}{since}, {scale.unit}")}))
+                **axes_settings(known, scale, f"{HISTOGRAM_TITLES[shown]}{since}, {scale.unit}")}))
     return drawings

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Draws: writes NAME.dat and NAME.gp and has gnuplot make the pictures. The only part of the
-package with files."""
+"""Writes NAME.dat and NAME.gp and runs gnuplot on them. The only module here that has files."""
 
 from __future__ import annotations
 
@@ -12,11 +11,11 @@ from suite.base.client import ROOT
 from suite.base.errors import Failure
 from suite.present.pictures.picture import Drawing
 
-FORMATS = ("png", "svg", "txt")
+IMAGE_FORMATS = ("png", "svg", "txt")
 
 
 def gnuplot_run(script: Path) -> None:
-    """Runs a script in its folder; Failure with gnuplot's own complaint."""
+    """Runs a script in its folder; Failure with the last line of gnuplot's errors."""
     try:
         done = subprocess.run(["gnuplot", script.name], cwd=script.parent, capture_output=True,
                               text=True, errors="replace", stdin=subprocess.DEVNULL)
@@ -28,19 +27,18 @@ def gnuplot_run(script: Path) -> None:
         raise Failure(f"{script}: gnuplot says: {lines[-1] if lines else 'nothing'}")
 
 
-def text_clean(path: Path) -> None:
-    """Takes blanks at line ends and superfluous empty lines out of an ASCII picture."""
-    lines = [line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()]
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
-    path.write_text(f"{text}\n", encoding="utf-8")
-
-
 def drawing_write(drawing: Drawing, folder: Path) -> list[Path]:
-    """Writes NAME.dat and NAME.gp, draws, and gives the pictures."""
+    """Writes NAME.dat and NAME.gp and draws; gives the paths of the pictures.
+
+    A picture in text loses blanks at the ends of lines and superfluous empty lines.
+    """
     template = (ROOT / "plots" / f"{drawing.template}.gp").read_text(encoding="utf-8")
     (folder / f"{drawing.name}.dat").write_text(drawing.data, encoding="utf-8")
     script = folder / f"{drawing.name}.gp"
     script.write_text(drawing.script + template, encoding="utf-8")
     gnuplot_run(script)
-    text_clean(folder / f"{drawing.name}.txt")
-    return [folder / f"{drawing.name}.{kind}" for kind in FORMATS]
+    pictures = [folder / f"{drawing.name}.{kind}" for kind in IMAGE_FORMATS]
+    lines = [line.rstrip() for line in pictures[-1].read_text(encoding="utf-8").splitlines()]
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+    pictures[-1].write_text(f"{text}\n", encoding="utf-8")
+    return pictures

@@ -26,13 +26,13 @@ from suite.present.pictures.compared import (
 )
 from suite.present.pictures.picture import (
     Drawing,
+    axis_words,
     data_line,
     data_text,
     name_cut,
     picture_axis,
     picture_name,
     place_name,
-    place_text,
 )
 from suite.scenario.scenario import Picture
 
@@ -146,7 +146,7 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
             drawings.append(Drawing(
                 place_name(name, values) + f"-{number}" * (len(columns) > COLUMNS_MAX), "heatmap",
                 data_text([lines]), {
-                    **comparison_titles(comparisons, what, "", place_text(outer, values)),
+                    **comparison_titles(comparisons, what, "", axis_words(outer, values)),
                     "legend": LEGEND, **grid_settings(grid, rows, shown, across)}))
     return drawings
 

@@ -21,6 +21,7 @@ from suite.base.units import counted_text, ratio_text, value_text
 from suite.present.pictures.picture import (
     Drawing,
     absence_text,
+    axis_words,
     cells_group,
     data_line,
     data_text,
@@ -31,7 +32,6 @@ from suite.present.pictures.picture import (
     picture_metric,
     picture_name,
     place_name,
-    place_text,
     ratio_axis,
     series_settings,
     title_settings,
@@ -94,7 +94,7 @@ def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:
     return min([low, *near]), max([high, *near])
 
 
-def series_lines(series: RunSeries, low: float, high: float) -> list[str]:
+def run_lines(series: RunSeries, low: float, high: float) -> list[str]:
     """A block of a .dat: when, ratio, that of an outlier again, and the ratio beyond either end.
 
     A run beyond the axis is drawn at the end of the axis, with its ratio.
@@ -124,9 +124,9 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
         labels = [one.label for one in series]
         drawings.append(Drawing(
             place_name(picture_name(picture, metric.name), values), "order", data_text([
-                *(series_lines(one, low, high) for one in series),
+                *(run_lines(one, low, high) for one in series),
                 ["# failed", *map(data_line, failed or [math.nan])]]), {
-                **title_settings(headline_text(matrix, what, place_text(outer, values)),
+                **title_settings(headline_text(matrix, what, axis_words(outer, values)),
                                  note_text(matrix, cells, f"every run of {counted}")),
                 "rounds": max(matrix.rounds, 1),
                 "outliers": any(one.good["outlier"].any() for one in series),

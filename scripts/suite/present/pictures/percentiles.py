@@ -14,7 +14,7 @@ from itertools import count
 from suite.analyse.frame import Matrix
 from suite.base.units import Scale
 from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
-from suite.present.pictures.picture import Drawing, Expression, data_line, tics_command
+from suite.present.pictures.picture import Drawing, GnuplotExpression, data_line, tics_command
 from suite.scenario.scenario import Picture
 from suite.stats import Beyond
 from suite.stats.histogram import Histogram
@@ -58,7 +58,7 @@ def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> d
             "tics_y": tics_command("y", time_tics(low, high, 12)) if steep
             else "set ytics autofreq",
             "tics_y_text": tics_command("y", time_tics(low, high, 6)) if steep
-            else Expression("tics_y")}
+            else GnuplotExpression("tics_y")}
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:

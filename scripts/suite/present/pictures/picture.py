@@ -17,7 +17,7 @@ from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.summary import Figure, figure_build, metrics_default
-from suite.base.units import Scale, counted_text, scale_choose
+from suite.base.units import counted_text
 from suite.present.heading import congestion_text, known_text, machines_text, word_text
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
@@ -37,7 +37,7 @@ DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8
 Tics = Sequence[tuple[str, float]]  # (label, position)
 
 
-class Expression(str):
+class GnuplotExpression(str):
     """A setting that is an expression of gnuplot, not a string."""
 
 
@@ -70,7 +70,7 @@ class Drawing:
 
 def gnuplot_value(value: object) -> str:
     """A number, a bool as 0 or 1, or a string in single quotes, where only a quote is special."""
-    if isinstance(value, str) and not isinstance(value, Expression):
+    if isinstance(value, str) and not isinstance(value, GnuplotExpression):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, bool):
         return f"{value:d}"
@@ -133,7 +133,7 @@ def name_safe(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9.+-]+", "_", text).strip("_")
 
 
-def place_text(axes: Iterable[str], values: Iterable[str]) -> str:
+def axis_words(axes: Iterable[str], values: Iterable[str]) -> str:
     """Which cells a picture shows, as words; a word without a value is left out."""
     return " ".join(f"{axis}={value}" for axis, value in zip(axes, values, strict=True) if value)
 
@@ -178,9 +178,9 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
 
 def title_settings(headline: str, note: str) -> dict[str, object]:
     """The headline, the same in lines for a picture in text, and the small print."""
-    lines = textwrap.wrap(headline, HEADLINE_COLUMNS)
-    return {"headline": headline,
-            "headline_text": Expression('."\\n".'.join(map(gnuplot_value, lines))), "note": note}
+    lines = map(gnuplot_value, textwrap.wrap(headline, HEADLINE_COLUMNS))
+    return {"headline": headline, "headline_text": GnuplotExpression('."\\n".'.join(lines)),
+            "note": note}
 
 
 def series_settings(labels: Sequence[str]) -> dict[str, object]:
@@ -232,8 +232,3 @@ def figures_of(matrix: Matrix, metric: Metric) -> dict[str, Figure]:
     found = {cell.name: figure_build(matrix, cell, metric, baseline_find(matrix, cell, base))
              for cell in matrix.cells.values()}
     return {name: figure for name, figure in found.items() if figure is not None}
-
-
-def figures_scale(figures: Mapping[str, Figure], metric: Metric) -> Scale:
-    """One unit for all panels and series."""
-    return scale_choose((figure.median for figure in figures.values()), metric.unit)

@@ -77,7 +77,7 @@ def svg_read(text: str, prefix: str, count: int) -> ET.Element:
     return root
 
 
-def figure_make(drawn: Drawn, number: int) -> ET.Element:
+def figure_element(drawn: Drawn, number: int) -> ET.Element:
     """One picture; number: its place in the page, from 1."""
     prefix, drawing = f"p{number}-", drawn.drawing
     root = svg_read(drawn.svg, prefix, len(drawing.series))

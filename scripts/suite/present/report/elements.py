@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""HTML as a tree of xml.etree elements: what is text stays text, whatever a result's words say."""
+"""HTML as a tree of xml.etree elements: text of a result stays text, even where it has tags."""
 
 from __future__ import annotations
 
@@ -10,24 +10,20 @@ Child = ET.Element | str | None
 
 
 def element(tag: str, *children: Child, **attributes: str) -> ET.Element:
-    """An element with its children in order; None is left out. `class_` is class, and an underscore
-    a dash."""
+    """An element with its children in order; None is left out.
+
+    attributes: `class_` is class, and an underscore is a dash.
+    """
     made = ET.Element(tag, {name.rstrip("_").replace("_", "-"): value
                             for name, value in attributes.items()})
     for child in children:
-        if isinstance(child, str):
-            text_add(made, child)
-        elif child is not None:
+        if isinstance(child, ET.Element):
             made.append(child)
+        elif len(made):
+            made[-1].tail = (made[-1].tail or "") + (child or "")
+        else:
+            made.text = (made.text or "") + (child or "")
     return made
-
-
-def text_add(parent: ET.Element, text: str) -> None:
-    """Text after everything that an element has."""
-    if len(parent):
-        parent[-1].tail = (parent[-1].tail or "") + text
-    else:
-        parent.text = (parent.text or "") + text
 
 
 def pairs_list(pairs: Iterable[tuple[str | None, str]]) -> ET.Element:
@@ -41,14 +37,12 @@ def pairs_list(pairs: Iterable[tuple[str | None, str]]) -> ET.Element:
 
 
 def folded(title: str, *children: Child, open_: bool = False) -> ET.Element:
-    """What a reader unfolds; needs no script."""
-    made = element("details", element("summary", title), *children)
-    if open_:
-        made.set("open", "open")
-    return made
+    """A part that a reader unfolds, without any script."""
+    return element("details", element("summary", title), *children,
+                   **({"open": "open"} if open_ else {}))
 
 
 def page_text(head: ET.Element, body: ET.Element) -> str:
     """The whole document."""
-    root = element("html", head, body, lang="en")
-    return "<!DOCTYPE html>\n" + ET.tostring(root, encoding="unicode", method="html") + "\n"
+    return "<!DOCTYPE html>\n" + ET.tostring(element("html", head, body, lang="en"),
+                                             encoding="unicode", method="html") + "\n"

@@ -13,7 +13,7 @@ from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.summary import Summary
 from suite.present.comparison.document import sides_pairs, title_of
-from suite.present.report.drawings import Drawn, figure_make, switch_rules
+from suite.present.report.drawings import Drawn, figure_element, switch_rules
 from suite.present.report.elements import element, page_text, pairs_list
 from suite.present.report.sections import (
     again_make,
@@ -25,10 +25,10 @@ from suite.present.report.sections import (
 from suite.present.table import answer_pairs, document_build
 from suite.present.tables.html import document_elements
 
-HERE = Path(__file__).resolve().parent
+PAGE_FOLDER = Path(__file__).resolve().parent
 NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-# its name in addresses, its heading, what stands in it
-Section = tuple[str, str, Sequence[ET.Element]]
+# the name in addresses, the heading, the elements
+PageSection = tuple[str, str, Sequence[ET.Element]]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Drawings:
 def head_make(title: str, drawings: Sequence[Drawn]) -> ET.Element:
     """Title and style; the page may load nothing."""
     series = max((len(drawn.drawing.series) for drawn in drawings), default=0)
-    style = (HERE / "page.css").read_text(encoding="utf-8") + switch_rules(series)
+    style = (PAGE_FOLDER / "page.css").read_text(encoding="utf-8") + switch_rules(series)
     return element("head", element("meta", charset="utf-8"),
                    element("meta", http_equiv="Content-Security-Policy", content=NOTHING_LOADED),
                    element("meta", name="viewport", content="width=device-width"),
@@ -55,20 +55,20 @@ def head_make(title: str, drawings: Sequence[Drawn]) -> ET.Element:
 
 
 def pictures_make(drawings: Drawings, drawn: Sequence[Drawn]) -> list[ET.Element]:
-    """Some of the pictures, numbered through the page."""
-    return [figure_make(one, drawings.all.index(one) + 1) for one in drawn]
+    """Some of the pictures, each with its number in the page."""
+    return [figure_element(one, drawings.all.index(one) + 1) for one in drawn]
 
 
-def page_make(title: str, heading: str, below: str, sections: Sequence[Section],
+def page_make(title: str, heading: str, below: str, sections: Sequence[PageSection],
               drawings: Drawings) -> str:
     """The whole page; a section without anything to say is left out."""
-    told = [section for section in sections if section[2]]
+    filled = [section for section in sections if section[2]]
     body = element(
         "body", element("h1", heading), element("p", below),
-        element("nav", *(element("a", text, href=f"#{name}") for name, text, _ in told)),
+        element("nav", *(element("a", text, href=f"#{name}") for name, text, _ in filled)),
         *(element("section", element("h2", text), *children, id=name)
-          for name, text, children in told),
-        element("script", (HERE / "page.js").read_text(encoding="utf-8")))
+          for name, text, children in filled),
+        element("script", (PAGE_FOLDER / "page.js").read_text(encoding="utf-8")))
     return page_text(head_make(title, drawings.all), body)
 
 
@@ -81,7 +81,7 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     result, answers = matrix.result, answer_pairs(summary)
     commands = [f"scripts/uncork {name} {result.folder}"
                 for name in ("table", "compare", "plot", "check", "paste", "report")]
-    sections: list[Section] = [
+    sections: list[PageSection] = [
         ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
         ("answer", "Answer", [pairs_list(answers)] if answers else []),
         ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
@@ -104,7 +104,7 @@ def pair_page(comparison: Comparison, drawings: Drawings, commands: Sequence[Seq
     answers = [f"scripts/uncork {name} {base.folder} {new.folder}"
                for name in ("compare", "paste", "report")]
     machines = [machine for side in (base, new) for machine in side.machines.values()]
-    sections: list[Section] = [
+    sections: list[PageSection] = [
         ("sides", "Sides", [pairs_list(sides_pairs(comparison))]),
         ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
                                 *changes_make([comparison])]),
