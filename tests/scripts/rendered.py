@@ -16,19 +16,19 @@ from suite.present.tables import RENDERERS, TERMINAL
 def table_rendered(name: str, summary: Summary, layout: Layout | None = None) -> str:
     """A summary as the renderer of that name writes it."""
     usual = Layout(summary.matrix.axes, (), tuple(metric.name for metric in summary.metrics))
-    return RENDERERS[name].render(table.document_build(summary, layout or usual), 100)
+    return RENDERERS[name].render(table.result_document(summary, layout or usual), 100)
 
 
 def table_text(summary: Summary, layout: Layout, width: int) -> str:
     """A summary on a terminal of that width."""
-    return TERMINAL(table.document_build(summary, layout), width)
+    return TERMINAL(table.result_document(summary, layout), width)
 
 
 def compared_rendered(name: str, comparisons: Sequence[Comparison]) -> str:
     """Comparisons as the renderer of that name writes them."""
-    return RENDERERS[name].render(document.document_build(comparisons), 100)
+    return RENDERERS[name].render(document.comparison_document(comparisons), 100)
 
 
 def compared_text(comparisons: Sequence[Comparison], width: int) -> str:
     """Comparisons on a terminal of that width."""
-    return TERMINAL(document.document_build(comparisons), width)
+    return TERMINAL(document.comparison_document(comparisons), width)

@@ -261,7 +261,8 @@ def test_list_explains_one_word_in_a_screen(uncork: Uncork) -> None:
     text = uncork.run("list", "client.write=", COLUMNS="80").stdout
     assert len(text.splitlines()) < 40 and "default" in text and "writev" in text
     text = uncork.run("list", "target", PATH=str(uncork.bin)).stdout
-    assert "not here: vng is missing: scripts/setup/target vng installs it" in " ".join(text.split())
+    assert "not here: vng is missing: scripts/setup/target vng installs it" in " ".join(
+        text.split())
     assert "bit/s" in uncork.run("list", "bandwidth").stdout
     assert "uncork run quick" in uncork.run("list", "quick").stdout
     for name in json.loads(uncork.run("list", "--json").stdout)["words"][:12]:

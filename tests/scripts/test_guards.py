@@ -421,7 +421,8 @@ def test_systems_that_nobody_declared_are_refused_and_marked_where_they_are_forc
 def test_the_word_target_declares_whatever_its_machines_differ_in_and_says_so(made):
     comparison = compare_cells(made["systems"], {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert refusals_check(comparison, (), True, False) is comparison
-    assert {one.kind for one in comparison.differences} == {"virtualisation", "congestion", "kernel"}
+    assert {one.kind for one in comparison.differences} == {"virtualisation", "congestion",
+                                                            "kernel"}
     lines = compared_text([comparison], 100)
     assert lines.index("target=local,gvisor compares whole systems") < lines.index(
         "Time per message")

@@ -12,7 +12,7 @@ from answers import ROOT
 from suite.measure.plan import plan_make, scenario_seeded
 from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
-from suite.present.mail.command import PROGRAM, command_lines, command_words, values_text
+from suite.present.mail.command import PROGRAM, axis_text, command_lines, command_words
 from suite.present.mail.rules import rules_broken
 from suite.result.plan import Plan
 from suite.scenario.scenario import scenario_load, scenario_text
@@ -105,4 +105,4 @@ def test_a_scenario_that_ships_otherwise_now_is_written_out():
     (["cork", "more"], "cork,more"),
 ])
 def test_sizes_become_a_range_where_they_are_one(values, text):
-    assert values_text(values) == text
+    assert axis_text(values) == text

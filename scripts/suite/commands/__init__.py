@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The subcommands of `uncork`: one entry of COMMANDS and one module with `main(options) -> int` each.
+"""The subcommands of `uncork`: one entry of COMMANDS and one module with `main(options) -> int`
+each.
 
 They import every room, and nothing imports them, not even one another. A module is imported only
 when its arguments are parsed, so that help and mistakes do not wait for pandas.
@@ -108,7 +109,8 @@ def table_arguments(parser: Parser) -> None:
 
 def compare_arguments(parser: Parser) -> None:
     """The command line of `uncork compare`; those formats are suite.present.comparison's."""
-    result_add(parser, "another result, to compare with; write=nodelay write=cork: two sides (several words "
+    result_add(parser,
+               "another result, to compare with; write=nodelay write=cork: two sides (several words "
                "of one in quotes), without any the baseline against each other value, or the first "
                "target against each other; other words narrow both; "
                "columns=METRIC,... (default: the first of the table); "
@@ -153,7 +155,8 @@ def report_arguments(parser: Parser) -> None:
 
 def paste_arguments(parser: Parser) -> None:
     """The command line of `uncork paste`; the styles are those of suite.present.tables.mail."""
-    result_add(parser, "another result, to compare with the first; write=nodelay write=cork: two sides; "
+    result_add(parser,
+               "another result, to compare with the first; write=nodelay write=cork: two sides; "
                        "other words narrow both; columns=METRIC,... (default: the result's first)",
                "RESULTS | WORD")
     parser.add_argument("--style", choices=("plain", "md"), default="plain",

@@ -20,7 +20,8 @@ def main(options: argparse.Namespace) -> int:
     matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words)
     verdicts = claims_decide(matrix)
     if matrix.result.scenario.claims and not verdicts:
-        raise UsageError(f'no claim of {matrix.result.name} is only about "{words_text(asked.words)}"')
+        raise UsageError(
+            f'no claim of {matrix.result.name} is only about "{words_text(asked.words)}"')
     say(left_out_text(matrix, asked.words))
     print(tap_text(verdicts), end="")
     return claims_status(verdicts)

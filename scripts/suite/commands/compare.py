@@ -21,7 +21,7 @@ from suite.base.errors import UsageError
 from suite.base.text import say, terminal_width
 from suite.base.words import Arguments, arguments_sort, names_split
 from suite.present.comparison import FORMATS
-from suite.present.comparison.document import document_build
+from suite.present.comparison.document import comparison_document
 from suite.present.tables import RENDERERS, TERMINAL
 
 OWN = ("columns", "axis")  # words that select no cells
@@ -62,6 +62,6 @@ def main(options: argparse.Namespace) -> int:
         text = FORMATS[options.format].render(comparisons)
     else:
         render = RENDERERS[options.format].render if options.format else TERMINAL
-        text = render(document_build(comparisons), terminal_width())
+        text = render(comparison_document(comparisons), terminal_width())
     print(text, end="")
     return 0

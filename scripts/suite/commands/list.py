@@ -169,7 +169,8 @@ def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], w
     rows = [("default", str(word["default"]) if word.get("default") is not None else "none"),
             ("values", bounds_text(word)), ("takes", " and ".join(listed)), ("each end", ends),
             ("for", "the whole run (uncork run only)" if word.get("scope") == "run" else "")]
-    lines = [f"{word['key']}=", *textwrap.wrap(str(word.get("help", "")), width - 2, initial_indent="  ",
+    lines = [f"{word['key']}=",
+             *textwrap.wrap(str(word.get("help", "")), width - 2, initial_indent="  ",
                                                subsequent_indent="  ")]
     lines += ["", *labelled_lines([(name, text) for name, text in rows if text], width, "  ")]
     choices = [str(choice) for choice in word.get("choices") or ()]

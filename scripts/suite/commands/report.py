@@ -116,7 +116,8 @@ def main(options: argparse.Namespace) -> int:
                 for folder in asked.folders]
     for matrix in matrices:
         say(left_out_text(matrix, asked.words))
-    page = page_of_one(matrices[0]) if len(matrices) == 1 else page_of_two(matrices[0], matrices[1], asked.words)
+    page = page_of_one(matrices[0]) if len(matrices) == 1 else page_of_two(matrices[0],
+        matrices[1], asked.words)
     if options.output == "-":
         print(page, end="")
         return 0

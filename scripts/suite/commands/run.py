@@ -71,7 +71,8 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     for axis, where in axes:
         if axis.split(".")[-1] not in words:
             raise UsageError(f"{path}: {where}: unknown word {axis}{nearest_hint(axis, words)}")
-    selectors_check(client, [(text, f"{path}: {where}") for text, where in selectors.items() if text])
+    selectors_check(client, [(text, f"{path}: {where}") for text, where in selectors.items()
+                             if text])
 
 
 def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> None:
@@ -82,7 +83,8 @@ def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> No
     total, folder = session_total(plan), path_text(journal.folder)
     least = "at least " if plan.until else ""
     if journal.resumed and not runs:
-        begins = (f"resuming {folder}: all {total} runs are done, and until={plan.until} asks for more")
+        begins = (
+            f"resuming {folder}: all {total} runs are done, and until={plan.until} asks for more")
     elif journal.resumed:
         first, done = runs[0], total - len(runs)
         begins = (f"resuming {folder} at {round_text(first.round, plan.session.last)}, "

@@ -14,7 +14,7 @@ from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.text import say, terminal_width
 from suite.base.words import arguments_sort, names_split
-from suite.present.table import document_build
+from suite.present.table import result_document
 from suite.present.tables import RENDERERS, TERMINAL
 from suite.scenario.scenario import TableLayout
 
@@ -45,5 +45,5 @@ def main(options: argparse.Namespace) -> int:
     layout = layout_choose(matrix, table)
     summary = summary_build(matrix, layout.metrics, table.gain, layout.best)
     render = RENDERERS[options.format].render if options.format else TERMINAL
-    print(render(document_build(summary, layout), terminal_width()), end="")
+    print(render(result_document(summary, layout), terminal_width()), end="")
     return 0

@@ -286,15 +286,15 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, values: Column, h
         metric.name: [
             column(f"pre {scale.unit}".rstrip(), lambda gain: median_text(gain.pre, metric, scale)),
             Column("post", post), Column("gain", average), column("95 % interval", gain_interval)],
-        "gain in a round": [column("worst", lambda gain: round_text(gain.worst)),
-                            column("best", lambda gain: round_text(gain.best))] if any(
+        "gain in a round": [column("worst", lambda gain: round_gain_text(gain.worst)),
+                            column("best", lambda gain: round_gain_text(gain.best))] if any(
                                 gain and gain.worst is not None for gain in gains) else [],
         "published gain": [Column(name, items) for name, items in published.items()]}
     return [Group(f"{head} {title}".lstrip(), tuple(columns))
             for title, columns in groups.items() if columns]
 
 
-def round_text(gain: float | None) -> str:
+def round_gain_text(gain: float | None) -> str:
     """The gain of a single round; empty where no round is shared."""
     return "" if gain is None else change_text(gain)
 
@@ -317,7 +317,7 @@ def is_baseline(summary: Summary, cell: Cell) -> bool:
     return all(cell.axes[key] == value for key, value in summary.baseline.items())
 
 
-def names_of(summary: Summary, axes: Sequence[str], values: Sequence[str]) -> list[str]:
+def axis_names(summary: Summary, axes: Sequence[str], values: Sequence[str]) -> list[str]:
     """The values that name a row or a column; where gains are shown, the baseline has SAME behind
     its name."""
     names = [value or "none" for value in values]

@@ -45,7 +45,7 @@ def is_elsewhere(matrix: Matrix) -> bool:
     return any(cell.target != LOCAL for cell in matrix.cells.values())
 
 
-def cells_by_target(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+def targets_cells(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     """The cells of each target, in order."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -53,7 +53,7 @@ def cells_by_target(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     return found
 
 
-def boots_text(machines: Iterable[Machine], booted: Iterable[Machine], shorten: Shorten) -> str:
+def machines_line(machines: Iterable[Machine], booted: Iterable[Machine], shorten: Shorten) -> str:
     """These machines in a line, each once; booted: those that are boots of their own, which are
     counted."""
     counts: dict[str, int] = {}
@@ -69,7 +69,7 @@ def target_text(matrix: Matrix, cells: Sequence[Cell], shorten: Shorten) -> str:
     """The machines of the cells of one target."""
     names = {cell.name: cell.target for cell in cells}
     booted = machines_of(matrix.result, names, counted=True) if cells[0].block else ()
-    return boots_text(machines_of(matrix.result, names), booted, shorten)
+    return machines_line(machines_of(matrix.result, names), booted, shorten)
 
 
 def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
@@ -79,9 +79,9 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
 
     shorten: what is done with the name of a processor.
     """
-    targets = cells_by_target(matrix.cells.values() if cells is None else cells)
+    targets = targets_cells(matrix.cells.values() if cells is None else cells)
     if not is_elsewhere(matrix):
-        return boots_text(matrix.result.machines.values(), (), shorten)
+        return machines_line(matrix.result.machines.values(), (), shorten)
     named: dict[str, list[str]] = {}
     for target, cells in targets.items():
         named.setdefault(target_text(matrix, cells, shorten), []).append(target)
@@ -91,7 +91,7 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
 def emulated_text(matrix: Matrix) -> str:
     """Of which targets times say nothing, and why; empty where all say something."""
     found: dict[str, list[str]] = {}
-    for target, cells in cells_by_target(matrix.cells.values()).items():
+    for target, cells in targets_cells(matrix.cells.values()).items():
         for reason in dict.fromkeys(cell.emulated for cell in cells if cell.emulated):
             found.setdefault(reason, []).append(target)
     return "; ".join(f"{', '.join(targets)}: {reason}" if is_elsewhere(matrix) else reason
@@ -112,7 +112,7 @@ def congestion_text(matrix: Matrix) -> str:
                                         else "unknown")
 
 
-def word_text(cells: Iterable[Cell], key: str) -> str:
+def word_values_text(cells: Iterable[Cell], key: str) -> str:
     """The values of a word over these cells, in order."""
     values = dict.fromkeys(cell.words.get(key, "") for cell in cells)
     return ", ".join(value for value in values if value) or "unknown"
@@ -145,7 +145,7 @@ def timer_text(matrix: Matrix) -> str:
     return f"hyperfine {', '.join(versions)}: whole processes, both ends" if versions else ""
 
 
-def rounds_text(matrix: Matrix) -> str:
+def rounds_heading(matrix: Matrix) -> str:
     """How many rounds, of how many, and in which order."""
     plan, done = matrix.result.plan, matrix.rounds
     sessions = plan.sessions
@@ -219,14 +219,14 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
         *([(FUNCTIONAL_ONLY, f"{emulated}; no times and no ratios of them are shown")]
           if emulated else []),
         *([("disturbed", disturbed)] if disturbed else []),
-        ("place", word_text(matrix.cells.values(), "place")
+        ("place", word_values_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),
         *([("security", security)] if security else []),
         *([("lab", labs)] if labs else []),
         *([("timer", timer)] if timer else []),
         *([("builds", builds)] if builds else []),
         *([("quick", quick_text(quick))] if quick is not None else []),
-        ("rounds", rounds_text(matrix)),
+        ("rounds", rounds_heading(matrix)),
         *([("until", precision_text(precision))] if precision else []),
     ]
 

@@ -17,9 +17,9 @@ from suite.analyse.summary import Figure, Summary, summary_build
 from suite.base.units import percent_text
 from suite.present.columns import (
     Footnotes,
+    axis_names,
     best_mark,
     groups_build,
-    names_of,
     published_name,
     ratio_metrics,
     scales_choose,
@@ -27,7 +27,7 @@ from suite.present.columns import (
 from suite.present.heading import heading_pairs
 from suite.present.legend import legend_pairs, published_sizes
 from suite.present.tables import TERMINAL
-from suite.present.tables.csv import number_text
+from suite.present.tables.csv import csv_number
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
 from suite.scenario import scenario
 
@@ -44,19 +44,19 @@ def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str,
     return [values for values in product(*orders) if values in found]
 
 
-def table_build(summary: Summary, layout: Layout, notes: Footnotes) -> Table:
+def result_table(summary: Summary, layout: Layout, notes: Footnotes) -> Table:
     """The table: a row for each place on the axes of the rows, a group or more for each metric."""
     cells = list(summary.matrix.cells.values())
     rows = axis_values(cells, layout.rows)
     place = {(tuple(cell.axes[a] for a in layout.rows), tuple(cell.axes[a] for a in layout.across)):
              cell for cell in cells}
-    named = [names_of(summary, layout.rows, row) for row in rows]
+    named = [axis_names(summary, layout.rows, row) for row in rows]
     keys = [Column(axis, tuple(Item(names[index]) for names in named), left=True)
             for index, axis in enumerate(layout.rows)] or [Column("", (Item(""),), left=True)]
     groups: list[Group] = []
     for across in axis_values(cells, layout.across):
         for metric in summary.metrics:
-            head = " ".join(names_of(summary, layout.across, across))
+            head = " ".join(axis_names(summary, layout.across, across))
             chosen = [place.get((row, across)) for row in rows]
             groups += groups_build(summary, chosen, metric, head, notes)
     breaks = [index for index in range(1, len(rows)) if rows[index][:-1] != rows[index - 1][:-1]]
@@ -88,7 +88,7 @@ def listed_text(texts: Sequence[str]) -> str:
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
 
 
-def foot_pairs(summary: Summary, notes: Footnotes) -> list[tuple[str, str]]:
+def result_foot(summary: Summary, notes: Footnotes) -> list[tuple[str, str]]:
     """Everything under a table: legend, footnotes, remarks on the result."""
     pairs = legend_pairs(summary) + published_sizes(summary) + notes.lines()
     if summary.published_unused:
@@ -106,14 +106,14 @@ def title_text(matrix: Matrix) -> str:
     return f"{matrix.result.name}: {question}" if question else matrix.result.name
 
 
-def document_build(summary: Summary, layout: Layout) -> Document:
+def result_document(summary: Summary, layout: Layout) -> Document:
     """The table of a result with everything around it, and the same for programs."""
     notes = Footnotes()
-    table = table_build(summary, layout, notes)
+    table = result_table(summary, layout, notes)
     section = Section(heading_pairs(summary, scales_choose(summary)), [table])
     return Document(
-        title_text(summary.matrix), [section], foot_pairs(summary, notes), answer_pairs(summary),
-        heads=record_heads(summary), records=lambda: records_build(summary),
+        title_text(summary.matrix), [section], result_foot(summary, notes), answer_pairs(summary),
+        heads=result_heads(summary), records=lambda: result_records(summary),
         data=lambda: summary_json(summary))
 
 
@@ -152,7 +152,7 @@ def better_parts(summary: Summary, cell: Cell) -> dict[str, float | None]:
             "better_high": within.high if within else None}
 
 
-def record_heads(summary: Summary) -> list[str]:
+def result_heads(summary: Summary) -> list[str]:
     """The columns of records: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI
     units; METRIC_censored of metrics of which some figure is a bound (docs/methodology.md,
     "Quantiles"); METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the
@@ -169,9 +169,9 @@ def record_heads(summary: Summary) -> list[str]:
             *(f"{name}_{part}" for name in ratios for part in RATIO_PARTS)]
 
 
-def records_build(summary: Summary) -> Iterator[dict[str, str]]:
-    """The figures of each cell, by record_heads(); ratios as the terminal shows them."""
-    heads, shown = set(record_heads(summary)), ratio_metrics(summary)
+def result_records(summary: Summary) -> Iterator[dict[str, str]]:
+    """The figures of each cell, by result_heads(); ratios as the terminal shows them."""
+    heads, shown = set(result_heads(summary)), ratio_metrics(summary)
     for cell in summary.matrix.cells.values():
         record: dict[str, float | str | None] = {}
         for name, figure in summary.figures[cell.name].items():
@@ -185,7 +185,7 @@ def records_build(summary: Summary) -> Iterator[dict[str, str]]:
         if summary.best:
             parts = {"mark": best_mark(summary, cell), **better_parts(summary, cell)}
             record |= {f"{summary.leading}_{part}": value for part, value in parts.items()}
-        texts = {name: value if isinstance(value, str) else number_text(value)
+        texts = {name: value if isinstance(value, str) else csv_number(value)
                  for name, value in record.items() if name in heads}
         yield {"status": cell.status, **cell.axes, **texts}
 
@@ -298,4 +298,4 @@ def table_usual(matrix: Matrix, width: int) -> str:
     asked = matrix.result.scenario.table or scenario.TableLayout()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    return TERMINAL(document_build(summary, layout), width)
+    return TERMINAL(result_document(summary, layout), width)

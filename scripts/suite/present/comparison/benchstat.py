@@ -30,7 +30,7 @@ def unit_text(metric: Metric) -> str:
     return f"{metric.name}-{unit}" if unit else metric.name
 
 
-def is_exact(comparisons: Sequence[Comparison], metric: Metric) -> bool:
+def is_exact_everywhere(comparisons: Sequence[Comparison], metric: Metric) -> bool:
     """Whether a metric is the same in every round of every cell, so that any difference is one."""
     changes = [row.changes[metric.name] for one in comparisons for row in one.rows
                if metric.name in row.changes]
@@ -40,7 +40,7 @@ def is_exact(comparisons: Sequence[Comparison], metric: Metric) -> bool:
 def units_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Which way is better, and what is exact."""
     for metric in dict.fromkeys(metric for one in comparisons for metric in one.metrics):
-        exact = " assume=exact" if is_exact(comparisons, metric) else ""
+        exact = " assume=exact" if is_exact_everywhere(comparisons, metric) else ""
         yield f"Unit {unit_text(metric)} better={metric.better}{exact}"
 
 
@@ -49,7 +49,7 @@ def part_text(text: str) -> str:
     return re.sub(r"[\s/]+", "_", text) or "none"
 
 
-def name_text(comparison: Comparison, row: Row, side: str) -> str:
+def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
     """`BenchmarkNodelay/place=apart/side=base`; the side stands last, for a number at the end would
     be one of CPUs."""
     run = part_text(comparison.base.matrix.result.scenario.name or "uncork")
@@ -79,7 +79,7 @@ def row_lines(comparison: Comparison, row: Row) -> Iterator[str]:
             if place < len(frame):
                 known = frame.iloc[place].dropna()
                 figures = " ".join(f"{value:.10g} {unit}" for unit, value in known.items())
-                yield f"{name_text(comparison, row, side)} 1 {figures}"
+                yield f"{benchmark_name(comparison, row, side)} 1 {figures}"
 
 
 def render(comparisons: Sequence[Comparison]) -> str:

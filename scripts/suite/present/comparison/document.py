@@ -24,7 +24,7 @@ from suite.analyse.verdicts import Verdict
 from suite.base.runner_words import TARGET
 from suite.base.units import Scale, counted_text, percent_text, scale_choose
 from suite.present.columns import Footnotes, value_item, width_item
-from suite.present.comparison.records import comparisons_json, record_heads, records_build
+from suite.present.comparison.records import comparison_heads, comparison_records, comparisons_json
 from suite.present.comparison.texts import (
     NOTHING,
     interval_text,
@@ -150,7 +150,7 @@ def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Colu
                  for column in columns)
 
 
-def table_build(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
+def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
     """The table of one metric; why there is none where no cell knows it, or none of a pair that
     could be compared."""
     if not any(sides_known(comparison, metric)):
@@ -296,18 +296,19 @@ def hopeless_pairs(comparisons: Sequence[Comparison]) -> Iterator[Pair]:
 
 def tables_build(comparison: Comparison, notes: Footnotes) -> list[Table]:
     """A table for each metric."""
-    return [table_build(comparison, metric, notes) for metric in comparison.metrics]
+    return [comparison_table(comparison, metric, notes) for metric in comparison.metrics]
 
 
-def document_build(comparisons: Sequence[Comparison]) -> Document:
+def comparison_document(comparisons: Sequence[Comparison]) -> Document:
     """All comparisons; what they share stands once above and once below."""
     notes = Footnotes()
     heads = [sides_pairs(one) for one in comparisons]
     heads[0] += measured_pairs(comparisons[0])
     sections = [Section(head, tables_build(one, notes))
                 for head, one in zip(heads, comparisons, strict=True)]
-    return Document(title_of(comparisons[0]), sections, foot_pairs(comparisons, notes),
-                    heads=record_heads(comparisons), records=lambda: records_build(comparisons),
+    return Document(title_of(comparisons[0]), sections, comparison_foot(comparisons, notes),
+                    heads=comparison_heads(comparisons),
+                    records=lambda: comparison_records(comparisons),
                     data=lambda: comparisons_json(comparisons))
 
 
@@ -316,7 +317,7 @@ def changes_all(comparison: Comparison) -> list[Change]:
     return [change for row in comparison.rows for change in row.changes.values()]
 
 
-def foot_pairs(comparisons: Sequence[Comparison], notes: Footnotes) -> list[Pair]:
+def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list[Pair]:
     """Everything below: marks, footnotes, remarks."""
     changes = [change for one in comparisons for change in changes_all(one)]
     units = list(dict.fromkeys(one.unit for one in comparisons))

@@ -28,7 +28,7 @@ def cells_of(comparison: Comparison) -> Iterator[tuple[Row, Side, Cell]]:
                 yield row, side, cell
 
 
-def comparison_tables(comparison: Comparison) -> Iterator[str]:
+def histogram_tables(comparison: Comparison) -> Iterator[str]:
     """A table for each cell that has latencies, its side and row above it."""
     times_check(comparison, "--hgrm")
     for row, side, cell in cells_of(comparison):
@@ -41,7 +41,7 @@ def comparison_tables(comparison: Comparison) -> Iterator[str]:
 def render(comparisons: Sequence[Comparison]) -> str:
     """All tables, each once: a base that several comparisons share too; UsageError where no run has
     latencies."""
-    tables = list(dict.fromkeys(table for one in comparisons for table in comparison_tables(one)))
+    tables = list(dict.fromkeys(table for one in comparisons for table in histogram_tables(one)))
     if not tables:
         raise UsageError(f"--hgrm: no run of these cells has {OF}")
     return "\n\n".join(tables)

@@ -30,7 +30,7 @@ def mean_of(side: Side, cell: Cell, metric: str) -> float | None:
     return statistics.fmean(values) if values else None
 
 
-def work_check(side: Side, cell: Cell) -> None:
+def fixed_work_check(side: Side, cell: Cell) -> None:
     """UsageError for a cell that runs for a time instead of doing an amount of work."""
     if not any(cell.given.get(word, cell.words.get(word)) for word in WORK):
         name = cell.name or side.matrix.result.name
@@ -62,7 +62,7 @@ def render(comparisons: Sequence[Comparison]) -> str:
     for one in comparisons:
         times_check(one, "--hyperfine")
         for row, side, cell in cells_of(one):
-            work_check(side, cell)
+            fixed_work_check(side, cell)
             entry = entry_json(row, side, cell)
             if entry and entry not in entries:
                 entries.append(entry)

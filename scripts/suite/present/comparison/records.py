@@ -14,9 +14,8 @@ from suite.analyse.comparison.model import Change, Comparison, Difference, Mean,
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.present.comparison.texts import floor_fraction, mean_verdict, row_name
-from suite.present.table import figure_censored, figure_json
-from suite.present.table import ratio_json as ratio_value
-from suite.present.tables.csv import number_text
+from suite.present.table import figure_censored, figure_json, ratio_json
+from suite.present.tables.csv import csv_number
 
 CELL, MEAN = "cell", "geomean"  # of the column `row`
 PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high", "new_rounds",
@@ -27,35 +26,35 @@ PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_
 def figure_parts(name: str, figure: Figure) -> dict[str, str]:
     """One side."""
     within = figure.interval
-    return {name: number_text(figure.median),
-            f"{name}_low": number_text(within.low if within else None),
-            f"{name}_high": number_text(within.high if within else None),
+    return {name: csv_number(figure.median),
+            f"{name}_low": csv_number(within.low if within else None),
+            f"{name}_high": csv_number(within.high if within else None),
             f"{name}_rounds": str(figure.rounds),
             f"{name}_censored": figure_censored(figure)}
 
 
-def ratio_parts(ratio: stats.Estimate | None) -> dict[str, str]:
+def change_ratio_parts(ratio: stats.Estimate | None) -> dict[str, str]:
     """The change; empty where there is none."""
     if ratio is None:
         return {}
     if ratio.directed:
-        return {"pairs": str(ratio.pairs), "p": number_text(ratio.p)}
+        return {"pairs": str(ratio.pairs), "p": csv_number(ratio.p)}
     within = ratio.interval
-    return {"change": number_text(ratio.value - 1),
-            "change_low": number_text(within.low - 1 if within else None),
-            "change_high": number_text(within.high - 1 if within else None),
+    return {"change": csv_number(ratio.value - 1),
+            "change_low": csv_number(within.low - 1 if within else None),
+            "change_high": csv_number(within.high - 1 if within else None),
             "pairs": str(ratio.pairs),
-            "p": number_text(ratio.p)}
+            "p": csv_number(ratio.p)}
 
 
 def change_parts(change: Change) -> dict[str, str]:
     """One row of one metric by PARTS."""
     return figure_parts("base", change.base) | figure_parts("new", change.new) | {
-        **ratio_parts(change.ratio),
-        "p_adjusted": number_text(change.adjusted), "verdict": change.verdict.word,
-        "detectable": number_text(change.detectable),
+        **change_ratio_parts(change.ratio),
+        "p_adjusted": csv_number(change.adjusted), "verdict": change.verdict.word,
+        "detectable": csv_number(change.detectable),
         "base_outliers": str(change.outliers[0]), "new_outliers": str(change.outliers[1]),
-        "noise_floor": number_text(floor_fraction(change.floor))}
+        "noise_floor": csv_number(floor_fraction(change.floor))}
 
 
 def lines_of(comparison: Comparison,
@@ -67,21 +66,22 @@ def lines_of(comparison: Comparison,
         yield CELL, row.axes, change_parts(change) if change else {}
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
-        yield MEAN, {}, ratio_parts(mean.ratio) | {"verdict": mean_verdict(mean).word}
+        yield MEAN, {}, change_ratio_parts(mean.ratio) | {"verdict": mean_verdict(mean).word}
 
 
-def axes_of(comparisons: Sequence[Comparison]) -> list[str]:
+def comparisons_axes(comparisons: Sequence[Comparison]) -> list[str]:
     """The axes of all comparisons, each once."""
     return list(dict.fromkeys(axis for one in comparisons for axis in one.axes))
 
 
-def record_heads(comparisons: Sequence[Comparison]) -> list[str]:
+def comparison_heads(comparisons: Sequence[Comparison]) -> list[str]:
     """The columns of records: metric, sides, row, the axes of all, PARTS."""
-    return ["metric", "unit", "base_name", "new_name", "row", *axes_of(comparisons), *PARTS]
+    return ["metric", "unit", "base_name", "new_name", "row", *comparisons_axes(comparisons),
+            *PARTS]
 
 
-def records_build(comparisons: Sequence[Comparison]) -> Iterator[dict[str, str]]:
-    """One line for each metric and row, then its geometric mean, by record_heads()."""
+def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[dict[str, str]]:
+    """One line for each metric and row, then its geometric mean, by comparison_heads()."""
     for one in comparisons:
         for metric in one.metrics:
             for kind, words, parts in lines_of(one, metric):
@@ -95,17 +95,17 @@ def side_json(side: Side) -> dict[str, Any]:
             "sessions": list(side.sessions)}
 
 
-def ratio_json(ratio: stats.Estimate | None) -> dict[str, Any] | None:
+def change_ratio_json(ratio: stats.Estimate | None) -> dict[str, Any] | None:
     """new / base with its interval; null where there is none."""
     if ratio is None:
         return None
-    return ratio_value(ratio) | {"p": ratio.p}
+    return ratio_json(ratio) | {"p": ratio.p}
 
 
 def change_json(change: Change) -> dict[str, Any]:
     """One metric of one row."""
     base, new = (figure_json(replace(figure, published=())) for figure in (change.base, change.new))
-    return {"base": base, "new": new, "ratio": ratio_json(change.ratio),
+    return {"base": base, "new": new, "ratio": change_ratio_json(change.ratio),
             "p_adjusted": change.adjusted, "verdict": change.verdict.word,
             "detectable": change.detectable,
             "noise_floor": floor_fraction(change.floor),
@@ -124,7 +124,7 @@ def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | Non
     if mean is None:
         return None
     left_out = {row_name(comparison.rows[place]): why for place, why in mean.left_out.items()}
-    return {**(ratio_json(mean.ratio) or {}), "rows": mean.rows, "left_out": left_out}
+    return {**(change_ratio_json(mean.ratio) or {}), "rows": mean.rows, "left_out": left_out}
 
 
 def difference_json(difference: Difference) -> dict[str, Any]:

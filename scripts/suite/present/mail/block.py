@@ -16,7 +16,7 @@ from suite.base.words import words_text
 from suite.present.comparison.texts import side_text
 from suite.present.mail.command import commands_join
 from suite.present.mail.figures import cells_tables, comparison_tables
-from suite.present.mail.foot import CUT, cells_remarks, differs_text, known_remarks, machine_text
+from suite.present.mail.foot import CUT, cells_remarks, differs_text, known_remarks, machine_line
 from suite.present.tables.model import Document, Section
 from suite.result.plan import revision_of
 
@@ -73,7 +73,7 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
     heads += [("with", words_text(words))] if words else []
-    below = [machine_text(comparison.base.matrix, cells_measured(comparison)),
+    below = [machine_line(comparison.base.matrix, cells_measured(comparison)),
              differs_text(comparison)]
     return Document("", [Section(heads, comparison_tables(comparison))],
                     [(None, line) for line in below], commands=commands_join(commands))
@@ -94,7 +94,7 @@ def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[st
     remarks = [*cells_remarks(cells), *known_remarks(summary.matrix, cells, summary.metrics)]
     heads = [("cells", words_text(words) or "all")]
     heads += [("with", words_text(common))] if common else []
-    below = [machine_text(summary.matrix, cells)]
+    below = [machine_line(summary.matrix, cells)]
     below += [f"remarks: {'; '.join(remarks)}"] if remarks else []
     return Document("", [Section(heads, tables)], [(None, line) for line in below],
                     commands=[command])

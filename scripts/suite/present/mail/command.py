@@ -26,7 +26,7 @@ RANGE_LEAST = 4  # values that are worth a range
 FACTORS = {2: "", 4: ":4"}  # as the client reads ranges: 64..1M doubles, 64..1M:4 quadruples
 
 
-def values_text(values: Sequence[str]) -> str:
+def axis_text(values: Sequence[str]) -> str:
     """The values of an axis as they are typed: a range of sizes where they are one, else a list."""
     sizes = [size_parse(value) or 0.0 for value in values]
     if len(values) >= RANGE_LEAST and all(size and size_text(size) == value
@@ -37,10 +37,10 @@ def values_text(values: Sequence[str]) -> str:
     return ",".join(values)
 
 
-def words_of(scenario: Scenario) -> dict[str, str]:
+def typed_words(scenario: Scenario) -> dict[str, str]:
     """All words of a scenario as they are typed, those of cells in order and then those of the
     run."""
-    sweep = {key: values_text(values) for key, values in scenario.sweep.items()}
+    sweep = {key: axis_text(values) for key, values in scenario.sweep.items()}
     return {**scenario.fixed, **sweep, **scenario.run}
 
 
@@ -48,7 +48,7 @@ def is_of(shipped: Scenario, run: Scenario) -> bool:
     """Whether words can make the one that ran from the one that ships: they add and replace, and
     take nothing away."""
     axes = [key for key in run.sweep if key in shipped.sweep]
-    return (words_of(shipped).keys() <= words_of(run).keys()
+    return (typed_words(shipped).keys() <= typed_words(run).keys()
             and set(shipped.exclude) <= set(run.exclude)
             and axes == [key for key in shipped.sweep if key in axes])
 
@@ -69,8 +69,8 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
     scenarios/, if any."""
     if shipped is not None and not is_of(shipped, scenario):
         shipped = None
-    wanted = words_of(scenario) | {"rounds": str(plan.rounds), SEED: str(plan.seed)}
-    known = words_of(shipped) if shipped else {}
+    wanted = typed_words(scenario) | {"rounds": str(plan.rounds), SEED: str(plan.seed)}
+    known = typed_words(shipped) if shipped else {}
     if "baseline" not in known and wanted.get("baseline") == baseline_usual(plan):
         del wanted["baseline"]
     words = [f"{key}={value}" for key, value in wanted.items() if known.get(key) != value]
@@ -86,7 +86,7 @@ def commands_join(commands: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
         commands)))
 
 
-def word_quote(word: str) -> str:
+def word_quoted(word: str) -> str:
     """A word as a shell takes it; one with blanks in double quotes, which may be continued on
     another line."""
     if re.search(r"\s", word) and not re.search(r'["$`\\!]', word):
@@ -100,7 +100,7 @@ def word_pieces(word: str, width: int) -> list[str]:
 
     It is cut behind commas and blanks where that is possible.
     """
-    whole = word_quote(word)
+    whole = word_quoted(word)
     quote: Callable[[str], str] = str
     if whole.startswith("'"):  # a line within these quotes cannot be continued
         whole, quote = word, shlex.quote
@@ -120,7 +120,7 @@ def command_lines(words: Sequence[str], width: int = COLUMNS) -> list[str]:
     next."""
     lines = [PROGRAM]
     for word in words:
-        quoted = word_quote(word)
+        quoted = word_quoted(word)
         if len(lines[-1]) + len(quoted) + 3 <= width:  # a blank before it, and ` \\` after it
             lines[-1] += f" {quoted}"
             continue

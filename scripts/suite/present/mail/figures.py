@@ -25,7 +25,7 @@ from suite.present.comparison.texts import (
     verdict_text,
     within_text,
 )
-from suite.present.mail.foot import rounds_line, table_rounds_text
+from suite.present.mail.foot import rounds_short, table_rounds_text
 from suite.present.tables.mail import ONLY_AXIS, ONLY_CELL
 from suite.present.tables.model import Column, Group, Item, Table
 
@@ -35,7 +35,7 @@ FIRST = "default"
 Texts = tuple[str, ...]
 
 
-def width_text(figure: Figure) -> str:
+def width_word(figure: Figure) -> str:
     """The farther end of the interval in percent of the median, as in a table, in one word."""
     item = width_item(figure)
     return f"{item.text}{item.mark}".replace(" ", "") or NOTHING
@@ -44,7 +44,7 @@ def width_text(figure: Figure) -> str:
 def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str, str]:
     """The median of one side and its width; NOTHING where the side has none."""
     return (median_text(figure.median, metric, scale).replace(" ", ""),
-            width_text(figure)) if figure else (
+            width_word(figure)) if figure else (
         NOTHING, NOTHING)
 
 
@@ -118,7 +118,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
                     for row in comparison.rows]
             tables.append(table_make(
                 metric_title(metric, scale.unit), comparison.axes, (SIDES, CHANGE), rows,
-                total_texts(comparison, metric), rounds_line(comparison, metric)))
+                total_texts(comparison, metric), rounds_short(comparison, metric)))
     return tables
 
 

@@ -14,7 +14,7 @@ from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.units import counted_text
-from suite.present.comparison.texts import floor_text, mean_without, rounds_text, span_text
+from suite.present.comparison.texts import floor_text, left_out_text, rounds_text, span_text
 from suite.present.heading import congestion_text, known_text, machines_text
 from suite.present.mail.rules import COLUMNS
 
@@ -33,7 +33,7 @@ def line_shorten(line: str) -> str:
     return line
 
 
-def rounds_line(comparison: Comparison, metric: Metric) -> str:
+def rounds_short(comparison: Comparison, metric: Metric) -> str:
     """Rounds, order, test, correction and the highest noise floor, in one line."""
     return line_shorten(rounds_text(comparison, metric))
 
@@ -75,7 +75,7 @@ def machines_cut(matrix: Matrix, cells: Sequence[Cell], room: int) -> str:
     return text_cut(machines_text(matrix, cells, lambda _: ""), room)
 
 
-def machine_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
+def machine_line(matrix: Matrix, cells: Sequence[Cell]) -> str:
     """Machines of cells, congestion control and, if there is room, the revision that measured."""
     name = congestion_text(matrix)
     congestion = {"none": "", "unknown": "; congestion unknown"}.get(name, f"; {name}")
@@ -87,7 +87,7 @@ def machine_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
             f"{machines_cut(matrix, cells, WIDTH - len('machine: ' + congestion))}{congestion}")
 
 
-def remarks_of(comparison: Comparison) -> list[str]:
+def comparison_remarks(comparison: Comparison) -> list[str]:
     """What must not be overlooked, in few words: failures, and marks that the figures have."""
     changes = [change for row in comparison.rows for change in row.changes.values()]
     verdicts = {change.verdict for change in changes}
@@ -101,7 +101,7 @@ def remarks_of(comparison: Comparison) -> list[str]:
         remarks.append("brackets: may be chance")
     if any(comparison.tested.get(name, 0) for name in comparison.hopeless):
         remarks.append("too few rounds for so many cells")
-    remarks += [f"geomean without {mean_without(comparison, mean)}"
+    remarks += [f"geomean without {left_out_text(comparison, mean)}"
                 for mean in comparison.geomeans.values()
                 if mean and any(why.startswith("n=") for why in mean.left_out.values())]
     remarks += list(dict.fromkeys(text for side in (comparison.base, comparison.new)
@@ -154,7 +154,7 @@ def differs_text(comparison: Comparison) -> str:
     ordered = sorted(comparison.differences,
                      key=lambda difference: (not difference.refuses, difference.declared))
     found = list(map(difference_text, ordered)) or [NO_DIFFERENCE]
-    remarks = remarks_of(comparison)
+    remarks = comparison_remarks(comparison)
     room = WIDTH - len("differs:  ()") - min(len("; ".join(found)),
                                              PIECE_WIDTH + len("; and 9999 more"))
     fitting = items_fit(remarks, room) or counted_text(len(remarks), "remark")

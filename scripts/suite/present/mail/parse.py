@@ -43,7 +43,7 @@ class Posted:
     unread: int = 0  # lines of it that are no part of a block
 
 
-class Reader:
+class BlockReader:
     """Reads the lines of a mail one by one; blocks are what it has found."""
 
     def __init__(self) -> None:
@@ -244,7 +244,7 @@ def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
 
 def blocks_read(text: str) -> list[Posted]:
     """All blocks in a text, in order; those that have figures."""
-    reader = Reader()
+    reader = BlockReader()
     for depth, line in lines_join(text.splitlines()):
         reader.take(depth, line)
     return [block for block in reader.blocks if block.metrics and len(block.texts) > 1]

@@ -18,7 +18,7 @@ from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.base.units import counted_text
-from suite.present.heading import congestion_text, known_text, machines_text, word_text
+from suite.present.heading import congestion_text, known_text, machines_text, word_values_text
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
@@ -166,7 +166,7 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
 
     Where it is too long, the names of processors go first, then placements that the picture shows.
     """
-    place = f"place {word_text(cells, 'place')}; "
+    place = f"place {word_values_text(cells, 'place')}; "
     congestion = f"congestion {congestion_text(matrix)}; "
     unnamed = machines_text(matrix, shorten=lambda processor: "")
     texts = [f"{figures}; {place}{congestion}{machines_text(matrix)}",

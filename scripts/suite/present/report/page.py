@@ -22,7 +22,7 @@ from suite.present.report.sections import (
     machine_make,
     verdicts_make,
 )
-from suite.present.table import answer_pairs, document_build
+from suite.present.table import answer_pairs, result_document
 from suite.present.tables.html import document_elements
 
 PAGE_FOLDER = Path(__file__).resolve().parent
@@ -85,7 +85,7 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
         ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
         ("answer", "Answer", [pairs_list(answers)] if answers else []),
         ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
-        ("table", "Table", document_elements(document_build(summary, layout))),
+        ("table", "Table", document_elements(result_document(summary, layout))),
         ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
                                 *changes_make(comparisons)]),
         ("pictures", "Pictures", pictures_make(drawings, drawings.figures)),

@@ -12,7 +12,7 @@ from suite.analyse.frame import Matrix
 from suite.analyse.machines import machines_group
 from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
 from suite.present.columns import Footnotes
-from suite.present.comparison.document import differences_pairs, foot_pairs, tables_build
+from suite.present.comparison.document import comparison_foot, differences_pairs, tables_build
 from suite.present.heading import machine_text
 from suite.present.mail.command import command_lines
 from suite.present.report.elements import element, folded, pairs_list
@@ -41,13 +41,13 @@ def machine_make(boots: Iterable[Machine]) -> list[ET.Element]:
     unfolded where they differ."""
     machines = machines_group(boots)
     texts = [("machine" if number == 1 else "",
-              machine_text(machine) + boots_text(len(machine.hosts)))
+              machine_text(machine) + boots_count_text(len(machine.hosts)))
              for number, machine in enumerate(machines, 1)]
     facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
     return [pairs_list(texts), folded(facts, machines_make(machines), open_=len(machines) > 1)]
 
 
-def boots_text(count: int) -> str:
+def boots_count_text(count: int) -> str:
     """How many boots are one machine, where there are several."""
     return f", {count} boots" if count > 1 else ""
 
@@ -58,7 +58,7 @@ def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
     notes = Footnotes()
     sections = [Section(differences_pairs(one) if one.within else (), tables_build(one, notes),
                         f"{one.new.name} against {one.base.name}") for one in comparisons]
-    return document_elements(Document("", sections, foot_pairs(comparisons, notes)))
+    return document_elements(Document("", sections, comparison_foot(comparisons, notes)))
 
 
 def again_make(commands: Sequence[Sequence[str]], answers: Sequence[str]) -> list[ET.Element]:

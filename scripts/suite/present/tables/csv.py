@@ -10,7 +10,7 @@ import math
 from suite.present.tables.model import Document
 
 
-def number_text(value: float | None) -> str:
+def csv_number(value: float | None) -> str:
     """Ten significant digits; absent is empty, and so is what is only a direction."""
     return "" if value is None or not math.isfinite(value) else f"{value:.10g}"
 

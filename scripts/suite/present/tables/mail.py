@@ -172,7 +172,7 @@ def line_clean(line: str, utf8: bool) -> str:
     return line
 
 
-def table_lines(table: Table, style: Style) -> list[str]:
+def metric_lines(table: Table, style: Style) -> list[str]:
     """The tables of one metric and the line below."""
     lines = []
     for part in tables_fit(table, style.table):
@@ -198,7 +198,7 @@ def block_lines(document: Document, style: str = "plain", utf8: bool = False) ->
         lines += [line for label, text in section.head
                   for line in chosen.labelled(label or "", line_clean(text, utf8))]
         for table in section.tables:
-            lines += ["", *table_lines(table_symbols(table) if utf8 else table, chosen)]
+            lines += ["", *metric_lines(table_symbols(table) if utf8 else table, chosen)]
     lines += chosen.below([line_clean(text, utf8) for _, text in document.foot])
     lines += [line for words in document.commands for line in chosen.command(command_lines(words))]
     lines = empty_once(lines)

@@ -75,7 +75,7 @@ def groups_split(table: Table, width: int) -> list[list[Group]]:
     return blocks
 
 
-def block_lines(table: Table, groups: Sequence[Group]) -> list[str]:
+def groups_lines(table: Table, groups: Sequence[Group]) -> list[str]:
     """One block: titles, heads, a rule, rows; a blank line before each row in breaks."""
     keys = [column_texts(key) for key in table.keys]
     lines = [GAP.join(texts) for texts in zip(*keys, *map(group_texts, groups), strict=True)]
@@ -96,7 +96,7 @@ def blocks_lines(table: Table, width: int) -> list[str]:
     """All columns; what does not fit in width follows as another block under the first."""
     lines: list[str] = []
     for block in groups_split(table, width):
-        lines += ([""] if lines else []) + block_lines(table, block)
+        lines += ([""] if lines else []) + groups_lines(table, block)
     return lines
 
 
