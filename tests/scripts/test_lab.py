@@ -277,14 +277,14 @@ def test_a_server_that_others_reach_takes_nobody_without_its_key(
     program = str(uncork.bin / "uncork-client")
 
     def ask(*options: str) -> subprocess.CompletedProcess[str]:
-        with held.lab.inside("a"):
+        with held.inside("a"):
             return subprocess.run([program, *options, "messages=5", "warmup=0s", "place=free"],
                                   capture_output=True, text=True, timeout=60)
 
     with labs_open() as labs, labs.hold(PLAIN) as held:
         assert held is not None
         command = [uncork.bin / "uncork-server", "--listen", "198.18.2.3:0"]
-        with held.lab.inside("c"):
+        with held.inside("c"):
             refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
             server = subprocess.Popen([*command, "--psk", files["keys"]], text=True,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -337,11 +337,11 @@ def test_a_setting_holds_inside_while_a_run_lasts_and_is_put_back() -> None:
     with labs_open() as labs:
         with labs.hold(PLAIN) as held:
             assert held is not None and "sysctl" not in held.facts
-            lab = held.lab
+            lab = held
         was = inside()
         other = "0" if was == {"1"} else "1"
         with labs.hold(PLAIN | {"sysctl": f"{name}:{other}"}) as held:
-            assert held is not None and held.lab is lab  # the same links, the same lab
+            assert held is not None and held.namespaces is lab.namespaces  # the same links, the same lab
             assert inside() == {other} and value_read(name) == outside
             assert held.facts["sysctl"] == {"name": name, "a": other, "b": other, "c": other}
         assert inside() == was

@@ -38,7 +38,7 @@ from suite.places.batch import (
     overdue_text,
     runs_limit,
 )
-from suite.places.lab.lab import HeldLab, Labs, labs_open
+from suite.places.lab.lab import Lab, Labs, labs_open
 from suite.places.targets import Targets
 from suite.result.files import machines_merge
 from suite.result.journal import Journal
@@ -59,7 +59,7 @@ def run_stamp(run: Run, session: str) -> dict[str, Any]:
 
 
 def cells_run(
-    client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: HeldLab | None = None,
+    client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
     options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
     artifacts: Artifacts = NO_ARTIFACTS,
 ) -> Records:
@@ -82,7 +82,7 @@ def timed_read(listener: ProcessOutput, folder: Path, version: str) -> Document:
 
 
 def hyperfine_run(
-    client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: HeldLab | None = None,
+    client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
     options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
     artifacts: Artifacts = NO_ARTIFACTS,
 ) -> Records:

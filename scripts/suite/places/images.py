@@ -51,7 +51,9 @@ def image_find(value: str, where: str) -> Image:
     if release is None:
         raise Failure(
             f"{where}: {path} is no Linux kernel for x86 (arch/x86/boot/bzImage, vmlinuz)")
-    root = root_find(path)
+    # The rule of virtme-ng: the first folder above with lib/modules, else the image's own folder.
+    root = path.parents[3] if path.parts[-4:] == IN_TREE.parts else next(
+        (folder for folder in path.parents if modules_folders(folder)), path.parent)
     return Image(path, release, hashlib.sha256(data).hexdigest()[:16], root,
                  shares_read(root, release))
 
@@ -81,14 +83,6 @@ def release_read(data: bytes) -> str | None:
         return None
     found = re.match(rb"[!-~]+", data[RELEASE_FROM + offset:][:256])
     return found[0].decode() if magic == b"HdrS" and offset and found else None
-
-
-def root_find(path: Path) -> Path:
-    """The folder of an image's modules, by the rule of virtme-ng: the first folder above it that
-    has lib/modules, else its own. Of a kernel's sources it is their top."""
-    if path.parts[-4:] == IN_TREE.parts:
-        return path.parents[3]
-    return next((folder for folder in path.parents if modules_folders(folder)), path.parent)
 
 
 def modules_folders(root: Path) -> list[Path]:

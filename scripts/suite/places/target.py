@@ -34,12 +34,14 @@ class Target:
 
     starting_s: seconds that a batch may take to begin, besides its runs. boot_s: seconds until its
     first output, where that comes before the first run; the time limit of the runs begins then.
-    No figure contains either. Opening a target raises Failure, one sentence with the command that
+    No figure contains either. retry_place: where a command that crashed or hung is retried once;
+    None where no retry helps. Opening a target raises Failure, one sentence with the command that
     mends it, where this machine lacks a program.
     """
 
     starting_s = 0.0
     boot_s = 0.0
+    retry_place: Place | None = None
 
     def __init__(self, value: str, client: Client) -> None:
         self.value = value
@@ -52,11 +54,7 @@ class Target:
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs for a cell of these words, there. UsageError where `build` has none."""
         return replace(build_client(self.local, build_of(words)), place=self.place(words),
-                       boot_s=self.boot_s, retry_place=self.retry_place(words))
-
-    def retry_place(self, words: Mapping[str, str]) -> Place | None:
-        """Where a command that crashed or hung is retried once; None where no retry helps."""
-        return None
+                       boot_s=self.boot_s, retry_place=self.retry_place)
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words that stand for ends elsewhere while the client only checks a cell of these words.

@@ -173,6 +173,7 @@ class Vng(Target):
         super().__init__(value, client)
         self.guest = guest_open(value)
         self.boot_s = BOOT_S[self.guest.hardware]
+        self.retry_place = replace(self.guest, verbose=True)
 
     def place(self, words: Mapping[str, str]) -> Place:
         """The guest."""
@@ -181,10 +182,6 @@ class Vng(Target):
     def words_check(self, words: Mapping[str, str]) -> None:
         """UsageError for words that need something outside of the guest."""
         isolated_check(self.value, "a guest", words)
-
-    def retry_place(self, words: Mapping[str, str]) -> Place:
-        """The same guest, whose kernel now prints its messages."""
-        return replace(self.guest, verbose=True)
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """None: each boot is a machine of its own, and a batch begins with its facts."""

@@ -13,12 +13,10 @@ import json
 import math
 import os
 import re
-import select
 import shlex
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +26,7 @@ from suite.base.client import ROOT, line_read
 from suite.base.errors import Failure, UsageError
 from suite.places.fleet.inventory import WORD
 from suite.places.fleet.jobs import OVERDUE_STATUS
-from suite.places.ssh.machine import child_close, log_complaint, ssh_choose
+from suite.places.ssh.machine import LineStream, child_close, log_complaint, ssh_choose
 from suite.result.record import Document
 
 PYPI = ROOT / "build" / "pypi"
@@ -42,7 +40,6 @@ HOST_S = 0.5  # and so much longer for each host
 FORKS_MAX = 500  # each takes 12 MiB
 SSH_OPTIONS = "-o BatchMode=yes -o ServerAliveInterval=2 -o ServerAliveCountMax=3"
 PREAMBLE = re.compile(r"^.*(?:over|via) ssh: |^Task failed: ")  # of Ansible, before ssh's message
-PIECE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -181,8 +178,6 @@ class Driver:
     def __init__(self, inventory: str, folder: Path) -> None:
         self.inventory = str(Path(inventory).absolute())
         self.folder = folder
-        self.rest = b""
-        self.ended = False
         self.steps_open = 0  # those that have not ended yet
         self.spent: Path | None = None  # the folder of the last step, if it was not kept
         self.log = folder / "driver.log"
@@ -191,17 +186,7 @@ class Driver:
             self.child = subprocess.Popen(
                 [programs / "python", PROGRAM, folder], env=environment_make(programs),
                 process_group=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
-
-    def lines(self, until: float) -> Iterator[bytes]:
-        """Its lines until a time of time.monotonic(), or until it ends."""
-        assert self.child.stdout
-        while select.select([self.child.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
-            piece = os.read(self.child.stdout.fileno(), PIECE_BYTES)
-            if not piece:
-                self.ended = True
-                break
-            *whole, self.rest = (self.rest + piece).split(b"\n")
-            yield from whole
+        self.output = LineStream(self.child.stdout)
 
     def send(self, jobs: Mapping[str, Job], limit_s: float, last: bool = False) -> Path:
         """Sends it a step, which it only stores if it is the last; gives the folder of the outputs.
@@ -238,10 +223,10 @@ class Driver:
         folder = self.send(jobs, limit_s)
         self.spent = None if keep else folder
         turns = math.ceil(len(jobs) / FORKS_MAX)
-        lines = self.lines(time.monotonic() + turns * limit_s + STEP_S + HOST_S * len(jobs))
+        lines = self.output.lines(turns * limit_s + STEP_S + HOST_S * len(jobs))
         found = outcomes_read(lines, jobs, folder)
         if found is None:
-            raise self.failure() if self.ended else Failure(
+            raise self.failure() if self.output.ended else Failure(
                 f"{WORD}={self.inventory}: ansible-runner does not end a step of {limit_s:.0f} s")
         self.steps_open -= 1
         return found
@@ -253,7 +238,7 @@ class Driver:
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.close()
         found: list[Document] = []
-        for line in self.lines(time.monotonic() + ENDS_S):
+        for line in self.output.lines(ENDS_S):
             found.append(line_read(line) or {})
             if "end" in found[-1] and self.steps_open:  # the end of a step that was given up
                 self.steps_open -= 1

@@ -7,6 +7,7 @@ pair, with a reason. When a round begins, the host is tried again.
 
 from __future__ import annotations
 
+import functools
 import os
 import secrets
 import tempfile
@@ -19,7 +20,7 @@ from suite.base.errors import Failure
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
 from suite.places.fleet.inventory import ADDRESS_VARIABLE, PROXY, SERVER, WORD, Pair, pairs_read
 from suite.places.fleet.jobs import (
-    alive_words,
+    ALIVE,
     client_words,
     down_words,
     greet_words,
@@ -42,20 +43,16 @@ from suite.places.ssh.server import (
     KEY_BYTES,
     endpoint,
     key_line,
+    key_options,
     proxy_options,
     ready_parse,
 )
-from suite.places.ssh.shell import KEY_FILE, script_words
+from suite.places.ssh.shell import script_words
 from suite.places.target import word_list
 
 GREETS_S, STARTS_S, ASKS_S = 30.0, 30.0, 120.0
 IDLE_S = 4 * 3600.0  # a server waits for its client while other pairs are still in their round
 Reasons = dict[str, str]  # by host or by pair: why something failed
-
-
-def key_options(ends: Mapping[str, str]) -> tuple[str, ...]:
-    """The client's options for ends that words name."""
-    return ("--psk", KEY_FILE) if ends else ()
 
 
 def reasons_of(outcomes: Mapping[str, Outcome]) -> Reasons:
@@ -103,7 +100,8 @@ class Fleet:
         self.caches: dict[str, str] = {}
         self.copies: dict[tuple[str, str], str] = {}
         self.servers: dict[tuple[str, str, str], str] = {}
-        self.digests: dict[Path, str] = {}
+        # hosts keep the programs that were copied first, even if the files here change
+        self.digest = functools.cache(build_digest)
         self.answers: dict[tuple[str, tuple[str, ...], str], dict[str, Outcome]] = {}
 
     def use(self, target: str) -> Pair:
@@ -122,13 +120,6 @@ class Fleet:
         if self.driver is None:
             self.driver = Driver(self.path, Path(self.folder.name))
         return self.driver.step(jobs, limit_s, keep)
-
-    def digest(self, client: Client) -> str:
-        """The digest of the programs when they were first used: hosts keep those copies, even if
-        the files here change."""
-        if client.folder not in self.digests:
-            self.digests[client.folder] = build_digest(client)
-        return self.digests[client.folder]
 
     # ---- what must be there before a client runs ----
 
@@ -269,7 +260,8 @@ class Fleet:
         for host, role, known in self.servers:
             if host in notes and known == digest:
                 notes[host].append(self.note(host, role, digest))
-        jobs = {host: Job(alive_words(found), (self.empty,)) for host, found in notes.items()}
+        jobs = {host: Job(script_words(ALIVE, found), (self.empty,))
+                for host, found in notes.items()}
         reasons = reasons_of(self.step(jobs, GREETS_S))
         self.greetings = {host: said for host, said in self.greetings.items()
                           if host not in reasons}
@@ -277,8 +269,8 @@ class Fleet:
         self.servers = {key: where for key, where in self.servers.items() if key[0] not in reasons}
         return reasons_by_pair(pairs, reasons)
 
-    def close(self) -> Reasons:
-        """Takes everything down; gives the hosts where that failed."""
+    def take_down(self) -> Reasons:
+        """Ends everything; gives the hosts where that failed."""
         try:
             return self.driver.close() if self.driver else {}
         finally:

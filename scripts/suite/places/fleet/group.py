@@ -18,12 +18,12 @@ from suite.base.process import Place, PlacedCommand
 from suite.base.runner_words import line_for_client, record_words_restore, words_for_client
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet.driver import Outcome
-from suite.places.fleet.fleet import Fleet, Reasons, key_options, reasons_of
+from suite.places.fleet.fleet import Fleet, Reasons, reasons_of
 from suite.places.fleet.inventory import WORD, Pair
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import Greeting
 from suite.places.ssh.programs import programs_choose
-from suite.places.ssh.server import ADDRESS_WORDS, endpoint
+from suite.places.ssh.server import ADDRESS_WORDS, endpoint, key_options
 from suite.places.target import Target, word_list
 from suite.result.plan import PlannedCell
 from suite.result.record import Document
@@ -114,20 +114,17 @@ class FleetPair(RemoteTarget):
                            shlex.join([f"{copy}/{command[0]}", *command[1:]])])
 
 
-class FleetGroup:
-    """All pairs of an inventory, opened for one runner (places.targets.Group)."""
-
-    def __init__(self, path: str) -> None:
-        self.fleet = Fleet(path)
+class FleetGroup(Fleet):
+    """All pairs of an inventory as targets, opened for one runner (places.targets.Group)."""
 
     @property
     def values(self) -> tuple[str, ...]:
         """Its pairs, as values of `target`."""
-        return tuple(self.fleet.pairs)
+        return tuple(self.pairs)
 
     def target(self, value: str, client: Client) -> Target:
         """One of them."""
-        return FleetPair(value, client, self.fleet)
+        return FleetPair(value, client, self)
 
     def run(self, opened: Opened, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Document]]:
         """(number, record) of each cell, pair by pair, from one batch for each pair.
@@ -152,7 +149,7 @@ class FleetGroup:
                 unsound[target] = records
             else:
                 yield from records.items()
-        gone = self.fleet.check([target.pair for target in unsound], client)
+        gone = self.check([target.pair for target in unsound], client)
         for target, records in unsound.items():
             why = gone.get(target.value)
             for number, record in records.items():
@@ -166,22 +163,21 @@ class FleetGroup:
 
         (outcomes of their clients, why others did not run), both by target.
         """
-        fleet = self.fleet
-        reasons = fleet.prepare([target.pair for target in pairs], client)
-        reasons |= fleet.serve([target.pair for target in pairs if target.value not in reasons],
+        reasons = self.prepare([target.pair for target in pairs], client)
+        reasons |= self.serve([target.pair for target in pairs if target.value not in reasons],
                                client)
         jobs, limits = {}, {}
         for target, cells in pairs.items():
             if target.value not in reasons:
                 host, limits[target] = target.pair.client.name, STARTING_S + runs_limit(cells)
-                ends = [fleet.addresses(target.pair, client, target.own_ends(cell.words))
+                ends = [self.addresses(target.pair, client, target.own_ends(cell.words))
                         for cell in cells]
                 lines = [line_for_client(cell.given, words) for cell, words
                          in zip(cells, ends, strict=True)]
-                jobs[host] = fleet.client_job(
+                jobs[host] = self.client_job(
                     target.pair, client, [*key_options(ends[0]), "--batch", "-"],
                     "".join(f"{line}\n" for line in lines), limits[target])
-        outcomes = fleet.step(jobs, max(limits.values(), default=0.0))
+        outcomes = self.step(jobs, max(limits.values(), default=0.0))
         failures, found = reasons_of(outcomes), {}
         for target, limit_s in limits.items():
             outcome = outcomes[target.pair.client.name]
@@ -193,7 +189,7 @@ class FleetGroup:
 
     def close(self) -> None:
         """Takes all hosts down; one line on standard error for each where that failed."""
-        for host, why in self.fleet.close().items():
+        for host, why in self.take_down().items():
             print(f"uncork: what runs on {host} could not be taken down and ends by itself: {why}",
                   file=sys.stderr)
 

@@ -35,11 +35,6 @@ class Host:
     name: str
     address: str = ""
 
-    @property
-    def part(self) -> str:
-        """The host as a part of the word `target`."""
-        return f"ssh:{self.name}" + (f"/{self.address}" if self.address else "")
-
 
 @dataclass(frozen=True)
 class Pair:
@@ -69,7 +64,8 @@ class Pair:
     @property
     def target(self) -> str:
         """The pair as a value of the word `target`."""
-        return JOIN.join(host.part for host in (self.ends if self.apart else self.hosts))
+        return JOIN.join(f"ssh:{host.name}" + (f"/{host.address}" if host.address else "")
+                         for host in (self.ends if self.apart else self.hosts))
 
 
 def members(listing: Mapping[str, Any], group: str) -> list[str]:

@@ -85,11 +85,6 @@ def server_words(program: str, note: str, listen: str, idle_s: float,
     return keyed_words(script_words(STARTED, [note, program, *own, *options]))
 
 
-def alive_words(notes: Sequence[str]) -> tuple[str, ...]:
-    """Fails where a server has ended."""
-    return script_words(ALIVE, notes)
-
-
 def down_words(cache: str, run: str) -> tuple[str, ...]:
     """Takes down what a run has left."""
     return script_words(TAKEN_DOWN, [f"{cache}/{RUNS}/{run}"])

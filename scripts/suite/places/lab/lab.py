@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from suite.base.errors import Failure, Unreachable
@@ -47,12 +47,17 @@ CARRIES_S = 45.0  # a packet may take 20 s through links of the longest delay, a
 
 @dataclass(frozen=True)
 class Lab:
-    """Three namespaces. namespaces: their descriptors by host; facts: as read back, by host."""
+    """Three namespaces.
+
+    namespaces: their descriptors by host; facts: as read back, for a record; arguments: where a run
+    holds the lab, the client's options for its ends.
+    """
 
     namespaces: Mapping[str, int]
     facts: dict[str, Any]
+    arguments: tuple[str, ...] = ()
 
-    def inside(self, host: str) -> AbstractContextManager[None]:
+    def inside(self, host: str = CLIENT_HOST) -> AbstractContextManager[None]:
         """The calling thread, and what it starts, is in a host while the context is open."""
         return namespace_inside(self.namespaces[host])
 
@@ -109,19 +114,6 @@ def lab_make(link: Link) -> Lab:
         return lab
 
 
-@dataclass(frozen=True)
-class HeldLab:
-    """The lab of one run. facts: for its record; arguments: the client's options for its ends."""
-
-    lab: Lab
-    facts: dict[str, Any]
-    arguments: tuple[str, ...]
-
-    def inside(self) -> AbstractContextManager[None]:
-        """Programs start on the host of the client while the context is open."""
-        return self.lab.inside(CLIENT_HOST)
-
-
 class Labs:
     """The labs of one runner: one for each set of links, made when a run first needs it."""
 
@@ -129,7 +121,7 @@ class Labs:
         self.labs: dict[Link, Lab] = {}
 
     @contextlib.contextmanager
-    def hold(self, words: Mapping[str, str]) -> Iterator[HeldLab | None]:
+    def hold(self, words: Mapping[str, str]) -> Iterator[Lab | None]:
         """The lab of a cell, with its sysctl set while the context is open.
 
         It yields None where the cell needs no lab. Unreachable where the lab cannot be made.
@@ -149,7 +141,7 @@ class Labs:
                     facts = facts | {SETTING_WORD: {"name": setting[0]} | values}
             except Failure as error:
                 raise Unreachable(f"lab: {error}") from None
-            yield HeldLab(lab, facts, place_arguments(
+            yield replace(lab, facts=facts, arguments=place_arguments(
                 words, lambda host: descriptor_path(lab.namespaces[host])))
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import functools
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from suite.base.errors import Failure
 from suite.base.lab_words import (
@@ -39,23 +39,13 @@ PACKET = bytes(8000)
 PLAIN = Link(rate=UNSHAPED, mtu="1500", delay=UNDELAYED, loss=LOSSLESS)
 
 
-@dataclass(frozen=True)
-class QueueProbe:
-    """Packets through a queue: they must take least_s or longer. math.inf: one must be lost."""
-
-    queue: str
-    effect: str
-    link: Link
-    packets: int
-    patience_s: float
-    least_s: float
-
-
-PROBES = {  # by the field of Link that needs the queue
+# By the field of Link: the queue that it needs, the effect where that does not work, the link to
+# try, how many packets, seconds to wait for one, and seconds that all must take (inf: one is lost).
+PROBES = {
     # 96 KB less the burst of 64 KiB, at 2 MB/s
-    "rate": QueueProbe("tbf", "holds nothing back", replace(PLAIN, rate="16mbit"), 12, 5.0, 0.01),
-    "delay": QueueProbe("netem", "delays nothing", replace(PLAIN, delay="20ms"), 1, 5.0, 0.019),
-    "loss": QueueProbe("netem", "loses nothing", replace(PLAIN, loss="100%"), 1, 0.05, math.inf),
+    "rate": ("tbf", "holds nothing back", replace(PLAIN, rate="16mbit"), 12, 5.0, 0.01),
+    "delay": ("netem", "delays nothing", replace(PLAIN, delay="20ms"), 1, 5.0, 0.019),
+    "loss": ("netem", "loses nothing", replace(PLAIN, loss="100%"), 1, 0.05, math.inf),
 }
 
 
@@ -78,18 +68,17 @@ def packets_time(descriptor: int, packets: int, patience_s: float) -> float:
 @functools.cache
 def queue_refusal(field: str) -> str | None:
     """Whether the queue works that a field of Link needs (`rate`, `delay`, `loss`)."""
-    probe = PROBES[field]
-    needs = f"link_{field} needs {probe.queue}"
+    queue, effect, link, packets, patience_s, least_s = PROBES[field]
+    needs = f"link_{field} needs {queue}"
     try:
         with namespace_scratch() as descriptor:
             lines_run(descriptor, "ip", ["link set lo up"])
-            lines_run(descriptor, "tc", queue_lines("lo", probe.link))
-            taken_s = packets_time(descriptor, probe.packets, probe.patience_s)
+            lines_run(descriptor, "tc", queue_lines("lo", link))
+            taken_s = packets_time(descriptor, packets, patience_s)
     except Refused as error:
         return f"{needs}: {error.reason}"
-    lossy = probe.least_s == math.inf
-    works = taken_s >= probe.least_s and (lossy or taken_s < math.inf)
-    return None if works else f"{needs}, which {probe.effect} here"
+    works = taken_s >= least_s and (least_s == math.inf or taken_s < math.inf)
+    return None if works else f"{needs}, which {effect} here"
 
 
 @functools.cache

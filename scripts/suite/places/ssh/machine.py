@@ -15,7 +15,7 @@ import selectors
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
@@ -37,6 +37,7 @@ SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "
 OPENS_S = 30.0
 ANSWERS_S = 4.0
 ENDS_S = 3.0
+PIECE_BYTES = 1 << 16
 GREETING = "uncork-host"
 CACHE = "${XDG_CACHE_HOME:-$HOME/.cache}"
 # The boot is the id that the client reports, or the name of the host where there is no such file.
@@ -74,21 +75,25 @@ def first_parsed(lines: Iterable[bytes], parse: Callable[[bytes], Parsed | None]
     return next(filter(None, map(parse, lines)), None)
 
 
-def line_await(stream: IO[bytes], parse: Callable[[bytes], Parsed | None],
-               limit_s: float) -> Parsed | None:
-    """first_parsed() of a stream; None where the stream or the time ends before such a line."""
-    until, rest = time.monotonic() + limit_s, b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(stream, selectors.EVENT_READ)
-        while selector.select(max(0.0, until - time.monotonic())):
-            piece = os.read(stream.fileno(), 4096)
-            if not piece:
-                break
-            *lines, rest = (rest + piece).split(b"\n")
-            found = first_parsed(lines, parse)
-            if found is not None:
-                return found
-    return None
+class LineStream:
+    """The lines of a stream as they come. ended: whether the stream has ended."""
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        assert stream
+        self.stream = stream
+        self.rest = b""
+        self.ended = False
+
+    def lines(self, limit_s: float) -> Iterator[bytes]:
+        """Each whole line, until the stream ends or after limit_s."""
+        until = time.monotonic() + limit_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.stream, selectors.EVENT_READ)
+            while not self.ended and selector.select(max(0.0, until - time.monotonic())):
+                piece = os.read(self.stream.fileno(), PIECE_BYTES)
+                self.ended = not piece
+                *whole, self.rest = (self.rest + piece).split(b"\n")
+                yield from whole
 
 
 def child_close(child: subprocess.Popen[bytes], grace_s: float = ENDS_S) -> None:
@@ -166,9 +171,8 @@ class RemoteMachine(LocalMachine):
                                           stderr=log, process_group=0)
         except OSError as error:
             raise Failure(f"{self.ssh[0]} does not start ({error.strerror}): {INSTALL}") from None
-        assert master.stdout
         try:
-            greeting = line_await(master.stdout, greeting_parse, OPENS_S)
+            greeting = first_parsed(LineStream(master.stdout).lines(OPENS_S), greeting_parse)
         except BaseException:
             child_close(master)
             raise

@@ -4,14 +4,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from suite.base.client import line_read
 from suite.base.errors import Unreachable
-from suite.places.ssh.machine import LocalMachine, child_close, line_await, log_complaint
+from suite.places.ssh.machine import (
+    LineStream,
+    LocalMachine,
+    child_close,
+    first_parsed,
+    log_complaint,
+)
 from suite.places.ssh.shell import KEY_FILE, keyed_words
 
 READY_S = 20.0
@@ -23,6 +30,11 @@ ADDRESS_WORDS = {"server": "server", "proxy": "via"}  # the word with the addres
 def key_line(key: str) -> str:
     """A line of a key file. key: hexadecimal digits."""
     return f"{IDENTITY}:{key}\n"
+
+
+def key_options(ends: Mapping[str, str]) -> tuple[str, ...]:
+    """The client's options for ends with a key. ends: the words with their addresses."""
+    return ("--psk", KEY_FILE) if ends else ()
 
 
 def endpoint(address: str, port: int) -> str:
@@ -49,36 +61,32 @@ def ready_parse(line: bytes) -> int | None:
     return port if type(port) is int else None
 
 
-class StartedServer:
-    """A server that is ready; its pipe is its lifeline. endpoint: for the words server= and via=.
-    """
+@contextlib.contextmanager
+def server_started(machine: LocalMachine, program: str, address: str, key: str, log: Path,
+                   options: Sequence[str] = ()) -> Iterator[str]:
+    """A server that is ready; it ends with the context, and its pipe is its lifeline.
 
-    def __init__(self, machine: LocalMachine, program: str, address: str, key: str, log: Path,
-                 options: Sequence[str] = ()) -> None:
-        command = machine.command(keyed_words([
-            program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE,
-            *options]))
-        with open(log, "wb") as file:
-            self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                          stderr=file, process_group=0)
-        assert self.child.stdin and self.child.stdout
-        try:
-            self.child.stdin.write(key_line(key).encode())
-            self.child.stdin.flush()
-            port = line_await(self.child.stdout, ready_parse, READY_S)
-        except BrokenPipeError:
-            port = None
-        except BaseException:
-            self.close()
-            raise
+    It yields the endpoint for the words server= and via=. Unreachable where it does not start. log:
+    gets its standard error.
+    """
+    command = machine.command(keyed_words([
+        program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE, *options]))
+    with open(log, "wb") as file:
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=file, process_group=0)
+    assert child.stdin
+    port = None
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.write(key_line(key).encode())
+            child.stdin.flush()
+            port = first_parsed(LineStream(child.stdout).lines(READY_S), ready_parse)
         if port is None:
-            child_close(self.child, 0)
+            child_close(child, 0)
             reason = log_complaint(log).removeprefix("uncork-server: ")
             lost = "" if machine.answers() else f"{machine.name} was lost: "
             raise Unreachable(f"{lost}no server on {machine.name}: "
                               f"{reason or f'it was not ready within {READY_S:.0f} s'}")
-        self.endpoint = endpoint(address, port)
-
-    def close(self) -> None:
-        """Ends the server."""
-        child_close(self.child)
+        yield endpoint(address, port)
+    finally:
+        child_close(child)

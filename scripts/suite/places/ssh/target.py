@@ -25,8 +25,15 @@ from suite.base.runner_words import TARGET
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import LocalMachine, RemoteMachine, child_close
 from suite.places.ssh.programs import programs_choose, programs_folder
-from suite.places.ssh.server import ADDRESS_WORDS, KEY_BYTES, StartedServer, endpoint, key_line
-from suite.places.ssh.shell import KEY_FILE, keyed_words
+from suite.places.ssh.server import (
+    ADDRESS_WORDS,
+    KEY_BYTES,
+    endpoint,
+    key_line,
+    key_options,
+    server_started,
+)
+from suite.places.ssh.shell import keyed_words
 from suite.places.target import Ends
 from suite.result.record import Document
 
@@ -122,11 +129,10 @@ class Ssh(RemoteTarget):
             found: dict[str, str] = {}
             for end in self.own_ends(words):
                 program = f"{programs_folder(self.machine(end), folder)}/uncork-server"
-                server = StartedServer(self.machine(end), program, self.address(end), self.key,
-                                       self.folder / f"{end}.log", self.server_options(end))
-                serving.callback(server.close)
-                found[ADDRESS_WORDS[end]] = server.endpoint
-            yield Ends(found, ("--psk", KEY_FILE) if found else ())
+                found[ADDRESS_WORDS[end]] = serving.enter_context(server_started(
+                    self.machine(end), program, self.address(end), self.key,
+                    self.folder / f"{end}.log", self.server_options(end)))
+            yield Ends(found, key_options(found))
 
     def failure_explain(self, words: Mapping[str, str], record: Document) -> Document:
         """A failed run names the machines that were lost."""
