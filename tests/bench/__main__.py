@@ -7,7 +7,6 @@ nothing can be run; 2 for words that are wrong.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -15,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 from bench import ours
 from bench.contenders import CONTENDERS
@@ -27,6 +26,7 @@ from bench.rounds import Sample, Setting, entries_make, rounds_run
 from suite.__main__ import answered
 from suite.base.client import Client, build_digest, client_facts, client_list, client_open
 from suite.base.errors import UsageError, nearest_hint
+from suite.base.parser import Parser
 from suite.base.text import labelled_lines
 from suite.measure.schedule import seed_draw
 from suite.present.heading import machine_text
@@ -56,14 +56,6 @@ class Options:
     keep: Path | None
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse, but an error is one line like all others."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raises UsageError instead of printing the usage and leaving."""
-        raise UsageError(f"{message} (see tests/bench/run --help)")
-
-
 def count_parse(word: str, text: str, minimum: int) -> int:
     """A whole number of at least minimum."""
     if not text.isascii() or not text.isdigit() or not minimum <= int(text) <= 2**53:
@@ -84,7 +76,7 @@ def seconds_parse(word: str, text: str, minimum: float) -> float:
 
 def options_parse(arguments: Sequence[str]) -> Options | None:
     """The options; None after --list."""
-    parser = Parser(prog="tests/bench/run", allow_abbrev=False, description=(
+    parser = Parser(prog="tests/bench/run", description=(
         "uncork against bare loops and other tools, interleaved in one run; words: rounds=10, "
         "duration=1s, warmup=200ms, seed=N"))
     parser.add_argument("words", nargs="*", metavar="CONTEST | WORD=VALUE",

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import difflib
-import signal
 from collections.abc import Iterable
 
 
@@ -43,6 +41,7 @@ class Interrupted(UncorkError):
     """
 
     def __init__(self, signalled: KeyboardInterrupt, kept: str = "") -> None:
+        import signal  # slow to import, and most starts need none of it
         number = signalled.args[0] if isinstance(signalled, Signalled) else signal.SIGINT
         super().__init__(("interrupted" if number == signal.SIGINT
                           else f"ended by {signal.Signals(number).name}") + kept)
@@ -51,6 +50,7 @@ class Interrupted(UncorkError):
 
 def nearest_hint(word: str, choices: Iterable[str]) -> str:
     """`: did you mean X?` for the choice nearest to word, else a list of all when they are few."""
+    import difflib
     names = sorted(choices)
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.65)
     if close:

@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""The subcommands of `uncork`: one entry of COMMANDS and one module with `main(options) -> int`
-each.
+"""The subcommands of `uncork`: an entry of COMMANDS and a module with `main(options) -> int` each.
 
 They import every room, and nothing imports them, not even one another. A module is imported only
-when its arguments are parsed, so that help and mistakes do not wait for pandas.
+when its arguments are parsed, so that help and mistakes do not wait for pandas. What only some
+arguments need is imported where they are.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
-import re
-import textwrap
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 
-from suite.base.errors import UsageError, nearest_hint
-from suite.result.files import folder_require
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 EXIT = "0 done, 1 could not be done, 2 wrong words, 128 and its number by a signal (Ctrl-C: 130)"
 SELECT = "words that select cells (write=cork,more place=together; default: all)"
@@ -35,11 +31,13 @@ a run in it by hand, as uncork run -n prints it (uncork run lab=on needs none of
 with workload=proxy the proxy is in B: --proxy-in 198.18.1.2@/run/netns/uncork-b as well
 
 """
-Parser = argparse.ArgumentParser
-
 
 def result_folder(text: str) -> Path:
     """The folder of a result; UsageError for a path that is none, before pandas is imported."""
+    from pathlib import Path
+
+    from suite.base.errors import UsageError
+    from suite.result.files import folder_require
     path = Path(text)
     if "=" in text and not path.is_dir():
         raise UsageError(f'"{text}": the folder of a result comes first')
@@ -47,18 +45,18 @@ def result_folder(text: str) -> Path:
     return path
 
 
-def result_add(parser: Parser, words: str, metavar: str = "WORD") -> None:
+def result_add(parser: ArgumentParser, words: str, metavar: str = "WORD") -> None:
     """RESULTS and the words behind it."""
     parser.add_argument("results", type=result_folder, metavar="RESULTS", help="folder of a result")
     parser.add_argument("words", nargs="*", default=[], metavar=metavar, help=words)
 
 
-def output_add(parser: Parser, metavar: str, text: str) -> None:
+def output_add(parser: ArgumentParser, metavar: str, text: str) -> None:
     """-o, --output: where what comes out goes; `-` is standard output."""
     parser.add_argument("-o", "--output", metavar=metavar, help=text)
 
 
-def formats_add(parser: Parser, more: Sequence[tuple[str, str]] = ()) -> None:
+def formats_add(parser: ArgumentParser, more: Sequence[tuple[str, str]] = ()) -> None:
     """What a table is written as: one of the renderers, or one more (name, what it means)."""
     from suite.present.tables import RENDERERS
     style = parser.add_mutually_exclusive_group()
@@ -66,7 +64,7 @@ def formats_add(parser: Parser, more: Sequence[tuple[str, str]] = ()) -> None:
         style.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=means)
 
 
-def run_arguments(parser: Parser) -> None:
+def run_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork run`."""
     from suite.measure.quick import quick_limits
     parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
@@ -77,7 +75,7 @@ def run_arguments(parser: Parser) -> None:
     parser.add_argument("-n", "--dry-run", action="store_true",
                         help="only say what would run, how long, and as which commands")
     reach = parser.add_mutually_exclusive_group()
-    reach.add_argument("--psk", metavar="FILE", type=Path, help="speak by TLS to a server that "
+    reach.add_argument("--psk", metavar="FILE", help="speak by TLS to a server that "
                        "server= names, with the first key of FILE")
     reach.add_argument("--insecure", action="store_true",
                        help="speak to it in the clear, although it is on another machine")
@@ -91,14 +89,14 @@ def run_arguments(parser: Parser) -> None:
                             "(default: go on with that)")
 
 
-def list_arguments(parser: Parser) -> None:
+def list_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork list`."""
     parser.add_argument("name", nargs="?", metavar="WORD",
                         help="explain one word with its values, a metric, or a scenario")
     parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
 
 
-def table_arguments(parser: Parser) -> None:
+def table_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork table`."""
     result_add(parser, "rows=place,write columns=time_per_message,segments_per_message; "
                        "gain=METRIC: of it pre, post and gain over the baseline; "
@@ -107,7 +105,7 @@ def table_arguments(parser: Parser) -> None:
     formats_add(parser)
 
 
-def compare_arguments(parser: Parser) -> None:
+def compare_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork compare`; those formats are suite.present.comparison's."""
     result_add(parser,
                "another result, to compare with; write=nodelay write=cork: two sides (several words "
@@ -125,17 +123,17 @@ def compare_arguments(parser: Parser) -> None:
             ("hyperfine", "times of fixed work in the shape of hyperfine's JSON")))
 
 
-def show_arguments(parser: Parser) -> None:
+def show_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork show`."""
     result_add(parser, "words that select one cell, place=together write=cork")
 
 
-def check_arguments(parser: Parser) -> None:
+def check_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork check`."""
     result_add(parser, f"{SELECT}; a claim about any other cell is left out")
 
 
-def plot_arguments(parser: Parser) -> None:
+def plot_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork plot`."""
     from suite.scenario.scenario import PICTURES
     result_add(parser, "kind=KIND,...: these instead of the scenario's pictures "
@@ -145,7 +143,7 @@ def plot_arguments(parser: Parser) -> None:
     output_add(parser, "DIR", "where the pictures go (default: plots/NAME of this repository)")
 
 
-def report_arguments(parser: Parser) -> None:
+def report_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork report`."""
     result_add(parser, "another result, to compare with; "
                        "words that select cells: write=cork,more (default: all)", "RESULTS|WORD")
@@ -153,7 +151,7 @@ def report_arguments(parser: Parser) -> None:
                                "- is standard output")
 
 
-def paste_arguments(parser: Parser) -> None:
+def paste_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork paste`; the styles are those of suite.present.tables.mail."""
     result_add(parser,
                "another result, to compare with the first; write=nodelay write=cork: two sides; "
@@ -164,15 +162,15 @@ def paste_arguments(parser: Parser) -> None:
     parser.add_argument("--utf8", action="store_true", help="symbols instead of ASCII")
 
 
-def verify_arguments(parser: Parser) -> None:
+def verify_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork verify`."""
     parser.add_argument("block", metavar="BLOCK",
                         help="file with what was posted, a whole mail too; - is standard input")
-    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="the result that "
+    parser.add_argument("results", type=result_folder, nargs="+", metavar="RESULTS", help="the result that "
                         "it is of; of a block on two results both, the base first")
 
 
-def export_arguments(parser: Parser) -> None:
+def export_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork export`."""
     from suite.present.hgrm import HGRM_UNITS
     from suite.stats.histogram import HISTOGRAMS
@@ -185,19 +183,20 @@ def export_arguments(parser: Parser) -> None:
                               "- writes one cell to standard output")
 
 
-def lab_arguments(parser: Parser) -> None:
+def lab_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork lab`."""
     from suite.base.lab_words import CLIENT_HOST, HOSTS
     parts = parser.add_subparsers(dest="part", metavar="up|down|status|run", required=True)
-    parts.add_parser("up", help="makes it").add_argument("words", nargs="*", metavar="WORD=VALUE")
-    parts.add_parser("down", help="ends it")
-    parts.add_parser("status", help="what stands")
-    run = parts.add_parser("run", help="runs a command inside")
+    exits = (parser.epilog or "").rpartition("\n\n")[2]
+    up, _, _, run = [parts.add_parser(part, help=text, epilog=exits) for part, text in (
+        ("up", "makes it"), ("down", "ends it"), ("status", "what stands"),
+        ("run", "runs a command inside"))]
+    up.add_argument("words", nargs="*", metavar="WORD=VALUE")
     run.add_argument("--on", choices=HOSTS, default=CLIENT_HOST)
-    run.add_argument("command", nargs=argparse.REMAINDER, metavar="CMD")
+    run.add_argument("command", nargs="...", metavar="CMD")  # all that follows
 
 
-def doctor_arguments(parser: Parser) -> None:
+def doctor_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork doctor`."""
     parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
                         help="only what concerns such a run (default: everything)")
@@ -207,12 +206,11 @@ def doctor_arguments(parser: Parser) -> None:
     style.add_argument("--json", action="store_true", help="every finding, for programs")
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """help: one line. in_order: what follows its own words is not parsed as its options."""
 
     help: str
-    arguments: Callable[[Parser], None]
+    arguments: Callable[[ArgumentParser], None]
     exit: str = EXIT
     text: str = ""
     in_order: bool = False
@@ -250,27 +248,21 @@ COMMANDS = {
 }
 
 
-class CommandParser(Parser):
-    """argparse, but an error is one line like all others."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raises UsageError instead of printing the usage and leaving."""
-        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
-        near = nearest_hint(unknown[1], self._option_string_actions) if unknown else ""
-        raise UsageError(f"{message}{near} (see {self.prog} --help)")
-
-
-def parser_make(name: str) -> Parser:
+def parser_make(name: str) -> ArgumentParser:
     """The command line of one of COMMANDS."""
+    import argparse
+    import textwrap
+
+    from suite.base.parser import Parser
     command = COMMANDS[name]
     lines = textwrap.wrap(f"exit status: {command.exit}", 78)
-    parser = CommandParser(prog=f"uncork {name}", description=command.help, allow_abbrev=False,
-                           epilog=command.text + "\n".join(lines),
-                           formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog=f"uncork {name}", description=command.help,
+                    epilog=command.text + "\n".join(lines),
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
     command.arguments(parser)
     return parser
 
 
-def command_main(name: str) -> Callable[[argparse.Namespace], int]:
+def command_main(name: str) -> Callable[[Namespace], int]:
     """What one of COMMANDS does."""
     return importlib.import_module(f"{__name__}.{name}").main

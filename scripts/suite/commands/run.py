@@ -201,7 +201,8 @@ def main(options: argparse.Namespace) -> int:
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
     scenario, path, words = scenario_choose(options.words)
-    server_options = server_options_choose(options.psk, options.insecure)
+    server_options = server_options_choose(Path(options.psk) if options.psk else None,
+                                           options.insecure)
     client = replace(client_open(), server_options=server_options)
     signals_unify()
     with targets_open(client) as targets:

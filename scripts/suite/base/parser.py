@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""argparse whose errors are one line like all others."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import NoReturn
+
+from suite.base.errors import UsageError, nearest_hint
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse without abbreviations, whose errors are UsageError and name the nearest option."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError instead of printing the usage and leaving."""
+        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+        near = nearest_hint(unknown[1], self._option_string_actions) if unknown else ""
+        raise UsageError(f"{message}{near} (see {self.prog} --help)")
