@@ -25,9 +25,8 @@ from conftest import Uncork
 from suite.doctor.cells import CellWords
 from suite.doctor.checks import CHECKS, findings_collect, findings_make
 from suite.doctor.facts import SystemFacts, config_files, facts_collect, nftables_there
-from suite.doctor.finding import Finding, Status, Unknown, finding_document
+from suite.doctor.finding import Finding, Status, Unknown, finding_document, findings_text
 from suite.doctor.probes import Probes, rules_count
-from suite.doctor.report import findings_text
 from suite.places.lab.probe import namespaces_refusal
 from suite.present.heading import machine_pairs
 from suite.present.report.tables import machines_make

@@ -61,6 +61,6 @@ TIMER_OPTIONS = ("-N", "-r", "1", "-w", "0", "--style", "none", "--output", "inh
 
 
 def timed_by_hand(command: str) -> str:
-    """The same for a person: command is how the client is called by hand."""
+    """The command that times a run by hyperfine; command: what client_command() made."""
     program, *words = shlex.split(command)
     return shlex.join([TIMER, *TIMER_OPTIONS, shlex.join([program, "--json", RECORD_FILE, *words])])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The words that the runner acts on and no client gets: which programs run a cell, and where.
 
-A client is asked and started without them: for itself it is always `build=this target=local`, and a
+A client starts without them: for itself it is always `build=this target=local`, and a
 client of an older version does not know the words at all.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from suite.base.words import words_text
 
-BUILD, THIS = "build", "this"  # its default: $UNCORK_BIN or build/release, asked for all words
+BUILD, THIS = "build", "this"  # its default: $UNCORK_BIN or build/release
 TARGET, LOCAL = "target", "local"  # its default: this machine
 RUNNER_WORDS = (BUILD, TARGET)
 # words that name an end, and the value with which it is started for the run
@@ -20,7 +20,7 @@ OWN_ENDS = {"server": "own", "via": "own"}
 # a default that stands for no words at all: a client passes over an empty line
 DEFAULT_WORD = {"transport": "tcp"}
 ARRIVAL_SEED, DRAWN = "arrival_seed", "default"  # the word, and its value where a round draws one
-BOOT_PREFIX = "vng:"  # of a target that is booted once for all cells of a round
+BOOT_PREFIX = "vng:"  # of a target that boots a machine for all cells of a round
 
 
 def target_of(words: Mapping[str, str]) -> str:
@@ -29,8 +29,8 @@ def target_of(words: Mapping[str, str]) -> str:
 
 
 def boot_of(words: Mapping[str, str]) -> str:
-    """The target that is booted once a round for all cells that have it; empty for a cell that
-    needs no boot."""
+    """The target that boots a machine for all its cells of a round; empty for a cell that needs no
+    boot."""
     target = target_of(words)
     return target if target.startswith(BOOT_PREFIX) else ""
 

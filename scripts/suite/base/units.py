@@ -90,7 +90,7 @@ def change_text(fraction: float) -> str:
     """A change with its sign: +2.4%, -0.6%, +142%, +0.02%; `>0%` and `<0%` where only the direction
     is known.
 
-    One that is not 0 does not look so down to 0.001 %: the end of an interval tells on which side
+    A change of at least 0.0005 % never looks like 0: the end of an interval must show on which side
     of 0 it lies.
     """
     if math.isinf(fraction) or fraction == -1:

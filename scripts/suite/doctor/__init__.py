@@ -3,11 +3,9 @@
 
 It imports base. It never reads a result: measure stores what it found, and present shows that.
 
-    facts, probes  what the system tells, read in one place: files, and what only a question to the
-                   kernel tells
+    facts, probes  the state of the system, read in one place: files, and answers of the kernel
     cells          the words of the cells that are to be run
-    finding        what a check finds
+    finding        what a check finds, as text and for JSON
     checks         the list of all checks, the heaviest first
     load, processor, kernel, network, limits      the checks: pure functions from facts to a finding
-    report         findings as text
 """

@@ -67,8 +67,8 @@ class Claim:
 class TableLayout:
     """Which axes become rows and which metrics columns; empty means the table's own choice.
 
-    gain: the metric of which pre, post and gain are shown; None: of none.
-    best: the axis of which the best value is looked for by the first metric; None: of none.
+    gain: the metric whose pre, post and gain are shown, or None.
+    best: the axis whose best value by the first metric is shown, or None.
     """
 
     rows: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ at most 5 % exactly where the interval excludes no change.
     shift      Hodges-Lehmann estimates of differences and ratios, paired by round or not
     direction  which of two is larger, where some values are only known to lie beyond a bound
     power      which change would have been found
-    histogram  values in bins, merged, asked for a quantile
+    histogram  values in bins, merged; their quantiles
 """
 
 from suite.base.units import Beyond

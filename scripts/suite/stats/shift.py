@@ -97,5 +97,5 @@ def ratio_unpaired(new: Sequence[float], base: Sequence[float]) -> Estimate:
 def geometric_mean(ratios: Sequence[Sequence[float]]) -> Estimate:
     """Of the ratios (above 0; shape (cells, rounds)) of one or more cells over shared rounds: the
     geometric mean over the cells within each round, and then its estimate over rounds. So its
-    interval says nothing of other cells."""
+    interval holds for these cells only."""
     return ratio_build(*shifts_paired(np.mean(np.log(ratios), axis=0)))
