@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What differs between the machines of two sides, from hosts.json, plan.json and what sockets told.
+"""Differences between the machines of two sides, from hosts.json, plan.json and sockets; and those
+that a ratio cannot be taken across.
 
-Facts are flat here: of which kind, name, value. A kind is what a reader would look for (kernel,
-sysctl, offloads); FACTS is the list of those that stand by themselves in hosts.json, GROUPS of
-those that stand together. A fact that only one side knows differs, because nobody knows that it
-does not.
+A fact has a kind, a name and a value. A kind is what a reader would look for (kernel, sysctl,
+offloads). FACTS lists the single facts of hosts.json, FACT_GROUPS its groups. A fact that only one
+side knows is a difference, because it may be one.
 """
 
 from __future__ import annotations
@@ -30,31 +30,23 @@ FACTS = {
     "clocksource": ("clocksource",),
     "governor": ("governor", "frequency_driver", "idle_driver", "idle_governor"),
 }
-GROUPS = {"mitigations": "mitigations", "sysctl": "sysctl"}  # in hosts.json: kind
+FACT_GROUPS = {"mitigations": "mitigations", "sysctl": "sysctl"}  # in hosts.json: kind
 DEVICE = "device"
 LIBRARIES = "versions"
 BINARIES = ("uncork", "revision")  # of the versions those that say which binaries these are
 REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"),
            ("congestion", "congestion")}
-SOCKETS = {"congestion": "congestion", "libraries": "security"}  # what records tell: kind, name
-# about a machine
-EVERYTHING = (*FACTS, *GROUPS.values(), "cmdline", "offloads", "boot", "binaries", *SOCKETS)
+SOCKETS = {"congestion": "congestion", "libraries": "security"}  # facts of records: kind, name
+# all kinds of facts about a machine
+EVERYTHING = (*FACTS, *FACT_GROUPS.values(), "cmdline", "offloads", "boot", "binaries", *SOCKETS)
 # what may differ with what is declared
 IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: EVERYTHING}
 ABSENT = "unknown"
+DIFFERENCES_SHOWN = 3  # that a line names
 
 Facts = dict[tuple[str, str], str]
 Hosts = Mapping[str, Mapping[str, str]]  # by end: its hosts, each with its target
 Matrices = tuple[Matrix, Matrix]  # base and new
-
-
-def cmdline_facts(text: str) -> Iterator[tuple[str, str]]:
-    """The parameters of a kernel's command line; one given several times has all of its values."""
-    found: dict[str, list[str]] = {}
-    for word in text.split():
-        name, _, value = word.partition("=")
-        found.setdefault(name, []).append(value or "given")
-    yield from ((name, ",".join(values)) for name, values in found.items())
 
 
 def device_facts(device: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -71,8 +63,11 @@ def host_facts(facts: Mapping[str, Any]) -> Facts:
     """One machine of hosts.json as (kind, name): value."""
     flat = {(kind, name): str(facts[name]) for kind, names in FACTS.items() for name in names
             if name in facts}
-    flat |= {("cmdline", name): value for name, value in cmdline_facts(facts.get("cmdline", ""))}
-    for key, kind in GROUPS.items():
+    for word in facts.get("cmdline", "").split():  # a parameter may be there several times
+        name, _, value = word.partition("=")
+        before = flat.get(("cmdline", name))
+        flat["cmdline", name] = (f"{before}," if before else "") + (value or "given")
+    for key, kind in FACT_GROUPS.items():
         flat |= {(kind, name): " ".join(str(value).split())
                  for name, value in facts.get(key, {}).items()}
     flat |= {("offloads", name): value for name, value in device_facts(facts.get(DEVICE, {}))}
@@ -110,21 +105,21 @@ def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> Facts:
 
 
 def facts_compare(base: Facts, new: Facts) -> Iterator[Difference]:
-    """What is not the same, in the order of the facts; of a kind that a side knows nothing of only
-    how many."""
+    """The facts that differ, in order. Of a kind that one side does not know, and the other knows
+    several facts of, only their number."""
     counts = [Counter(kind for kind, _ in facts) for facts in (base, new)]
     counted: set[str] = set()
     for kind, name in dict.fromkeys([*base, *new]):
         known = [count[kind] for count in counts]
         one, two = (facts.get((kind, name), ABSENT) for facts in (base, new))
+        refuses = (kind, name) in REFUSES
         if min(known) == 0 and max(known) > 1:
-            if kind not in counted:
-                yield Difference(kind, "",
-                                 *(f"{count} known" if count else ABSENT for count in known),
-                                 refuses=kind in {refused for refused, _ in REFUSES})
+            one, two = (f"{count} known" if count else ABSENT for count in known)
+            name, refuses = "", any(kind == refused for refused, _ in REFUSES)
+        if one != two and kind not in counted:
+            yield Difference(kind, name, one, two, refuses=refuses)
+        if not name:
             counted.add(kind)
-        elif one != two:
-            yield Difference(kind, name, one, two, refuses=(kind, name) in REFUSES)
 
 
 def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
@@ -173,44 +168,39 @@ def cells_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tuple[
     return *machines, *sockets
 
 
-def machines_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tuple[Difference, ...]:
-    """Everything in which machines and binaries of the pairs of two results differ."""
-    return *cells_compare(matrices, pairs), *facts_compare(*map(plan_facts, matrices))
-
-
-def builds_compare(sides: Iterable[tuple[Matrix, Mapping[str, str]]]) -> tuple[Difference, ...]:
-    """Revision and digest of the builds that the words of the sides name, where these are not the
-    same."""
-    base, new = ((matrix.result.plan, words) for matrix, words in sides)
-    if BUILD not in base[1] and BUILD not in new[1]:
+def builds_compare(matrices: Matrices, words: Sequence[Mapping[str, str]]
+                   ) -> tuple[Difference, ...]:
+    """Differences of the builds that the words of the sides name, in revision and digest."""
+    if not any(BUILD in side for side in words):
         return ()
-    builds = [plan.programs.build(build_of(words)) for plan, words in (base, new)]
-    facts = [{("binaries", "revision"): build.revision, ("binaries", "digest"): build.digest}
-             if build else {}
-             for build in builds]
-    return differences_declare(facts_compare(*facts),
-                               {BUILD} if build_of(base[1]) != build_of(new[1]) else ())
+    named = list(map(build_of, words))
+    builds = [matrix.result.plan.programs.build(name)
+              for matrix, name in zip(matrices, named, strict=True)]
+    facts = [{("binaries", key): getattr(build, key) for key in ("revision", "digest")}
+             if build else {} for build in builds]
+    return differences_declare(facts_compare(*facts), {BUILD} if named[0] != named[1] else ())
 
 
-def differences_declare(differences: Iterable[Difference], declared: Collection[str]) -> tuple[Difference, ...]:
-    """The differences with those marked that the comparison is about: by kind (kernel) or name
-    (tcp_rmem)."""
+def difference_names(difference: Difference) -> set[str]:
+    """The names that declare a difference: its kind (kernel), or its own (tcp_rmem)."""
+    return {difference.kind, difference.name, difference.name.rsplit(".", 1)[-1]}
+
+
+def differences_declare(differences: Iterable[Difference],
+                        declared: Collection[str]) -> tuple[Difference, ...]:
+    """The differences with those marked that the comparison is about. declared: their names."""
     declared = {*declared, *(name for one in declared for name in IMPLIES.get(one, ()))}
-    return tuple(replace(one,
-                         declared=bool(declared & {one.kind, one.name, one.name.rsplit(".", 1)[-1]}))
+    return tuple(replace(one, declared=bool(declared & difference_names(one)))
                  for one in differences)
 
 
-DIFFERENCES_SHOWN = 3  # differences that a line names
-
-
 def undeclared(comparison: Comparison) -> tuple[Difference, ...]:
-    """What differs and is not what the comparison is about."""
+    """The differences that the comparison is not about."""
     return tuple(one for one in comparison.differences if not one.declared)
 
 
 def forced(comparison: Comparison) -> tuple[Difference, ...]:
-    """Those across which ratios of time say nothing."""
+    """The differences across which ratios of time say nothing."""
     return tuple(one for one in undeclared(comparison) if one.refuses)
 
 
@@ -221,54 +211,43 @@ def differences_line(differences: Collection[Difference]) -> str:
     return "; ".join([*texts[:DIFFERENCES_SHOWN], *more])
 
 
-def declared_check(comparison: Comparison, declared: Collection[str]) -> None:
-    """UsageError for a declared axis in which the two results do not differ: they answer another
-    question."""
-    known = {name for one in comparison.differences
-             for name in (one.kind, one.name, one.name.rsplit(".", 1)[-1])}
-    for name in declared:
-        if name not in known:
-            raise UsageError(
-                f"axis={name}: the two results do not differ in it{nearest_hint(name, known)}")
-
-
-def axis_hint(comparison: Comparison, declared: Collection[str],
-              others: Collection[Difference]) -> str:
-    """` (axis=kernel,sysctl declares it)`; empty within a result, where words do."""
-    axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in others)]))
-    return "" if comparison.within else f" (axis={axes} declares it)"
-
-
 def times_check(comparison: Comparison, where: str) -> None:
-    """UsageError where the times of a cell say nothing, for what shows times only; where: what
-    does."""
+    """UsageError where the times of a cell mean nothing. where: an output that has times only."""
     for row in comparison.rows:
         for side, cell in ((comparison.base, row.base), (comparison.new, row.new)):
             if cell is not None and cell.emulated:
                 raise UsageError(
                     f"{where}: {FUNCTIONAL_ONLY}: {cell.name or side.matrix.result.folder}: "
-                                 f"{cell.emulated}: its times say nothing")
+                    f"{cell.emulated}: its times say nothing")
 
 
 def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,
                    force: bool) -> Comparison:
     """The comparison, with a note where it was forced.
 
-    UsageError where a ratio says nothing (unless force), or where anything but the declared axis
-    differs (strict).
+    UsageError for a declared axis in which the two results do not differ: they answer another
+    question. UsageError where a ratio says nothing (unless force), or where anything but the
+    declared axis differs (strict).
     """
-    declared_check(comparison, declared)
+    known = {name for one in comparison.differences for name in difference_names(one)}
+    for name in declared:
+        if name not in known:
+            raise UsageError(
+                f"axis={name}: the two results do not differ in it{nearest_hint(name, known)}")
+
+    def axis_hint(others: Collection[Difference]) -> str:
+        axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in others)]))
+        return "" if comparison.within else f" (axis={axes} declares it)"  # within, words do
+
     others, refusing = undeclared(comparison), forced(comparison)
     if strict and others:
-        raise UsageError(
-            f"--strict: the sides differ in more than what is compared: {differences_line(others)}"
-                         f"{axis_hint(comparison, declared, others)}")
+        raise UsageError("--strict: the sides differ in more than what is compared: "
+                         f"{differences_line(others)}{axis_hint(others)}")
     if not refusing:
         return comparison
-    told = differences_line(refusing)
+    line = differences_line(refusing)
     if not force:
-        raise UsageError(f"{told}: a ratio across that says nothing of what else differs"
-                         f"{axis_hint(comparison, declared, refusing)}; --force compares all the same")
-    return replace(comparison,
-                   notes=(f"forced across {told}: no ratio here says what it comes from",
-                                      *comparison.notes))
+        raise UsageError(f"{line}: a ratio across that says nothing of what else differs"
+                         f"{axis_hint(refusing)}; --force compares all the same")
+    note = f"forced across {line}: no ratio here says what it comes from"
+    return replace(comparison, notes=(note, *comparison.notes))

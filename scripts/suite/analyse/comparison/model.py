@@ -154,6 +154,6 @@ class Comparison:
 
 def difference_text(difference: Difference) -> str:
     """`kernel 6.17.0 -> 6.18.0`."""
-    name = difference.kind if difference.name in ("",
-                                                difference.kind) else f"{difference.kind} {difference.name}"
+    more = "" if difference.name in ("", difference.kind) else f" {difference.name}"
+    name = f"{difference.kind}{more}"
     return f"{name} {difference.base or 'none'} -> {difference.new or 'none'}"

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from suite import stats
-from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
+from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Unit
 from suite.analyse.frame import Cell, Matrix, Series, noise_floor_widest, ratio_of, rounds_join
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure, figure_build, figure_make
@@ -72,21 +72,17 @@ def sessions_of(matrix: Matrix) -> dict[str, range]:
 
 def session_medians(matrix: Matrix, series: Series) -> Series:
     """The median of each session that has values by round, by session."""
-    sessions = {name: series.take(np.isin(series.rounds, rounds))
-                for name, rounds in sessions_of(matrix).items()}
-    known = {name: one for name, one in sessions.items() if len(one)}
-    return Series(np.array(list(known)),
-                  np.array([np.median(one.values) for one in known.values()]),
-                  np.array([np.median(one.bounds) for one in known.values()]))
+    known = [(name, one) for name, rounds in sessions_of(matrix).items()
+             if len(one := series.take(np.isin(series.rounds, rounds)))]
+    return Series(np.array([name for name, _ in known]),
+                  np.array([np.median(one.values) for _, one in known]),
+                  np.array([np.median(one.bounds) for _, one in known]))
 
 
 def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric,
                 unit: Unit) -> Sample | None:
-    """The values of a pair, base first: of sides that share rounds in these rounds, medians and
-    outliers too.
-
-    None where a side has no such value.
-    """
+    """The values of a pair, base first; None where a side has none. Sides that share rounds have
+    values, medians and outliers of these rounds only."""
     taken = list(zip(sides, cells, strict=True))
     rounds = [matrix.series(cell.name, metric.name) for matrix, cell in taken]
     if unit is Unit.ROUND:
@@ -106,36 +102,27 @@ def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
                   noise_floor_widest(taken, metric.name))
 
 
-def sample_ratio(sample: Sample) -> stats.Estimate | None:
-    """new / base; None where there is none. Exact counts have no interval."""
-    if not sample.positive:
-        return None
-    if sample.exact:
-        return stats.Estimate(sample.new.median / sample.base.median, None, len(sample.base_values))
-    return ratio_of(sample.new_values, sample.base_values, sample.paired)
-
-
-def sample_detectable(sample: Sample) -> float | None:
-    """The smallest change, as a fraction, that so many rounds, boots or sessions with this noise
-    would show."""
-    if sample.exact or not sample.positive or sample.censored:
-        return None
-    new, base = sample.new_values.values, sample.base_values.values
-    if not sample.paired:
-        return stats.smallest_detectable_unpaired(new, base)
-    return stats.smallest_detectable((np.log(new) - np.log(base)).tolist())
-
-
 def change_make(sample: Sample) -> Change:
-    """A change of which nothing is said yet: the verdict needs all cells of the metric."""
-    ratio = sample_ratio(sample)
+    """A change without a verdict, which needs all cells of the metric; exact counts have no
+    interval."""
+    new, base = sample.new_values, sample.base_values
+    ratio: stats.Estimate | None = None
+    detectable = None
+    if sample.positive and sample.exact:
+        ratio = stats.Estimate(sample.new.median / sample.base.median, None, len(base))
+    elif sample.positive:
+        ratio = ratio_of(new, base, sample.paired)
+        if not sample.censored:
+            detectable = (
+                stats.smallest_detectable((np.log(new.values) - np.log(base.values)).tolist())
+                if sample.paired else stats.smallest_detectable_unpaired(new.values, base.values))
     return Change(sample.base, sample.new, ratio, ratio.p if ratio else None, None, Verdict.UNKNOWN,
-                  sample_detectable(sample), sample.outliers, sample.floor)
+                  detectable, sample.outliers, sample.floor)
 
 
-def mean_without(sample: Sample | None, most: int) -> str:
-    """Why a row is not in a geometric mean; empty if it is. most: the values that other rows have,
-    on the smaller side.
+def exclusion_text(sample: Sample | None, most: int) -> str:
+    """The reason that a row is not in a geometric mean; empty if it is. most: the number of values
+    that other rows have, on the smaller side.
 
     A row that failed so often that it has no interval would leave no interval to all others. Exact
     counts are no matter of chance.
@@ -157,11 +144,11 @@ def samples_geomean(samples: Mapping[int, Sample], rows: int) -> Mean | None:
     """
     most = max((one.size for one in samples.values() if not one.exact and not one.censored),
                default=0)
-    why = {place: mean_without(samples.get(place), most) for place in range(rows)}
-    usable = [samples[place] for place, text in why.items() if not text]
+    reasons = {place: exclusion_text(samples.get(place), most) for place in range(rows)}
+    usable = [samples[place] for place, text in reasons.items() if not text]
     ratio = usable_geomean(usable) if len(usable) > 1 else None
     return Mean(ratio, len(usable),
-                {place: text for place, text in why.items() if text}) if ratio else None
+                {place: text for place, text in reasons.items() if text}) if ratio else None
 
 
 def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:
@@ -180,18 +167,15 @@ def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:
     return stats.ratio_unpaired(*means)
 
 
-def side_figure(side: Side, cell: Cell | None, figure: Figure | None,
-                metric: Metric) -> Figure | None:
-    """The figure of a change, or, where the other side has none, that of the cell alone."""
-    return figure if figure or cell is None else figure_build(side.matrix, cell, metric, None)
-
-
 def row_figures(comparison: Comparison, row: Row,
                 metric: Metric) -> tuple[Figure | None, Figure | None]:
-    """The figures of base and new in a row."""
+    """The figures of base and new in a row; that of a cell alone where the other side has none."""
     change = row.changes.get(metric.name)
-    return (side_figure(comparison.base, row.base, change.base if change else None, metric),
-            side_figure(comparison.new, row.new, change.new if change else None, metric))
+    if change:
+        return change.base, change.new
+    base, new = (figure_build(side.matrix, cell, metric, None) if cell else None
+                 for side, cell in ((comparison.base, row.base), (comparison.new, row.new)))
+    return base, new
 
 
 def sides_known(comparison: Comparison, metric: Metric) -> tuple[bool, bool]:

@@ -3,14 +3,19 @@
 
 Words that differ between the two selectors are what is compared. Every other word that varies names
 a row, and cells are partners where they agree in all of these. A word that has one value on one
-side, none of which the other side has, cannot bring partners together: it is told as a difference.
+side, which the other side has not, cannot bring partners together: it is a difference.
+
+Selectors come from words of the shell. Two selectors that give one word two values are two sides;
+one that gives a word of the baseline another value is compared with the baseline; all others narrow
+both sides. Without any, the baseline is compared with each other value of its words. In a result of
+several systems the first of these is compared with each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 
 from suite.analyse.arrangement import layout_choose
 from suite.analyse.comparison.model import Difference
@@ -60,58 +65,35 @@ def values_of(cells: Iterable[Cell], key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cell.words.get(key, "") for cell in cells))
 
 
-def is_shared(base: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether a word can bring partners together: not where one side has one value, which the other
-    has not."""
-    return bool(set(base) & set(new)) or min(len(base), len(new)) > 1
-
-
-def value_text(values: Sequence[str]) -> str:
-    """The values of a word on one side as a difference tells them."""
-    return ",".join(value or "none" for value in values)
-
-
-def pair_make(axes: Sequence[str], varying: Words, base: Cell | None, new: Cell | None) -> Pair:
-    """A pair with the words that name it; varying says of which side a word is that has no
-    partner."""
-    def value(axis: str) -> str:
-        cell = new if base is None or (new is not None and varying.get(axis) == "new") else base
-        return cell.words.get(axis, "") if cell is not None else ""
-    return Pair({axis: value(axis) for axis in axes}, base, new)
-
-
 def pairs_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
-               shared: Sequence[str],
-               varying: Words) -> Iterable[Pair]:
-    """Every cell of the base with its partners, in order, then what only the new side has."""
+               shared: Sequence[str], varying: Words) -> Iterator[Pair]:
+    """Every cell of the base with its partners, in order, then cells that only the new side has.
+    varying: by word that has no partner, its side."""
     def key(cell: Cell) -> tuple[str, ...]:
         return tuple(cell.words.get(axis, "") for axis in shared)
+
+    def pair(one: Cell | None, other: Cell | None) -> Pair:
+        sides = {"base": one or other, "new": other or one}
+        named = {axis: sides[varying.get(axis, "base")] for axis in axes}
+        return Pair({axis: cell.words.get(axis, "") if cell else ""
+                     for axis, cell in named.items()}, one, other)
+
     partners: dict[tuple[str, ...], list[Cell]] = {}
     for cell in new:
         partners.setdefault(key(cell), []).append(cell)
     for cell in base:
-        for other in partners.get(key(cell), [None]):
-            yield pair_make(axes, varying, cell, other)
-    known = {key(cell) for cell in base}
-    for cell in new:
-        if key(cell) not in known:
-            yield pair_make(axes, varying, None, cell)
-
-
-def compared_check(cells: Sequence[Cell], compared: Sequence[str]) -> None:
-    """UsageError where a word that is compared has several values on one side: they would be
-    merged."""
-    for key in compared:
-        values = values_of(cells, key)
-        if len(values) > 1:
-            raise UsageError(f"{key}={','.join(values)}: a side has one value of what is compared")
+        yield from (pair(cell, other) for other in partners.get(key(cell), [None]))
+    known = set(map(key, base))
+    yield from (pair(None, cell) for cell in new if key(cell) not in known)
 
 
 def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
                  compared: Sequence[str]) -> Pairing:
     """The pairs of two selections; axes are the words that vary in either result."""
-    compared_check(base, compared)
-    compared_check(new, compared)
+    for cells, key in product((base, new), compared):
+        several = values_of(cells, key)
+        if len(several) > 1:
+            raise UsageError(f"{key}={','.join(several)}: a side has one value of what is compared")
     rows, shared, differences = [], [], []
     varying: dict[str, str] = {}
     for axis in axes:
@@ -120,16 +102,16 @@ def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
         values = values_of(base, axis), values_of(new, axis)
         if max(map(len, values)) > 1:
             rows.append(axis)
-        if is_shared(*values):
+        if set(values[0]) & set(values[1]) or min(map(len, values)) > 1:
             shared.append(axis)
-        else:
+        else:  # one side has one value, which the other has not
             varying[axis] = "new" if len(values[1]) > 1 else "base"
-            differences.append(Difference("words", axis, value_text(values[0]),
-                                          value_text(values[1])))
+            texts = [",".join(value or "none" for value in side) for side in values]
+            differences.append(Difference("words", axis, texts[0], texts[1]))
     pairs = tuple(pairs_make(base, new, rows, shared, varying))
     if not any(pair.base and pair.new for pair in pairs):
-        raise UsageError(
-            f"no cell of one side has a partner on the other: they share no value of {', '.join(shared)}")
+        raise UsageError("no cell of one side has a partner on the other: "
+                         f"they share no value of {', '.join(shared)}")
     return Pairing(tuple(rows), pairs, tuple(differences))
 
 
