@@ -4,16 +4,16 @@ unit of its metric, or None where the record does not know it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum, total
+from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, seconds, threads_sum, total
 from suite.stats import Beyond
 
 Formula = Callable[[MeasuredRun], float | None]
 SEGMENTS = ("tcp_info", "data_segs_out", "sum")
 SEGMENTS_IN = ("tcp_info", "data_segs_in", "sum")
-AGAIN = ("tcp_info", "retrans_segs", "sum")
+RETRANSMITTED = ("tcp_info", "retrans_segs", "sum")
 
 
 def time_per_message(run: MeasuredRun) -> float | None:
@@ -34,7 +34,7 @@ def bandwidth(run: MeasuredRun) -> float | None:
     return quotient(None if run.payload is None else 8 * run.payload, run.elapsed)
 
 
-def per_message_sent(ends: list[dict[str, Any] | None], *path: str) -> float | None:
+def per_message_sent(ends: Sequence[Mapping[str, Any] | None], *path: str) -> float | None:
     """What these ends counted at path, per message that they sent."""
     counted = total(*(threads_sum(end, *path) for end in ends))
     return quotient(counted, total(*(threads_sum(end, "messages_sent") for end in ends)))
@@ -42,7 +42,7 @@ def per_message_sent(ends: list[dict[str, Any] | None], *path: str) -> float | N
 
 def message_side(*path: str) -> Formula:
     """The formula of what went out at path per message: of the proxy where there is one, else of
-    whoever sends messages."""
+    the end that sends messages."""
     def sent(run: MeasuredRun) -> float | None:
         if run.proxy is None:
             return per_message_sent(run.senders, *path)
@@ -79,7 +79,8 @@ def mapped_share(run: MeasuredRun) -> float | None:
 
 
 def peer_window(run: MeasuredRun) -> float | None:
-    """Bytes: the largest window that was advertised to whoever sends messages, or to the proxy."""
+    """Bytes: the largest window that was advertised to the end that sends messages, or to
+    the proxy."""
     senders = [run.proxy] if run.proxy is not None else run.senders
     windows = [thread.get("tcp_info", {}).get("largest_peer_window_bytes", {}).get("max")
                for end in senders for thread in (end or {}).get("threads", ())]
@@ -122,18 +123,16 @@ def capture_difference(run: MeasuredRun) -> float | None:
     """
     if not run.captured:
         return None
-    once, arrived, pairs = {}, {}, []
-    for name in ("sent", "received"):
-        way = run.captured[name]
-        once[name] = way["data_segments"] - way.get("shared_close_notifies", 0)
-        arrived[name] = once[name] + way["retransmitted_segments"]
+    ways = {name: run.captured[name] for name in ("sent", "received")}
+    first = {name: way["data_segments"] - way.get("shared_close_notifies", 0)
+             for name, way in ways.items()}
     ends = [(run.client, "sent", "received")]
-    if run.proxy is None and not any(threads_sum(end, *AGAIN) for end in run.ends):
+    if run.proxy is None and not any(threads_sum(end, *RETRANSMITTED) for end in run.ends):
         ends.append((run.server, "received", "sent"))
-    for end, out, back in ends:
-        pairs.append((arrived[back], threads_sum(end, *SEGMENTS_IN)))
-        if len(run.senders) == 1:
-            pairs.append((once[out], threads_sum(end, *SEGMENTS)))
+    pairs = [(first[back] + ways[back]["retransmitted_segments"], threads_sum(end, *SEGMENTS_IN))
+             for end, _, back in ends]
+    if len(run.senders) == 1:
+        pairs += [(first[out], threads_sum(end, *SEGMENTS)) for end, out, _ in ends]
     known = [abs(seen - counted) for seen, counted in pairs if counted is not None]
     return max(known) if known else None
 
@@ -164,13 +163,9 @@ def maximum_of(name: str) -> Formula:
 
 def ranked_seconds(value_ns: float | None) -> float | None:
     """A value of a histogram in seconds, Beyond as it is."""
-    value = seconds(value_ns)
-    return Beyond(value) if isinstance(value_ns, Beyond) else value
-
-
-def seconds(value_ns: float | None) -> float | None:
-    """Nanoseconds of a record in seconds."""
-    return None if value_ns is None else value_ns * NANOSECOND
+    if isinstance(value_ns, Beyond):
+        return Beyond(value_ns * NANOSECOND)
+    return seconds(value_ns)
 
 
 def cpu_part(key: str) -> Formula:
@@ -185,7 +180,7 @@ def cpu_part(key: str) -> Formula:
 
 
 def end_cpu_part(name: str, key: str) -> Formula:
-    """The same of one end: what its process told, or its data threads."""
+    """The same of one end: of its process, or of its data threads."""
     def part(run: MeasuredRun) -> float | None:
         end = run.record.end(name)
         if run.timed is not None:

@@ -11,15 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suite import stats
-from suite.analyse.frame import (
-    Cell,
-    Matrix,
-    Series,
-    ratio_of,
-    rounds_common,
-    runs_paired,
-    series_between,
-)
+from suite.analyse.frame import Cell, Matrix, ratio_of, rounds_common, runs_paired, series_between
 from suite.analyse.metrics import Metric
 from suite.analyse.published_ratios import PublishedRatio, published_ratios
 from suite.analyse.verdicts import Family, Verdict, baseline_verdict
@@ -41,36 +33,24 @@ class Gain:
     verdict: Verdict | None
 
 
-def sides_find(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> tuple[Series, Series] | None:
-    """pre and post, all above 0, by round where they share rounds; None where there are none."""
-    if cell.name != base.name:
-        return series_between(matrix, base, cell, metric)
-    return runs_paired(matrix, cell.name, metric)
-
-
-def rounds_extreme(pre: Series, post: Series, metric: Metric) -> tuple[float, float]:
-    """The worst and the best gain of a round, none of which is censored."""
-    gains = sorted((post.values / pre.values - 1).tolist(), reverse=metric.better == "lower")
-    return gains[0], gains[-1]
-
-
-def again_verdict(ratio: stats.Estimate) -> Verdict:
-    """What may be said of A' / A: that it contains 1, or else is chance, for nothing differs."""
-    return Family({"again": 1.0}, False).verdict("again", ratio)  # no p is small enough
-
-
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
-    """The gain of a cell; None where it has no baseline, or no good round to be held against one of
+    """The gain of a cell; None where it has no baseline, or no good round to compare with one of
     it."""
-    sides = sides_find(matrix, cell, base, metric.name) if base else None
-    if base is None or sides is None:
+    if base is None:
+        return None
+    same = cell.name == base.name
+    sides = (runs_paired(matrix, cell.name, metric.name) if same
+             else series_between(matrix, base, cell, metric.name))
+    if sides is None:
         return None
     pre, post = sides
-    shared, censored = rounds_common((cell, base)), pre.censored or post.censored
-    worst, best = rounds_extreme(pre, post, metric) if shared and not censored else (None, None)
-    label = LABEL_AGAIN if cell.name == base.name else LABEL
+    shared = rounds_common((cell, base))
     ratio = ratio_of(post, pre, shared)
-    same = cell.name == base.name
-    verdict = again_verdict(ratio) if same else baseline_verdict(matrix, cell, metric.name)
-    return Gain(*(stats.median(side.values, side.bounds) for side in sides), ratio, worst, best,
-                published_ratios(matrix, cell, metric.name, base, label), verdict)
+    gains = [None] if not shared or pre.censored or post.censored else sorted(
+        (post.values / pre.values - 1).tolist(), reverse=metric.better == "lower")
+    # A' / A is no change but by chance, for nothing differs: no p is small enough
+    verdict = (Family({cell.name: 1.0}, False).verdict(cell.name, ratio) if same
+               else baseline_verdict(matrix, cell, metric.name))
+    medians = [stats.median(side.values, side.bounds) for side in sides]
+    published = published_ratios(matrix, cell, metric.name, base, LABEL_AGAIN if same else LABEL)
+    return Gain(medians[0], medians[1], ratio, gains[0], gains[-1], published, verdict)

@@ -61,10 +61,10 @@ def machines_of(result: Result, cells: Mapping[str, str],
 
 def facts_alike(facts: Facts) -> dict[str, Any]:
     """The facts in which all boots of one machine agree."""
-    kept = {key: value for key, value in facts.items() if key not in (*OF_A_BOOT, *OF_THE_RUNNER)}
-    sysctls = kept.get("sysctl", {})
-    return kept | {"sysctl": {name: value for name, value in sysctls.items()
-                              if name not in SYSCTLS_OF_A_BOOT}}
+    lasting = {name: value for name, value in facts.get("sysctl", {}).items()
+               if name not in SYSCTLS_OF_A_BOOT}
+    return {key: value for key, value in facts.items()
+            if key not in (*OF_A_BOOT, *OF_THE_RUNNER)} | {"sysctl": lasting}
 
 
 def machines_group(boots: Iterable[Machine]) -> tuple[Machine, ...]:
@@ -91,12 +91,13 @@ def emulation_of(machine: Machine, booted: bool) -> str:
 
 def cells_emulated(result: Result) -> dict[str, str]:
     """The cells of which some good run was on a machine whose times say nothing, and why."""
-    found = {}
+    found: dict[str, str] = {}
     for cell in result.plan.cells:
         if result.runs.good[result.runs.rows_of_cells.get(cell.name, NO_ROWS)].any():
             words = cell.all_words
             ran = machines_of(result, {cell.name: target_of(words)},
                               counted=True) or result.machines.values()
             reasons = (emulation_of(machine, bool(boot_of(words))) for machine in ran)
-            found[cell.name] = next(filter(None, reasons), "")
-    return {name: reason for name, reason in found.items() if reason}
+            if reason := next(filter(None, reasons), ""):
+                found[cell.name] = reason
+    return found

@@ -76,9 +76,9 @@ def quotient(numerator: float | None, denominator: float | None) -> float | None
     return numerator / denominator
 
 
-def product(a: float | None, b: float | None) -> float | None:
-    """a * b; None where one of them is unknown."""
-    return None if a is None or b is None else a * b
+def seconds(value_ns: float | None) -> float | None:
+    """Nanoseconds of a record in seconds."""
+    return None if value_ns is None else value_ns * NANOSECOND
 
 
 def total(*parts: float | None) -> float | None:
@@ -92,13 +92,9 @@ class MeasuredRun:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.client, self.server, self.proxy = map(record.end, ENDS)
+        self.timed = record.hyperfine
         self.workload = record.words.get("workload", "")
         self.streams = self.workload in STREAMS
-
-    @cached_property
-    def timed(self) -> Mapping[str, Any] | None:
-        """What hyperfine measured of the whole processes; None where it did not time the run."""
-        return self.record.hyperfine
 
     @cached_property
     def ends(self) -> list[Mapping[str, Any]]:
@@ -210,7 +206,7 @@ class MeasuredRun:
 
     def cpu_part(self, end: Mapping[str, Any] | None, part: str) -> float | None:
         """CPU seconds of an end's data threads in one mode, `user` or `system`."""
-        return product(threads_sum(end, "cpu", f"{part}_ns"), NANOSECOND)
+        return seconds(threads_sum(end, "cpu", f"{part}_ns"))
 
     def cpu(self, end: Mapping[str, Any] | None) -> float | None:
         """CPU seconds of an end's data threads, user and system."""

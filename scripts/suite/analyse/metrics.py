@@ -154,7 +154,8 @@ METRICS = {metric.name: metric for metric in (
     Metric("copied_share", "1", "lower", copied_share,
            "of the sends that lent their memory those that the kernel copied all the same, 0 to 1"),
     Metric("mapped_share", "1", "higher", mapped_share,
-           "of the bytes that read=zerocopy received those that were mapped and not copied, 0 to 1"),
+           "of the bytes that read=zerocopy received those that were mapped and not copied, "
+           "0 to 1"),
     Metric("cpu_per_message", "s", "lower", lambda run: quotient(run.cpu_all(), run.messages),
            "CPU of the data threads of all ends"),
     Metric("client_cpu_per_message", "s", "lower",
@@ -187,7 +188,8 @@ METRICS = {metric.name: metric for metric in (
            lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed),
            "workload=connect: TLS handshakes that the end which begins them completed"),
     *distribution("handshake",
-                  "half of the handshakes are faster, from the first byte of the hello to their end",
+                  "half of the handshakes are faster, from the first byte of the hello to "
+                  "their end",
                   "are faster", "the slowest handshake"),
     Metric("peer_window", "B", "higher", peer_window,
            "largest window that the receiver of messages advertised, over its connections"),
@@ -201,7 +203,8 @@ METRICS = {metric.name: metric for metric in (
     Metric("time", "s", "lower", wall_time,
            "the whole run: by hyperfine from the start of the client to its end"),
     Metric("user", "s", "lower", cpu_part("user_ns"),
-           "CPU of all ends in user mode: by hyperfine of their whole processes, else of data threads"),
+           "CPU of all ends in user mode: by hyperfine of their whole processes, "
+           "else of data threads"),
     Metric("system", "s", "lower", cpu_part("system_ns"), "the same in the kernel"),
     *(Metric(f"{end}_{key}", "s", "lower", end_cpu_part(end, f"{key}_ns"),
              f"{key} of the {end} alone")

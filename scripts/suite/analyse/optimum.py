@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which value of a word is best, by group of cells that differ in nothing else, and what that
-advises.
+"""The best value of a word, by group of cells that differ in nothing else, and the advice from it.
 
 The best is the cell with the best median. Another is worse if its ratio to that one (round by
 round, or between boots that share none, of all to all) says so: its whole 95 % interval lies on the
@@ -20,7 +19,7 @@ from itertools import permutations
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, noise_floor_widest, ratio_between
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Family, family_make, is_exact
+from suite.analyse.verdicts import Family, both_exact, family_make
 from suite.base.units import size_parse, value_text
 
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds to say
@@ -116,8 +115,8 @@ def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ..
     groups = groups_find(matrix, axis, metric)
     ratios = pairs_compare(matrix, metric.name, groups)
     family = family_make({frozenset(names): ratio for names, ratio in ratios.items()
-                          if not is_exact(
-        matrix, *(matrix.cells[name] for name in names), metric.name)})
+                          if not both_exact(matrix, matrix.cells[names[0]],
+                                            matrix.cells[names[1]], metric.name)})
     return tuple(optimum_build(matrix, axis, metric, cells, ratios, family) for cells in groups
                  if any(cell.name in shown.cells for cell in cells))
 
@@ -132,12 +131,12 @@ def is_speed(metric: Metric) -> bool:
     return metric.unit in ("1/s", "bit/s") or metric.name.startswith(("time", "latency", "service"))
 
 
-def place_text(optimum: Optimum) -> str:
+def group_text(optimum: Optimum) -> str:
     """The words of a group, as they would be typed."""
     return " ".join(f"{key}={value}" for key, value in optimum.place.items() if value)
 
 
-def values_text(values: Sequence[str]) -> str:
+def list_text(values: Sequence[str]) -> str:
     """`64K`, `64K and 128K`, `64K, 128K and 256K`."""
     return " and ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
 
@@ -166,7 +165,7 @@ def advice_text(optimum: Optimum, axis: str, metric: Metric) -> str:
     if not worse:
         return f"Set {axis}={least} or more; nothing is gained beyond."
     word = "slower" if is_speed(metric) else "worse"
-    return (f"Set {axis}={least}; nothing is gained beyond, and {values_text(worse)} "
+    return (f"Set {axis}={least}; nothing is gained beyond, and {list_text(worse)} "
             f"{'is' if len(worse) == 1 else 'are'} {word}.")
 
 
@@ -183,7 +182,7 @@ def answer_text(optimum: Optimum, axis: str, metric: Metric) -> str:
     if WORSE not in optimum.marks.values():
         rest = "no other value can be told apart from it"
     elif others:
-        rest = f"{values_text(others)} cannot be told apart from it"
+        rest = f"{list_text(others)} cannot be told apart from it"
     else:
         rest = f"every other value is {'slower' if is_speed(metric) else 'worse'}"
     return f"{found} is best ({median}); {rest}. {advice_text(optimum, axis, metric)}".rstrip()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""How narrow the intervals of a result are, and whether that is what until= asked for. Pure.
+"""The width of a result's intervals, and whether it is what until= asks for. Pure.
 
-What is asked for is a width, never a change: rounds that are added until something is significant
-would find it in runs of the same as well (docs/methodology.md).
+until= asks for a width, never for a change: rounds that are added until something is significant
+would find it in identical runs too (docs/methodology.md).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from suite.analyse.metrics import METRICS, Metric
 from suite.analyse.summary import metrics_default
 from suite.base.units import number_text
 
-TOLD_MOST = 8  # cells that a line names
+CELLS_SHOWN = 8  # cells that a line names
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,8 @@ def precision_text(precision: Precision) -> str:
         return f"{asked}, which no cell knows: no round was added for it"
     if not precision.wide:
         return f"{asked}, and every interval is that narrow"
-    told = ", ".join(map(width_text, precision.wide[:TOLD_MOST]))
-    more = f" and {len(precision.wide) - TOLD_MOST} more" if len(precision.wide) > TOLD_MOST else ""
+    texts = ", ".join(map(width_text, precision.wide[:CELLS_SHOWN]))
+    left = len(precision.wide) - CELLS_SHOWN
+    more = f" and {left} more" if left > 0 else ""
     cells = f"{precision.cells} cell{'s' if precision.cells != 1 else ''}"
-    return f"{asked}, missed by {len(precision.wide)} of {cells}: {told}{more}"
+    return f"{asked}, missed by {len(precision.wide)} of {cells}: {texts}{more}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which published figures belong to a cell, and their ratios: published figures stand beside
-measured ones as ratios to the baseline of the same set, because machines differ."""
+"""The published figures of a cell, as ratios to the published figure of its baseline in the same
+set: machines differ, so that the figures themselves cannot be compared."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from suite.scenario.scenario import LABEL, Published
 
 @dataclass(frozen=True)
 class PublishedRatio:
-    """A published figure of a cell; ratio: to the published figure of its baseline, if there is
-    one in the same set, and so 1 for a baseline itself."""
+    """A published figure of a cell. ratio: to the published figure of its baseline in the same set,
+    None where the set has none; 1 for a baseline."""
 
     figure: Published
     ratio: float | None
 
 
-def words_of(figure: Published) -> Mapping[str, str]:
+def figure_words(figure: Published) -> Mapping[str, str]:
     """The words of a published figure."""
     return words_split(figure.words.split(), "scenario.toml: [published] words: ")
 
@@ -31,28 +31,28 @@ def published_sets(matrix: Matrix) -> tuple[str, ...]:
     return tuple(dict.fromkeys(figure.set for figure in matrix.result.scenario.published))
 
 
-def published_find(matrix: Matrix, cell: Cell, metric: str, of: str, label: str
+def published_find(matrix: Matrix, cell: Cell, metric: str, set_name: str, label: str
                    ) -> Published | None:
     """The figure of a set for a cell; the one with the most words where several match."""
     matching = [figure for figure in matrix.result.scenario.published
-                if (figure.metric, figure.set, figure.label) == (metric, of, label)
-                and words_match(words_of(figure), cell.words)]
+                if (figure.metric, figure.set, figure.label) == (metric, set_name, label)
+                and words_match(figure_words(figure), cell.words)]
     return max(matching, key=lambda figure: len(figure.words.split()), default=None)
 
 
 def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None, label: str = LABEL
                 ) -> tuple[PublishedRatio, ...]:
-    """What was published of a cell, at most one figure of each set; base: its baseline."""
-    quotes = []
-    for of in published_sets(matrix):
-        figure = published_find(matrix, cell, metric, of, label)
-        other = published_find(matrix, base, metric, of, LABEL) if base else None
+    """The published figures of a cell, at most one of each set. base: its baseline."""
+    ratios = []
+    for name in published_sets(matrix):
+        figure = published_find(matrix, cell, metric, name, label)
+        other = published_find(matrix, base, metric, name, LABEL) if base else None
         if figure is not None:
-            quotes.append(PublishedRatio(figure, figure.value / other.value if other else None))
-    return tuple(quotes)
+            ratios.append(PublishedRatio(figure, figure.value / other.value if other else None))
+    return tuple(ratios)
 
 
 def published_unused(matrix: Matrix) -> tuple[str, ...]:
     """The words of published figures that no cell of this result has."""
     return tuple(figure.words for figure in matrix.result.scenario.published if not any(
-        words_match(words_of(figure), cell.words) for cell in matrix.whole.cells.values()))
+        words_match(figure_words(figure), cell.words) for cell in matrix.whole.cells.values()))

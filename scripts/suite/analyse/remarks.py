@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the good runs of a cell did otherwise than their words say, and what they could not count.
+"""Differences between the good runs of a cell and their words, and figures that they did not count.
 
 Both become footnotes of tables and notes of `show`. Pure: from columns to sentences.
 """
@@ -49,14 +49,14 @@ def capture_remarks(runs: Runs, traits: Mapping[Traits, int]) -> list[str]:
         return sum(count for one, count in traits.items() if getattr(one, name))
 
     apart = [difference for difference in known_of(runs, "capture_difference") if difference]
-    of = f"of {count_of('captured')} runs"
+    runs_text = f"of {count_of('captured')} runs"
     return [text for count, text in (
         (count_of("dropped"),
-         f"the capture lost packets in {count_of('dropped')} {of}: it proves nothing there"),
+         f"the capture lost packets in {count_of('dropped')} {runs_text}: it proves nothing there"),
         (count_of("truncated"),
-         f"there were more packets than a capture stores in {count_of('truncated')} {of}: "
+         f"there were more packets than a capture stores in {count_of('truncated')} {runs_text}: "
                                 "its figures are absent there"),
-        (len(apart), f"capture and TCP_INFO differ in {len(apart)} {of}, "
+        (len(apart), f"capture and TCP_INFO differ in {len(apart)} {runs_text}, "
                      f"by {max(apart, default=0):.0f} segments at most"),
     ) if count]
 

@@ -22,7 +22,8 @@ def varying_hint(matrix: Matrix, key: str, own: Iterable[str]) -> str:
 
 
 def selector_check(matrix: Matrix, words: Words, own: Iterable[str] = ()) -> None:
-    """UsageError for a word or a value that no cell of the result has; own: words of the command."""
+    """UsageError for a word or a value that no cell of the result has. own: words of the
+    command."""
     cells = list(matrix.whole.cells.values())
     for key, value in words.items():
         values = dict.fromkeys(cell.words[key] for cell in cells if key in cell.words)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What every answer is made of: for each cell and metric the median, its interval, its ratio to
-the baseline and the published figure that belongs to it. All in base units; no text here."""
+"""The figures of all outputs: for each cell and metric the median, its interval, its ratio to the
+baseline and its published figures. All in base units; no text here."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ STAND_INS = {"bandwidth": "messages_per_second", "cpu_per_message": "client_cpu_
 
 
 def metrics_default(matrix: Matrix) -> tuple[str, ...]:
-    """The columns of a table for which nobody asked, by what the cells do."""
+    """The columns of a table without columns=, by what the cells do."""
     def known(name: str) -> bool:
         return bool(matrix.frame[name].notna().any())
 
@@ -136,28 +136,22 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
             "sends_per_message", "cpu_per_message")
 
 
-def gains_build(matrix: Matrix, base: Mapping[str, str], name: str) -> dict[str, Gain]:
-    """The gains of every cell that has one, by cell."""
-    found = {cell.name: gain_build(matrix, cell, baseline_find(matrix, cell, base), METRICS[name])
-             for cell in matrix.cells.values()}
-    return {cell: gain for cell, gain in found.items() if gain}
-
-
 def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None,
                   best: str | None = None) -> Summary:
     """The figures of the metrics named, for every cell; the gains of one of them, or the best
     values of an axis by the first."""
-    for figure in matrix.result.scenario.published:
-        metric_find(figure.metric, "scenario.toml: [published] metric")
+    for published in matrix.result.scenario.published:
+        metric_find(published.metric, "scenario.toml: [published] metric")
     metrics = tuple(METRICS[name] for name in names)
     base = baseline_words(matrix)
     figures: dict[str, dict[str, Figure]] = {}
     for cell in matrix.cells.values():
         other = baseline_find(matrix, cell, base)
-        found = {m.name: figure_build(matrix, cell, m, other) for m in metrics}
-        figures[cell.name] = {name: figure for name, figure in found.items() if figure}
+        figures[cell.name] = {metric.name: figure for metric in metrics
+                              if (figure := figure_build(matrix, cell, metric, other))}
     floors = {metric.name: noise_floors(matrix, metric.name) for metric in metrics}
-    gains = gains_build(matrix, base, gain) if gain else {}
+    gains = {cell.name: found for cell in matrix.cells.values() if gain and (
+        found := gain_build(matrix, cell, baseline_find(matrix, cell, base), METRICS[gain]))}
     optima = optima_build(matrix, best, metrics[0]) if best else ()
     return Summary(matrix, metrics, base, figures, floors, published_unused(matrix), gain, gains,
                    best, optima)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What may be said of ratios: of each by its interval, and of all of one metric together.
+"""The verdicts of ratios: of each by its interval, and of all of one metric together.
 
 Of many rows some look changed by chance. So p is corrected for their number (Benjamini and
 Hochberg): of what is called changed at most 5 % is expected to be chance, and where nothing
@@ -67,16 +67,16 @@ class Family:
 
 def family_make(ratios: Mapping[Key, stats.Estimate | None]) -> Family:
     """The family of these ratios; those without p are none of it."""
-    tested = {key: ratio for key, ratio in ratios.items() if ratio is not None
-              and ratio.p is not None}
-    adjusted = stats.benjamini_hochberg([ratio.p for ratio in tested.values()])
-    claimed = sum(ratio.p <= stats.ALPHA for ratio in tested.values())
-    least = min((ratio.p_least for ratio in tested.values()), default=0.0)
+    tested = {key: (ratio.p, ratio.p_least) for key, ratio in ratios.items()
+              if ratio is not None and ratio.p is not None}
+    adjusted = stats.benjamini_hochberg([p for p, _ in tested.values()])
+    claimed = sum(p <= stats.ALPHA for p, _ in tested.values())
+    least = min((p_least for _, p_least in tested.values()), default=0.0)
     hopeless = bool(tested) and least > stats.ALPHA * max(claimed, 1) / len(tested)
     return Family(dict(zip(tested, adjusted, strict=True)), hopeless)
 
 
-def is_exact(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> bool:
+def both_exact(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> bool:
     """Whether both sides are counts that were the same in every run."""
     return matrix.is_exact(cell.name, metric) and matrix.is_exact(base.name, metric)
 
@@ -99,7 +99,7 @@ def baseline_family(matrix: Matrix, metric: str) -> Family:
         words, ratios = baseline_words(matrix), {}
         for cell in matrix.whole.cells.values():
             base = baseline_find(matrix, cell, words)
-            if base is not None and not is_exact(matrix, cell, base, metric):
+            if base is not None and not both_exact(matrix, cell, base, metric):
                 ratios[cell.name] = baseline_ratio(matrix, cell, metric)
         matrix.memo[key] = family_make(ratios)
     return matrix.memo[key]
@@ -111,7 +111,7 @@ def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:
     base = baseline_find(matrix, cell, baseline_words(matrix))
     if ratio is None or base is None:
         return None
-    if is_exact(matrix, cell, base, metric):
+    if both_exact(matrix, cell, base, metric):
         return Verdict.EXACT
     if ratio.interval is None or ratio.interval.contains(1.0):  # whatever the others are
         return Family({}, False).verdict(cell.name, ratio)

@@ -11,7 +11,7 @@ from suite import stats
 from suite.analyse.arrangement import Layout, layout_choose
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.gain import Gain
-from suite.analyse.optimum import WORSE, answer_text, better_ratio, place_text
+from suite.analyse.optimum import WORSE, answer_text, better_ratio, group_text
 from suite.analyse.published_ratios import PublishedRatio
 from suite.analyse.summary import Figure, Summary, summary_build
 from suite.base.units import percent_text
@@ -68,7 +68,7 @@ def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
     axis = summary.best or ""
     pairs: list[tuple[str, str]] = []
     for optimum in summary.optima:
-        place = place_text(optimum)
+        place = group_text(optimum)
         text = answer_text(optimum, axis, summary.metrics[0])
         pairs.append(("" if pairs else "answer", f"{place}: {text}" if place else text))
     floor = summary.floor_most(summary.leading) if summary.leading else None
