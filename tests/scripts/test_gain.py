@@ -13,9 +13,8 @@ from answers import matrix_of, result_make
 from rendered import table_rendered, table_text
 from suite.analyse.arrangement import layout_choose
 from suite.analyse.frame import baseline_find
-from suite.analyse.gain import gain_build
 from suite.analyse.metrics import METRICS
-from suite.analyse.summary import summary_build
+from suite.analyse.summary import gain_build, summary_build
 from suite.base.errors import UsageError
 from suite.base.words import words_split
 from suite.commands.table import table_asked

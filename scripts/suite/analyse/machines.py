@@ -20,7 +20,7 @@ FUNCTIONAL_ONLY = "functional only"
 EMULATED, UNCERTAIN = "emulated", "perhaps emulated"
 OF_A_BOOT = ("memory",)  # facts that no two boots of one machine have quite the same
 SYSCTLS_OF_A_BOOT = ("net.ipv4.tcp_mem",)
-OF_THE_RUNNER = ("runner", "doctor", TARGET)  # what hosts.json has beside the facts of a machine
+OF_THE_RUNNER = ("runner", "doctor", TARGET)  # in hosts.json, but no facts of a machine
 
 NO_ROWS = np.array([], dtype=int)
 

@@ -31,10 +31,10 @@ class Wide:
 
 @dataclass(frozen=True)
 class Precision:
-    """What until= asked for and what came of it, by the metric that a table shows first.
+    """The width that until= asks for and the cells that missed it, by a table's first metric.
 
-    asked: as it was typed. cells: how many are looked at. wide: those that missed it, the widest
-    first.
+    asked: as it was typed. cells: the number of cells that count. wide: the cells that missed it,
+    the widest first.
     """
 
     metric: Metric

@@ -62,7 +62,7 @@ def capture_remarks(runs: Runs, traits: Mapping[Traits, int]) -> list[str]:
 
 
 def choices_missed(words: Mapping[str, str], traits: Traits) -> set[str]:
-    """What TLS used in a run where the words asked for something else."""
+    """The choices of TLS in a run that differ from its words."""
     missed = set()
     for end, option, used in traits.agreed:
         for word in (word for word, name in TLS_CHOICES.items() if name == option):
@@ -92,6 +92,6 @@ def remarks_of(words: Mapping[str, str], runs: Runs) -> tuple[str, ...]:
 
 
 def uncounted_of(runs: Runs) -> str:
-    """The security layers that told no records, as `security=ktls`; empty where all did."""
+    """The security layers that counted no records, as `security=ktls`; empty where all did."""
     layers = dict.fromkeys(layer for traits in runs.traits_counts() for layer in traits.uncounted)
     return ", ".join(f"security={layer}" for layer in layers)

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The figures of all outputs: for each cell and metric the median, its interval, its ratio to the
-baseline and its published figures. All in base units; no text here."""
+baseline and its published figures. All in base units; no text here.
+
+Published figures are ratios to the published figure of the baseline in the same set: machines
+differ, so that the figures themselves cannot be compared.
+
+Gains are as patches report them: what a cell has more of a metric than its baseline, round by
+round. `pre` is the baseline, `post` another cell, and a gain is post / pre - 1 within a round. The
+gain of the baseline is that of its second run over its first, which gives the noise floor. Between
+kernels, which share no round, it is of all boots of one to all of the other.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +17,46 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words, noise_floors
-from suite.analyse.gain import Gain, gain_build
+from suite.analyse.frame import (
+    Cell,
+    Matrix,
+    baseline_find,
+    baseline_words,
+    noise_floors,
+    ratio_of,
+    rounds_common,
+    runs_paired,
+    series_between,
+    words_match,
+)
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.optimum import Optimum, optima_build
-from suite.analyse.published_ratios import PublishedRatio, published_ratios, published_unused
-from suite.analyse.verdicts import Verdict, baseline_ratio, baseline_verdict
+from suite.analyse.verdicts import Family, Verdict, baseline_ratio, baseline_verdict
+from suite.base.words import words_split
+from suite.scenario.scenario import LABEL, LABEL_AGAIN, Published
+
+
+@dataclass(frozen=True)
+class PublishedRatio:
+    """A published figure of a cell. ratio: to the published figure of its baseline in the same set,
+    None where the set has none; 1 for a baseline."""
+
+    figure: Published
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class Gain:
+    """pre, post: medians, which may be stats.Beyond. ratio: post / pre (Hodges-Lehmann). worst,
+    best: gains of one round, None where none is shared or known. verdict: of the ratio."""
+
+    pre: float
+    post: float
+    ratio: stats.Estimate
+    worst: float | None
+    best: float | None
+    published: tuple[PublishedRatio, ...]
+    verdict: Verdict | None
 
 
 @dataclass(frozen=True)
@@ -24,9 +67,8 @@ class Figure:
     interval: of the median, only min..max below 6 rounds; None of a single round and where exact.
     exact: events or bytes, as many in every run (Matrix.is_exact): it has no interval, anything
     else has.
-    ratio: to the baseline cell; None for it itself and where there is none. verdict: what may be
-    said of it.
-    published: what was published of the cell.
+    ratio: to the baseline cell; None for it itself and where there is none. verdict: of the ratio.
+    published: the published figures of the cell.
     """
 
     median: float
@@ -155,3 +197,63 @@ def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = Non
     optima = optima_build(matrix, best, metrics[0]) if best else ()
     return Summary(matrix, metrics, base, figures, floors, published_unused(matrix), gain, gains,
                    best, optima)
+
+
+def figure_words(figure: Published) -> Mapping[str, str]:
+    """The words of a published figure."""
+    return words_split(figure.words.split(), "scenario.toml: [published] words: ")
+
+
+def published_sets(matrix: Matrix) -> tuple[str, ...]:
+    """The names of the sets of published figures in order; figures without one have the empty."""
+    return tuple(dict.fromkeys(figure.set for figure in matrix.result.scenario.published))
+
+
+def published_find(matrix: Matrix, cell: Cell, metric: str, set_name: str, label: str
+                   ) -> Published | None:
+    """The figure of a set for a cell; the one with the most words where several match."""
+    matching = [figure for figure in matrix.result.scenario.published
+                if (figure.metric, figure.set, figure.label) == (metric, set_name, label)
+                and words_match(figure_words(figure), cell.words)]
+    return max(matching, key=lambda figure: len(figure.words.split()), default=None)
+
+
+def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None, label: str = LABEL
+                ) -> tuple[PublishedRatio, ...]:
+    """The published figures of a cell, at most one of each set. base: its baseline."""
+    ratios = []
+    for name in published_sets(matrix):
+        figure = published_find(matrix, cell, metric, name, label)
+        other = published_find(matrix, base, metric, name, LABEL) if base else None
+        if figure is not None:
+            ratios.append(PublishedRatio(figure, figure.value / other.value if other else None))
+    return tuple(ratios)
+
+
+def published_unused(matrix: Matrix) -> tuple[str, ...]:
+    """The words of published figures that no cell of this result has."""
+    return tuple(figure.words for figure in matrix.result.scenario.published if not any(
+        words_match(figure_words(figure), cell.words) for cell in matrix.whole.cells.values()))
+
+
+def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
+    """The gain of a cell; None where it has no baseline, or no good round to compare with one of
+    it."""
+    if base is None:
+        return None
+    same = cell.name == base.name
+    sides = (runs_paired(matrix, cell.name, metric.name) if same
+             else series_between(matrix, base, cell, metric.name))
+    if sides is None:
+        return None
+    pre, post = sides
+    shared = rounds_common((cell, base))
+    ratio = ratio_of(post, pre, shared)
+    gains = [None] if not shared or pre.censored or post.censored else sorted(
+        (post.values / pre.values - 1).tolist(), reverse=metric.better == "lower")
+    # A' / A is no change but by chance, for nothing differs: no p is small enough
+    verdict = (Family({cell.name: 1.0}, False).verdict(cell.name, ratio) if same
+               else baseline_verdict(matrix, cell, metric.name))
+    medians = [stats.median(side.values, side.bounds) for side in sides]
+    published = published_ratios(matrix, cell, metric.name, base, LABEL_AGAIN if same else LABEL)
+    return Gain(medians[0], medians[1], ratio, gains[0], gains[-1], published, verdict)

@@ -25,7 +25,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Verdict(Enum):
-    """What may be said of a change; the value is its mark in a table."""
+    """The verdict of a change; the value is its mark in a table."""
 
     CHANGED = ""      # the interval excludes 1, and it survives the correction for many rows
     BRACKETED = "()"  # the interval excludes 1, but as one of so many rows it may be chance
@@ -56,8 +56,7 @@ class Family:
         return len(self.adjusted)
 
     def verdict(self, key: Hashable, ratio: stats.Estimate | None) -> Verdict:
-        """What may be said of one of its ratios, or of one that is none of them because it has no
-        p."""
+        """The verdict of one of its ratios, or of one that is none of them because it has no p."""
         if ratio is None or ratio.interval is None:
             return Verdict.UNKNOWN
         if ratio.interval.contains(1.0):
@@ -106,7 +105,7 @@ def baseline_family(matrix: Matrix, metric: str) -> Family:
 
 
 def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:
-    """What may be said of a cell's ratio to its baseline; None where there is no ratio."""
+    """The verdict of a cell's ratio to its baseline; None where there is no ratio."""
     ratio = baseline_ratio(matrix, cell, metric)
     base = baseline_find(matrix, cell, baseline_words(matrix))
     if ratio is None or base is None:

@@ -8,12 +8,10 @@ from dataclasses import replace
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, unreported_text
-from suite.analyse.gain import Gain
 from suite.analyse.machines import FUNCTIONAL_ONLY
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio, is_speed, optimum_of
-from suite.analyse.published_ratios import PublishedRatio, published_sets
-from suite.analyse.summary import Figure, Summary
+from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, published_sets
 from suite.analyse.verdicts import Verdict
 from suite.base.units import (
     Scale,

@@ -7,8 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from suite import stats
 from suite.analyse.optimum import ALIKE, BEST, is_speed
-from suite.analyse.published_ratios import PublishedRatio
-from suite.analyse.summary import Figure, Summary
+from suite.analyse.summary import Figure, PublishedRatio, Summary
 from suite.analyse.verdicts import Verdict, baseline_family
 from suite.base.runner_words import TARGET
 from suite.base.units import value_text

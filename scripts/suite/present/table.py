@@ -10,10 +10,8 @@ from typing import Any
 from suite import stats
 from suite.analyse.arrangement import Layout, layout_choose
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.gain import Gain
 from suite.analyse.optimum import WORSE, answer_text, better_ratio, group_text
-from suite.analyse.published_ratios import PublishedRatio
-from suite.analyse.summary import Figure, Summary, summary_build
+from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
 from suite.base.units import percent_text
 from suite.present.columns import (
     Footnotes,

@@ -84,7 +84,7 @@ def plan_facts(matrix: Matrix) -> Facts:
 
 
 def socket_facts(matrix: Matrix, cell: Cell) -> Facts:
-    """The congestion control of a cell as its sockets told it, nothing where they have none; its
+    """The congestion control of a cell's sockets, nothing where they have none; its
     security library."""
     traits = matrix.traits_of(cell.name)
     names = {"congestion": {name for one in traits for name in one.congestion},
@@ -125,7 +125,7 @@ def facts_compare(base: Facts, new: Facts) -> Iterator[Difference]:
 def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
     """Everything in which the machines of two sides differ.
 
-    What is the same difference for several ends is told once; else the end stands before the name.
+    A difference that all ends have stands once; else the end stands before the name.
     """
     found: dict[Difference, list[str]] = {}
     ends = [end for end in ENDS if end in sides[0] or end in sides[1]]

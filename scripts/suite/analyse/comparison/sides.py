@@ -39,7 +39,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Pairing:
-    """All pairs in the order of the plan, the axes that name them, and what differs beside what is
+    """All pairs in the order of the plan, the axes that name them, and words that differ but are not
     compared."""
 
     axes: tuple[str, ...]
@@ -119,10 +119,10 @@ def fixed_differences(pairing: Pairing, compared: Sequence[str]) -> tuple[Differ
     """The words in which partners differ although they are no axis: of two results what was fixed,
     or a default."""
     pairs = [(pair.base.words, pair.new.words) for pair in pairing.pairs if pair.base and pair.new]
-    told = {*compared, *pairing.axes, *(difference.name for difference in pairing.differences)}
+    known = {*compared, *pairing.axes, *(difference.name for difference in pairing.differences)}
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for base, new in pairs:
-        for key in base.keys() & new.keys() - told:
+        for key in base.keys() & new.keys() - known:
             if base[key] != new[key]:
                 sides = found.setdefault(key, ({}, {}))
                 sides[0][base[key]] = sides[1][new[key]] = None
@@ -171,7 +171,7 @@ def selectors_parse(arguments: Sequence[str], where: str) -> list[Words]:
 
 
 def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[WordsPair]:
-    """The pairs of one result that are asked for; none where there is nothing to compare.
+    """The pairs of one result that the arguments select; none where there is nothing to compare.
 
     UsageError where a word or a value is not of the result, or one word has more than two values.
     """
@@ -192,7 +192,7 @@ def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[W
 
 def first_system(matrix: Matrix, words: Words) -> Words | None:
     """The first target of a result that has several, unless words are about its baseline; None
-    else. The pairs of a fleet are no systems to be told apart, but the same several times."""
+    else. The pairs of a fleet are the same system several times."""
     if TARGET not in matrix.axes or matrix.result.plan.hosts or any(key in words
         for key in baseline_words(matrix)):
         return None
@@ -223,7 +223,7 @@ def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> st
 
 
 def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
-    """The metrics of columns=METRIC,...; where nobody asks, the first of the result's table.
+    """The metrics of columns=METRIC,...; without it, the first of the result's table.
 
     Of several targets, or where some times say nothing, all of the table: systems differ in what
     they count too.
