@@ -3,14 +3,13 @@
 needs no part of Ansible.
 
 Standard input has a line of JSON for each step: {"inventory": FILE, "folder": FOLDER with the jobs,
-"hosts": [NAME, ...], "limit_s": N, "forks": N, "last": false}. Standard output has for each step a
-line for each host that Ansible says something of, {"host": NAME, "how": "ok", "failed" or
-"unreachable", "status": N, "why": TEXT, "stderr": TEXT}, then {"end": STATUS}.
+"hosts": [NAME, ...], "limit_s": N, "forks": N, "last": false}. For each step, standard output has a
+line for each host that Ansible reports, {"host": NAME, "how": "ok", "failed" or "unreachable",
+"status": N, "why": TEXT, "stderr": TEXT}, then {"end": STATUS}.
 
-A step with "last": true is only remembered. When standard input closes the fleet is over, whether
-it was finished, interrupted or killed: a step under way is given up, the one that was remembered is
-done, and the folder that is the only argument, that of who asked, is removed. So there is one way
-to take a fleet down.
+The driver only stores a step with "last": true. When standard input closes, the runner has ended,
+or a signal or an error has ended it. Then the driver gives up the current step, runs the stored one
+and removes the runner's folder, its only argument. So there is one way to take a fleet down.
 """
 
 from __future__ import annotations
@@ -33,20 +32,20 @@ import ansible_runner
 
 HERE = Path(__file__).resolve().parent
 POLL_S = 1  # how soon a step that is given up ends
-SPARE_S = 15  # a job ends itself when its time is over: this is for those that cannot
+MARGIN_S = 15  # a job ends itself when its time is over; Ansible ends the others so much later
 WHY_MAX = 2000  # characters
 HOW = {"runner_on_ok": "ok", "runner_on_failed": "failed", "runner_on_unreachable": "unreachable"}
 SETTINGS = {"pexpect_timeout": POLL_S, "suppress_output_file": True}
 
 
-def say(line: dict[str, Any]) -> None:
-    """One line for who asked, who may have gone."""
+def line_print(line: dict[str, Any]) -> None:
+    """One line for the runner, which may have ended."""
     with contextlib.suppress(BrokenPipeError):
         print(json.dumps(line), flush=True)
 
 
-def outcome_of(event: dict[str, Any]) -> dict[str, Any] | None:
-    """What an event of ansible-runner says of a host; None: nothing."""
+def event_outcome(event: dict[str, Any]) -> dict[str, Any] | None:
+    """The outcome of a host in an event of ansible-runner; None where it has none."""
     how, data = HOW.get(event.get("event", "")), event.get("event_data", {})
     if how is None:
         return None
@@ -57,23 +56,22 @@ def outcome_of(event: dict[str, Any]) -> dict[str, Any] | None:
             "stderr": result.get("stderr")}
 
 
-def asker_gone() -> bool:
-    """Whether standard input has closed: while a step is under way nothing else makes it
-    readable."""
+def runner_ended() -> bool:
+    """Whether standard input has closed: during a step nothing else makes it readable."""
     return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def step_run(step: dict[str, Any], place: Path, given_up: Callable[[], bool]) -> None:
-    """Does one step, and says how it went."""
+    """Runs one step and prints its outcomes. given_up: whether to stop it now."""
     troubles: list[str] = []
 
     def event_take(event: dict[str, Any]) -> bool:
-        outcome = outcome_of(event)
+        outcome = event_outcome(event)
         if outcome:
-            say(outcome)
+            line_print(outcome)
         elif event.get("event") in ("error", "warning"):
             troubles.append(event.get("stdout", ""))
-        return False  # ansible-runner is not to write it into a file
+        return False  # ansible-runner must not write it into a file
 
     hosts = place / "hosts"
     hosts.write_text("".join(f"{host}\n" for host in step["hosts"]))
@@ -82,10 +80,10 @@ def step_run(step: dict[str, Any], place: Path, given_up: Callable[[], bool]) ->
         inventory=[step["inventory"]],
         limit=f"@{hosts}", forks=step["forks"], quiet=True, settings=SETTINGS,
         suppress_env_files=True, rotate_artifacts=1,
-        extravars={"folder": step["folder"], "limit_s": step["limit_s"] + SPARE_S},
+        extravars={"folder": step["folder"], "limit_s": step["limit_s"] + MARGIN_S},
         event_handler=event_take,
         cancel_callback=given_up)
-    say({"end": done.status, "why": "\n".join(troubles)[-WHY_MAX:]})
+    line_print({"end": done.status, "why": "\n".join(troubles)[-WHY_MAX:]})
 
 
 def connections_close(folder: Path) -> None:
@@ -103,7 +101,7 @@ def connections_close(folder: Path) -> None:
 def main() -> None:
     """All steps, then the last."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # the end of standard input says that it is over
+        signal.signal(number, lambda *_: None)  # the end of standard input ends it
     last = None
     with tempfile.TemporaryDirectory(prefix="uncork-", dir="/tmp") as folder:
         place, control = Path(folder), Path(folder) / "ssh"
@@ -113,7 +111,7 @@ def main() -> None:
             if step["last"]:
                 last = step
             else:
-                step_run(step, place, asker_gone)
+                step_run(step, place, runner_ended)
         if last:
             step_run(last, place, lambda: False)
         connections_close(control)

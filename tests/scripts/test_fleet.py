@@ -237,18 +237,18 @@ def test_what_a_step_leaves_that_was_given_up_is_no_trouble_of_the_last(
 def test_of_the_events_of_ansible_runner_only_those_of_hosts_count(
         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ansible_runner", types.ModuleType("ansible_runner"))
-    outcome_of = runpy.run_path(str(driver.PROGRAM))["outcome_of"]
-    assert outcome_of({}) is outcome_of({"event": "playbook_on_stats",
+    event_outcome = runpy.run_path(str(driver.PROGRAM))["event_outcome"]
+    assert event_outcome({}) is event_outcome({"event": "playbook_on_stats",
                                          "event_data": {"host": "a"}}) is None
-    fine = outcome_of({"event": "runner_on_ok",
+    fine = event_outcome({"event": "runner_on_ok",
                        "event_data": {"host": "a", "res": {"status": 3, "stderr": "no"}}})
     assert fine == {"host": "a", "how": "ok", "status": 3, "why": "", "stderr": "no"}
-    dropped = outcome_of({"event": "runner_on_ok", "event_data": {"host": "a", "res": {}}})
+    dropped = event_outcome({"event": "runner_on_ok", "event_data": {"host": "a", "res": {}}})
     assert dropped["status"] is None, "and nothing is believed of such a host"
-    lost = outcome_of({"event": "runner_on_unreachable",
+    lost = event_outcome({"event": "runner_on_unreachable",
                        "event_data": {"host": "a", "res": {"msg": "x" * 5000}}})
     assert (lost["how"], len(lost["why"])) == ("unreachable", 2000)
-    assert outcome_of({"event": "runner_on_failed",
+    assert event_outcome({"event": "runner_on_failed",
                        "event_data": {"host": "a"}})["why"] == "it does not say why"
 
 

@@ -28,9 +28,8 @@ from suite.measure.runner import batch_run, cells_run
 from suite.places.lab.lab import labs_open
 from suite.places.remote import Part, part_parse
 from suite.places.ssh import machine, server
-from suite.places.ssh.machine import Greeting, greeting_parse
+from suite.places.ssh.machine import Greeting, exec_line, greeting_parse, keyed_words, word_quote
 from suite.places.ssh.programs import checksum
-from suite.places.ssh.shell import exec_line, keyed_words, word_quote
 from suite.places.ssh.target import Ssh
 from suite.places.targets import Targets, targets_open
 from suite.result.plan import PlannedCell

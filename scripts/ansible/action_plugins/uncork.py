@@ -2,10 +2,9 @@
 """An action of Ansible: starts one command on a host, whose standard input and output are files of
 this machine.
 
-It needs nothing there but a shell, where Ansible's own modules need Python. What the command reads
-never becomes a variable, an argument or a result of Ansible, so that a key among it is in no log;
-and what it prints may be as long as it likes, where ansible-runner drops a result of more than
-700000 characters without a word.
+It needs only a shell there; Ansible's own modules need Python. The standard input of the command is
+no variable, argument or result of Ansible, so that a key in it is in no log. Its output may have
+any length, while ansible-runner silently drops a result of more than 700000 characters.
 
 The job is a file of JSON: {"command": TEXT for sh, "inputs": [FILE, ...], "output": FILE}.
 """
@@ -18,8 +17,8 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-SAID_MAX = 2000  # characters of standard error: its end says what was wrong
-NOTHING = b"\n"  # a command that is given nothing at all is given a terminal
+STDERR_MAX = 2000  # characters: the last ones say what was wrong
+NOTHING = b"\n"  # without any input the command would get a terminal
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
@@ -35,4 +34,4 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         done = self._low_level_execute_command(job["command"], in_data=given or NOTHING,
                                                executable="/bin/sh")
         Path(job["output"]).write_text(done["stdout"], errors="surrogateescape")
-        return result | {"status": done["rc"], "stderr": done["stderr"][-SAID_MAX:]}
+        return result | {"status": done["rc"], "stderr": done["stderr"][-STDERR_MAX:]}

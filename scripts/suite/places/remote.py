@@ -91,7 +91,8 @@ class RemoteTarget(Target):
     def programs(self, words: Mapping[str, str]) -> Client:
         """The programs for a cell of these words, on this machine: static ones, where those exist
         and the user has chosen no others."""
-        return replace(programs_choose(build_client(self.local, build_of(words))), server_options=())
+        chosen = programs_choose(build_client(self.local, build_of(words)))
+        return replace(chosen, server_options=())
 
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs there."""

@@ -83,7 +83,8 @@ class Target:
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Facts of the machines, by end: docs/record.md, "What the client prints for programs"."""
-        given = words_for_client({key: value for key, value in words.items() if key not in LAB_WORDS})
+        given = {key: value for key, value in words_for_client(words).items()
+                 if key not in LAB_WORDS}
         with self.ends(words) as ends:
             return client_facts(self.client(words), word_list(given | dict(ends.words)),
                                 ends.options)

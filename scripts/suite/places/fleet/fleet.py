@@ -27,7 +27,7 @@ from suite.places.fleet.jobs import (
     note_path,
     server_words,
 )
-from suite.places.ssh.machine import Greeting, first_parsed, greeting_parse
+from suite.places.ssh.machine import Greeting, first_parsed, greeting_parse, script_words
 from suite.places.ssh.programs import (
     COPIES_S,
     COPY_SCRIPT,
@@ -47,7 +47,6 @@ from suite.places.ssh.server import (
     proxy_options,
     ready_parse,
 )
-from suite.places.ssh.shell import script_words
 from suite.places.target import word_list
 
 GREETS_S, STARTS_S, ASKS_S = 30.0, 30.0, 120.0

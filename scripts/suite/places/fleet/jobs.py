@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suite.places.ssh.machine import CACHE, GREETING_LINE
+from suite.places.ssh.machine import CACHE, GREETING_LINE, KEY_FILE, keyed_words, script_words
 from suite.places.ssh.programs import FOLDER, LOOK_SCRIPT
-from suite.places.ssh.shell import KEY_FILE, keyed_words, script_words
 
 RUNS = "uncork/run"  # below the cache of the user there
 OVERDUE_STATUS = 124  # of a client whose time was over, as of timeout(1)

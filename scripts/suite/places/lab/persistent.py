@@ -53,8 +53,8 @@ def mark_read(host: str, descriptor: int) -> str:
             raise
         alias = ""
     if not alias.startswith(MARK):
-        raise Failure(f"{namespace_file(host)} is no namespace of a lab: uncork did not make it and "
-                      "leaves it alone")
+        raise Failure(f"{namespace_file(host)} is no namespace of a lab: "
+                      "uncork did not make it and leaves it alone")
     return alias.removeprefix(MARK).strip()
 
 

@@ -2,8 +2,7 @@
 """Other machines, by ssh(1): a connection to each, the programs there, and servers that end with
 the runner.
 
-    shell      commands that a login shell of any kind understands. Pure.
-    machine    one machine and its connection, the lifeline of all that runs there
+    machine    one machine, its connection, and commands that any login shell understands
     programs   the binaries, copied there once for each build
     server     a server or a proxy that the runner starts
     target     target=ssh:HOST

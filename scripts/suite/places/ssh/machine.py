@@ -5,12 +5,17 @@ All sessions on another machine share one connection. Its master is a child of t
 shell there that reads a pipe of the runner. So the connection ends with the runner, however that
 ends. ssh(1) asks the other machine every two seconds, and gives up after the third answer that is
 missing.
+
+ssh(1) gives a command to the login shell of the user: sh, csh or fish. All of them agree on what
+stands between single quotes, if it is one line without a quote, a backslash and an exclamation
+mark. So commands use only that, and whatever does more than start a program is a script for sh.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import selectors
 import shlex
 import subprocess
@@ -23,7 +28,6 @@ from typing import IO, TypeVar
 from suite.base.client import complaint_text
 from suite.base.errors import Failure, Unreachable, UsageError
 from suite.base.process import group_kill
-from suite.places.ssh.shell import exec_line, script_words
 
 PROGRAM = "ssh"
 CHOICE = "UNCORK_SSH"  # the environment variable that names another ssh, or ssh with options
@@ -45,8 +49,42 @@ GREETING_LINE = (
     'boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
     f'echo "{GREETING}|$(uname -s) $(uname -m)|$boot|{CACHE}|${{SSH_CONNECTION:-}}"')
 INSTALL = "scripts/setup/target ssh installs it"
+UNQUOTABLE = re.compile(r"['\\!\x00-\x1f\x7f]")
+KEY_FILE = "/dev/fd/3"  # where a program reads the key that it was started with
+# Reads a line, the key, from standard input and passes it to the program by a pipe: others could
+# read an argument, the environment or a file. What follows on standard input is the program's, and
+# its end tells the program that the runner has ended.
+KEYED = 'IFS= read -r key; exec 4<&0; echo "$key" | { exec 3<&0 0<&4 4<&-; exec "$@"; }'
 Parsed = TypeVar("Parsed")
 
+
+# ---- commands that a login shell of any kind understands ----
+
+def word_quote(word: str) -> str:
+    """A word for any shell; Failure for one that not all of them would understand."""
+    found = UNQUOTABLE.search(word)
+    if found:
+        raise Failure(
+            f"{word!r} cannot be said to the shell of another machine: {found[0]!r} is in it")
+    return f"'{word}'"
+
+
+def exec_line(words: Sequence[str]) -> str:
+    """The line that makes a login shell become a program."""
+    return " ".join(["exec", *map(word_quote, words)])
+
+
+def script_words(script: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
+    """A script for sh as a program; $1 is the first of the arguments."""
+    return "sh", "-c", script, "sh", *arguments
+
+
+def keyed_words(words: Sequence[str]) -> tuple[str, ...]:
+    """A program that gets a key on standard input, before all else."""
+    return script_words(KEYED, words)
+
+
+# ---- what comes back ----
 
 @dataclass(frozen=True)
 class Greeting:

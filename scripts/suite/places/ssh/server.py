@@ -13,13 +13,14 @@ from pathlib import Path
 from suite.base.client import line_read
 from suite.base.errors import Unreachable
 from suite.places.ssh.machine import (
+    KEY_FILE,
     LineStream,
     LocalMachine,
     child_close,
     first_parsed,
+    keyed_words,
     log_complaint,
 )
-from suite.places.ssh.shell import KEY_FILE, keyed_words
 
 READY_S = 20.0
 KEY_BYTES = 32

@@ -23,7 +23,7 @@ from suite.base.errors import Failure
 from suite.base.process import Place, PlacedCommand
 from suite.base.runner_words import TARGET
 from suite.places.remote import PLANNED_PORT, RemoteTarget
-from suite.places.ssh.machine import LocalMachine, RemoteMachine, child_close
+from suite.places.ssh.machine import LocalMachine, RemoteMachine, child_close, keyed_words
 from suite.places.ssh.programs import programs_choose, programs_folder
 from suite.places.ssh.server import (
     ADDRESS_WORDS,
@@ -33,7 +33,6 @@ from suite.places.ssh.server import (
     key_options,
     server_started,
 )
-from suite.places.ssh.shell import keyed_words
 from suite.places.target import Ends
 from suite.result.record import Document
 
