@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.analyse.metrics import metric_find
@@ -118,18 +118,13 @@ class Parser:
             raise self.wrong(f'"{self.token[0].strip()}" is not expected')
         return Operation(sign, left, right)
 
-    def sum(self) -> Expression:
-        """Products joined by + and -."""
-        value = self.product()
-        while self.sign_is("+", "-"):
-            value = Operation(self.advance()["sign"], value, self.product())
-        return value
-
-    def product(self) -> Expression:
-        """Factors joined by * and /."""
-        value = self.factor()
-        while self.sign_is("*", "/"):
-            value = Operation(self.advance()["sign"], value, self.factor())
+    def sum(self, signs: Sequence[str] = ("+-", "*/")) -> Expression:
+        """Products joined by + and -; a product is the same of factors joined by * and /."""
+        if not signs:
+            return self.factor()
+        value = self.sum(signs[1:])
+        while self.sign_is(*signs[0]):
+            value = Operation(self.advance()["sign"], value, self.sum(signs[1:]))
         return value
 
     def factor(self) -> Expression:

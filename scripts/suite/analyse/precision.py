@@ -51,8 +51,7 @@ def metric_leading(matrix: Matrix) -> Metric:
 
 
 def width_of(values: Sequence[float], exact: bool) -> float:
-    """How far the 95 % interval of the median reaches, as a fraction of it; infinite without
-    one."""
+    """The farther end of the median's 95 % interval, as a fraction of it; infinite without one."""
     if exact:
         return 0.0
     interval, centre = stats.median_interval(values), stats.median(values)
@@ -63,25 +62,19 @@ def width_of(values: Sequence[float], exact: bool) -> float:
     return stats.relative_width(centre, interval)
 
 
-def is_looked_at(matrix: Matrix, cell: Cell, metric: Metric) -> bool:
-    """Whether more rounds can help: not a cell that fails more often than not, or knows no such
-    value, or bounds only."""
-    series = matrix.series(cell.name, metric.name)
-    return cell.runs_ok > cell.runs_failed and len(series) > 0 and not series.censored
-
-
 def precision_measure(matrix: Matrix) -> Precision | None:
-    """How narrow the intervals of all rounds so far are; None where until= was not given."""
+    """The widths of the intervals of all rounds so far; None without until=."""
     asked = matrix.result.plan.until
     if asked is None:
         return None
     metric = metric_leading(matrix)
-    cells = [cell for cell in matrix.whole.cells.values() if is_looked_at(matrix, cell, metric)]
-    widths = [Wide(cell, width_of(matrix.series(cell.name, metric.name).values.tolist(),
-                                  matrix.is_exact(cell.name, metric.name))) for cell in cells]
+    # more rounds do not help a cell that fails more often than not, or has no values, or bounds
+    widths = [Wide(cell, width_of(series.values.tolist(), matrix.is_exact(name, metric.name)))
+              for name, cell in matrix.whole.cells.items() if cell.runs_ok > cell.runs_failed
+              and len(series := matrix.series(name, metric.name)) and not series.censored]
     limit = float(asked.removesuffix("%")) / 100
     wide = sorted((one for one in widths if one.width > limit), key=lambda one: -one.width)
-    return Precision(metric, asked, len(cells), tuple(wide))
+    return Precision(metric, asked, len(widths), tuple(wide))
 
 
 def width_text(wide: Wide) -> str:
@@ -93,7 +86,7 @@ def width_text(wide: Wide) -> str:
 
 
 def precision_text(precision: Precision) -> str:
-    """What came of it, in one line: `1% of bandwidth, missed by 1 of 6 cells: write=nagle 3.1%`."""
+    """until= in one line: `1% of bandwidth, missed by 1 of 6 cells: write=nagle 3.1%`."""
     asked = f"{precision.asked} of {precision.metric.name}"
     if not precision.cells:
         return f"{asked}, which no cell knows: no round was added for it"

@@ -26,9 +26,8 @@ def known_of(runs: Runs, metric: str) -> list[float]:
 
 
 def copied_remark(runs: Runs) -> str:
-    """That a strategy which lends its memory was not taken at its word; empty if it was."""
-    known = known_of(runs, "copied_share")
-    share = stats.median(known) if known else 0.0
+    """The share that the kernel copied of a strategy that lends its memory; empty if none."""
+    share = stats.median(known_of(runs, "copied_share") or [0.0])
     if not share:
         return ""
     local = ", as it does for a receiver on the same machine" if share == 1 else ""
@@ -36,11 +35,10 @@ def copied_remark(runs: Runs) -> str:
 
 
 def mapped_remark(runs: Runs) -> str:
-    """That a reading which maps pages found none that it could; empty if it found some."""
+    """A note that a reading which maps pages could map none; empty if it mapped some."""
     known = known_of(runs, "mapped_share")
-    if not known or any(known):
-        return ""
-    return "nothing of what was received could be mapped: all of it was copied"
+    return ("" if not known or any(known)
+            else "nothing of what was received could be mapped: all of it was copied")
 
 
 def capture_remarks(runs: Runs, traits: Mapping[Traits, int]) -> list[str]:

@@ -13,14 +13,6 @@ from suite.base.words import words_text
 Words = Mapping[str, str]
 
 
-def varying_hint(matrix: Matrix, key: str, own: Iterable[str]) -> str:
-    """The word that was meant, one of the command included, else those that vary in the result."""
-    known = dict.fromkeys(key for cell in matrix.cells.values() for key in cell.words)
-    known |= dict.fromkeys(own)
-    axes = f" (here vary {', '.join(matrix.axes)})" if matrix.axes else ""
-    return nearest_hint(key, known) or axes
-
-
 def selector_check(matrix: Matrix, words: Words, own: Iterable[str] = ()) -> None:
     """UsageError for a word or a value that no cell of the result has. own: words of the
     command."""
@@ -28,8 +20,10 @@ def selector_check(matrix: Matrix, words: Words, own: Iterable[str] = ()) -> Non
     for key, value in words.items():
         values = dict.fromkeys(cell.words[key] for cell in cells if key in cell.words)
         if not values:
-            raise UsageError(f'"{key}={value}": no word {key} in {matrix.result.name}'
-                             f"{varying_hint(matrix, key, own)}")
+            known = [key for cell in matrix.cells.values() for key in cell.words]
+            hint = nearest_hint(key, dict.fromkeys([*known, *own])) or (
+                f" (here vary {', '.join(matrix.axes)})" if matrix.axes else "")
+            raise UsageError(f'"{key}={value}": no word {key} in {matrix.result.name}{hint}')
         missing = next((part for part in value.split(",") if part not in values), None)
         if missing is not None:
             raise UsageError(f'"{key}={value}": no cell of {matrix.result.name} has {key}={missing}'

@@ -39,8 +39,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Pairing:
-    """All pairs in the order of the plan, the axes that name them, and words that differ but are not
-    compared."""
+    """All pairs in the order of the plan, the axes that name them, and other words that differ but
+    are not compared."""
 
     axes: tuple[str, ...]
     pairs: tuple[Pair, ...]
