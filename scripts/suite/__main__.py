@@ -15,11 +15,11 @@ OWN = ("help", "--help", "--version")  # what is no command
 
 def help_text() -> str:
     """What `uncork --help` prints: one line per subcommand."""
-    lines = ["usage: uncork COMMAND ...", "       uncork help COMMAND", "       uncork --version", "",
-             "What a way of writing to a socket costs, and why.", ""]
+    lines = ["usage: uncork COMMAND ...", "       uncork help COMMAND",
+             "       uncork --version", "", "What a way of writing to a socket costs, and why.", ""]
     lines += [f"  {name:<8} {command.help}" for name, command in COMMANDS.items()]
-    lines += ["", "uncork COMMAND --help says more; words are key=value (uncork list shows them, uncork "
-              "list WORD", "explains one).", f"exit status: {EXIT}"]
+    lines += ["", "uncork COMMAND --help says more; words are key=value (uncork list shows them, "
+              "uncork list WORD", "explains one).", f"exit status: {EXIT}"]
     return "\n".join(lines)
 
 

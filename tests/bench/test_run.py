@@ -224,3 +224,17 @@ def test_the_bench_of_tables_names_a_word_that_is_wrong(word):
                           timeout=60)
     assert done.returncode == 2 and word.split("=")[0] in done.stderr and done.stderr.count(
         "\n") == 1
+
+
+def test_start_prints_a_ratio_of_every_start():
+    done = subprocess.run([str(RUN.parent / "start"), "rounds=1"], capture_output=True, text=True,
+                          timeout=200)
+    assert done.returncode == 0, done.stderr
+    for name in ("--help", "tabel", "list", "table none", "table quick"):
+        assert f"uncork {name} " in done.stdout
+    assert done.stdout.count("at most ") == 2
+
+
+def test_start_takes_words_only():
+    done = subprocess.run([str(RUN.parent / "start"), "fast"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, 'uncork: "fast" is not a word: rounds=N\n')

@@ -202,7 +202,8 @@ class Matrix:
         it is all of them, or none."""
         if cell.name not in self.known.index:
             return ""
-        known, rounds = int(self.known.at[cell.name, metric]), len(self.values.loc[cell.name])
+        known, rounds = int(self.known.at[cell.name, metric]), len(
+            self.value_rounds[self.values_at[cell.name]])
         censored = self.series(cell.name, metric).censored
         if not known or known - censored == rounds:
             return ""

@@ -21,7 +21,7 @@ SELECT = "words that select cells (write=cork,more place=together; default: all)
 LAB = """
   up [WORD=VALUE ...]        makes it (link_rate=1gbit link_mtu=9000 sysctl=NAME:VALUE); root only
   status                     what stands, as read back from the system
-  run [--on HOST] CMD ...    runs a command inside, in A if not said otherwise; uncork-client is found
+  run [--on HOST] CMD ...    runs a command inside, on A unless --on says so; finds uncork-client
   down                       ends it; what up did not make is not touched
 
 a run in it by hand, as uncork run -n prints it (uncork run lab=on needs none of this):
@@ -108,8 +108,8 @@ def table_arguments(parser: ArgumentParser) -> None:
 def compare_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork compare`; those formats are suite.present.comparison's."""
     result_add(parser,
-               "another result, to compare with; write=nodelay write=cork: two sides (several words "
-               "of one in quotes), without any the baseline against each other value, or the first "
+               "another result, to compare with; write=nodelay write=cork: two sides (several "
+               "words of one in quotes), without any the baseline against each other value, or the first "
                "target against each other; other words narrow both; "
                "columns=METRIC,... (default: the first of the table); "
                "axis=kernel,...: what two results are compared about", "RESULTS|WORD")
@@ -166,7 +166,8 @@ def verify_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork verify`."""
     parser.add_argument("block", metavar="BLOCK",
                         help="file with what was posted, a whole mail too; - is standard input")
-    parser.add_argument("results", type=result_folder, nargs="+", metavar="RESULTS", help="the result that "
+    parser.add_argument("results", type=result_folder, nargs="+", metavar="RESULTS",
+                        help="the result that "
                         "it is of; of a block on two results both, the base first")
 
 

@@ -50,8 +50,8 @@ def main(options: argparse.Namespace) -> int:
     asked = arguments_sort([options.results, *options.words], OWN)
     if options.format in FORMATS and "columns" in asked.own and not FORMATS[
             options.format].metrics:
-        raise UsageError(
-            f"--{options.format} is always of the same metrics: leave out columns={asked.own['columns']}")
+        raise UsageError(f"--{options.format} is always of the same metrics: "
+                         f"leave out columns={asked.own['columns']}")
     axis = names_split("axis", asked.own["axis"]) if "axis" in asked.own else ()
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
     comparisons = [refusals_check(one, axis, options.strict, options.force)

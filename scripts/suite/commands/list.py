@@ -190,9 +190,8 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
     """What a word, a metric or a scenario is; UsageError names the nearest."""
     scenarios = {item.name: item for item in scenarios_read()}
     end, dot, key = name.partition("=")[0].rpartition(".")
-    if not dot or end in ENDS:
-        if word := vocabulary.words.get(key):
-            return word_text(vocabulary, client, word, width)
+    if (not dot or end in ENDS) and key in vocabulary.words:
+        return word_text(vocabulary, client, vocabulary.words[key], width)
     if metric := METRICS.get(name):
         return "\n".join([name, *rows_text([("means", metric.means), ("unit", metric.unit),
                                             ("better", metric.better)], width)])

@@ -72,7 +72,8 @@ def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> Non
         for key, value in words_split(text.split(), where).items():
             values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
     try:
-        client_expand(client, words_text({key: ",".join(each) for key, each in values.items()}).split())
+        client_expand(client, words_text({key: ",".join(each)
+                                          for key, each in values.items()}).split())
     except UsageError:
         for text, where in selectors:
             selector_expand(client, text, where)
