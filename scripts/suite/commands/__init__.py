@@ -166,7 +166,7 @@ def verify_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork verify`."""
     parser.add_argument("block", metavar="BLOCK",
                         help="file with what was posted, a whole mail too; - is standard input")
-    parser.add_argument("results", type=result_folder, nargs="+", metavar="RESULTS",
+    parser.add_argument("results", nargs="+", metavar="RESULTS",
                         help="the result that "
                         "it is of; of a block on two results both, the base first")
 
