@@ -64,7 +64,8 @@ def command_name(words: Sequence[str]) -> str:
 def starts_list(result: Path) -> list[Start]:
     """What is started, with the budgets; result: a folder of quick."""
     return [
-        Start(("--help",), EMPTY, limit=5.0), Start(("tabel",), EMPTY), Start(("--version",), EMPTY),
+        Start(("--help",), EMPTY, limit=5.0), Start(("tabel",), EMPTY),
+        Start(("--version",), EMPTY),
         Start(("list",), EMPTY), Start(("table", "none"), EMPTY),
         Start(("table", str(result)), PANDAS, 0.2, limit=1.0),
     ]
@@ -79,7 +80,8 @@ def command_seconds(command: Sequence[str]) -> float:
 
 
 def starts_measure(rounds: int) -> None:
-    """Starts everything once in each round, after one that does not count, and prints the ratios."""
+    """Starts everything once in each round, after one that does not count, and prints the
+    ratios."""
     with tempfile.TemporaryDirectory(prefix="uncork-start-") as folder:
         result = Path(folder) / "quick"
         done = subprocess.run([UNCORK, *RUN, "-o", str(result)], capture_output=True, text=True)

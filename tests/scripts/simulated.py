@@ -16,7 +16,7 @@ import answers  # noqa: F401
 from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.metrics import METRICS
 from suite.analyse.results import Result
-from suite.analyse.runs import PLACES, WORDS, Coded, Runs
+from suite.analyse.runs import CODED_NAMES, PLACES, Coded, Runs
 from suite.analyse.traits import Traits
 from suite.result.plan import Boots, Plan, PlannedCell
 from suite.scenario.scenario import LABEL, LABEL_AGAIN, Scenario
@@ -85,7 +85,7 @@ def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
     metrics[:, list(METRICS).index(METRIC)] = values
     names = tuple(cell_name(group, place) for group in range(groups) for place in range(cells))
     nothing = Coded(np.zeros(len(values), dtype=int), ("",))
-    coded = dict.fromkeys(WORDS, nothing) | {
+    coded = dict.fromkeys(CODED_NAMES, nothing) | {
         "status": Coded(failed.astype(int), ("ok", "failed")), "cell": Coded(cell, names),
         "label": Coded((np.arange(len(values)) >= number * rounds).astype(int),
                        (LABEL, LABEL_AGAIN)),

@@ -237,7 +237,7 @@ def test_what_a_step_leaves_that_was_given_up_is_no_trouble_of_the_last(
 def test_of_the_events_of_ansible_runner_only_those_of_hosts_count(
         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ansible_runner", types.ModuleType("ansible_runner"))
-    event_outcome = runpy.run_path(str(driver.PROGRAM))["event_outcome"]
+    event_outcome = runpy.run_path(str(driver.ANSIBLE_PROGRAM))["event_outcome"]
     assert event_outcome({}) is event_outcome({"event": "playbook_on_stats",
                                          "event_data": {"host": "a"}}) is None
     fine = event_outcome({"event": "runner_on_ok",

@@ -341,7 +341,8 @@ def test_a_setting_holds_inside_while_a_run_lasts_and_is_put_back() -> None:
         was = inside()
         other = "0" if was == {"1"} else "1"
         with labs.hold(PLAIN | {"sysctl": f"{name}:{other}"}) as held:
-            assert held is not None and held.namespaces is lab.namespaces  # the same links, the same lab
+            # the same links, the same lab
+            assert held is not None and held.namespaces is lab.namespaces
             assert inside() == {other} and value_read(name) == outside
             assert held.facts["sysctl"] == {"name": name, "a": other, "b": other, "c": other}
         assert inside() == was

@@ -21,9 +21,9 @@ from suite.present.comparison.texts import mean_text
 from suite.present.mail.block import comparison_block, sides_name
 from suite.present.mail.blocks import blocks_build
 from suite.present.mail.figures import comparison_tables
-from suite.present.mail.foot import WIDTH, items_fit
+from suite.present.mail.foot import LINE_WIDTH, items_fit
 from suite.present.mail.parse import blocks_read, side_words
-from suite.present.mail.rules import COLUMNS, RULES, WHOLE, lines_require, rules_broken
+from suite.present.mail.rules import BLOCK_RULES, COLUMNS, RULES, lines_require, rules_broken
 from suite.present.mail.verify import deviations_find
 from suite.present.tables.mail import STYLES, block_lines
 from suite.result.plan import Build
@@ -64,7 +64,7 @@ def test_every_rule_is_broken_by_some_line_and_none_by_what_is_allowed():
     for rule in RULES:
         assert any(rule.broken(line) for line in BAD), rule.why
     for lines in ([], ["", "a"], ["a", ""], ["a", "", "", "b"]):
-        assert any(broken(lines) for broken, _ in WHOLE), lines
+        assert any(broken(lines) for broken, _ in BLOCK_RULES), lines
     good = ["----", "x" * COLUMNS, "- an item", "  --- indented", "Fromage", "indexes: 1", "|---|",
             "~", "", "2x4K #1"]
     assert rules_broken(good) == []
@@ -168,7 +168,7 @@ def test_any_comparison_makes_a_block_that_obeys_the_rules_and_is_verified(nodel
         posted, = blocks_read("\n".join(lines))
         assert deviations_find(posted, block_lines(block)) == [] and not posted.unread, lines
         assert len(set(posted.metrics)) == len(block.sections[0].tables)
-        assert all(len(line) <= WIDTH for _, line in block.foot)
+        assert all(len(line) <= LINE_WIDTH for _, line in block.foot)
 
 
 @pytest.fixture(scope="module")

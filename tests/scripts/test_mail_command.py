@@ -12,7 +12,7 @@ from answers import ROOT
 from suite.measure.plan import plan_make, scenario_seeded
 from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
-from suite.present.mail.command import PROGRAM, axis_text, command_lines, command_words
+from suite.present.mail.command import RUN_COMMAND, axis_text, command_lines, command_words
 from suite.present.mail.rules import rules_broken
 from suite.result.plan import Plan
 from suite.scenario.scenario import scenario_load, scenario_text
@@ -29,8 +29,8 @@ def stored(binaries, folder, *arguments):
 def words_typed(lines):
     """The words that a shell makes of the command."""
     text = "\n".join(lines)
-    assert text.startswith(f"{PROGRAM} ")
-    return subprocess.run(["sh", "-c", text.replace(PROGRAM, "printf '%s\\n'", 1)],
+    assert text.startswith(f"{RUN_COMMAND} ")
+    return subprocess.run(["sh", "-c", text.replace(RUN_COMMAND, "printf '%s\\n'", 1)],
                           capture_output=True, text=True,
                           timeout=60, check=True).stdout.splitlines()
 

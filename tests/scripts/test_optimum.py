@@ -20,9 +20,9 @@ from suite.analyse.optimum import (
     WORSE,
     Optimum,
     advice_text,
-    answer_text,
     mark_choose,
     optima_build,
+    optimum_text,
 )
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
@@ -149,7 +149,7 @@ def test_the_advice_is_the_smallest_value_that_is_good_enough(marks, said):
     ({"size_64K": BEST}, "sndbuf=64K is the only value with a good run (1.00 s)."),
 ])
 def test_the_answer_says_what_is_known(marks, said):
-    assert said in answer_text(optimum(**marks), "sndbuf", TIME)
+    assert said in optimum_text(optimum(**marks), "sndbuf", TIME)
 
 
 def test_few_rounds_have_a_best_median_and_no_advice(tmp_path):

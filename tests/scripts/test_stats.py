@@ -147,9 +147,9 @@ def test_the_noise_floor_is_the_farther_end_in_logarithms_and_the_same_for_the_r
     for low, high, floor in ((0.97, 1.01, 1 / 0.97), (0.995, 1.02, 1.02), (0.5, 1.9, 2.0)):
         same = stats.Estimate(1, stats.Interval(low, high, 0.96), 6)
         turned = stats.Estimate(1, stats.Interval(1 / high, 1 / low, 0.96), 6)
-        assert math.isclose(stats.noise_floor(same),
-                            floor) and math.isclose(stats.noise_floor(turned), floor)
-    assert stats.noise_floor(stats.Estimate(1, None, 3)) is None
+        assert math.isclose(stats.estimate_floor(same),
+                            floor) and math.isclose(stats.estimate_floor(turned), floor)
+    assert stats.estimate_floor(stats.Estimate(1, None, 3)) is None
 
 
 def test_a_ratio_and_its_reciprocal_are_both_within_a_noise_floor_or_neither():

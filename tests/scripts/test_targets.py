@@ -103,7 +103,7 @@ def test_a_sandbox_that_does_not_start_is_said_before_anything_runs(
 
 def test_a_missing_program_names_the_one_command(uncork: Uncork, faked: Faked,
                                                  monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(gvisor, "PROGRAM", "uncork-no-runsc")
+    monkeypatch.setattr(gvisor, "RUNSC", "uncork-no-runsc")
     said = uncork.refused("run", "target=gvisor", *SHORT, status=1)
     assert said == ("uncork: target=gvisor: uncork-no-runsc is missing: scripts/setup/target "
                     "gvisor installs it")

@@ -154,7 +154,7 @@ def test_a_guest_that_hangs_is_ended_with_all_that_it_started(
     binaries: Client, faked: Faked, kernel: Path, monkeypatch: pytest.MonkeyPatch,
 ):
     cells = cells_of(binaries, f"target=vng:{kernel}")
-    monkeypatch.setattr(vng, "BOOT_S", {False: 0.5})
+    monkeypatch.setattr(vng, "BOOT_LIMIT_S", {False: 0.5})
     faked.program("vng", ONLY_BATCHES + f'sleep 600 & echo $! >>"{faked.folder}/pids"; wait')
     (record,) = batch_of(binaries, cells)
     assert "not finished after 0 s, so it was ended; tried twice" in record["reason"].replace(
@@ -165,7 +165,7 @@ def test_a_guest_that_hangs_is_ended_with_all_that_it_started(
 def test_a_run_may_take_its_time_once_the_guest_has_begun(
     binaries: Client, kernel: Path, monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(vng, "BOOT_S", {False: 30.0})
+    monkeypatch.setattr(vng, "BOOT_LIMIT_S", {False: 30.0})
     monkeypatch.setattr("suite.places.batch.RUN_MARGIN_S", 60.0)
     (record,) = batch_of(binaries, cells_of(binaries, f"target=vng:{kernel}"))
     assert record["status"] == "ok"

@@ -25,7 +25,7 @@ COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
 OPERATORS: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
 }
-BEST = "best"
+BEST_OF = "best"
 TOKEN = re.compile(r"""\s*(?:
     (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
   | (?P<metric>[a-z][a-z0-9_]*)(?:\((?P<words>[^()]*)\))?
@@ -43,13 +43,13 @@ class Reference:
     @property
     def selector(self) -> str:
         """The words that have a value, without those whose best value is searched."""
-        return " ".join(word for word in self.words.split() if not word.endswith(f"={BEST}"))
+        return " ".join(word for word in self.words.split() if not word.endswith(f"={BEST_OF}"))
 
     @property
     def searched(self) -> tuple[str, ...]:
         """The keys of the words whose best value is searched."""
         return tuple(word.partition("=")[0] for word in self.words.split()
-                     if word.endswith(f"={BEST}"))
+                     if word.endswith(f"={BEST_OF}"))
 
     @property
     def text(self) -> str:
@@ -70,7 +70,7 @@ class Operation:
 Expression = float | Reference | Operation
 
 
-class Parser:
+class ClaimParser:
     """Recursive descent over the tokens of one claim."""
 
     def __init__(self, text: str) -> None:
@@ -153,7 +153,7 @@ class Parser:
 
 def claim_parse(text: str) -> Operation:
     """The claim as a tree; UsageError says what is wrong and where."""
-    claim = Parser(text).parse()
+    claim = ClaimParser(text).parse()
     searched = [name for name in references_of(claim) if name.searched]
     if searched and (searched != [best_of(claim)] or claim.sign == "=="):
         raise UsageError(f'claim "{text}": the best stands alone on the right of >= <= > <, '

@@ -22,7 +22,7 @@ from suite.analyse.machines import NO_ROWS, cells_emulated
 from suite.analyse.metrics import METRICS, SPLITS
 from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result
-from suite.analyse.runs import METRIC_PLACES, WORDS, Runs
+from suite.analyse.runs import CODED_NAMES, METRIC_PLACES, Runs
 from suite.analyse.traits import Traits
 from suite.base.runner_words import TARGET, boot_of, target_of
 from suite.base.words import words_split
@@ -259,7 +259,7 @@ def frame_build(result: Result) -> pd.DataFrame:
     """
     runs = result.runs
     frame = pd.DataFrame(runs.metrics.copy(), columns=list(METRICS))
-    for name in WORDS:
+    for name in CODED_NAMES:
         frame[name] = runs.coded[name].expanded()
     frame["round"] = runs.places["round"]
     position = runs.places["position"]
@@ -459,14 +459,14 @@ def same_ratio(matrix: Matrix, cell: str, metric: str) -> stats.Estimate | None:
 
 
 def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
-    """The noise floor of a cell's row (stats.noise_floor): that of its baseline, in its place and
-    group, or of the cell itself where it has no baseline and ran twice. None below 6 complete
+    """The noise floor of a cell's row (stats.estimate_floor): that of its baseline, in its place
+    and group, or of the cell itself where it has no baseline and ran twice. None below 6 complete
     pairs."""
     base = baseline_find(matrix, cell, baseline_words(matrix)) or cell
     key = ("floor", base.name, metric)
     if key not in matrix.memo:
         same = same_ratio(matrix, base.name, metric)
-        matrix.memo[key] = stats.noise_floor(same) if same else None
+        matrix.memo[key] = stats.estimate_floor(same) if same else None
     return matrix.memo[key]
 
 

@@ -136,7 +136,7 @@ def group_text(optimum: Optimum) -> str:
     return " ".join(f"{key}={value}" for key, value in optimum.place.items() if value)
 
 
-def list_text(values: Sequence[str]) -> str:
+def values_list(values: Sequence[str]) -> str:
     """`64K`, `64K and 128K`, `64K, 128K and 256K`."""
     return " and ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
 
@@ -165,11 +165,11 @@ def advice_text(optimum: Optimum, axis: str, metric: Metric) -> str:
     if not worse:
         return f"Set {axis}={least} or more; nothing is gained beyond."
     word = "slower" if is_speed(metric) else "worse"
-    return (f"Set {axis}={least}; nothing is gained beyond, and {list_text(worse)} "
+    return (f"Set {axis}={least}; nothing is gained beyond, and {values_list(worse)} "
             f"{'is' if len(worse) == 1 else 'are'} {word}.")
 
 
-def answer_text(optimum: Optimum, axis: str, metric: Metric) -> str:
+def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
     """The answer of one group in a sentence or two."""
     found = f"{axis}={optimum.best}"
     median = value_text(optimum.medians[optimum.best], metric.unit)
@@ -182,7 +182,7 @@ def answer_text(optimum: Optimum, axis: str, metric: Metric) -> str:
     if WORSE not in optimum.marks.values():
         rest = "no other value can be told apart from it"
     elif others:
-        rest = f"{list_text(others)} cannot be told apart from it"
+        rest = f"{values_list(others)} cannot be told apart from it"
     else:
         rest = f"every other value is {'slower' if is_speed(metric) else 'worse'}"
     return f"{found} is best ({median}); {rest}. {advice_text(optimum, axis, metric)}".rstrip()

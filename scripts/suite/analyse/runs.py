@@ -22,8 +22,8 @@ from suite.result.record import RECORD_SHAPE, Record
 from suite.scenario.scenario import LABEL_AGAIN
 from suite.stats import Beyond
 
-WORDS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
-CODED = (*WORDS, "traits")
+CODED_NAMES = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
+CODED = (*CODED_NAMES, "traits")
 # columns of whole numbers; an unknown position is -1
 PLACES = ("round", "position", "offset", "size_bytes")
 PROBLEMS_SHOWN = 5  # damaged lines that have a note of their own; of the others only the number

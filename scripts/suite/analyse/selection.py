@@ -10,10 +10,10 @@ from suite.analyse.frame import Cell, Matrix, cells_compared
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.words import words_text
 
-Words = Mapping[str, str]
+Selection = Mapping[str, str]
 
 
-def selector_check(matrix: Matrix, words: Words, own: Iterable[str] = ()) -> None:
+def selector_check(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> None:
     """UsageError for a word or a value that no cell of the result has. own: words of the
     command."""
     cells = list(matrix.whole.cells.values())
@@ -30,7 +30,7 @@ def selector_check(matrix: Matrix, words: Words, own: Iterable[str] = ()) -> Non
                              f"{nearest_hint(missing, values)}")
 
 
-def cells_select(matrix: Matrix, words: Words, own: Iterable[str] = ()) -> list[Cell]:
+def cells_select(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> list[Cell]:
     """The cells that have one of the values of every word, of a narrowed matrix those that are
     shown and their baselines; UsageError where none has."""
     selector_check(matrix, words, own)
@@ -41,7 +41,7 @@ def cells_select(matrix: Matrix, words: Words, own: Iterable[str] = ()) -> list[
     return cells
 
 
-def matrix_narrow(matrix: Matrix, words: Words, own: Iterable[str] = ()) -> Matrix:
+def matrix_narrow(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> Matrix:
     """The matrix that shows only the cells which words select; UsageError where there is none.
 
     Ratios, verdicts and noise floors stay those of all cells. own: words of the command, for hints.
@@ -52,7 +52,7 @@ def matrix_narrow(matrix: Matrix, words: Words, own: Iterable[str] = ()) -> Matr
     return replace(matrix, cells={cell.name: cell for cell in cells}, narrowed=matrix)
 
 
-def left_out_text(matrix: Matrix, words: Words) -> str:
+def left_out_text(matrix: Matrix, words: Selection) -> str:
     """How many cells of a narrowed matrix are not shown; empty where all are."""
     left, every = len(matrix.whole.cells) - len(matrix.cells), len(matrix.whole.cells)
     if not left:

@@ -21,7 +21,7 @@ from typing import TypeVar
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words, ratio_between
 
-Key = TypeVar("Key", bound=Hashable)
+KeyType = TypeVar("Key", bound=Hashable)
 
 
 class Verdict(Enum):
@@ -64,7 +64,7 @@ class Family:
         return Verdict.CHANGED if self.adjusted[key] <= stats.ALPHA else Verdict.BRACKETED
 
 
-def family_make(ratios: Mapping[Key, stats.Estimate | None]) -> Family:
+def family_make(ratios: Mapping[KeyType, stats.Estimate | None]) -> Family:
     """The family of these ratios; those without p are none of it."""
     tested = {key: (ratio.p, ratio.p_least) for key, ratio in ratios.items()
               if ratio is not None and ratio.p is not None}

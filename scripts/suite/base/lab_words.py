@@ -40,8 +40,8 @@ CABLES = (
 )
 
 DEVICES = tuple(device for cable in CABLES for device in cable)
-HOSTS = tuple(dict.fromkeys(device.host for device in DEVICES))
-CLIENT_HOST, ROUTER_HOST, SERVER_HOST = HOSTS
+LAB_HOSTS = tuple(dict.fromkeys(device.host for device in DEVICES))
+CLIENT_HOST, ROUTER_HOST, SERVER_HOST = LAB_HOSTS
 GATEWAYS = {"a": "198.18.1.2", "c": "198.18.2.2"}
 SERVER_ADDRESS = "198.18.2.3"
 PROXY_ADDRESS = GATEWAYS[CLIENT_HOST]
@@ -123,9 +123,9 @@ def facts_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [(f"{host} {device['device']}",
              f"{device['address']}, mtu {device['mtu_bytes']}, "
              f"{'; '.join(map(queue_text, device['queues'])) or 'no queue'}")
-            for host in HOSTS for device in facts.get(host, ())]
+            for host in LAB_HOSTS for device in facts.get(host, ())]
     setting = facts.get(SETTING_WORD)
     if setting:
-        values = ", ".join(f"{setting[host]} in {host}" for host in HOSTS)
+        values = ", ".join(f"{setting[host]} in {host}" for host in LAB_HOSTS)
         rows.append((SETTING_WORD, f"{setting['name']} is {values}"))
     return rows

@@ -186,14 +186,14 @@ def export_arguments(parser: ArgumentParser) -> None:
 
 def lab_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork lab`."""
-    from suite.base.lab_words import CLIENT_HOST, HOSTS
+    from suite.base.lab_words import CLIENT_HOST, LAB_HOSTS
     parts = parser.add_subparsers(dest="part", metavar="up|down|status|run", required=True)
     exits = (parser.epilog or "").rpartition("\n\n")[2]
     up, _, _, run = [parts.add_parser(part, help=text, epilog=exits) for part, text in (
         ("up", "makes it"), ("down", "ends it"), ("status", "what stands"),
         ("run", "runs a command inside"))]
     up.add_argument("words", nargs="*", metavar="WORD=VALUE")
-    run.add_argument("--on", choices=HOSTS, default=CLIENT_HOST)
+    run.add_argument("--on", choices=LAB_HOSTS, default=CLIENT_HOST)
     run.add_argument("command", nargs="...", metavar="CMD")  # all that follows
 
 

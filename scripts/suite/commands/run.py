@@ -39,7 +39,7 @@ from suite.places.targets import Targets, targets_open
 from suite.result.files import RECORDS
 from suite.result.journal import Journal
 from suite.result.plan import Boots, Programs
-from suite.result.record import WARMUP_ROUND, Document, Record
+from suite.result.record import WARMUP_ROUND, JsonObject, Record
 from suite.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def path_text(path: Path) -> str:
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
 
 
-def record_figure(document: Document) -> str:
+def record_figure(document: JsonObject) -> str:
     """What a run came to, for a person who watches: its time per message, or the whole time where
     hyperfine took that, or why there is none."""
     record = Record(document)

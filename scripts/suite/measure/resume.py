@@ -19,7 +19,7 @@ from suite.measure.schedule import Run, runs_per_round, seed_draw, session_sched
 from suite.result.files import PLAN, plan_read
 from suite.result.journal import Journal, journal_create, records_done, records_lock
 from suite.result.plan import Boots, Plan, Programs
-from suite.result.record import Key
+from suite.result.record import RunKey
 
 Say = Callable[[str], None]  # one line for the person who waits
 
@@ -34,7 +34,7 @@ class Start:
     is_wide: Callable[[Path], bool]
 
 
-def session_left(plan: Plan, done: set[Key]) -> list[Run]:
+def session_left(plan: Plan, done: set[RunKey]) -> list[Run]:
     """The runs of the last session that have no record yet, in order."""
     name = plan.session.name
     return [run for run in session_schedule(plan, plan.session)
@@ -55,7 +55,7 @@ def rounds_wanted(folder: Path, plan: Plan, is_wide: Callable[[Path], bool]) -> 
     return rounds_added(done, plan.rounds_most)
 
 
-def session_unfinished(start: Start, folder: Path, plan: Plan, done: set[Key]) -> str | None:
+def session_unfinished(start: Start, folder: Path, plan: Plan, done: set[RunKey]) -> str | None:
     """What the last session of a folder still has to do; None: it is finished."""
     left = len(session_left(plan, done))
     if left:
@@ -92,7 +92,7 @@ def programs_refuse(folder: Path, known: Programs, mine: Programs) -> None:
             "choose another folder with -o")
 
 
-def session_choose(start: Start, folder: Path, plan: Plan, done: set[Key], more: bool) -> Plan:
+def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], more: bool) -> Plan:
     """The plan with the session to run: the last one where it is unfinished, with more a new
     one."""
     changed = plan.session.boots.changed(start.boots)

@@ -43,12 +43,12 @@ from suite.places.targets import Targets
 from suite.result.files import machines_merge
 from suite.result.journal import Journal
 from suite.result.plan import PlannedCell
-from suite.result.record import Document
+from suite.result.record import JsonObject
 
 OVERHEAD_S = 0.05  # connect, drain and report of a run: design's budget for the matrix
 LOGS = "boots"  # the folder of a result for logs of machines that were booted twice
 BOOT_S = 20.0  # of a kernel on an emulated processor; with hardware it is 2
-Records = Iterator[tuple[int, Document]]  # (number of a cell, its record)
+Records = Iterator[tuple[int, JsonObject]]  # (number of a cell, its record)
 NO_ARTIFACTS = Artifacts()
 
 
@@ -69,7 +69,7 @@ def cells_run(
     yield from batch_records(client_batch(client, lines, limit_s, lab, options), cells, artifacts)
 
 
-def timed_read(listener: ProcessOutput, folder: Path, version: str) -> Document:
+def timed_read(listener: ProcessOutput, folder: Path, version: str) -> JsonObject:
     """The record in the folder of a run with the times of hyperfine, or a failed one with the
     reason."""
     record, times = hyperfine.record_read(folder), hyperfine.times_read(folder, version)
@@ -119,7 +119,7 @@ def cells_retry(
 ) -> Records:
     """Runs cells by a timer. Cells that left no record run once more where the client has a place
     for a second try, whose log is kept. how: the other arguments of the timer."""
-    retry, lost = client.retry(), dict[int, Document]()
+    retry, lost = client.retry(), dict[int, JsonObject]()
     for number, record in TIMERS[timer](client, cells, starting_s + runs_limit(cells), *how,
                                         replace(artifacts, log=None)):
         if retry and is_placeholder(record):

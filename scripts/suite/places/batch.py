@@ -18,7 +18,7 @@ from suite.base.client import complaint_text, exit_text, line_read
 from suite.base.process import Output
 from suite.base.runner_words import OWN_ENDS, target_of, words_for_client
 from suite.result.plan import PlannedCell
-from suite.result.record import Document
+from suite.result.record import JsonObject
 
 RUN_MARGIN_S = 30.0  # a run may take so much longer than planned before it is ended
 FIXED_WORK_S = 3600.0  # for a run of fixed work, whose time is unknown
@@ -38,7 +38,7 @@ class Artifacts:
     standard error; None: it is not kept.
     """
 
-    facts_store: Callable[[Document], None] = lambda facts: None
+    facts_store: Callable[[JsonObject], None] = lambda facts: None
     log: Path | None = None
 
 
@@ -59,17 +59,17 @@ def output_complaint(heard: Output) -> str:
     return f"{what}: {reason}" if reason else what
 
 
-def failed_record(reason: str) -> Document:
+def failed_record(reason: str) -> JsonObject:
     """The placeholder for a run that left no record."""
     return {"status": "failed", "reason": reason}
 
 
-def is_placeholder(record: Document) -> bool:
+def is_placeholder(record: JsonObject) -> bool:
     """Whether a record is one of failed_record()."""
     return "words" not in record
 
 
-def record_is_of(record: Document, cell: PlannedCell) -> bool:
+def record_is_of(record: JsonObject, cell: PlannedCell) -> bool:
     """Whether a JSON object is a record of this cell, by its words; it may lack a word of one end.
     """
     words, own = record.get("words"), words_for_client(cell.words)
@@ -79,10 +79,10 @@ def record_is_of(record: Document, cell: PlannedCell) -> bool:
 
 def batch_records(
     heard: Output, cells: Sequence[PlannedCell], artifacts: Artifacts = Artifacts(),
-) -> Iterator[tuple[int, Document]]:
+) -> Iterator[tuple[int, JsonObject]]:
     """(number of a cell, its record), each as soon as it counts; placeholders come at the end."""
     waiting = list(range(len(cells)))
-    last: tuple[int, Document] | None = None
+    last: tuple[int, JsonObject] | None = None
     end: Any = None
     for line in heard.lines():
         value = line_read(line)

@@ -24,8 +24,8 @@ from suite.base.errors import Failure
 from suite.base.process import Place, PlacedCommand, process_run
 from suite.places.target import Target, isolated_check
 
-PROGRAM = "runsc"
-INSTALL = "scripts/setup/target gvisor installs it"
+RUNSC = "runsc"
+RUNSC_INSTALL = "scripts/setup/target gvisor installs it"
 START_S = 30  # a sandbox starts in 0.1 s
 
 
@@ -40,13 +40,13 @@ class Sandbox:
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """`runsc do`, behind taskset(1) where the sandbox has one CPU."""
         bound = () if self.cpu is None else ("taskset", "--cpu-list", str(self.cpu))
-        return PlacedCommand((*bound, PROGRAM, *self.options, "do", str(program), *arguments),
+        return PlacedCommand((*bound, RUNSC, *self.options, "do", str(program), *arguments),
                              given)
 
 
 def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """What runsc does with these arguments; Failure where it does not start or hangs."""
-    command = [PROGRAM, *arguments]
+    command = [RUNSC, *arguments]
     try:
         return process_run(command, "", START_S)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -58,8 +58,8 @@ class Gvisor(Target):
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
-        if shutil.which(PROGRAM) is None:
-            raise Failure(f"target=gvisor: {PROGRAM} is missing: {INSTALL}")
+        if shutil.which(RUNSC) is None:
+            raise Failure(f"target=gvisor: {RUNSC} is missing: {RUNSC_INSTALL}")
         found = re.search(r"version (\S+)", runsc_run("--version").stdout)
         self.version = found[1] if found else "unknown"
         # runsc needs no network but its own loopback and no cgroup; without root a user namespace

@@ -14,7 +14,7 @@ from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import HERE, Place
 from suite.base.runner_words import OWN_ENDS, TARGET, build_of, words_for_client
-from suite.result.record import Document
+from suite.result.record import JsonObject
 
 # words that an isolated system may have with this value only; None: not at all
 ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
@@ -74,7 +74,7 @@ class Target:
         """
         yield Ends()
 
-    def failure_explain(self, words: Mapping[str, str], record: Document) -> Document:
+    def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:
         """The record of a run of these words, with the cause of its failure that is known here."""
         return record
 

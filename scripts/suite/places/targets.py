@@ -18,7 +18,7 @@ from suite.base.runner_words import LOCAL, TARGET, target_of
 from suite.places.remote import JOIN
 from suite.places.target import Target
 from suite.result.plan import PlannedCell
-from suite.result.record import Document
+from suite.result.record import JsonObject
 
 KINDS = {  # each module is imported when a cell first needs it
     LOCAL: "suite.places.target:Target",
@@ -29,7 +29,7 @@ KINDS = {  # each module is imported when a cell first needs it
 GROUP = "suite.places.fleet.group:FleetGroup"  # hosts=INVENTORY opens it
 
 
-class Group(Protocol):
+class TargetGroup(Protocol):
     """Targets that are opened together and whose cells run at the same time."""
 
     @property
@@ -40,7 +40,7 @@ class Group(Protocol):
         """One of them."""
 
     def run(self, opened: Callable[[Mapping[str, str]], Target], cells: Sequence[PlannedCell]
-            ) -> Iterator[tuple[int, Document]]:
+            ) -> Iterator[tuple[int, JsonObject]]:
         """(number, record) of each cell. opened: gives the open target of the words of a cell."""
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class Targets:
     def __init__(self, client: Client) -> None:
         self.local = client
         self.opened: dict[str, Target] = {}
-        self.group: Group | None = None
+        self.group: TargetGroup | None = None
 
     def target(self, words: Mapping[str, str]) -> Target:
         """The target of a cell of these words. Failure where this machine cannot open it,

@@ -27,8 +27,8 @@ from suite.base.process import Place, PlacedCommand, process_run
 from suite.places.images import Image, image_find
 from suite.places.target import Target, isolated_check
 
-PROGRAM = "vng"
-INSTALL = "scripts/setup/target vng installs it"
+VNG = "vng"
+VNG_INSTALL = "scripts/setup/target vng installs it"
 NEEDED = {"qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev",
           "busybox": "busybox", "file": "file"}
 INSTALLED = ROOT / "build" / "pypi"  # scripts/setup/target installs virtme-ng there
@@ -36,7 +36,7 @@ MODULES = Path("/sys/module")
 HARDWARE = ("kvm_intel", "kvm_amd")  # a /dev/kvm without these may be unable to run a kernel
 SMOKE_S = 30
 # of a boot, by whether the processor runs guests: 2 s, and up to 30 s where it does not
-BOOT_S = {True: 60.0, False: 180.0}
+BOOT_LIMIT_S = {True: 60.0, False: 180.0}
 MEMORY = "1G"
 EMULATED_CPUS = 4  # client, proxy, server and their controller: more slow a boot down
 SYSTEM_PATHS = "/usr/sbin:/sbin"  # modprobe, for users
@@ -88,7 +88,7 @@ class Guest:
         covers with its own, like /tmp.
         """
         count, root = len(os.sched_getaffinity(0)), self.image.root
-        return ("env", f"PATH={self.path}", PROGRAM, *self.options,
+        return ("env", f"PATH={self.path}", VNG, *self.options,
                 *(("-v",) if self.verbose else ()), "--cwd=/",
                 f"--cpus={count if self.hardware else min(count, EMULATED_CPUS)}",
                 f"--memory={MEMORY}", f"--run={self.image.path}",
@@ -102,21 +102,21 @@ def search_path(where: str) -> str:
     """
     if platform.machine() != "x86_64":
         raise Failure(f"{where}: guests are for x86-64 only, and this is {platform.machine()}")
-    found = shutil.which(PROGRAM)
+    found = shutil.which(VNG)
     programs = [Path(found).absolute()] if found else sorted(
-        INSTALLED.glob(f"virtme-ng-*/bin/{PROGRAM}"))
+        INSTALLED.glob(f"virtme-ng-*/bin/{VNG}"))
     if not programs:
-        raise Failure(f"{where}: virtme-ng ({PROGRAM}) is missing: {INSTALL}")
+        raise Failure(f"{where}: virtme-ng ({VNG}) is missing: {VNG_INSTALL}")
     path = f"{programs[-1].parent}:{os.environ.get('PATH', os.defpath)}:{SYSTEM_PATHS}"
     for program, package in NEEDED.items():
         if shutil.which(program, path=path) is None:
-            raise Failure(f"{where}: {program} ({package}) is missing: {INSTALL}")
+            raise Failure(f"{where}: {program} ({package}) is missing: {VNG_INSTALL}")
     return path
 
 
-def version_read(path: str, where: str) -> str:
+def vng_version(path: str, where: str) -> str:
     """The release of virtme-ng; Failure where it does not start or hangs."""
-    command = ["env", f"PATH={path}", PROGRAM, "--version"]
+    command = ["env", f"PATH={path}", VNG, "--version"]
     try:
         return (process_run(command, "", SMOKE_S).stdout.split() or ["unknown"])[-1]
     except OSError as error:
@@ -152,7 +152,7 @@ def guest_open(value: str) -> Guest:
     """The guest of a value of `target`, as this machine can boot it."""
     where = f"target={value}"
     image, path = image_find(value.partition(":")[2], where), search_path(where)
-    guest = Guest(image, path, version_read(path, where), share_options(image, where))
+    guest = Guest(image, path, vng_version(path, where), share_options(image, where))
     if hardware_works(guest):
         return guest
     emulation_warn()
@@ -172,7 +172,7 @@ class Vng(Target):
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         self.guest = guest_open(value)
-        self.boot_s = BOOT_S[self.guest.hardware]
+        self.boot_s = BOOT_LIMIT_S[self.guest.hardware]
         self.retry_place = replace(self.guest, verbose=True)
 
     def place(self, words: Mapping[str, str]) -> Place:

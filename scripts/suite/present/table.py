@@ -10,7 +10,7 @@ from typing import Any
 from suite import stats
 from suite.analyse.arrangement import Layout, layout_choose
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.optimum import WORSE, answer_text, better_ratio, group_text
+from suite.analyse.optimum import WORSE, better_ratio, group_text, optimum_text
 from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
 from suite.base.units import percent_text
 from suite.present.columns import (
@@ -67,7 +67,7 @@ def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for optimum in summary.optima:
         place = group_text(optimum)
-        text = answer_text(optimum, axis, summary.metrics[0])
+        text = optimum_text(optimum, axis, summary.metrics[0])
         pairs.append(("" if pairs else "answer", f"{place}: {text}" if place else text))
     floor = summary.floor_most(summary.leading) if summary.leading else None
     if pairs and floor:
@@ -254,7 +254,7 @@ def answers_json(summary: Summary) -> dict[str, Any] | None:
         return None
     return {"axis": summary.best, "metric": summary.leading, "groups": [
         {"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
-         "answer": answer_text(optimum, summary.best, summary.metrics[0])}
+         "answer": optimum_text(optimum, summary.best, summary.metrics[0])}
         for optimum in summary.optima]}
 
 

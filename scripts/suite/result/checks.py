@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Check = Callable[[Any], None]
+Shape = Callable[[Any], None]
 SCHEMA = 1  # of records and of plan.json
 LIMIT = 2**64  # no count, size or time is as large; a float holds it
 ROUNDS_MOST = 1_000_000
@@ -55,7 +55,7 @@ def constant_refuse(name: str) -> None:
     raise Damaged(f"not JSON: {name} is no number")
 
 
-def value_check(is_right: Callable[[Any], bool], kind: str) -> Check:
+def value_check(is_right: Callable[[Any], bool], kind: str) -> Shape:
     """A check for values of one kind."""
     def check(value: Any) -> None:
         if not is_right(value):
@@ -81,17 +81,17 @@ def scalar_check(value: Any) -> None:
         (TEXT if type(value) is str else NUMBER)(value)
 
 
-def one_of(*values: str) -> Check:
+def one_of(*values: str) -> Shape:
     """One of these texts."""
     return value_check(lambda value: value in values, " or ".join(values))
 
 
-def nothing_or(inner: Check) -> Check:
+def nothing_or(inner: Shape) -> Shape:
     """The same, or null."""
     return lambda value: None if value is None else inner(value)
 
 
-def all_of(*checks: Check) -> Check:
+def all_of(*checks: Shape) -> Shape:
     """Every one of these checks, in order."""
     def check(value: Any) -> None:
         for inner in checks:
@@ -99,7 +99,7 @@ def all_of(*checks: Check) -> Check:
     return check
 
 
-def list_of(inner: Check, length: int | None = None) -> Check:
+def list_of(inner: Shape, length: int | None = None) -> Shape:
     """A list of such values, of that length if one is given."""
     def check(value: Any) -> None:
         if type(value) is not list or length not in (None, len(value)):
@@ -112,8 +112,8 @@ def list_of(inner: Check, length: int | None = None) -> Check:
     return check
 
 
-def object_of(needed: Mapping[str, Check], known: Mapping[str, Check] | None = None,
-              others: Check | None = None) -> Check:
+def object_of(needed: Mapping[str, Shape], known: Mapping[str, Shape] | None = None,
+              others: Shape | None = None) -> Shape:
     """An object that has all needed keys, and may have the known ones; others: of any other key,
     which is one line of text."""
     checks = {**needed, **(known or {})}
@@ -136,11 +136,11 @@ def object_of(needed: Mapping[str, Check], known: Mapping[str, Check] | None = N
     return check
 
 
-def map_of(inner: Check) -> Check:
+def map_of(inner: Shape) -> Shape:
     """An object with any keys, each one line of text."""
     return object_of({}, others=inner)
 
 
-def keys(inner: Check, *names: str) -> dict[str, Check]:
+def keys(inner: Shape, *names: str) -> dict[str, Shape]:
     """The same check for several keys."""
     return dict.fromkeys(names, inner)

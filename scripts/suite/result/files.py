@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.base.errors import Failure, UsageError
-from suite.result.checks import SCHEMA, Check, Damaged, Newer, constant_refuse, shown
+from suite.result.checks import SCHEMA, Damaged, Newer, Shape, constant_refuse, shown
 from suite.result.machine import MACHINES_SHAPE, Facts
 from suite.result.plan import PLAN_SHAPE, Plan, plan_document, plan_from
 
@@ -49,7 +49,7 @@ def json_parse(data: bytes) -> Any:
         raise Damaged("not JSON: nested too deeply") from None
 
 
-def object_parse(data: bytes | None, check: Check) -> dict[str, Any]:
+def object_parse(data: bytes | None, check: Shape) -> dict[str, Any]:
     """The JSON object in a line or a file; Newer if its schema is newer, Damaged if it has another
     shape. data: None for a line that is longer than LINE_BYTES_MOST."""
     if data is None:

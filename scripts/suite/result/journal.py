@@ -29,7 +29,7 @@ from suite.result.files import (
 )
 from suite.result.machine import Facts
 from suite.result.plan import Plan
-from suite.result.record import STORED_SHAPE, WARMUP_ROUND, Document, Key, key_of
+from suite.result.record import STORED_SHAPE, WARMUP_ROUND, JsonObject, RunKey, key_of
 from suite.scenario.scenario import LABEL, Scenario, scenario_text
 
 # what a start leaves that was killed before it had written plan.json
@@ -42,7 +42,7 @@ class Journal:
 
     folder: Path
     plan: Plan
-    done: set[Key]
+    done: set[RunKey]
     descriptor: int
 
     @property
@@ -53,7 +53,7 @@ class Journal:
         return any(session == self.plan.session.name and name in cells
                    for session, _, name, _ in self.done)
 
-    def append(self, record: Document) -> None:
+    def append(self, record: JsonObject) -> None:
         """Stores one record: written in one piece, flushed and synced before it returns."""
         line = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
         view = memoryview(line)
@@ -100,7 +100,7 @@ def records_lock(folder: Path) -> int:
     return descriptor
 
 
-def records_done(folder: Path) -> tuple[set[Key], int]:
+def records_done(folder: Path) -> tuple[set[RunKey], int]:
     """The runs that are stored, and the size of their lines in bytes: the last line may be torn.
 
     Failure where a whole line is damaged.

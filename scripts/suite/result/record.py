@@ -124,11 +124,11 @@ RECORD_SHAPE = object_of({"status": one_of(*STATUSES), "run": RUN_SHAPE}, {
                           "sysctl": object_of(keys(scalar_check, "name", "a", "b", "c"))}),
     "hyperfine": object_of({"version": TEXT}, keys(NUMBER, "wall_ns", "user_ns", "system_ns")),
 })
-Document = dict[str, Any]  # a JSON object
-Key = tuple[str, int, str, str]  # session, round, cell, label
+JsonObject = dict[str, Any]  # a JSON object
+RunKey = tuple[str, int, str, str]  # session, round, cell, label
 
 
-def key_of(record: Mapping[str, Any]) -> Key:
+def key_of(record: Mapping[str, Any]) -> RunKey:
     """The run that left a record; no other record of a result has the same key."""
     run = record["run"]
     return run.get("session", ""), run["round"], run["cell"], run["label"]

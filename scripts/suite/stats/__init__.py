@@ -25,8 +25,8 @@ from suite.stats.estimate import (
     ALPHA,
     Estimate,
     Interval,
+    estimate_floor,
     is_within_floor,
-    noise_floor,
     relative_width,
 )
 from suite.stats.nulls import (
@@ -51,7 +51,7 @@ from suite.stats.shift import (
 __all__ = [
     "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval", "Spans",
     "benjamini_hochberg", "direction_estimate", "geometric_mean", "is_within_floor",
-    "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "noise_floor",
+    "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "estimate_floor",
     "outliers_mark", "ratio_directed", "ratio_estimate", "ratio_unpaired", "relative_width",
     "shift_estimate", "shift_unpaired", "sign_null", "sign_test_rank", "signed_rank_counts",
     "signed_rank_null", "smallest_detectable", "smallest_detectable_unpaired",

@@ -42,7 +42,7 @@ class Estimate:
     directed: bool = False
 
 
-def noise_floor(same: Estimate) -> float | None:
+def estimate_floor(same: Estimate) -> float | None:
     """The noise floor of a baseline as a ratio, 1 or above; same: A' / A. None without an interval.
 
     It is the farther end, in logarithms, of the 95 % interval of A' / A. A ratio from 1 / floor to

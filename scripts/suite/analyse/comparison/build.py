@@ -18,7 +18,7 @@ from suite.analyse.comparison.differences import (
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.analyse.comparison.samples import change_make, sample_take, samples_geomean, sessions_of
 from suite.analyse.comparison.sides import (
-    Pair,
+    CellPair,
     Pairing,
     baseline_others,
     fixed_differences,
@@ -28,7 +28,7 @@ from suite.analyse.comparison.sides import (
 from suite.analyse.frame import Cell, Matrix, baseline_words, rounds_common
 from suite.analyse.machines import FUNCTIONAL_ONLY, machines_of
 from suite.analyse.metrics import Metric
-from suite.analyse.selection import Words, cells_select
+from suite.analyse.selection import Selection, cells_select
 from suite.analyse.verdicts import Family, Verdict, baseline_family, baseline_ratio, family_make
 from suite.base.errors import UsageError
 from suite.base.words import words_text
@@ -45,7 +45,7 @@ class Compared:
     family: Family
 
 
-def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair], metric: Metric,
+def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[CellPair], metric: Metric,
                    unit: Unit) -> Compared:
     """The changes of one metric with their verdicts."""
     samples = {place: sample for place, pair in enumerate(pairs) if pair.base and pair.new and (
@@ -57,7 +57,7 @@ def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair], metric: 
     return Compared(settled, samples_geomean(samples, len(pairs)), family)
 
 
-def family_choose(sides: tuple[Matrix, Matrix], pairs: Sequence[Pair],
+def family_choose(sides: tuple[Matrix, Matrix], pairs: Sequence[CellPair],
                   changes: Mapping[int, Change],
                   metric: Metric) -> tuple[Family, Mapping[int, Hashable]]:
     """The family of changes, and by place of its pair the key of each in it.
@@ -130,7 +130,8 @@ def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[M
         tuple(differences), (*more, *notes))
 
 
-def compare_cells(matrix: Matrix, base: Words, new: Words, metrics: Sequence[Metric]) -> Comparison:
+def compare_cells(matrix: Matrix, base: Selection, new: Selection,
+                  metrics: Sequence[Metric]) -> Comparison:
     """Two selectors within one result.
 
     UsageError: a selector has no cell, or the two differ in no word.
@@ -166,7 +167,7 @@ def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
 
 
 def result_names(matrices: tuple[Matrix, Matrix], cells: Sequence[Sequence[Cell]],
-                 words: tuple[Words, Words], compared: Sequence[str]) -> list[str]:
+                 words: tuple[Selection, Selection], compared: Sequence[str]) -> list[str]:
     """The names of two results for a reader: what differs, the kernel, the revision, or else their
     folders."""
     results = [matrix.result for matrix in matrices]
@@ -178,7 +179,7 @@ def result_names(matrices: tuple[Matrix, Matrix], cells: Sequence[Sequence[Cell]
             for name, side in zip(names, words, strict=True)]
 
 
-def compare_results(base: Matrix, new: Matrix, base_words: Words, new_words: Words,
+def compare_results(base: Matrix, new: Matrix, base_words: Selection, new_words: Selection,
                     metrics: Sequence[Metric],
                     declared: Collection[str] = ()) -> Comparison:
     """Two results of different sessions. declared: kinds or names of facts that the comparison is

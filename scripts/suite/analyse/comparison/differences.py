@@ -33,23 +33,23 @@ FACTS = {
 FACT_GROUPS = {"mitigations": "mitigations", "sysctl": "sysctl"}  # in hosts.json: kind
 DEVICE = "device"
 LIBRARIES = "versions"
-BINARIES = ("uncork", "revision")  # of the versions those that say which binaries these are
+BINARY_VERSIONS = ("uncork", "revision")  # of the versions those that say which binaries these are
 REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"),
            ("congestion", "congestion")}
 SOCKETS = {"congestion": "congestion", "libraries": "security"}  # facts of records: kind, name
 # all kinds of facts about a machine
-EVERYTHING = (*FACTS, *FACT_GROUPS.values(), "cmdline", "offloads", "boot", "binaries", *SOCKETS)
+MACHINE_KINDS = (*FACTS, *FACT_GROUPS.values(), "cmdline", "offloads", "boot", "binaries", *SOCKETS)
 # what may differ with what is declared
-IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: EVERYTHING}
-ABSENT = "unknown"
+IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: MACHINE_KINDS}
+UNKNOWN_FACT = "unknown"
 DIFFERENCES_SHOWN = 3  # that a line names
 
-Facts = dict[tuple[str, str], str]
+FlatFacts = dict[tuple[str, str], str]
 Hosts = Mapping[str, Mapping[str, str]]  # by end: its hosts, each with its target
 Matrices = tuple[Matrix, Matrix]  # base and new
 
 
-def device_facts(device: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def flat_device(device: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Name, MTU and offloads of the device by which an end reaches its peer."""
     for key, value in device.items():
         if key == "offloads":
@@ -59,7 +59,7 @@ def device_facts(device: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield key, str(value)
 
 
-def host_facts(facts: Mapping[str, Any]) -> Facts:
+def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
     """One machine of hosts.json as (kind, name): value."""
     flat = {(kind, name): str(facts[name]) for kind, names in FACTS.items() for name in names
             if name in facts}
@@ -70,20 +70,20 @@ def host_facts(facts: Mapping[str, Any]) -> Facts:
     for key, kind in FACT_GROUPS.items():
         flat |= {(kind, name): " ".join(str(value).split())
                  for name, value in facts.get(key, {}).items()}
-    flat |= {("offloads", name): value for name, value in device_facts(facts.get(DEVICE, {}))}
+    flat |= {("offloads", name): value for name, value in flat_device(facts.get(DEVICE, {}))}
     for name, value in facts.get(LIBRARIES, {}).items():
-        flat["binaries" if name in BINARIES else "libraries", name] = str(value)
+        flat["binaries" if name in BINARY_VERSIONS else "libraries", name] = str(value)
     return flat
 
 
-def plan_facts(matrix: Matrix) -> Facts:
+def plan_facts(matrix: Matrix) -> FlatFacts:
     """What plan.json tells of binaries and boots."""
     plan = matrix.result.plan
     boots = dict.fromkeys(session.boots.here for session in plan.sessions)
     return {("binaries", "build"): plan.programs.digest, ("boot", "boot"): ",".join(boots)}
 
 
-def socket_facts(matrix: Matrix, cell: Cell) -> Facts:
+def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
     """The congestion control of a cell's sockets, nothing where they have none; its
     security library."""
     traits = matrix.traits_of(cell.name)
@@ -93,28 +93,28 @@ def socket_facts(matrix: Matrix, cell: Cell) -> Facts:
             if found}
 
 
-def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> Facts:
+def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> FlatFacts:
     """The facts of one end's machines; of several all values that a fact had. hosts: each with its
     target."""
     values: dict[tuple[str, str], dict[str, None]] = {}
     boots = (machine_find(matrix.result, host, target) for host, target in hosts.items())
     for machine in machines_group(boots):
-        for key, value in host_facts(machine.facts).items():
+        for key, value in flat_machine(machine.facts).items():
             values.setdefault(key, {})[value] = None
     return {key: ", ".join(found) for key, found in values.items()}
 
 
-def facts_compare(base: Facts, new: Facts) -> Iterator[Difference]:
+def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
     """The facts that differ, in order. Of a kind that one side does not know, and the other knows
     several facts of, only their number."""
     counts = [Counter(kind for kind, _ in facts) for facts in (base, new)]
     counted: set[str] = set()
     for kind, name in dict.fromkeys([*base, *new]):
         known = [count[kind] for count in counts]
-        one, two = (facts.get((kind, name), ABSENT) for facts in (base, new))
+        one, two = (facts.get((kind, name), UNKNOWN_FACT) for facts in (base, new))
         refuses = (kind, name) in REFUSES
         if min(known) == 0 and max(known) > 1:
-            one, two = (f"{count} known" if count else ABSENT for count in known)
+            one, two = (f"{count} known" if count else UNKNOWN_FACT for count in known)
             name, refuses = "", any(kind == refused for refused, _ in REFUSES)
         if one != two and kind not in counted:
             yield Difference(kind, name, one, two, refuses=refuses)
@@ -164,7 +164,7 @@ def cells_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tuple[
         machines |= dict.fromkeys(known[name])
         facts = [socket_facts(matrix, cell) for matrix, cell in zip(matrices, cells, strict=True)]
         sockets |= dict.fromkeys(one for one in facts_compare(*facts)
-                                 if ABSENT not in (one.base, one.new))
+                                 if UNKNOWN_FACT not in (one.base, one.new))
     return *machines, *sockets
 
 

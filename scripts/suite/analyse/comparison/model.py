@@ -50,7 +50,7 @@ class Change:
     detectable: as a fraction, the smallest change that so many rounds with this noise would show;
     with SAME.
     outliers: rounds of the two sides that are marked as outliers (they are counted all the same).
-    floor: the noise floor of the row as a ratio (stats.noise_floor), None where it is not known.
+    floor: the noise floor of the row as a ratio (stats.estimate_floor), None where it is not known.
     """
 
     base: Figure

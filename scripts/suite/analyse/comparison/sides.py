@@ -21,7 +21,7 @@ from suite.analyse.arrangement import layout_choose
 from suite.analyse.comparison.model import Difference
 from suite.analyse.frame import Cell, Matrix, baseline_words
 from suite.analyse.metrics import METRICS, Metric, metric_find
-from suite.analyse.selection import Words, cells_select, left_out_text
+from suite.analyse.selection import Selection, cells_select, left_out_text
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET
 from suite.base.words import names_split, word_split, words_split
@@ -29,10 +29,10 @@ from suite.scenario.scenario import TableLayout
 
 
 @dataclass(frozen=True)
-class Pair:
+class CellPair:
     """Two cells that belong together, or one without a partner; axes name the row."""
 
-    axes: Words
+    axes: Selection
     base: Cell | None
     new: Cell | None
 
@@ -43,11 +43,11 @@ class Pairing:
     are not compared."""
 
     axes: tuple[str, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[CellPair, ...]
     differences: tuple[Difference, ...]
 
 
-def baseline_others(matrix: Matrix, base: Words, narrow: Words) -> list[dict[str, str]]:
+def baseline_others(matrix: Matrix, base: Selection, narrow: Selection) -> list[dict[str, str]]:
     """The other values of the baseline's words in the cells that narrow selects, in order."""
     cells = cells_select(matrix, narrow)
     values = dict.fromkeys(tuple(cell.axes[axis] for axis in base) for cell in cells)
@@ -55,7 +55,7 @@ def baseline_others(matrix: Matrix, base: Words, narrow: Words) -> list[dict[str
             if value != tuple(base.values()) and "" not in value]
 
 
-def words_compared(base: Words, new: Words) -> tuple[str, ...]:
+def words_compared(base: Selection, new: Selection) -> tuple[str, ...]:
     """The words that both selectors give, with different values."""
     return tuple(key for key, value in base.items() if key in new and new[key] != value)
 
@@ -66,16 +66,16 @@ def values_of(cells: Iterable[Cell], key: str) -> tuple[str, ...]:
 
 
 def pairs_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
-               shared: Sequence[str], varying: Words) -> Iterator[Pair]:
+               shared: Sequence[str], varying: Selection) -> Iterator[CellPair]:
     """Every cell of the base with its partners, in order, then cells that only the new side has.
     varying: by word that has no partner, its side."""
     def key(cell: Cell) -> tuple[str, ...]:
         return tuple(cell.words.get(axis, "") for axis in shared)
 
-    def pair(one: Cell | None, other: Cell | None) -> Pair:
+    def pair(one: Cell | None, other: Cell | None) -> CellPair:
         sides = {"base": one or other, "new": other or one}
         named = {axis: sides[varying.get(axis, "base")] for axis in axes}
-        return Pair({axis: cell.words.get(axis, "") if cell else ""
+        return CellPair({axis: cell.words.get(axis, "") if cell else ""
                      for axis, cell in named.items()}, one, other)
 
     partners: dict[tuple[str, ...], list[Cell]] = {}
@@ -130,15 +130,15 @@ def fixed_differences(pairing: Pairing, compared: Sequence[str]) -> tuple[Differ
                  for key, sides in sorted(found.items()))
 
 
-WordsPair = tuple[Words, Words]  # base and new
+WordsPair = tuple[Selection, Selection]  # base and new
 
 
-def is_opposed(one: Words, two: Words) -> bool:
+def is_opposed(one: Selection, two: Selection) -> bool:
     """Whether two selectors give one word two values."""
     return any(two.get(key, value) != value for key, value in one.items())
 
 
-def words_join(selectors: Sequence[Words]) -> dict[str, str]:
+def words_join(selectors: Sequence[Selection]) -> dict[str, str]:
     """All words of selectors that narrow; UsageError where they contradict each other."""
     joined: dict[str, str] = {}
     for selector in selectors:
@@ -150,7 +150,7 @@ def words_join(selectors: Sequence[Words]) -> dict[str, str]:
     return joined
 
 
-def sides_opposed(selectors: Sequence[Words]) -> WordsPair | None:
+def sides_opposed(selectors: Sequence[Selection]) -> WordsPair | None:
     """The first two selectors that give one word two values, each with the words of all others."""
     for one, two in combinations(selectors, 2):
         if is_opposed(one, two):
@@ -160,10 +160,11 @@ def sides_opposed(selectors: Sequence[Words]) -> WordsPair | None:
     return None
 
 
-def selectors_parse(arguments: Sequence[str], where: str) -> list[Words]:
+def selectors_parse(arguments: Sequence[str], where: str) -> list[Selection]:
     """The words of each argument; UsageError where two are the same, which would be one side
     twice."""
-    selectors: list[Words] = [words_split(argument.split(), f"{where}: ") for argument in arguments]
+    selectors: list[Selection] = [words_split(argument.split(), f"{where}: ")
+                                  for argument in arguments]
     for number, selector in enumerate(selectors):
         if selector in selectors[:number]:
             raise UsageError(f'"{arguments[number]}" is given twice: two sides differ in some word')
@@ -190,7 +191,7 @@ def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[W
     return [({**base, **narrow}, {**other, **narrow}) for other in others]
 
 
-def first_system(matrix: Matrix, words: Words) -> Words | None:
+def first_system(matrix: Matrix, words: Selection) -> Selection | None:
     """The first target of a result that has several, unless words are about its baseline; None
     else. The pairs of a fleet are the same system several times."""
     if TARGET not in matrix.axes or matrix.result.plan.hosts or any(key in words

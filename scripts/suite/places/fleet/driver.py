@@ -27,14 +27,14 @@ from suite.base.errors import Failure, UsageError
 from suite.places.fleet.inventory import WORD
 from suite.places.fleet.jobs import OVERDUE_STATUS
 from suite.places.ssh.machine import LineStream, child_close, log_complaint, ssh_choose
-from suite.result.record import Document
+from suite.result.record import JsonObject
 
 PYPI = ROOT / "build" / "pypi"
-PROGRAM = ROOT / "scripts" / "ansible" / "driver.py"
-CHOICE = "UNCORK_ANSIBLE"  # the environment variable that names another folder of programs
-INSTALL = "scripts/setup/target fleet installs it"
+ANSIBLE_PROGRAM = ROOT / "scripts" / "ansible" / "driver.py"
+ANSIBLE_CHOICE = "UNCORK_ANSIBLE"  # the environment variable that names another folder of programs
+ANSIBLE_INSTALL = "scripts/setup/target fleet installs it"
 LISTS_S = 120.0
-ENDS_S = 120.0  # the driver gives a step up within a second, then takes all down
+ANSIBLE_ENDS_S = 120.0  # the driver gives a step up within a second, then takes all down
 STEP_S = 60.0  # a step may take so much longer than its jobs
 HOST_S = 0.5  # and so much longer for each host
 FORKS_MAX = 500  # each takes 12 MiB
@@ -89,13 +89,13 @@ class Outcome:
 def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
     """The folder with ansible-inventory and with a python that has ansible-runner; Failure where
     there is none."""
-    chosen = environ.get(CHOICE)
+    chosen = environ.get(ANSIBLE_CHOICE)
     found = [Path(chosen).expanduser()] if chosen else sorted(PYPI.glob("ansible-runner-*/bin"))
     if not found:
-        raise Failure(f"{WORD}=INVENTORY: ansible-runner is missing: {INSTALL}")
+        raise Failure(f"{WORD}=INVENTORY: ansible-runner is missing: {ANSIBLE_INSTALL}")
     for name in ("ansible-inventory", "python"):
         if not os.access(found[-1] / name, os.X_OK):
-            mend = f" ({CHOICE})" if chosen else f": {INSTALL}"
+            mend = f" ({ANSIBLE_CHOICE})" if chosen else f": {ANSIBLE_INSTALL}"
             raise Failure(f"{WORD}=INVENTORY: there is no {name} in {found[-1]}{mend}")
     return found[-1]
 
@@ -122,7 +122,7 @@ def complaint_find(stderr: str) -> str:
     return (marked + lines[-1:] + ["it does not say why"])[0]
 
 
-def inventory_list(path: str) -> Document:
+def inventory_list(path: str) -> JsonObject:
     """What `ansible-inventory --list` prints; UsageError where Ansible cannot read the inventory.
     """
     if not Path(path).exists():
@@ -148,7 +148,7 @@ def outcomes_read(lines: Iterable[bytes], hosts: Iterable[str],
 
     None where the lines end before the step does. folder: of the outputs.
     """
-    found: dict[str, Document] = {}
+    found: dict[str, JsonObject] = {}
     for line in lines:
         value = line_read(line) or {}
         if isinstance(value.get("host"), str):
@@ -184,7 +184,7 @@ class Driver:
         programs = programs_find()
         with open(self.log, "wb") as log:
             self.child = subprocess.Popen(
-                [programs / "python", PROGRAM, folder], env=environment_make(programs),
+                [programs / "python", ANSIBLE_PROGRAM, folder], env=environment_make(programs),
                 process_group=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self.output = LineStream(self.child.stdout)
 
@@ -237,12 +237,12 @@ class Driver:
         assert self.child.stdin
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.close()
-        found: list[Document] = []
-        for line in self.output.lines(ENDS_S):
+        found: list[JsonObject] = []
+        for line in self.output.lines(ANSIBLE_ENDS_S):
             found.append(line_read(line) or {})
             if "end" in found[-1] and self.steps_open:  # the end of a step that was given up
                 self.steps_open -= 1
                 found.clear()
-        child_close(self.child, ENDS_S)
+        child_close(self.child, ANSIBLE_ENDS_S)
         return {str(line["host"]): outcome_make(line, self.log).why for line in found
                 if "host" in line and line.get("how") != "ok"}

@@ -18,7 +18,7 @@ from pathlib import Path
 from suite.base.client import BINARIES, Client, build_digest, complaint_text
 from suite.base.errors import Failure
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
-from suite.places.fleet.inventory import ADDRESS_VARIABLE, PROXY, SERVER, WORD, Pair, pairs_read
+from suite.places.fleet.inventory import ADDRESS_VARIABLE, PROXY, SERVER, WORD, HostPair, pairs_read
 from suite.places.fleet.jobs import (
     ALIVE,
     client_words,
@@ -31,8 +31,8 @@ from suite.places.ssh.machine import Greeting, first_parsed, greeting_parse, scr
 from suite.places.ssh.programs import (
     COPIES_S,
     COPY_SCRIPT,
-    FOLDER,
     LOOKS_S,
+    PROGRAMS_FOLDER,
     STATIC_HINT,
     checksum,
     programs_missing,
@@ -66,7 +66,7 @@ def reasons_of(outcomes: Mapping[str, Outcome]) -> Reasons:
     return found
 
 
-def reasons_by_pair(pairs: Iterable[Pair], reasons: Reasons) -> Reasons:
+def reasons_by_pair(pairs: Iterable[HostPair], reasons: Reasons) -> Reasons:
     """The reasons by pair: that of its first host that has one."""
     found = {pair.target: [reasons[host.name] for host in pair.hosts if host.name in reasons]
              for pair in pairs}
@@ -83,7 +83,7 @@ class Fleet:
     def __init__(self, path: str) -> None:
         self.path = path
         self.pairs = {pair.target: pair for pair in pairs_read(inventory_list(path), path)}
-        self.used: dict[str, Pair] = {}
+        self.used: dict[str, HostPair] = {}
         self.folder = tempfile.TemporaryDirectory(prefix="uncork-", ignore_cleanup_errors=True)
         run, hosts = secrets.token_hex(8), dict.fromkeys(host.name for pair in self.pairs.values()
                                                          for host in pair.hosts)
@@ -103,7 +103,7 @@ class Fleet:
         self.digest = functools.cache(build_digest)
         self.answers: dict[tuple[str, tuple[str, ...], str], dict[str, Outcome]] = {}
 
-    def use(self, target: str) -> Pair:
+    def use(self, target: str) -> HostPair:
         """A pair that has cells."""
         return self.used.setdefault(target, self.pairs[target])
 
@@ -149,7 +149,8 @@ class Fleet:
     def copy(self, lack: Mapping[str, Sequence[str]], client: Client) -> Reasons:
         """Copies to hosts the programs that they lack, and starts them once."""
         digest, reasons = self.digest(client), Reasons()
-        folders = {host: f"{self.greetings[host].cache}/{FOLDER}/{digest}" for host in lack}
+        folders = {host: f"{self.greetings[host].cache}/{PROGRAMS_FOLDER}/{digest}"
+                   for host in lack}
         for name in BINARIES:
             path = client.folder / name
             reasons |= reasons_of(self.step({
@@ -164,7 +165,7 @@ class Fleet:
                         if host not in reasons}
         return reasons
 
-    def address(self, pair: Pair, role: str) -> str:
+    def address(self, pair: HostPair, role: str) -> str:
         """Where a host of a pair listens: as the inventory says, else where Ansible connected."""
         host = pair.host(role)
         greeting = self.greetings.get(host.name)
@@ -178,12 +179,12 @@ class Fleet:
         """The file on a host for the process id of a role."""
         return note_path(self.greetings[host].cache, self.runs[host], f"{role}-{digest}")
 
-    def prepare(self, pairs: Sequence[Pair], client: Client) -> Reasons:
+    def prepare(self, pairs: Sequence[HostPair], client: Client) -> Reasons:
         """Greets the hosts of pairs and copies programs; gives failures by pair."""
         lack, reasons = self.greet((host.name for pair in pairs for host in pair.hosts), client)
         return reasons_by_pair(pairs, reasons | self.copy(lack, client))
 
-    def serve(self, pairs: Sequence[Pair], client: Client) -> Reasons:
+    def serve(self, pairs: Sequence[HostPair], client: Client) -> Reasons:
         """Starts the servers, then the proxies of pairs that have none; gives failures by pair."""
         digest, lost = self.digest(client), dict[str, Outcome]()
         for number, role in enumerate((SERVER, PROXY), 1):
@@ -206,7 +207,7 @@ class Fleet:
 
     # ---- clients ----
 
-    def client_job(self, pair: Pair, client: Client, arguments: Sequence[str], given: str,
+    def client_job(self, pair: HostPair, client: Client, arguments: Sequence[str], given: str,
                    limit_s: float) -> Job:
         """A client of a pair that is prepared. given: its standard input behind the key."""
         host, digest = pair.client.name, self.digest(client)
@@ -215,7 +216,7 @@ class Fleet:
         return Job(words, (self.key_path, self.file(f"{host}.in", given.encode() or b"\n")))
 
     def ask(
-        self, pair: Pair, client: Client, arguments: Sequence[str], given: str = "",
+        self, pair: HostPair, client: Client, arguments: Sequence[str], given: str = "",
         ends: Sequence[str] = (),
     ) -> Outcome:
         """The answer of a pair's client; all clients get the question in one step, once.
@@ -243,12 +244,12 @@ class Fleet:
             more = f" (and {len(reasons) - 1} more pairs have troubles)" if len(reasons) > 1 else ""
             raise Failure(f"{WORD}={self.path}: {next(iter(reasons.values()))}{more}")
 
-    def addresses(self, pair: Pair, client: Client, ends: Sequence[str]) -> dict[str, str]:
+    def addresses(self, pair: HostPair, client: Client, ends: Sequence[str]) -> dict[str, str]:
         """The words with the addresses of these ends; none for a pair that is one host."""
         return {ADDRESS_WORDS[end]: self.servers[pair.host(end).name, end, self.digest(client)]
                 for end in (ends if pair.apart else ())}
 
-    def check(self, pairs: Sequence[Pair], client: Client) -> Reasons:
+    def check(self, pairs: Sequence[HostPair], client: Client) -> Reasons:
         """Which hosts or servers of these pairs were lost, by pair, after runs have failed.
 
         What is known of such a host is dropped, so that the next round greets it and starts its

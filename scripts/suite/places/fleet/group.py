@@ -19,14 +19,14 @@ from suite.base.runner_words import line_for_client, record_words_restore, words
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet.driver import Outcome
 from suite.places.fleet.fleet import Fleet, Reasons, reasons_of
-from suite.places.fleet.inventory import WORD, Pair
+from suite.places.fleet.inventory import WORD, HostPair
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import Greeting
 from suite.places.ssh.programs import programs_choose
 from suite.places.ssh.server import ADDRESS_WORDS, endpoint, key_options
 from suite.places.target import Target, word_list
 from suite.result.plan import PlannedCell
-from suite.result.record import Document
+from suite.result.record import JsonObject
 
 STARTING_S = 10.0  # besides the time of the runs
 # RFC 5737 reserves it for documents: a check of words names an end and does not connect to it
@@ -39,7 +39,7 @@ class AnswerPlace:
     """Where the client of a pair answers a question: the clients of all pairs get it at once."""
 
     fleet: Fleet
-    pair: Pair
+    pair: HostPair
     programs: Client = field(repr=False)
 
     @property
@@ -126,7 +126,7 @@ class FleetGroup(Fleet):
         """One of them."""
         return FleetPair(value, client, self)
 
-    def run(self, opened: Opened, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, Document]]:
+    def run(self, opened: Opened, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, JsonObject]]:
         """(number, record) of each cell, pair by pair, from one batch for each pair.
 
         Pairs with a failed run come last, when it is known which of their hosts were lost. A lost
@@ -141,9 +141,9 @@ class FleetGroup(Fleet):
         outcomes, reasons = self.batches_run(
             {target: [cells[number] for number in numbers] for target, numbers in pairs.items()},
             client)
-        unsound: dict[FleetPair, dict[int, Document]] = {}
+        unsound: dict[FleetPair, dict[int, JsonObject]] = {}
         for target, numbers in pairs.items():
-            records = records_read(outcomes.get(target.value), cells, numbers,
+            records = pair_records(outcomes.get(target.value), cells, numbers,
                                    reasons.get(target.value, ""))
             if any(record["status"] == "failed" for record in records.values()):
                 unsound[target] = records
@@ -194,8 +194,8 @@ class FleetGroup(Fleet):
                   file=sys.stderr)
 
 
-def records_read(outcome: Outcome | None, cells: Sequence[PlannedCell], numbers: Sequence[int],
-                 reason: str) -> dict[int, Document]:
+def pair_records(outcome: Outcome | None, cells: Sequence[PlannedCell], numbers: Sequence[int],
+                 reason: str) -> dict[int, JsonObject]:
     """The records of the cells with these numbers, in that order, with the words as typed.
 
     reason: why there is no outcome.

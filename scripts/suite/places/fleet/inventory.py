@@ -24,7 +24,7 @@ PAIRS = "pairs"
 # variables of a host
 PAIR_VARIABLE, ROLE_VARIABLE, ADDRESS_VARIABLE = "uncork_pair", "uncork_role", "uncork_address"
 # a name is part of names of cells, of patterns of Ansible and of names of files
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+HOST_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Pair:
+class HostPair:
     """Hosts that run cells together. ends: client, server and perhaps proxy."""
 
     ends: tuple[Host, ...]
@@ -89,7 +89,7 @@ def variables_of(listing: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def host_make(listing: Mapping[str, Any], name: str, where: str) -> Host:
     """A host of the inventory; UsageError for a name or an address that is none."""
     address = str(variables_of(listing, name).get(ADDRESS_VARIABLE, ""))
-    if not NAME.fullmatch(name):
+    if not HOST_NAME.fullmatch(name):
         raise UsageError(f'{where}host "{name}": give it a name of letters, digits, ".", "_" and '
                          '"-", and its address by ansible_host')
     if address and not address_usable(address):
@@ -99,18 +99,18 @@ def host_make(listing: Mapping[str, Any], name: str, where: str) -> Host:
     return Host(name, address)
 
 
-def pairs_by_index(listing: Mapping[str, Any], where: str) -> list[Pair]:
+def pairs_by_index(listing: Mapping[str, Any], where: str) -> list[HostPair]:
     """Pairs of the groups client, server and proxy."""
     groups = {role: hosts for role in ROLES if (hosts := members(listing, role)) or role != PROXY}
     if len({len(hosts) for hosts in groups.values()}) != 1:
         counts = ", ".join(f"{role} has {len(hosts)}" for role, hosts in groups.items())
         raise UsageError(f"{where}the first hosts of each group are together, so groups are of one "
                          f"size: {counts}")
-    return [Pair(tuple(host_make(listing, name, where) for name in row))
+    return [HostPair(tuple(host_make(listing, name, where) for name in row))
             for row in zip(*groups.values(), strict=True)]
 
 
-def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[Pair]:
+def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[HostPair]:
     """Pairs of the group pairs, in the order of their first hosts."""
     found: dict[str, dict[str, Host]] = {}
     for name in members(listing, PAIRS):
@@ -128,10 +128,11 @@ def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[Pair]:
         for role in (CLIENT, SERVER):
             if role not in hosts:
                 raise UsageError(f"{where}pair {pair} has no host of {ROLE_VARIABLE}={role}")
-    return [Pair(tuple(hosts[role] for role in ROLES if role in hosts)) for hosts in found.values()]
+    return [HostPair(tuple(hosts[role] for role in ROLES if role in hosts))
+            for hosts in found.values()]
 
 
-def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[Pair, ...]:
+def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[HostPair, ...]:
     """The pairs of an inventory.
 
     UsageError where it has none, where they are ambiguous, and where two of them, which run at the

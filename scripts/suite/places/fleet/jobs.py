@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suite.places.ssh.machine import CACHE, GREETING_LINE, KEY_FILE, keyed_words, script_words
-from suite.places.ssh.programs import FOLDER, LOOK_SCRIPT
+from suite.places.ssh.programs import LOOK_SCRIPT, PROGRAMS_FOLDER
 
 RUNS = "uncork/run"  # below the cache of the user there
 OVERDUE_STATUS = 124  # of a client whose time was over, as of timeout(1)
@@ -62,7 +62,7 @@ done
 
 def greet_words(digest: str, names: Sequence[str]) -> tuple[str, ...]:
     """Prints the greeting of a host, and the checksums of its copies of these programs."""
-    folder = f'digest=$1; shift; set -- "{CACHE}/{FOLDER}/$digest" "$@"'
+    folder = f'digest=$1; shift; set -- "{CACHE}/{PROGRAMS_FOLDER}/$digest" "$@"'
     return script_words(f"{GREETING_LINE}; {folder}; {LOOK_SCRIPT}", [digest, *names])
 
 

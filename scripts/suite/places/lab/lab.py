@@ -19,7 +19,7 @@ from typing import Any
 from suite.base.errors import Failure, Unreachable
 from suite.base.lab_words import (
     CLIENT_HOST,
-    HOSTS,
+    LAB_HOSTS,
     ROUTER_HOST,
     SERVER_ADDRESS,
     SERVER_HOST,
@@ -104,7 +104,7 @@ def lab_make(link: Link) -> Lab:
     """A lab with these links; Failure says what this machine refuses."""
     namespaces: dict[str, int] = {}
     with contextlib.ExitStack() as failing:
-        for host in HOSTS:
+        for host in LAB_HOSTS:
             namespaces[host] = namespace_make()
             failing.callback(os.close, namespaces[host])
         network_build(namespaces, link)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from suite.base.errors import Failure
 from suite.base.lab_words import (
-    HOSTS,
+    LAB_HOSTS,
     SETTING_WORD,
     facts_rows,
     lab_text,
@@ -36,7 +36,7 @@ NONE = "no lab stands"
 def standing_open() -> Iterator[dict[str, int]]:
     """Descriptors of the namespaces that have a lab's names, by host."""
     with contextlib.ExitStack() as closing:
-        found = {host: os.open(namespace_file(host), os.O_RDONLY) for host in HOSTS
+        found = {host: os.open(namespace_file(host), os.O_RDONLY) for host in LAB_HOSTS
                  if Path(namespace_file(host)).exists()}
         for descriptor in found.values():
             closing.callback(os.close, descriptor)
@@ -112,12 +112,12 @@ def lab_status() -> list[str]:
         facts = facts_read(standing)
         words = dict(word.partition("=")[::2] for word in text.split())
         setting = setting_split(words.get(SETTING_WORD, "none"))
-        if setting and len(standing) == len(HOSTS):
+        if setting and len(standing) == len(LAB_HOSTS):
             facts[SETTING_WORD] = {"name": setting[0]} | setting_read(standing, setting[0])
     return [f"lab: {text}",
             *(f"  {where:<8} {what}" for where, what in facts_rows(facts)),
             *(f"  {host} is missing: uncork lab down, then up again"
-              for host in HOSTS if host not in standing)]
+              for host in LAB_HOSTS if host not in standing)]
 
 
 def host_open(host: str) -> int:

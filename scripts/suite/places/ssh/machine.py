@@ -29,8 +29,8 @@ from suite.base.client import complaint_text
 from suite.base.errors import Failure, Unreachable, UsageError
 from suite.base.process import group_kill
 
-PROGRAM = "ssh"
-CHOICE = "UNCORK_SSH"  # the environment variable that names another ssh, or ssh with options
+SSH = "ssh"
+SSH_CHOICE = "UNCORK_SSH"  # the environment variable that names another ssh, or ssh with options
 OPTIONS = tuple(word for option in (
     "BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=2", "ServerAliveCountMax=3",
     "ControlPersist=no", "ClearAllForwardings=yes", "ForwardAgent=no", "PermitLocalCommand=no",
@@ -40,15 +40,15 @@ OPTIONS = tuple(word for option in (
 SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR")
 OPENS_S = 30.0
 ANSWERS_S = 4.0
-ENDS_S = 3.0
-PIECE_BYTES = 1 << 16
+SSH_ENDS_S = 3.0
+STREAM_BYTES = 1 << 16
 GREETING = "uncork-host"
 CACHE = "${XDG_CACHE_HOME:-$HOME/.cache}"
 # The boot is the id that the client reports, or the name of the host where there is no such file.
 GREETING_LINE = (
     'boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
     f'echo "{GREETING}|$(uname -s) $(uname -m)|$boot|{CACHE}|${{SSH_CONNECTION:-}}"')
-INSTALL = "scripts/setup/target ssh installs it"
+SSH_INSTALL = "scripts/setup/target ssh installs it"
 UNQUOTABLE = re.compile(r"['\\!\x00-\x1f\x7f]")
 KEY_FILE = "/dev/fd/3"  # where a program reads the key that it was started with
 # Reads a line, the key, from standard input and passes it to the program by a pipe: others could
@@ -128,13 +128,13 @@ class LineStream:
         with selectors.DefaultSelector() as selector:
             selector.register(self.stream, selectors.EVENT_READ)
             while not self.ended and selector.select(max(0.0, until - time.monotonic())):
-                piece = os.read(self.stream.fileno(), PIECE_BYTES)
+                piece = os.read(self.stream.fileno(), STREAM_BYTES)
                 self.ended = not piece
                 *whole, self.rest = (self.rest + piece).split(b"\n")
                 yield from whole
 
 
-def child_close(child: subprocess.Popen[bytes], grace_s: float = ENDS_S) -> None:
+def child_close(child: subprocess.Popen[bytes], grace_s: float = SSH_ENDS_S) -> None:
     """Closes the lifeline of a child and waits for its end; kills it where it does not end."""
     if child.stdin:
         with contextlib.suppress(BrokenPipeError):
@@ -155,12 +155,12 @@ def log_complaint(path: Path) -> str:
 
 def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """ssh(1) and its first options: $UNCORK_SSH, else ssh. UsageError where a quote is missing."""
-    chosen = environ.get(CHOICE, "")
+    chosen = environ.get(SSH_CHOICE, "")
     try:
-        return tuple(shlex.split(chosen)) or (PROGRAM,)
+        return tuple(shlex.split(chosen)) or (SSH,)
     except ValueError as error:
         reason = str(error)[:1].lower() + str(error)[1:]
-        raise UsageError(f"{CHOICE}={chosen}: {reason}: write it as for a shell") from None
+        raise UsageError(f"{SSH_CHOICE}={chosen}: {reason}: write it as for a shell") from None
 
 
 class LocalMachine:
@@ -208,7 +208,8 @@ class RemoteMachine(LocalMachine):
                 master = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                           stderr=log, process_group=0)
         except OSError as error:
-            raise Failure(f"{self.ssh[0]} does not start ({error.strerror}): {INSTALL}") from None
+            raise Failure(
+                f"{self.ssh[0]} does not start ({error.strerror}): {SSH_INSTALL}") from None
         try:
             greeting = first_parsed(LineStream(master.stdout).lines(OPENS_S), greeting_parse)
         except BaseException:

@@ -24,7 +24,7 @@ from suite.base.client import (
 from suite.base.errors import Failure, Unreachable
 from suite.places.ssh.machine import Greeting, LocalMachine, RemoteMachine
 
-FOLDER = "uncork/bin"  # below the cache of the user there
+PROGRAMS_FOLDER = "uncork/bin"  # below the cache of the user there
 LOOKS_S = 30.0
 COPIES_S = 600.0  # of 20 MB, over a slow line
 LOOK_SCRIPT = ('cd "$1" 2>/dev/null && shift && for name; do '
@@ -79,7 +79,7 @@ def programs_copy(machine: RemoteMachine, client: Client) -> str:
 
     if refusal := system_refusal(machine.name, machine.greeting):
         raise Failure(refusal)
-    folder = f"{machine.greeting.cache}/{FOLDER}/{build_digest(client)}"
+    folder = f"{machine.greeting.cache}/{PROGRAMS_FOLDER}/{build_digest(client)}"
     sums = {name: checksum(client.folder / name) for name in BINARIES}
     looked = machine.run(LOOK_SCRIPT, [folder, *sums], LOOKS_S).stdout
     for name in programs_missing(looked, sums):

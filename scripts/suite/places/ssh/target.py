@@ -34,7 +34,7 @@ from suite.places.ssh.server import (
     server_started,
 )
 from suite.places.target import Ends
-from suite.result.record import Document
+from suite.result.record import JsonObject
 
 # The path of a socket has at most 108 bytes, ssh(1) appends to it, and the folder is part of it.
 SOCKET_BYTES = 60
@@ -133,7 +133,7 @@ class Ssh(RemoteTarget):
                     self.folder / f"{end}.log", self.server_options(end)))
             yield Ends(found, key_options(found))
 
-    def failure_explain(self, words: Mapping[str, str], record: Document) -> Document:
+    def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:
         """A failed run names the machines that were lost."""
         if record["status"] != "failed":
             return record

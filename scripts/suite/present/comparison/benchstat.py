@@ -21,7 +21,7 @@ from suite.analyse.verdicts import Verdict
 
 # of metrics, as benchstat scales them
 UNITS = {"s": "sec", "bit/s": "bit/s", "1/s": "1/s", "B": "B", "1": ""}
-SIDES = ("base", "new")
+SIDE_NAMES = ("base", "new")
 
 
 def unit_text(metric: Metric) -> str:
@@ -60,13 +60,14 @@ def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
 def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
     """The values of both sides, a column for each metric that both know."""
     sides = comparison.base.matrix, comparison.new.matrix
-    columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDES}
+    columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDE_NAMES}
     for metric in comparison.metrics:
         sample = sample_take(sides, (row.base, row.new), metric,
                              comparison.unit) if row.base and row.new else None
         # of which benchstat would take bounds for values
         if sample is not None and not sample.censored:
-            for side, values in zip(SIDES, (sample.base_values, sample.new_values), strict=True):
+            for side, values in zip(SIDE_NAMES, (sample.base_values, sample.new_values),
+                                    strict=True):
                 columns[side][unit_text(metric)] = pd.Series(values.values, index=values.rounds)
     return {side: pd.DataFrame(found) for side, found in columns.items()}
 

@@ -77,7 +77,7 @@ def mean_size(comparison: Comparison, metric: Metric, mean: Mean) -> tuple[str, 
     return size, "" if same == {mean.ratio.pairs} else f"n={mean.ratio.pairs}"
 
 
-def left_out_text(comparison: Comparison, mean: Mean, most: int = 4) -> str:
+def rows_left_out(comparison: Comparison, mean: Mean, most: int = 4) -> str:
     """`cork (n=3), nagle (exact counts)`: the rows that a geometric mean leaves out; of many the
     first."""
     texts = [f"{row_name(comparison.rows[place])} ({why})" for place, why in mean.left_out.items()]
@@ -92,7 +92,7 @@ def mean_text(comparison: Comparison, metric: Metric) -> str:
     if mean is None:
         return ""
     size, rounds = mean_size(comparison, metric, mean)
-    without = f"without {left_out_text(comparison, mean)}" if mean.left_out else ""
+    without = f"without {rows_left_out(comparison, mean)}" if mean.left_out else ""
     parts = ", ".join(filter(None, (size, rounds, without)))
     return f"geomean: {parts}" if rounds or without else ""
 

@@ -12,7 +12,7 @@ from suite.analyse.comparison.model import Comparison, difference_text
 from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
-from suite.analyse.selection import Words
+from suite.analyse.selection import Selection
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.words import words_split
@@ -21,7 +21,7 @@ from suite.present.mail.command import command_of
 from suite.present.tables.model import Document
 
 
-def comparison_of(matrices: Sequence[Matrix], base: Words, new: Words,
+def comparison_of(matrices: Sequence[Matrix], base: Selection, new: Selection,
                   metrics: Sequence[Metric]) -> Comparison:
     """Two sides of one result, or of two; UsageError where a ratio between them says nothing."""
     comparison = (compare_cells(matrices[0], base, new, metrics) if len(matrices) == 1 else
@@ -32,14 +32,14 @@ def comparison_of(matrices: Sequence[Matrix], base: Words, new: Words,
     return comparison
 
 
-def pair_block(matrices: Sequence[Matrix], base: Words, new: Words,
+def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
                metrics: Sequence[Metric]) -> Document:
     """The block of two sides."""
     return comparison_block(comparison_of(matrices, base, new, metrics),
                             [command_of(matrix) for matrix in matrices])
 
 
-def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]],
+def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Selection, Selection]],
                  metrics: Sequence[Metric]) -> list[Document]:
     """The block of each pair. A pair with nothing to show is left out with a line on standard
     error. UsageError where all are."""
@@ -56,7 +56,7 @@ def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Words, Words]],
     return blocks
 
 
-def cells_block(matrix: Matrix, words: Words, metrics: Sequence[Metric]) -> Document:
+def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Document:
     """The block of a result without a comparison."""
     return table_block(summary_build(matrix, tuple(metric.name for metric in metrics)), words,
                        command_of(matrix))

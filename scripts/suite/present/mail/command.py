@@ -19,9 +19,9 @@ from suite.present.mail.rules import COLUMNS
 from suite.result.plan import Plan
 from suite.scenario.scenario import Scenario, scenario_load
 
-PROGRAM = "scripts/uncork run"
+RUN_COMMAND = "scripts/uncork run"
 INDENT = "  "
-SEED = "seed"
+SEED_WORD = "seed"
 RANGE_LEAST = 4  # values that are worth a range
 FACTORS = {2: "", 4: ":4"}  # as the client reads ranges: 64..1M doubles, 64..1M:4 quadruples
 
@@ -69,7 +69,7 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
     scenarios/, if any."""
     if shipped is not None and not is_of(shipped, scenario):
         shipped = None
-    wanted = typed_words(scenario) | {"rounds": str(plan.rounds), SEED: str(plan.seed)}
+    wanted = typed_words(scenario) | {"rounds": str(plan.rounds), SEED_WORD: str(plan.seed)}
     known = typed_words(shipped) if shipped else {}
     if "baseline" not in known and wanted.get("baseline") == baseline_usual(plan):
         del wanted["baseline"]
@@ -81,7 +81,8 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
 def commands_join(commands: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     """The commands that differ; of two results that differ in the seed only one command, without
     it."""
-    bare = {tuple(word for word in words if not word.startswith(f"{SEED}=")) for words in commands}
+    bare = {tuple(word for word in words if not word.startswith(f"{SEED_WORD}="))
+            for words in commands}
     return list(bare) if len(bare) == 1 < len(commands) else list(dict.fromkeys(map(tuple,
         commands)))
 
@@ -118,7 +119,7 @@ def word_pieces(word: str, width: int) -> list[str]:
 def command_lines(words: Sequence[str], width: int = COLUMNS) -> list[str]:
     """The command, wrapped with ` \\`; a word that is longer than a line goes on at the left of the
     next."""
-    lines = [PROGRAM]
+    lines = [RUN_COMMAND]
     for word in words:
         quoted = word_quoted(word)
         if len(lines[-1]) + len(quoted) + 3 <= width:  # a blank before it, and ` \\` after it

@@ -14,12 +14,12 @@ from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.units import counted_text
-from suite.present.comparison.texts import floor_text, left_out_text, rounds_text, span_text
+from suite.present.comparison.texts import floor_text, rounds_text, rows_left_out, span_text
 from suite.present.heading import congestion_text, known_text, machines_text
 from suite.present.mail.rules import COLUMNS
 
 CUT = "..."
-WIDTH = COLUMNS - 2  # a style may put a mark before a line
+LINE_WIDTH = COLUMNS - 2  # a style may put a mark before a line
 PIECE_WIDTH = 16  # of an item that is cut, at least
 NO_DIFFERENCE = "nothing else"
 # What gives way in a line of rounds that is too long, in turn.
@@ -29,7 +29,7 @@ SHORTER = (("exact rank CI", "rank CI"), (" rounds,", ","), (" a side,", ","), (
 def line_shorten(line: str) -> str:
     """The line in fewer words, as far as it has to be."""
     for long, short in SHORTER:
-        line = line.replace(long, short) if len(line) > WIDTH else line
+        line = line.replace(long, short) if len(line) > LINE_WIDTH else line
     return line
 
 
@@ -47,7 +47,7 @@ def table_rounds_text(figures: Sequence[Figure], floor: float | None, metric: Me
     return ", ".join(parts) + ("" if metric.counts and floor is None else f"; {floor_text(floor)}")
 
 
-def text_cut(text: str, width: int = WIDTH) -> str:
+def text_cut(text: str, width: int = LINE_WIDTH) -> str:
     """Text that fits; what is cut off is marked."""
     return text if len(text) <= width else text[:width - len(CUT)].rstrip() + CUT
 
@@ -81,10 +81,10 @@ def machine_line(matrix: Matrix, cells: Sequence[Cell]) -> str:
     congestion = {"none": "", "unknown": "; congestion unknown"}.get(name, f"; {name}")
     revision = f"; uncork {matrix.result.plan.programs.revision}"
     line = f"machine: {machines_text(matrix, cells)}{congestion}{revision}"
-    if len(line) <= WIDTH:
+    if len(line) <= LINE_WIDTH:
         return line
     return ("machine: "
-            f"{machines_cut(matrix, cells, WIDTH - len('machine: ' + congestion))}{congestion}")
+            f"{machines_cut(matrix, cells, LINE_WIDTH - len('machine: ' + congestion))}{congestion}")
 
 
 def comparison_remarks(comparison: Comparison) -> list[str]:
@@ -101,7 +101,7 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
         remarks.append("brackets: may be chance")
     if any(comparison.tested.get(name, 0) for name in comparison.hopeless):
         remarks.append("too few rounds for so many cells")
-    remarks += [f"geomean without {left_out_text(comparison, mean)}"
+    remarks += [f"geomean without {rows_left_out(comparison, mean)}"
                 for mean in comparison.geomeans.values()
                 if mean and any(why.startswith("n=") for why in mean.left_out.values())]
     remarks += list(dict.fromkeys(text for side in (comparison.base, comparison.new)
@@ -155,8 +155,8 @@ def differs_text(comparison: Comparison) -> str:
                      key=lambda difference: (not difference.refuses, difference.declared))
     found = list(map(difference_text, ordered)) or [NO_DIFFERENCE]
     remarks = comparison_remarks(comparison)
-    room = WIDTH - len("differs:  ()") - min(len("; ".join(found)),
+    room = LINE_WIDTH - len("differs:  ()") - min(len("; ".join(found)),
                                              PIECE_WIDTH + len("; and 9999 more"))
     fitting = items_fit(remarks, room) or counted_text(len(remarks), "remark")
     tail = f" ({fitting})" if remarks else ""
-    return "differs: " + items_fit(found, WIDTH - len("differs: " + tail)) + tail
+    return "differs: " + items_fit(found, LINE_WIDTH - len("differs: " + tail)) + tail

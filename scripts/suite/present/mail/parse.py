@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from suite.analyse.metrics import METRICS
-from suite.present.mail.command import PROGRAM
+from suite.present.mail.command import RUN_COMMAND
 from suite.present.mail.figures import WIDTH
 
 QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
@@ -20,14 +20,14 @@ FOLDED = {"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192": "->", "\u00a0
 HEAD = re.compile(r"(base|cells): +(\S.*)")
 LABELLED = re.compile(r"(new|with|at): +(\S.*)")
 TITLE = re.compile(r"(\w[\w ]*?)(?:, (\S+))? \((lower|higher) is better\)")
-WORDS = re.compile(r"[a-z][a-z0-9_.-]*=\S+( [a-z][a-z0-9_.-]*=\S+)*")
+WORDS_LINE = re.compile(r"[a-z][a-z0-9_.-]*=\S+( [a-z][a-z0-9_.-]*=\S+)*")
 FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
 PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean of \d+( of \d+)? cells(, n=\d+)?")
 BELOW = re.compile(r"(machine|differs|remarks): ")
 ROUNDS = re.compile(r"n=[\d.]+(,| [a-z])|no row has it on both sides")
 ITEM = re.compile(r"- (?=(base|new|cells|with|at|machine|differs|remarks): |n=|no row )")
-CUT = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
+BROKEN = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
 
 Name = tuple[str, ...]
 
@@ -93,11 +93,11 @@ class BlockReader:
         labelled, title = LABELLED.fullmatch(line), TITLE.fullmatch(line)
         if labelled:
             self.head_take(labelled[1], labelled[2])
-        elif self.label and WORDS.fullmatch(line):
+        elif self.label and WORDS_LINE.fullmatch(line):
             self.head_take(self.label, line)
         elif title and title[1].lower().replace(" ", "_") in METRICS:
             self.title_take(title[1], title[2] or "", title[3])
-        elif line.startswith(PROGRAM):
+        elif line.startswith(RUN_COMMAND):
             self.below_take((f"command {self.commands + 1}",), line)
         elif self.below and self.goes_on(line):
             self.block.texts[self.below] += f" {line}"
@@ -116,7 +116,7 @@ class BlockReader:
         """Whether the line below a table, or the command, that was taken last goes on in this
         one."""
         command = self.below is not None and self.below[0].startswith("command")
-        return WORDS.fullmatch(line) is not None if command else not begins_below(line)
+        return WORDS_LINE.fullmatch(line) is not None if command else not begins_below(line)
 
     def below_take(self, name: Name, text: str) -> None:
         """A line below a table, or a command: a block ends with the last of these."""
@@ -234,7 +234,7 @@ def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
         before = joined[last[depth]][1] if depth in last else ""
         if before.endswith("\\"):
             joined[last[depth]] = depth, before[:-1] + line
-        elif CUT.search(before):
+        elif BROKEN.search(before):
             joined[last[depth]] = depth, f"{before} {line}"
         else:
             last[depth] = len(joined)
@@ -253,6 +253,6 @@ def blocks_read(text: str) -> list[Posted]:
 def side_words(text: str) -> Mapping[str, str]:
     """The words of a head: `write=cork`, or `NAME; write=cork`; none where it is only a name."""
     words = text.rpartition("; ")[2]
-    if not WORDS.fullmatch(words):
+    if not WORDS_LINE.fullmatch(words):
         return {}
     return dict(word.split("=", 1) for word in words.split())

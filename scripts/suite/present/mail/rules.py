@@ -45,7 +45,7 @@ RULES = (
     Rule(begins(r"#"), "begins with #: editors drop it from a commit message"),
     Rule(begins(r">"), "begins with >: it would look quoted"),
 )
-WHOLE = (
+BLOCK_RULES = (
     (lambda lines: not lines or not lines[0]
      or not lines[-1], "begins or ends with an empty line, or has none"),
     (lambda lines: any(not one and not two for one, two in zip(lines, lines[1:], strict=False)),
@@ -79,7 +79,7 @@ def rules_broken(lines: Sequence[str], utf8: bool = False) -> list[str]:
     rules = RULES if utf8 else (*RULES, Rule(lambda line: not line.isascii(), "is not ASCII"))
     wrong = [f'line {number} {rule.why}: "{line}"' for number, line in enumerate(lines, start=1)
              for rule in rules if rule.broken(line)]
-    return wrong + [f"the block {why}" for broken, why in WHOLE if broken(lines)]
+    return wrong + [f"the block {why}" for broken, why in BLOCK_RULES if broken(lines)]
 
 
 def lines_require(lines: Sequence[str], utf8: bool = False) -> None:

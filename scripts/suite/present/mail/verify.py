@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from suite.present.mail.parse import Name, Posted, blocks_read
 
-ABSENT = "nothing"
+NO_TEXT = "nothing"
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def deviations_find(posted: Posted, lines: Sequence[str]) -> list[Deviation]:
     sides = [{**{(label,): text for label, text in block.heads.items()}, **block.texts}
              for block in (posted, printed)]
     names = dict.fromkeys([*sides[0], *sides[1]])
-    return [Deviation(name, *(side.get(name, ABSENT) for side in sides))
+    return [Deviation(name, *(side.get(name, NO_TEXT) for side in sides))
             for name in names if sides[0].get(name) != sides[1].get(name)]
 
 

@@ -18,7 +18,8 @@ from suite.present.tables.model import Column, Document, Item, Table
 
 GAP = "  "
 LABEL_WIDTH = len("base:")
-NUMBER = re.compile(r"\d+(\.\d+)?[KMG]?|default|none")  # what stands right in a column of names
+# what stands right in a column of names
+NUMBER_TEXT = re.compile(r"\d+(\.\d+)?[KMG]?|default|none")
 ONLY_AXIS, ONLY_CELL = "cells", "all"  # of a block whose cells differ in nothing but the side
 SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s"}  # what --utf8 writes instead, as words
 ARROW = {" -> ": " \u2192 "}
@@ -38,7 +39,7 @@ class Style:
 def is_left(table: Table, column: Column) -> bool:
     """Whether a column has names: a key with anything but numbers in rows that do not sum up."""
     items = column.items[:table.rows - table.foot]
-    return column in table.keys and not all(NUMBER.fullmatch(item.text) for item in items)
+    return column in table.keys and not all(NUMBER_TEXT.fullmatch(item.text) for item in items)
 
 
 def texts_of(table: Table) -> tuple[list[list[str]], list[str]]:
