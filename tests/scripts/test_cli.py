@@ -229,7 +229,7 @@ def test_each_command_has_a_file_and_each_file_is_a_command() -> None:
 
 
 def test_formats_and_styles_of_the_help_are_those_that_there_are() -> None:
-    (formats,) = [group for group in parser_make("compare")._mutually_exclusive_groups]
+    (formats,) = parser_make("compare")._mutually_exclusive_groups
     assert {action.const for action in formats._group_actions} == {*RENDERERS, *FORMATS}
     (style,) = [action for action in parser_make("paste")._actions if action.dest == "style"]
     assert set(style.choices or ()) == set(STYLES)

@@ -20,4 +20,5 @@ class Parser(argparse.ArgumentParser):
         """Raises UsageError instead of printing the usage and leaving."""
         unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
         near = nearest_hint(unknown[1], self._option_string_actions) if unknown else ""
+        near = near if near.startswith(":") else ""  # not a list of all
         raise UsageError(f"{message}{near} (see {self.prog} --help)")

@@ -109,8 +109,8 @@ def compare_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork compare`; those formats are suite.present.comparison's."""
     result_add(parser,
                "another result, to compare with; write=nodelay write=cork: two sides (several "
-               "words of one in quotes), without any the baseline against each other value, or the first "
-               "target against each other; other words narrow both; "
+               "words of one in quotes), without any the baseline against each other value, or the "
+               "first target against each other; other words narrow both; "
                "columns=METRIC,... (default: the first of the table); "
                "axis=kernel,...: what two results are compared about", "RESULTS|WORD")
     parser.add_argument("--strict", action="store_true",

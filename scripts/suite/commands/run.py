@@ -88,7 +88,8 @@ def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> No
     elif journal.resumed:
         first, done = runs[0], total - len(runs)
         begins = (f"resuming {folder} at {round_text(first.round, plan.session.last)}, "
-                  f"{first.cell.name} ({done} of {least}{total} runs done), {estimate_text(plan, runs)}")
+                  f"{first.cell.name} ({done} of {least}{total} runs done), "
+                  f"{estimate_text(plan, runs)}")
     else:
         out = len(plan.cells) - len(plan.runnable)
         cells = counted_text(len(plan.runnable),

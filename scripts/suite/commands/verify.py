@@ -78,8 +78,8 @@ def main(options: argparse.Namespace) -> int:
     text = text_read(options.block)
     blocks = blocks_read(text)
     if not blocks:
-        raise UsageError(
-            f"{options.block}: no block of uncork paste in it (it begins with base: and new:, or cells:)")
+        raise UsageError(f"{options.block}: no block of uncork paste in it "
+                         "(it begins with base: and new:, or cells:)")
     matrices = [matrix_build(result_load(Path(folder))) for folder in options.results]
     same = [block_verify(posted, matrices) for posted in blocks]
     return 0 if all(same) else 1

@@ -26,10 +26,10 @@ from suite.base.runner_words import (
     words_for_client,
     words_for_runner,
 )
-from suite.base.words import words_split, words_text
+from suite.base.words import word_split, words_split, words_text
 from suite.measure.hyperfine import work_check
 from suite.measure.quick import words_quicken
-from suite.measure.words import Word, Words, shell_split, word_split, words_collect, words_expand
+from suite.measure.words import Word, Words, shell_split, words_collect, words_expand
 from suite.places.lab.probe import lab_refusal
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, quick_text
@@ -321,8 +321,8 @@ def plan_make(
     plan = Plan(scenario.name, axes, cells, rounds, seed, baseline, timer, until, changes,
                 words.run.get(HOSTS))
     if len(cells) * plan.rounds_most > RUNS_MAX:
-        raise UsageError(
-            f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: at most {RUNS_MAX}")
+        raise UsageError(f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: "
+                         f"at most {RUNS_MAX}")
     return Planned(plan, as_run, notes, vocabulary)
 
 

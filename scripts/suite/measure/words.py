@@ -11,6 +11,7 @@ from pathlib import Path
 from suite.base.client import Client, Expanded, Vocabulary, client_expand, scenario_path
 from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import TARGET
+from suite.base.words import word_split
 from suite.scenario.scenario import Scenario, scenario_load
 
 # what this runner acts on; the client lists them too
@@ -50,23 +51,16 @@ class Words:
                    if key not in RUN_WORDS)
 
 
-def word_split(text: str) -> tuple[str, str]:
-    """`key=value` as a pair; UsageError where it is no word."""
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise UsageError(f'"{text}" is not a word: words are key=value')
-    return key, value
-
-
 def shell_split(arguments: Sequence[str]) -> tuple[list[Word], list[str]]:
     """Words of the shell, and the texts of its `not=`; a word given twice is refused."""
     words: dict[str, Word] = {}
     excludes = []
     for argument in arguments:
+        if argument.startswith("not="):
+            excludes.append(argument.removeprefix("not="))
+            continue
         key, value = word_split(argument)
-        if key == "not":
-            excludes.append(value)
-        elif key in words:
+        if key in words:
             raise UsageError(f'{key} is given twice: "{words[key].argument}" and "{argument}"')
         else:
             words[key] = Word(key, value, "shell", "")
