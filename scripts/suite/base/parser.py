@@ -18,7 +18,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError instead of printing the usage and leaving."""
-        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
-        near = nearest_hint(unknown[1], self._option_string_actions) if unknown else ""
-        near = near if near.startswith(":") else ""  # not a list of all
-        raise UsageError(f"{message}{near} (see {self.prog} --help)")
+        unknown = re.match(r"unrecognized arguments: --([\w-]+)", message)
+        names = [name.removeprefix("--") for name in self._option_string_actions]
+        near = nearest_hint(unknown[1], names) if unknown else ""
+        hint = near.replace("mean ", "mean --") if near.startswith(":") else ""  # no list of all
+        raise UsageError(f"{message}{hint} (see {self.prog} --help)")
