@@ -21,7 +21,7 @@ from typing import TypeVar
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words, ratio_between
 
-KeyType = TypeVar("Key", bound=Hashable)
+KeyType = TypeVar("KeyType", bound=Hashable)
 
 
 class Verdict(Enum):
