@@ -247,7 +247,8 @@ def test_the_command_compares_within_a_result():
     done = uncork("compare", NODELAY, "write=nodelay", "write=cork place=apart", "place=apart",
                   "columns=time_per_message,segments_per_message", "--csv")
     assert done.returncode == 0
-    assert done.stderr == "uncork: left out 10 of 12 cells of nodelay: not write=nodelay,cork place=apart\n"
+    assert done.stderr == (
+        "uncork: left out 10 of 12 cells of nodelay: not write=nodelay,cork place=apart\n")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["metric"], row["new_name"]) for row in rows] == [
         ("time_per_message", "write=cork"), ("segments_per_message", "write=cork")]

@@ -71,9 +71,9 @@ def main(options: argparse.Namespace) -> int:
         print(hgrm_text(histograms_find(matrix, [cell], of)[cell.name], options.unit), end="")
         return 0
     matrix = matrix_narrow(matrix, asked.words)
-    say(left_out_text(matrix, asked.words))
     cells = [*matrix.cells.values()]
     histograms = histograms_find(matrix, cells, of)
+    say(left_out_text(matrix, asked.words))
     files = files_name(matrix, [cell for cell in cells if cell.name in histograms], of)
     folder = Path(options.output) if options.output else options.results / "hgrm"
     folder.mkdir(parents=True, exist_ok=True)

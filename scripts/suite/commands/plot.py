@@ -54,10 +54,11 @@ def main(options: argparse.Namespace) -> int:
     asked = arguments_sort([options.results, *options.words], WORDS, most=1)
     pictures = pictures_asked(asked.own)
     matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words, WORDS)
+    drawings = drawings_make(matrix, pictures)
     say(left_out_text(matrix, asked.words))
     folder = Path(options.output) if options.output else ROOT / "plots" / matrix.result.name
     folder.mkdir(parents=True, exist_ok=True)
-    for drawing in drawings_make(matrix, pictures):
+    for drawing in drawings:
         for path in drawing_write(drawing, folder):
             print(path)
     return 0

@@ -114,10 +114,10 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError(f"-o {path} is a folder: give the name of a file")
     matrices = [matrix_narrow(matrix_build(result_load(folder)), asked.words)
                 for folder in asked.folders]
+    page = page_of_one(matrices[0]) if len(matrices) == 1 else page_of_two(
+        matrices[0], matrices[1], asked.words)
     for matrix in matrices:
         say(left_out_text(matrix, asked.words))
-    page = page_of_one(matrices[0]) if len(matrices) == 1 else page_of_two(matrices[0],
-        matrices[1], asked.words)
     if options.output == "-":
         print(page, end="")
         return 0

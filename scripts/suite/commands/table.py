@@ -40,10 +40,11 @@ def main(options: argparse.Namespace) -> int:
     """Prints the table."""
     asked = arguments_sort([options.results, *options.words], WORDS, most=1)
     matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words, WORDS)
-    say(left_out_text(matrix, asked.words))
     table = table_asked(asked.own, matrix.result.scenario.table)
     layout = layout_choose(matrix, table)
     summary = summary_build(matrix, layout.metrics, table.gain, layout.best)
     render = RENDERERS[options.format].render if options.format else TERMINAL
-    print(render(result_document(summary, layout), terminal_width()), end="")
+    text = render(result_document(summary, layout), terminal_width())
+    say(left_out_text(matrix, asked.words))
+    print(text, end="")
     return 0

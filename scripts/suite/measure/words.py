@@ -62,8 +62,7 @@ def shell_split(arguments: Sequence[str]) -> tuple[list[Word], list[str]]:
         key, value = word_split(argument)
         if key in words:
             raise UsageError(f'{key} is given twice: "{words[key].argument}" and "{argument}"')
-        else:
-            words[key] = Word(key, value, "shell", "")
+        words[key] = Word(key, value, "shell", "")
     return list(words.values()), excludes
 
 

@@ -83,8 +83,8 @@ def machine_line(matrix: Matrix, cells: Sequence[Cell]) -> str:
     line = f"machine: {machines_text(matrix, cells)}{congestion}{revision}"
     if len(line) <= LINE_WIDTH:
         return line
-    return ("machine: "
-            f"{machines_cut(matrix, cells, LINE_WIDTH - len('machine: ' + congestion))}{congestion}")
+    room = LINE_WIDTH - len("machine: " + congestion)
+    return f"machine: {machines_cut(matrix, cells, room)}{congestion}"
 
 
 def comparison_remarks(comparison: Comparison) -> list[str]:
