@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The one way to the binaries: finds them, brings them up to date, and asks `uncork-client`.
+"""The one way to the binaries: finds them and asks `uncork-client`. It never builds them.
 
-Words and their values are known to `uncork-client` alone; what it prints for programs is documented
-in docs/record.md. Its own one-line errors pass through: exit 2 becomes UsageError, others Failure.
+`uncork-client` alone knows words and their values; docs/record.md documents what it prints for
+programs. Its one-line errors pass through: exit 2 becomes UsageError, others Failure.
 """
 
 from __future__ import annotations
@@ -36,11 +36,10 @@ BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
 
 @dataclass(frozen=True)
 class Client:
-    """The folder of both binaries; `built` is the build folder to keep up to date, if ours.
+    """The folder of both binaries. built: their build folder, where they are those of this tree.
 
-    `server_options` are its options for servers that words name, `place` is where it is started. It
-    may take `boot_s` to say anything, and what came to no end may be tried once more in
-    `retry_place`.
+    server_options: for servers that words name. place: where it is started; it may take boot_s
+    until it says anything. retry_place: where a run that left no record is tried once more.
     """
 
     folder: Path

@@ -20,7 +20,7 @@ from suite.result.machine import disturbed_text
 from suite.result.plan import Build, Plan
 from suite.result.record import ENDS
 
-DOCTOR_WATCH_S = 0.05  # every run waits for it: enough to see who else is busy
+DOCTOR_WATCH_S = 0.05  # every start waits for it: long enough to see other load
 
 
 def command_line(command: list[str]) -> str | None:

@@ -105,7 +105,7 @@ def record_read(folder: Path) -> dict[str, Any] | None:
 
 
 def complaint_text(lines: Sequence[str]) -> str:
-    """What the client said last; where it said nothing, what hyperfine did."""
+    """The last line of the client on standard error; without one, that of hyperfine."""
     said = [line.strip() for line in lines if line.strip()]
     own = [line for line in said if line.startswith("uncork-")]
     if own:

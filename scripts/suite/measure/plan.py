@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """From a scenario and words of the shell to a plan: which cells, in which order, how many rounds.
 
-What a word means is asked of `uncork-client`; here it is only decided which words go together.
-Rules: a word of the shell replaces the scenario's; a list of values makes a word an axis (where it
-stood, a new one last), a single value makes it fixed; `not="a=1 b=2"` leaves out the cells that
-match all of its words (a scenario writes `exclude = ["a=1 b=2"]`).
+`uncork-client` says what a word means; this module decides which words go together. Rules: a word
+of the shell replaces the scenario's; a list of values makes a word an axis (where it stood, a new
+one last), a single value makes it fixed; `not="a=1 b=2"` leaves out the cells that match all of its
+words (a scenario writes `exclude = ["a=1 b=2"]`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan, the same as a scenario, and what a user is told about it."""
+    """A plan, the same plan as a scenario, notes for the user, and the vocabulary."""
 
     plan: Plan
     scenario: Scenario
@@ -125,7 +125,8 @@ def lines_check(client: Client, lines: Sequence[str], path: Path | None) -> list
 
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
-    """What the builds say of the rows, each of its own and where its target is, in order."""
+    """The answers of the clients for the rows, in order: each row asks the client of its build on
+    its target."""
     answers: dict[int, Checked] = {}
     clients = [targets.client(row) for row in rows]
     elsewhere = [targets.target(row).planned_words(row) for row in rows]
@@ -148,8 +149,8 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
 
 
 def checked_as(checked: Checked, row: Mapping[str, str], elsewhere: Mapping[str, str]) -> Checked:
-    """What a client said of a row, with the words that it was not told and without those that only
-    it was told."""
+    """The answer of a client for a row, with the words that only the runner acts on, and without
+    the addresses that only the client was given."""
     words, own = words_for_runner(row), {key: OWN_ENDS[key] for key in elsewhere}
     hidden = elsewhere if words_for_client(row) else DEFAULT_WORD | dict(elsewhere)
     given = {key: value for key, value in checked.given.items() if key not in hidden}
@@ -157,13 +158,13 @@ def checked_as(checked: Checked, row: Mapping[str, str], elsewhere: Mapping[str,
 
 
 def labs_check(checked: list[Checked]) -> list[Checked]:
-    """What the client cannot know: whether this machine can make the lab that a row asks for."""
+    """Adds why this machine cannot make the lab that a row asks for, which no client knows."""
     return [entry if entry.unsupported else replace(entry, unsupported=lab_refusal(entry.words))
             for entry in checked]
 
 
 def unused_refuse(checked: list[Checked], words: Words) -> tuple[Words, tuple[str, ...]]:
-    """Refuses a word that no cell uses; one of the scenario that words of the shell made useless
+    """Refuses a word that no cell uses. A word of the scenario that words of the shell made useless
     is left out, with a note."""
     idle = [key for key in words.given if all(key in entry.unused for entry in checked)]
     notes = []
@@ -180,7 +181,8 @@ def unused_refuse(checked: list[Checked], words: Words) -> tuple[Words, tuple[st
 
 
 def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[PlannedCell, ...]:
-    """One cell per different set of used words, in order; the name has only the plan's words."""
+    """One cell for each different set of used words, in order. Its name has only the words of the
+    plan."""
     cells: dict[str, PlannedCell] = {}
     for row, entry in zip(rows, checked, strict=True):
         given = {key: entry.given[key] for key in row if key in entry.given}
@@ -210,7 +212,8 @@ def baseline_default(cells: Sequence[PlannedCell], axes: Sequence[str]) -> str:
 def baseline_choose(
     client: Client, cells: Sequence[PlannedCell], axes: Sequence[str], words: Words,
 ) -> tuple[dict[str, tuple[str, ...]], str | None]:
-    """The baseline's words, and a note where the scenario's has no cell left in this plan."""
+    """The words of the baseline, and a note where no cell of this plan is the baseline of the
+    scenario."""
     default = baseline_default(cells, axes)
     word = words.given.get("baseline")
     if word is None:
@@ -240,7 +243,7 @@ def run_word(words: Words, vocabulary: Vocabulary, key: str) -> str:
 
 
 def timer_choose(words: Words, vocabulary: Vocabulary, cells: Sequence[PlannedCell]) -> str:
-    """Who times the runs; UsageError for a cell that cannot be timed so."""
+    """The timer of the runs; UsageError for a cell that it cannot time."""
     timer = run_word(words, vocabulary, "timer")
     for cell in cells if timer == "hyperfine" else ():
         work_check(cell.name, cell.words, fixed=cell.planned_s is None)
@@ -254,8 +257,8 @@ def count_read(words: Words, vocabulary: Vocabulary, key: str) -> int | None:
 
 
 def published_as_run(scenario: Scenario, words: Words) -> tuple[Published, ...]:
-    """The published figures, each with the fixed words that the shell has changed: of other values
-    nothing was published."""
+    """The published figures, each with the fixed words that the shell has changed: nothing was
+    published for the new values."""
     changed = [f"{key}={value}" for key, value in scenario.fixed.items()
                if key in words.given and words.given[key].table == "shell"]
     return tuple(replace(figure, words=" ".join([figure.words, *changed]).strip())

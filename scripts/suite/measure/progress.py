@@ -85,7 +85,7 @@ class Watch(AbstractContextManager["Watch"]):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        """Writes what is left to be said."""
+        """Writes the failures that are not written yet."""
         self.failures_say()
 
     @abstractmethod

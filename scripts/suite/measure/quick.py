@@ -35,7 +35,7 @@ def amount(text: str) -> float:
 
 
 def contradiction(key: str, text: str) -> UsageError:
-    """What is said to who asks for more than a quick look."""
+    """The error for words of the shell that ask for more than a quick look."""
     why = "it adds no rounds" if key == "until" else f"with it {key} is at most {QUICK[key]}"
     return UsageError(f"--quick and {key}={text} contradict each other: {why}")
 
