@@ -8,8 +8,8 @@ adds to it.
 
 from __future__ import annotations
 
+import os
 import time
-import uuid
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -201,7 +201,7 @@ class Plan:
     def begun(self, boots: Boots) -> Plan:
         """With a new session: as many rounds again, numbers going on."""
         last = max((session.last for session in self.sessions), default=0)
-        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}"
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
         session = Session(name, boots, time.time_ns(), last + 1, last + self.rounds)
         return replace(self, boot=self.boot or boots.here, sessions=(*self.sessions, session))
 
