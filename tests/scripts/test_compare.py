@@ -18,13 +18,13 @@ from rendered import compared_rendered, compared_text
 from suite import stats
 from suite.__main__ import main
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.analyse.histograms import histogram_of, runs_good
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
 from suite.present.comparison.texts import verdict_text
 from suite.present.hgrm import hgrm_text
-from suite.present.pictures.distribution import histogram_of, runs_good
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from suite.analyse.histograms import histogram_of, runs_good
 from suite.present.hgrm import HGRM_UNITS, hgrm_text
-from suite.present.pictures.distribution import histogram_of, runs_good
 from suite.stats.histogram import Histogram, histograms_merge
 
 HEADER = "       Value     Percentile TotalCount 1/(1-Percentile)"

@@ -61,3 +61,10 @@ def record_words_restore(record: dict[str, Any], words: Mapping[str, str]) -> No
     if "words" in record:
         named = {key: words[key] for key in OWN_ENDS if key in words and key in record["words"]}
         record["words"] |= named | words_for_runner(words)
+
+
+def serving_ends(words: Mapping[str, str]) -> tuple[str, ...]:
+    """The ends that serve a cell of these words, where its client does not start them."""
+    if "peer" in words or words.get("transport") == "null":
+        return ()
+    return ("server", "proxy") if words.get("workload") == "proxy" else ("server",)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suite.analyse.frame import Cell, Matrix, matrix_build
+from suite.analyse.histograms import histogram_of, runs_good
 from suite.analyse.machines import FUNCTIONAL_ONLY
 from suite.analyse.results import result_load
 from suite.analyse.selection import left_out_text, matrix_narrow
@@ -15,7 +16,6 @@ from suite.base.errors import UsageError, nearest_hint
 from suite.base.text import say
 from suite.base.words import arguments_sort
 from suite.present.hgrm import HGRM_UNITS, hgrm_text
-from suite.present.pictures.distribution import histogram_of, runs_good
 from suite.present.pictures.picture import name_safe
 from suite.present.show import axes_text, cell_choose, cells_text
 from suite.stats.histogram import Histogram, histogram_find

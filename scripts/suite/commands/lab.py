@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from suite.base.client import client_check, client_open, client_place
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.lab_words import LINK_WORDS, SETTING_WORD
+from suite.base.words import words_split
 from suite.places.lab.namespace import namespace_enter
 from suite.places.lab.persistent import host_open, lab_down, lab_status, lab_up
 from suite.places.lab.probe import lab_refusal
@@ -18,10 +19,9 @@ from suite.places.lab.probe import lab_refusal
 def words_read(texts: Sequence[str]) -> Mapping[str, str]:
     """The words of a lab with their defaults, checked by the client."""
     known = (*LINK_WORDS, SETTING_WORD)
-    for text in texts:
-        key, equals, _ = text.partition("=")
-        if not equals or key not in known:
-            raise UsageError(f'"{text}" is no word of a lab{nearest_hint(key, known)}')
+    for key in words_split(texts):
+        if key not in known:
+            raise UsageError(f'"{key}" is no word of a lab{nearest_hint(key, known)}')
     try:
         (checked,) = client_check(client_open(), [" ".join(["lab=on", *texts])])
     except UsageError as error:

@@ -13,9 +13,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from suite.base.runner_words import ARRIVAL_SEED, BUILD, DRAWN, boot_of
+from suite.base.runner_words import ARRIVAL_SEED, BUILD, DRAWN, boot_of, serving_ends
 from suite.places.batch import cells_by_target
-from suite.places.ssh.server import serving_ends
 from suite.result.plan import Plan, PlannedCell, Session
 from suite.result.record import WARMUP_ROUND
 from suite.scenario.scenario import LABEL, LABEL_AGAIN

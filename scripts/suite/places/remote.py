@@ -15,9 +15,16 @@ from pathlib import Path
 
 from suite.base.client import Client, build_client
 from suite.base.errors import UsageError
-from suite.base.runner_words import LOCAL, OWN_ENDS, TARGET, build_of, words_for_client
+from suite.base.runner_words import (
+    LOCAL,
+    OWN_ENDS,
+    TARGET,
+    build_of,
+    serving_ends,
+    words_for_client,
+)
 from suite.places.ssh.programs import programs_choose
-from suite.places.ssh.server import ADDRESS_WORDS, endpoint, proxy_options, serving_ends
+from suite.places.ssh.server import ADDRESS_WORDS, endpoint, proxy_options
 from suite.places.target import Target, word_list
 from suite.result.record import ENDS
 

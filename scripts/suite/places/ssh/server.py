@@ -43,13 +43,6 @@ def endpoint(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def serving_ends(words: Mapping[str, str]) -> tuple[str, ...]:
-    """The ends that serve a cell of these words, where its client does not start them."""
-    if "peer" in words or words.get("transport") == "null":
-        return ()
-    return ("server", "proxy") if words.get("workload") == "proxy" else ("server",)
-
-
 def proxy_options(server: str) -> tuple[str, ...]:
     """The options of a proxy that connects to the address of its server only."""
     return "--proxy", "--allow-sink", f"{server}/{ipaddress.ip_address(server).max_prefixlen}"

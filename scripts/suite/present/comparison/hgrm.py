@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from suite.analyse.comparison.differences import times_check
 from suite.analyse.comparison.model import Comparison, Row, Side
 from suite.analyse.frame import Cell
+from suite.analyse.histograms import histogram_of, runs_good
 from suite.base.errors import UsageError
 from suite.present.hgrm import hgrm_text
-from suite.present.pictures.distribution import histogram_of, runs_good
 
 OF, UNIT = "latency", "us"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from suite.analyse.frame import Cell, Matrix
+from suite.analyse.histograms import histogram_of, runs_good
 from suite.analyse.measured import NANOSECOND, MeasuredRun
 from suite.base.units import Scale, counted_text, percent_text, scale_choose
 from suite.present.pictures.picture import (
@@ -30,7 +31,7 @@ from suite.present.pictures.picture import (
     what_text,
 )
 from suite.scenario.scenario import Picture
-from suite.stats.histogram import Histogram, histograms_merge
+from suite.stats.histogram import Histogram
 
 FLOOR_NS = 1.0  # a shorter time has no place on a logarithmic axis
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
@@ -39,20 +40,6 @@ HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start
 LineData = Callable[[Histogram, Scale], list[str]]  # the lines of one series in a .dat
 # settings of both axes; str: the label of the axis of times
 AxesSettings = Callable[[list[Histogram], Scale, str], dict[str, object]]
-
-
-def runs_good(matrix: Matrix, cell: str) -> list[MeasuredRun]:
-    """The good counted runs of a cell; none where its times say nothing.
-
-    Their records are read again, because a histogram is no figure of a frame.
-    """
-    return [] if matrix.cells[cell].emulated else [MeasuredRun(record)
-                                                     for record in matrix.records_good(cell)]
-
-
-def histogram_of(runs: Sequence[MeasuredRun], name: str) -> Histogram | None:
-    """One histogram, name of HISTOGRAMS, of all runs that have it."""
-    return histograms_merge([found for run in runs if (found := run.histograms[name])])
 
 
 def unsent_text(runs: Sequence[MeasuredRun]) -> str:
