@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The one model of a table: columns in groups, what stands around them, and the same for programs.
 
-Whoever has figures to show builds a Document. Renderers turn it into text and know nothing else.
+Commands and pages build a Document of their figures. Renderers turn it into text and know nothing
+else.
 """
 
 from __future__ import annotations
