@@ -114,7 +114,7 @@ def test_a_bundle_of_more_buffers_than_the_kernel_takes_is_sent_whole_though_it_
 @needs_ring
 def test_a_proxy_that_may_keep_more_than_a_ring_has_buffers_carries_all() -> None:
     (record,) = batch_run(
-        ["workload=proxy write=uring-bundle read=uring-bundle connections=300 window=64 chunk=32 "
+        ["workload=proxy write=uring-bundle read=uring-bundle connections=40 window=1024 chunk=32 "
                            "messages=300 verify=on warmup=0s place=free"])
     assert record["status"] == "ok", record["reason"]
 
