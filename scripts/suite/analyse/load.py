@@ -136,7 +136,7 @@ def cache_read(records: Path) -> CachedColumns | None:
                          for name in CODED},
                         {name: arrays[f"place_{name}"] for name in PLACES}, metrics, censored)
         os.utime(path)
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
     return CachedColumns(runs, head["covers_bytes"], head["digest"], head["lines"],
                          Problems(**head["problems"]))
