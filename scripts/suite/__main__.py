@@ -11,7 +11,7 @@ from collections.abc import Callable
 from suite.base.errors import Interrupted, UncorkError, UsageError, nearest_hint
 from suite.commands import COMMANDS, EXIT, command_main, parser_make
 
-OWN = ("help", "--help", "--version")  # what is no command
+NO_COMMANDS = ("help", "--help", "--version")  # what is no command
 
 
 def help_text() -> str:
@@ -43,7 +43,7 @@ def command_run(arguments: list[str]) -> int:
         print(version_text() if name == "--version" else help_text())
         return 0
     if name not in COMMANDS:
-        raise UsageError(f'unknown command "{name}"{nearest_hint(name, [*COMMANDS, *OWN])}')
+        raise UsageError(f'unknown command "{name}"{nearest_hint(name, [*COMMANDS, *NO_COMMANDS])}')
     parser = parser_make(name)
     parse = parser.parse_args if COMMANDS[name].in_order else parser.parse_intermixed_args
     options = parse(rest)  # before the command is imported, and pandas with it

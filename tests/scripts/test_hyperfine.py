@@ -20,7 +20,7 @@ from suite.analyse.metrics import metrics_compute
 from suite.base.by_hand import TIMES_FILE
 from suite.base.client import Client
 from suite.base.errors import Failure, UsageError
-from suite.measure.hyperfine import complaint_text, times_read, version_read
+from suite.measure.hyperfine import timer_complaint, times_read, version_read
 from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import hyperfine_run
 from suite.places.targets import Targets
@@ -179,9 +179,9 @@ def test_a_run_that_fails_tells_why_in_its_own_record(fake: Fake) -> None:
 
 def test_what_hyperfine_says_is_told_only_where_the_client_said_nothing() -> None:
     told = "Error: Command terminated with non-zero exit code: 1. Use the '-i'/'--ignore-failure'"
-    assert complaint_text(["uncork-client: no luck", told]) == "no luck"
-    assert complaint_text([told]) == "Command terminated with non-zero exit code: 1"
-    assert complaint_text([]) == ""
+    assert timer_complaint(["uncork-client: no luck", told]) == "no luck"
+    assert timer_complaint([told]) == "Command terminated with non-zero exit code: 1"
+    assert timer_complaint([]) == ""
 
 
 def test_a_run_that_hangs_is_ended_with_all_that_it_started(fake: Fake) -> None:

@@ -24,7 +24,7 @@ from suite.present.comparison import FORMATS
 from suite.present.comparison.document import comparison_document
 from suite.present.tables import RENDERERS, TERMINAL
 
-OWN = ("columns", "axis")  # words that select no cells
+COMPARE_WORDS = ("columns", "axis")  # words that select no cells
 
 
 def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
@@ -47,7 +47,7 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
 
 def main(options: argparse.Namespace) -> int:
     """Prints the comparison."""
-    asked = arguments_sort([options.results, *options.words], OWN)
+    asked = arguments_sort([options.results, *options.words], COMPARE_WORDS)
     if options.format in FORMATS and "columns" in asked.own and not FORMATS[
             options.format].metrics:
         raise UsageError(f"--{options.format} is always of the same metrics: "

@@ -18,7 +18,7 @@ from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import PICTURES, Picture
 from suite.stats.histogram import histogram_find
 
-WORDS = ("kind", "metric", "of", "x")
+PLOT_WORDS = ("kind", "metric", "of", "x")
 
 
 def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
@@ -51,9 +51,9 @@ def main(options: argparse.Namespace) -> int:
     """Draws, and prints the name of each picture."""
     if options.output == "-":
         raise UsageError("-o -: a picture is several files: give a folder")
-    asked = arguments_sort([options.results, *options.words], WORDS, most=1)
+    asked = arguments_sort([options.results, *options.words], PLOT_WORDS, most=1)
     pictures = pictures_asked(asked.own)
-    matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words, WORDS)
+    matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words, PLOT_WORDS)
     drawings = drawings_make(matrix, pictures)
     say(left_out_text(matrix, asked.words))
     folder = Path(options.output) if options.output else ROOT / "plots" / matrix.result.name

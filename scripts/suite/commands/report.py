@@ -34,7 +34,7 @@ from suite.present.report.page import Drawings, pair_page, result_page
 from suite.scenario.scenario import TableLayout
 
 NAME = "report.html"
-Part = TypeVar("Part")
+PagePart = TypeVar("PagePart")
 
 
 def drawings_draw(drawings: Sequence[Drawing]) -> tuple[Drawn, ...]:
@@ -58,7 +58,7 @@ def changes_draw(comparisons: Sequence[Comparison]) -> tuple[Drawn, ...]:
     return drawings_draw(forest_draw(comparisons, metric, f"changes-{metric.name}"))
 
 
-def changes_of(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
+def changes_drawn(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
     """The baseline against each other value by the first of these metrics, where some times say
     nothing by the first that counts."""
     hidden = any(cell.emulated for cell in matrix.cells.values())
@@ -67,7 +67,7 @@ def changes_of(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
             for one in compare_baseline(matrix, told)] if told else []
 
 
-def unless_refused(make: Callable[[], Sequence[Part]], notes: list[str]) -> Sequence[Part]:
+def unless_refused(make: Callable[[], Sequence[PagePart]], notes: list[str]) -> Sequence[PagePart]:
     """What make gives; where it is refused, nothing, and a note on the page, which has all the
     rest."""
     try:
@@ -84,7 +84,7 @@ def page_of_one(matrix: Matrix) -> str:
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     verdicts = unless_refused(lambda: claims_decide(matrix), notes)
-    comparisons = unless_refused(lambda: changes_of(matrix, summary.metrics), notes)
+    comparisons = unless_refused(lambda: changes_drawn(matrix, summary.metrics), notes)
     figures = unless_refused(lambda: drawings_make(matrix), notes)
     drawings = Drawings(drawings_draw(figures), changes_draw(comparisons))
     return result_page(summary, layout, verdicts, comparisons, drawings, command_of(matrix), notes)

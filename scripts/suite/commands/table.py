@@ -18,7 +18,7 @@ from suite.present.table import result_document
 from suite.present.tables import RENDERERS, TERMINAL
 from suite.scenario.scenario import TableLayout
 
-WORDS = ("rows", "columns", "gain", "best")
+TABLE_WORDS = ("rows", "columns", "gain", "best")
 
 
 def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLayout:
@@ -38,8 +38,8 @@ def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLay
 
 def main(options: argparse.Namespace) -> int:
     """Prints the table."""
-    asked = arguments_sort([options.results, *options.words], WORDS, most=1)
-    matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words, WORDS)
+    asked = arguments_sort([options.results, *options.words], TABLE_WORDS, most=1)
+    matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words, TABLE_WORDS)
     table = table_asked(asked.own, matrix.result.scenario.table)
     layout = layout_choose(matrix, table)
     summary = summary_build(matrix, layout.metrics, table.gain, layout.best)

@@ -104,7 +104,7 @@ def record_read(folder: Path) -> dict[str, Any] | None:
     return record if record and isinstance(record.get("status"), str) else None
 
 
-def complaint_text(lines: Sequence[str]) -> str:
+def timer_complaint(lines: Sequence[str]) -> str:
     """The last line of the client on standard error; without one, that of hyperfine."""
     said = [line.strip() for line in lines if line.strip()]
     own = [line for line in said if line.startswith("uncork-")]

@@ -36,7 +36,7 @@ from suite.result.plan import Plan, PlannedCell, quick_text
 from suite.scenario.scenario import Published, Scenario
 
 # the word whose pairs run the cells at the same time, and are then the values of target
-HOSTS = "hosts"
+HOSTS_WORD = "hosts"
 CELLS_MAX = 100_000
 RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
 
@@ -269,7 +269,7 @@ def scenario_as_run(
     scenario: Scenario, words: Words, excludes: Sequence[str], run: dict[str, str],
 ) -> Scenario:
     """The plan written as a scenario again, with everything that the shell changed."""
-    spread = (TARGET,) if HOSTS in run else ()
+    spread = (TARGET,) if HOSTS_WORD in run else ()
     fixed = {key: value for key, value in words.fixed.items() if key not in spread}
     sweep = {key: values for key, values in words.sweep.items() if key not in spread}
     return replace(scenario, fixed=fixed, sweep=sweep,
@@ -319,10 +319,10 @@ def plan_make(
     run |= {"until": until} if until else {}
     run |= {"baseline": baseline} if baseline else {}
     timer = timer_choose(words, vocabulary, cells)
-    run |= {key: words.run[key] for key in ("timer", HOSTS) if key in words.run}
+    run |= {key: words.run[key] for key in ("timer", HOSTS_WORD) if key in words.run}
     as_run = scenario_as_run(scenario, words, [text for text, *_ in excludes], run)
     plan = Plan(scenario.name, axes, cells, rounds, seed, baseline, timer, until, changes,
-                words.run.get(HOSTS))
+                words.run.get(HOSTS_WORD))
     if len(cells) * plan.rounds_most > RUNS_MAX:
         raise UsageError(f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: "
                          f"at most {RUNS_MAX}")

@@ -74,7 +74,7 @@ def timed_read(listener: ProcessOutput, folder: Path, version: str) -> JsonObjec
     reason."""
     record, times = hyperfine.record_read(folder), hyperfine.times_read(folder, version)
     if record is None or listener.overdue or (record["status"] == "ok" and times is None):
-        complaint = hyperfine.complaint_text(listener.stderr.splitlines())
+        complaint = hyperfine.timer_complaint(listener.stderr.splitlines())
         reason = overdue_text(listener.limit_s) if listener.overdue else (
             "uncork-client left no whole record")
         return failed_record(f"{reason}: {complaint}" if complaint else reason)

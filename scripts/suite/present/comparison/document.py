@@ -24,7 +24,12 @@ from suite.analyse.verdicts import Verdict
 from suite.base.runner_words import TARGET
 from suite.base.units import Scale, counted_text, percent_text, scale_choose
 from suite.present.columns import Footnotes, value_item, width_item
-from suite.present.comparison.records import comparison_heads, comparison_records, comparisons_json
+from suite.present.comparison.records import (
+    MEAN,
+    comparison_heads,
+    comparison_records,
+    comparisons_json,
+)
 from suite.present.comparison.texts import (
     NOTHING,
     interval_text,
@@ -40,7 +45,6 @@ from suite.present.heading import machine_pairs
 from suite.present.table import title_text
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 
-MEAN = "geomean"
 KIND_MOST = 4  # differences of a kind, between two systems, each of which has a line
 HOW = {Unit.ROUND: "round by round",
        Unit.BOOT: "every boot of one side to every boot of the other, which share no round",

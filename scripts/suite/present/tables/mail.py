@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from suite.base.errors import UsageError
+from suite.base.text import GAP
 from suite.present.mail.command import command_lines
 from suite.present.mail.rules import COLUMNS, lines_require, words_wrap
 from suite.present.tables.model import Column, Document, Item, Table
 
-GAP = "  "
 LABEL_WIDTH = len("base:")
 # what stands right in a column of names
 NUMBER_TEXT = re.compile(r"\d+(\.\d+)?[KMG]?|default|none")
