@@ -189,6 +189,15 @@ def test_another_plan_is_refused_in_a_folder(uncork: Uncork, finished: Path) -> 
     assert "another plan" in message and str(finished) in message
 
 
+def test_records_without_a_plan_are_refused_and_nothing_beside_them_is_touched(
+    uncork: Uncork, finished: Path,
+) -> None:
+    (finished / "plan.json").unlink()
+    before = {path.name: path.read_bytes() for path in finished.iterdir()}
+    assert "records but no plan.json" in uncork.refused(*AGAIN, str(finished))
+    assert {path.name: path.read_bytes() for path in finished.iterdir()} == before
+
+
 def test_another_boot_is_refused_by_name(uncork: Uncork, finished: Path) -> None:
     plan_change(finished, lambda plan: plan["sessions"][0].update(boot="another-boot"))
     message = uncork.refused(*AGAIN, str(finished))

@@ -32,6 +32,7 @@ with workload=proxy the proxy is in B: --proxy-in 198.18.1.2@/run/netns/uncork-b
 
 """
 
+
 def result_folder(text: str) -> Path:
     """The folder of a result; UsageError for a path that is none, before pandas is imported."""
     from pathlib import Path

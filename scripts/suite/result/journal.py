@@ -130,9 +130,9 @@ def journal_create(folder: Path, plan: Plan) -> Journal:
     """Opens a new result in folder, which is new or empty."""
     folder_prepare(folder)
     descriptor = records_lock(folder)
-    (folder / HOSTS).unlink(missing_ok=True)
     if os.fstat(descriptor).st_size:
         os.close(descriptor)
         raise UsageError(f"{folder} has records but no plan.json: "
                          "choose another folder with -o")
+    (folder / HOSTS).unlink(missing_ok=True)  # of a start that was killed before it had a plan
     return Journal(folder, plan, set(), descriptor)
