@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whoever stands between a client and its server: sees what control says, and spoils what data
-carries."""
+"""A relay between a client and its server. It sees the control messages and can spoil the data."""
 
 from __future__ import annotations
 

@@ -112,8 +112,8 @@ def catch_up_s(stalled: Stalled) -> float:
 def test_what_is_due_while_the_other_end_stands_still_is_late_by_the_time_it_stood_still(
         opened: Stalled) -> None:
     # A tenth of all starts lies in the first half second of the stop, so it waits for half a second
-    # and more. Of what comes then the last waits for the least, and nobody for longer than until
-    # all was caught up, which the samples tell to 0.1 s.
+    # and more. Of what comes later, the last message waits least. No message waits for longer than
+    # until the end has caught up, which the samples tell to 0.1 s.
     late = quantile(opened.thread["latency"], 0.9)
     assert late > 0.45
     if (took_s := catch_up_s(opened)) > 1.5:

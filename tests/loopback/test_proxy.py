@@ -196,8 +196,7 @@ def test_the_calls_of_a_proxy_are_those_that_strace_counts(engine: str, tmp_path
 
 
 class Sink:
-    """A listener that somebody names as the sink of a run; it answers a connection as a test
-    says."""
+    """A listener that a run has as its sink. It answers a connection as the test says."""
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))

@@ -15,8 +15,8 @@ import pytest
 from programs import CLIENT, batch_run, client_json, client_run, ring_trouble
 
 MESSAGES = 200
-# whoever is kept from the CPU for longer than an RTO begins with a small window of congestion
-# again, and joins segments
+# A sender that gets no CPU for longer than an RTO starts again with a small congestion window,
+# and joins segments.
 TRIES = 3
 ALONE = "warmup=0s place=free verify=on reply=2"
 LONE = f"{ALONE} message=15x2"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong in TLS is named by both ends within 5 s, the next client is served, and nobody
-tells a key."""
+"""Both ends name a failure of TLS within 5 s, serve the next client, and never print a key."""
 
 from __future__ import annotations
 

@@ -112,8 +112,8 @@ def misbehave(binaries: Client, tmp_path: Path) -> Callable[[str], Uncork]:
 
 @pytest.fixture
 def folder_short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where programs make their temporary files, which nobody removes of a runner that was killed;
-    a socket fits into it."""
+    """The folder of temporary files of programs. A killed runner leaves its files in it, and the
+    test removes them. Its path is short enough for a Unix socket."""
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder:
         monkeypatch.setenv("TMPDIR", folder)
         yield Path(folder)

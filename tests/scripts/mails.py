@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of blocks share: blocks of a result, commands, and comparisons that nobody
-made."""
+"""What the tests of mail blocks share: blocks of a result, commands, and forged comparisons."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ def test_a_server_stays_until_it_is_taken_down_and_nobody_else_is(tmp_path: Path
     other = int(Path(note).read_text())
     assert told(down_words(str(tmp_path), "r")).returncode == 0
     assert not Path(note).parent.exists()
-    # it has become sleep(1): a number that was given anew is somebody else's
+    # it has become sleep(1): a process id that the kernel has reused belongs to another process
     os.kill(other, signal.SIGKILL)
 
 

@@ -97,4 +97,4 @@ def ports_look(facts: SystemFacts, words: CellWords) -> Finding:
         "2 is needed).",
         sysctl_set(PORTS, PORTS_WIDE) if few else "",
         sysctl_set(PORTS, f"{first} {last}") if few else "",
-        "" if few else "a minute from now they are free, if nobody makes more")
+        "" if few else "the kernel frees these ports within a minute, if none is used again")
