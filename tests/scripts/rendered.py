@@ -21,7 +21,7 @@ def table_rendered(name: str, summary: Summary, layout: Layout | None = None) ->
 
 def table_text(summary: Summary, layout: Layout, width: int) -> str:
     """A summary on a terminal of that width."""
-    return TERMINAL(table.result_document(summary, layout), width)
+    return TERMINAL.render(table.result_document(summary, layout), width)
 
 
 def compared_rendered(name: str, comparisons: Sequence[Comparison]) -> str:
@@ -31,4 +31,4 @@ def compared_rendered(name: str, comparisons: Sequence[Comparison]) -> str:
 
 def compared_text(comparisons: Sequence[Comparison], width: int) -> str:
     """Comparisons on a terminal of that width."""
-    return TERMINAL(document.comparison_document(comparisons), width)
+    return TERMINAL.render(document.comparison_document(comparisons), width)

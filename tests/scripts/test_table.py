@@ -294,10 +294,8 @@ def test_a_stranger_adds_a_renderer_with_one_file_and_one_line(tmp_path):
     suite = shutil.copytree(ROOT / "scripts" / "suite", tmp_path / "suite")
     (suite / "present" / "tables" / "titles.py").write_text(NEW_RENDERER)
     listed = suite / "present" / "tables" / "__init__.py"
-    text = listed.read_text().replace("import csv,", "import titles, csv,")
-    text = text.replace('    "md": ',
-                        '    "titles": Renderer(titles.render, "titles"),\n    "md": ')
-    listed.write_text(text)
+    line = '    "titles": Format("suite.present.tables.titles", "titles"),\n    "md": '
+    listed.write_text(listed.read_text().replace('    "md": ', line))
     for words in (["table"], ["compare"]):
         command, *rest = words
         done = subprocess.run(

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from suite.base.formats import Format
 
 EXIT = "0 done, 1 could not be done, 2 wrong words, 128 and its number by a signal (Ctrl-C: 130)"
 SELECT = "words that select cells (write=cork,more place=together; default: all)"
@@ -57,12 +59,12 @@ def output_add(parser: ArgumentParser, metavar: str, text: str) -> None:
     parser.add_argument("-o", "--output", metavar=metavar, help=text)
 
 
-def formats_add(parser: ArgumentParser, more: Sequence[tuple[str, str]] = ()) -> None:
-    """What a table is written as: one of the renderers, or one more (name, what it means)."""
-    from suite.present.tables import RENDERERS
+def formats_add(parser: ArgumentParser, formats: Mapping[str, Format]) -> None:
+    """What a table is written as: one of these formats by name."""
     style = parser.add_mutually_exclusive_group()
-    for name, means in (*((name, one.means) for name, one in RENDERERS.items()), *more):
-        style.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=means)
+    for name, one in formats.items():
+        style.add_argument(f"--{name}", dest="format", action="store_const", const=name,
+                           help=one.means)
 
 
 def run_arguments(parser: ArgumentParser) -> None:
@@ -99,15 +101,18 @@ def list_arguments(parser: ArgumentParser) -> None:
 
 def table_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork table`."""
+    from suite.present.tables import RENDERERS
     result_add(parser, "rows=place,write columns=time_per_message,segments_per_message; "
                        "gain=METRIC: of it pre, post and gain over the baseline; "
                        "best=WORD: its best value by the first metric; gain=off, best=off; "
                        "other words select cells: write=cork,more (default: all)")
-    formats_add(parser)
+    formats_add(parser, RENDERERS)
 
 
 def compare_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork compare`; those formats are suite.present.comparison's."""
+    """The command line of `uncork compare`."""
+    from suite.present.comparison import FORMATS
+    from suite.present.tables import RENDERERS
     result_add(parser,
                "another result, to compare with; write=nodelay write=cork: two sides (several "
                "words of one in quotes), without any the baseline against each other value, or the "
@@ -118,10 +123,7 @@ def compare_arguments(parser: ArgumentParser) -> None:
                         help="refuse where anything but what is compared differs")
     parser.add_argument("--force", action="store_true", help="compare across virtualisation, "
                         "number of CPUs or congestion control, and say so")
-    formats_add(parser, (
-            ("benchstat", "Go's benchmark format: benchstat -col /side FILE"),
-            ("hgrm", "latencies of both sides as HdrHistogram text"),
-            ("hyperfine", "times of fixed work in the shape of hyperfine's JSON")))
+    formats_add(parser, RENDERERS | FORMATS)
 
 
 def show_arguments(parser: ArgumentParser) -> None:
@@ -153,12 +155,13 @@ def report_arguments(parser: ArgumentParser) -> None:
 
 
 def paste_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork paste`; the styles are those of suite.present.tables.mail."""
+    """The command line of `uncork paste`."""
+    from suite.present.tables.mail import STYLES
     result_add(parser,
                "another result, to compare with the first; write=nodelay write=cork: two sides; "
                        "other words narrow both; columns=METRIC,... (default: the result's first)",
                "RESULTS | WORD")
-    parser.add_argument("--style", choices=("plain", "md"), default="plain",
+    parser.add_argument("--style", choices=STYLES, default="plain",
                         help="plain: aligned text; md: tables with pipes (default: plain)")
     parser.add_argument("--utf8", action="store_true", help="symbols instead of ASCII")
 

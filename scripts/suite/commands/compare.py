@@ -61,7 +61,7 @@ def main(options: argparse.Namespace) -> int:
     if options.format in FORMATS:
         text = FORMATS[options.format].render(comparisons)
     else:
-        render = RENDERERS[options.format].render if options.format else TERMINAL
-        text = render(comparison_document(comparisons), terminal_width())
+        written = RENDERERS[options.format] if options.format else TERMINAL
+        text = written.render(comparison_document(comparisons), terminal_width())
     print(text, end="")
     return 0

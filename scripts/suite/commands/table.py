@@ -43,8 +43,8 @@ def main(options: argparse.Namespace) -> int:
     table = table_asked(asked.own, matrix.result.scenario.table)
     layout = layout_choose(matrix, table)
     summary = summary_build(matrix, layout.metrics, table.gain, layout.best)
-    render = RENDERERS[options.format].render if options.format else TERMINAL
-    text = render(result_document(summary, layout), terminal_width())
+    written = RENDERERS[options.format] if options.format else TERMINAL
+    text = written.render(result_document(summary, layout), terminal_width())
     say(left_out_text(matrix, asked.words))
     print(text, end="")
     return 0

@@ -296,4 +296,4 @@ def table_usual(matrix: Matrix, width: int) -> str:
     asked = matrix.result.scenario.table or scenario.TableLayout()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    return TERMINAL(result_document(summary, layout), width)
+    return TERMINAL.render(result_document(summary, layout), width)

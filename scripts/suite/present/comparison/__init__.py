@@ -8,26 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
-from suite.analyse.comparison.model import Comparison
-from suite.present.comparison import benchstat, hgrm, hyperfine
-
-
-@dataclass(frozen=True)
-class Format:
-    """render: from comparisons to text. means: for the help. metrics: whether it is of those that
-    are asked for."""
-
-    render: Callable[[Sequence[Comparison]], str]
-    means: str
-    metrics: bool = True
-
+from suite.base.formats import Format
 
 FORMATS = {
-    "benchstat": Format(benchstat.render, "Go's benchmark format: benchstat -col /side FILE"),
-    "hgrm": Format(hgrm.render, "latencies of both sides as HdrHistogram text", metrics=False),
-    "hyperfine": Format(hyperfine.render, "times of fixed work in the shape of hyperfine's JSON",
-                        metrics=False),
+    "benchstat": Format("suite.present.comparison.benchstat",
+                        "Go's benchmark format: benchstat -col /side FILE"),
+    "hgrm": Format("suite.present.comparison.hgrm",
+                   "latencies of both sides as HdrHistogram text", metrics=False),
+    "hyperfine": Format("suite.present.comparison.hyperfine",
+                        "times of fixed work in the shape of hyperfine's JSON", metrics=False),
 }

@@ -11,13 +11,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from suite.analyse.frame import Matrix
 from suite.base.client import scenario_names, scenario_path
 from suite.base.units import size_parse, size_text
 from suite.present.mail.rules import COLUMNS
 from suite.result.plan import Plan
 from suite.scenario.scenario import Scenario, scenario_load
+
+if TYPE_CHECKING:  # help of `paste` names the styles and does not wait for pandas
+    from suite.analyse.frame import Matrix
 
 RUN_COMMAND = "scripts/uncork run"
 INDENT = "  "

@@ -10,25 +10,12 @@ Without the name of a renderer a command prints for the terminal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from suite.base.formats import Format
 
-from suite.present.tables import csv, html, json, markdown, terminal
-from suite.present.tables.model import Document
-
-
-@dataclass(frozen=True)
-class Renderer:
-    """render: from a document and the columns of the terminal to text. means: for the help."""
-
-    render: Callable[[Document, int], str]
-    means: str
-
-
-TERMINAL = terminal.render
+TERMINAL = Format("suite.present.tables.terminal", "aligned text")
 RENDERERS = {
-    "md": Renderer(markdown.render, "Markdown tables"),
-    "csv": Renderer(csv.render, "base units and fractions, one line for each cell"),
-    "json": Renderer(json.render, "everything that is known"),
-    "html": Renderer(html.render, "a page that needs nothing else"),
+    "md": Format("suite.present.tables.markdown", "Markdown tables"),
+    "csv": Format("suite.present.tables.csv", "base units and fractions, one line for each cell"),
+    "json": Format("suite.present.tables.json", "everything that is known"),
+    "html": Format("suite.present.tables.html", "a page that needs nothing else"),
 }
