@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -265,6 +266,9 @@ def test_list_explains_one_word_in_a_screen(uncork: Uncork) -> None:
         text.split())
     assert "bit/s" in uncork.run("list", "bandwidth").stdout
     assert "uncork run quick" in uncork.run("list", "quick").stdout
+    nodelay = uncork.run("list", "nodelay").stdout  # a word, a strategy and a scenario
+    assert re.findall("^(?:write|nodelay|scenario).*", nodelay, re.M) == [
+        "nodelay=", "write=nodelay reply_write=nodelay", "scenario nodelay"]
     for name in json.loads(uncork.run("list", "--json").stdout)["words"][:12]:
         done = uncork.run("list", name["key"])
         assert name["key"] in done.stdout and done.returncode == 0, done.stderr

@@ -295,7 +295,7 @@ def client_facts(client: Client, words: Iterable[str],
 
 @contextlib.contextmanager
 def lifeline_open() -> Iterator[int]:
-    """The end to read of a pipe that nobody writes to: when this process is killed the pipe closes,
+    """The end to read of a pipe that is never written to: when this process is killed the pipe closes,
     and a client with it as standard input and --with-parent gives up."""
     reader, writer = os.pipe()
     try:

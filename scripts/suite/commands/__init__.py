@@ -95,7 +95,7 @@ def run_arguments(parser: ArgumentParser) -> None:
 def list_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork list`."""
     parser.add_argument("name", nargs="?", metavar="WORD",
-                        help="explain one word with its values, a metric, or a scenario")
+                        help="explain what has this name: a word, a value, a metric, a scenario")
     parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
 
 

@@ -142,6 +142,12 @@ def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
                       ensure_ascii=False)
 
 
+def variants_of(vocabulary: Vocabulary, word: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The variants that are the values of a word; none where its values explain themselves."""
+    return next((variants for variants in vocabulary.document.get("variants", {}).values()
+                 if [one["name"] for one in variants] == word.get("choices")), [])
+
+
 def lacking_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
     """Why this machine lacks values of a word, by value: the client says it of the defaults."""
     key, choices = word["key"], [str(choice) for choice in word.get("choices") or ()]
@@ -176,9 +182,7 @@ def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], w
     choices = [str(choice) for choice in word.get("choices") or ()]
     if choices:
         helps = {variant["name"]: str(variant.get("help", "")).rstrip(".")
-                 for variants in vocabulary.document.get("variants", {}).values()
-                 if {variant["name"] for variant in variants} == set(choices)
-                 for variant in variants}
+                 for variant in variants_of(vocabulary, word)}
         lacking = lacking_find(client, word)
         notes = {choice: f"not here: {reason}" for choice, reason in lacking.items()}
         lines += ["", *rows_text([(choice, "; ".join(filter(None, (
@@ -186,21 +190,39 @@ def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], w
     return "\n".join(lines)
 
 
+def value_texts(name: str, vocabulary: Vocabulary, width: int) -> list[str]:
+    """What each variant of this name means, below the words that take it."""
+    found: dict[str, list[str]] = {}
+    for key, word in vocabulary.words.items():
+        for variant in variants_of(vocabulary, word):
+            if variant["name"] == name:
+                text = "\n".join(rows_text([variant_row(variant)], width))
+                found.setdefault(text, []).append(f"{key}={name}")
+    return ["\n".join([" ".join(words), text]) for text, words in found.items()]
+
+
 def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> str:
-    """What a word, a metric or a scenario is; UsageError names the nearest."""
+    """All that has this name: a word, values of words, a metric, a scenario; UsageError names the
+    nearest."""
     scenarios = {item.name: item for item in scenarios_read()}
     end, dot, key = name.partition("=")[0].rpartition(".")
+    found = []
     if (not dot or end in ENDS) and key in vocabulary.words:
-        return word_text(vocabulary, client, vocabulary.words[key], width)
+        found.append(word_text(vocabulary, client, vocabulary.words[key], width))
+    found += value_texts(name, vocabulary, width)
     if metric := METRICS.get(name):
-        return "\n".join([name, *rows_text([("means", metric.means), ("unit", metric.unit),
-                                            ("better", metric.better)], width)])
+        found.append("\n".join([name, *rows_text([("means", metric.means), ("unit", metric.unit),
+                                                  ("better", metric.better)], width)]))
     if scenario := scenarios.get(name):
-        return "\n".join([name, *rows_text([("asks", scenario.question),
-                                            ("source", scenario.source or "none"),
-                                            ("runs by", f"uncork run {name}")], width)])
-    known = [*vocabulary.words, *METRICS, *scenarios]
-    raise UsageError(f'no word, metric or scenario "{name}"{nearest_hint(name, known)}')
+        found.append("\n".join([f"scenario {name}", *rows_text([
+            ("asks", scenario.question), ("source", scenario.source or "none"),
+            ("runs by", f"uncork run {name}")], width)]))
+    if not found:
+        values = [variant["name"] for word in vocabulary.words.values()
+                  for variant in variants_of(vocabulary, word)]
+        known = [*vocabulary.words, *values, *METRICS, *scenarios]
+        raise UsageError(f'no word, value, metric or scenario "{name}"{nearest_hint(name, known)}')
+    return "\n\n".join(found)
 
 
 def main(options: argparse.Namespace) -> int:
