@@ -295,8 +295,8 @@ def client_facts(client: Client, words: Iterable[str],
 
 @contextlib.contextmanager
 def lifeline_open() -> Iterator[int]:
-    """The end to read of a pipe that is never written to: when this process is killed the pipe closes,
-    and a client with it as standard input and --with-parent gives up."""
+    """The read end of a pipe without data. When this process is killed the pipe closes, and a
+    client that has it as standard input with --with-parent gives up."""
     reader, writer = os.pipe()
     try:
         yield reader
