@@ -25,10 +25,11 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 
 from suite.base.client import ROOT
-from suite.places.lab.namespace import descriptor_path, lines_run, namespace_inside, namespace_make
+from suite.places.lab.namespace import lines_run, namespace_inside, namespace_make, namespace_path
 from suite.places.lab.probe import namespaces_refusal
 
 # of those reserved for benchmarks (RFC 2544), and no lab of the suite has it
@@ -143,7 +144,7 @@ class Host:
     name: str
     address: str
     folder: Path
-    namespace: int
+    namespace: FileIO
     daemon: Daemon
     hidden: Path | None
     process: subprocess.Popen[bytes] | None = None
@@ -236,8 +237,8 @@ class Hosts:
 
     folder: Path
     daemon: Daemon
-    switch: int
-    runner: int
+    switch: FileIO
+    runner: FileIO
     hosts: dict[str, Host] = field(default_factory=dict)
 
     @property
@@ -251,12 +252,12 @@ class Hosts:
         with namespace_inside(self.runner):
             yield
 
-    def plug(self, namespace: int, number: int) -> str:
+    def plug(self, namespace: FileIO, number: int) -> str:
         """Connects a namespace to the bridge; gives its address."""
         address = f"{NETWORK}.{number}"
         lines_run(self.switch, "ip", [
             f"link add name port{number} type veth "
-            f"peer name up0 netns {descriptor_path(namespace)}",
+            f"peer name up0 netns {namespace_path(namespace)}",
             f"link set dev port{number} master bridge up"])
         lines_run(namespace, "ip", ["link set lo up", "link set dev up0 up",
                                     f"address add {address}/{PREFIX_BITS} dev up0"])
@@ -315,6 +316,6 @@ def hosts_open(folder: Path, count: int, shell: str = "/bin/sh",
     finally:
         for host in hosts.hosts.values():
             host.stop()
-        for descriptor in (hosts.switch, hosts.runner,
+        for namespace in (hosts.switch, hosts.runner,
                            *(host.namespace for host in hosts.hosts.values())):
-            os.close(descriptor)
+            namespace.close()

@@ -20,7 +20,7 @@ import pytest
 
 from conftest import Uncork, records_of
 from suite.base.lab_words import link_of
-from suite.places.lab.lab import labs_open
+from suite.places.lab.lab import Labs
 from suite.places.lab.namespace import namespace_inside, value_read
 from suite.places.lab.probe import link_refusal, namespaces_refusal, queue_refusal, setting_refusal
 
@@ -281,7 +281,7 @@ def test_a_server_that_others_reach_takes_nobody_without_its_key(
             return subprocess.run([program, *options, "messages=5", "warmup=0s", "place=free"],
                                   capture_output=True, text=True, timeout=60)
 
-    with labs_open() as labs, labs.hold(PLAIN) as held:
+    with Labs() as labs, labs.hold(PLAIN) as held:
         assert held is not None
         command = [uncork.bin / "uncork-server", "--listen", "198.18.2.3:0"]
         with held.inside("c"):
@@ -329,12 +329,12 @@ def test_a_setting_holds_inside_while_a_run_lasts_and_is_put_back() -> None:
 
     def inside() -> set[str]:
         values = set()
-        for descriptor in lab.namespaces.values():
-            with namespace_inside(descriptor):
+        for namespace in lab.namespaces.values():
+            with namespace_inside(namespace):
                 values.add(value_read(name))
         return values
 
-    with labs_open() as labs:
+    with Labs() as labs:
         with labs.hold(PLAIN) as held:
             assert held is not None and "sysctl" not in held.facts
             lab = held

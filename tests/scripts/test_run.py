@@ -21,7 +21,7 @@ from suite.base.lab_words import Link
 from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import batch_run, cells_run
 from suite.places.batch import runs_limit
-from suite.places.lab.lab import Lab, labs_open
+from suite.places.lab.lab import Lab, Labs
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -51,7 +51,7 @@ def test_a_lab_that_cannot_be_made_is_a_failed_run(
 
     monkeypatch.setattr("suite.places.lab.lab.lab_make", refuse)
     cells = plan_short(binaries, "place=free", "lab=on", "link_rate=1gbit").cells
-    with labs_open() as labs:
+    with Labs() as labs:
         assert list(batch_run(Targets(binaries), cells, labs)) == [
             (0, {"status": "failed", "reason": "lab: no lab with 1gbit"})]
 
@@ -60,7 +60,7 @@ def test_a_client_that_does_not_start_ends_the_matrix(
     binaries: Client, tmp_path: Path,
 ) -> None:
     cells = plan_short(binaries, "place=free").cells
-    with labs_open() as labs, pytest.raises(Failure, match="does not start"):
+    with Labs() as labs, pytest.raises(Failure, match="does not start"):
         list(batch_run(Targets(Client(tmp_path, None)), cells, labs))
 
 

@@ -25,13 +25,13 @@ from suite.base.errors import Failure, Unreachable, UsageError
 from suite.measure.host_facts import cells_sample
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run, cells_run
-from suite.places.lab.lab import labs_open
+from suite.places.lab.lab import Labs
 from suite.places.remote import Part, part_parse
 from suite.places.ssh import machine, server
 from suite.places.ssh.machine import Greeting, exec_line, greeting_parse, keyed_words, word_quote
 from suite.places.ssh.programs import checksum
 from suite.places.ssh.target import Ssh
-from suite.places.targets import Targets, targets_open
+from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 from within import uncork_call
@@ -80,7 +80,7 @@ def cells_of(targets: Targets, *words: str) -> tuple[PlannedCell, ...]:
 
 def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
     """The records of the cells of these words, each run once."""
-    with targets_open(client) as targets, labs_open() as labs:
+    with Targets(client) as targets, Labs() as labs:
         return [record for cell in cells_of(targets, *words)
                 for _, record in batch_run(targets, [cell], labs)]
 
@@ -145,7 +145,7 @@ def test_both_ends_are_on_one_machine_and_the_words_go_by_standard_input(
 def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
     client: Client, faked: Faked, hosts: Callable[[str], None],
 ):
-    with targets_open(client) as targets, labs_open() as labs:
+    with Targets(client) as targets, Labs() as labs:
         for cell in cells_of(targets, THREE, "workload=proxy", "security=gnutls"):
             ((_, record),) = batch_run(targets, [cell], labs)
             target = targets.target(cell.words)
@@ -195,7 +195,7 @@ def test_programs_that_cannot_be_there_are_said_before_anything_runs(
     client: Client, faked: Faked, hosts: Callable[[str], None], script: str, says: str,
 ):
     hosts(script)
-    with targets_open(client) as targets, pytest.raises(Unreachable, match=re.escape(says)):
+    with Targets(client) as targets, pytest.raises(Unreachable, match=re.escape(says)):
         cells_of(targets, "target=ssh:one")
     assert not list(faked.folder.glob("one/.cache/uncork/bin/*/*.*")), "nothing half-written stays"
 
@@ -204,7 +204,7 @@ def test_a_machine_of_another_kind_is_said(client: Client, hosts: Callable[[str]
     hosts(
         'case "$*" in *uname*) echo "uncork-host|FreeBSD arm64|b|/c|1.1.1.1 1 1.1.1.2 22"; exec '
         'cat ;; esac\n' + LOGIN)
-    with targets_open(client) as targets, pytest.raises(Failure,
+    with Targets(client) as targets, pytest.raises(Failure,
                                                         match="one is FreeBSD arm64, and these "
                                                               "programs are for"):
         cells_of(targets, "target=ssh:one")
@@ -265,7 +265,7 @@ def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork,
 def test_words_that_contradict_the_target_are_refused(
     client: Client, hosts: Callable[[str], None], words: list[str], says: str,
 ):
-    with targets_open(client) as targets, pytest.raises((UsageError, Failure),
+    with Targets(client) as targets, pytest.raises((UsageError, Failure),
                                                         match=re.escape(says)):
         for cell in cells_of(targets, *words):
             targets.target(cell.words).facts(cell.given)
@@ -275,7 +275,7 @@ def test_a_unix_socket_is_unsupported_where_the_server_is_not_on_loopback(
     client: Client, hosts: Callable[[str], None],
 ):
     values = "ssh:one,ssh:one+ssh:two,ssh:one+ssh:one"
-    with targets_open(client) as targets:
+    with Targets(client) as targets:
         cells = cells_of(targets, f"target={values}", "transport=unix")
     assert [cell.unsupported for cell in cells] == [None, *[
         "transport=unix needs all ends on one machine; a target names it once: ssh:HOST"] * 2]
@@ -284,7 +284,7 @@ def test_a_unix_socket_is_unsupported_where_the_server_is_not_on_loopback(
 
 def test_facts_are_asked_of_all_ends_that_a_target_has(client: Client,
                                                        hosts: Callable[[str], None]):
-    with targets_open(client) as targets:
+    with Targets(client) as targets:
         plan = plan_make(targets, Scenario("words"), None,
                          [THREE, "workload=request,proxy", *SHORT]).plan
         (given,) = cells_sample(plan).values()
@@ -294,7 +294,7 @@ def test_facts_are_asked_of_all_ends_that_a_target_has(client: Client,
 def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client,
                                                         hosts: Callable[[str], None]):
     hosts(f"SSH_CONNECTION='UNKNOWN 65535 UNKNOWN 65535'; {LOGIN}")
-    with targets_open(client) as targets, pytest.raises(Failure,
+    with Targets(client) as targets, pytest.raises(Failure,
                                                         match="at which address two is: write "
                                                               "ssh:two/ADDRESS"):
         cells_of(targets, "target=ssh:one+ssh:two")
@@ -320,7 +320,7 @@ def test_a_session_that_breaks_is_a_failed_run(
 
 def test_a_run_that_hangs_is_ended(client: Client, hosts: Callable[[str], None]):
     hosts(BATCH + "exec sleep 600")
-    with targets_open(client) as targets:
+    with Targets(client) as targets:
         cells = cells_of(targets, "target=ssh:one")
         ((_, record),) = cells_run(targets.client(cells[0].words), cells, 0.5)
     assert "not finished" in record["reason"]
@@ -348,7 +348,7 @@ def masters(faked: Faked, host: str) -> int:
 def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
     client: Client, faked: Faked, hosts: Callable[[str], None],
 ):
-    with targets_open(client) as targets, labs_open() as labs:
+    with Targets(client) as targets, Labs() as labs:
         cells = cells_of(targets, "target=ssh:one+ssh:two,ssh:three", "write=nodelay,cork")
 
         def run_all() -> dict[str, list[str]]:
@@ -377,7 +377,7 @@ def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
 
 def test_a_machine_that_a_cell_has_no_end_on_may_be_lost(client: Client, faked: Faked,
                                                          hosts: Callable[[str], None]):
-    with targets_open(client) as targets, labs_open() as labs:
+    with Targets(client) as targets, Labs() as labs:
         cells = cells_of(targets, THREE, "workload=request,proxy")
         (three,) = [other for other in targets.target(cells[0].words).remotes()
                     if other.name == "three"]
@@ -393,7 +393,7 @@ def test_a_machine_that_a_cell_has_no_end_on_may_be_lost(client: Client, faked: 
 def test_a_machine_that_was_booted_is_of_another_session(
     client: Client, faked: Faked, hosts: Callable[[str], None],
 ):
-    with targets_open(client) as targets, labs_open() as labs:
+    with Targets(client) as targets, Labs() as labs:
         (cell,) = cells_of(targets, "target=ssh:one")
         assert list(targets.boot_ids()) == ["one"] and len(targets.boot_ids()["one"]) == 36
         faked.program("cat", BOOT_PREFIX)
@@ -409,7 +409,7 @@ def test_a_machine_that_says_nothing_any_more_is_named(
     client: Client, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(machine, "ANSWERS_S", 0.2)
-    with targets_open(client) as targets:
+    with Targets(client) as targets:
         target = targets.target({"target": "ssh:one+ssh:two"})
         assert target.failure_explain({}, {"status": "failed", "reason": "x"})["reason"] == "x"
         hosts(f'[ "$host" = one ] || exec sleep 60\n{LOGIN}')

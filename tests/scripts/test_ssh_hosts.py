@@ -21,8 +21,8 @@ from hosts import Hosts, hosts_open, hosts_refusal
 from suite.base.client import ROOT, Client, client_check
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run
-from suite.places.lab.lab import labs_open
-from suite.places.targets import Targets, targets_open
+from suite.places.lab.lab import Labs
+from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 
@@ -47,7 +47,7 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
 def targets(binaries: Client, hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Targets]:
     """Targets that are opened where the hosts can be reached."""
     monkeypatch.setenv("UNCORK_SSH", hosts.ssh)
-    with hosts.inside(), targets_open(replace(binaries, built=None)) as opened:
+    with hosts.inside(), Targets(replace(binaries, built=None)) as opened:
         yield opened
 
 
@@ -60,7 +60,7 @@ def round_run(targets: Targets, cells: Sequence[PlannedCell]) -> dict[str, list[
     """The records of a round, by target."""
     found: dict[str, list[dict[str, Any]]] = {}
     targets.round_begin()
-    with labs_open() as labs:
+    with Labs() as labs:
         for cell in cells:
             ((_, record),) = batch_run(targets, [cell], labs)
             found.setdefault(cell.words["target"], []).append(record)

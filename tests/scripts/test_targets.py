@@ -18,8 +18,8 @@ from suite.base.runner_words import boot_of
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run, cells_run
 from suite.places import gvisor
-from suite.places.lab.lab import labs_open
-from suite.places.targets import KINDS, Targets, targets_open
+from suite.places.lab.lab import Labs
+from suite.places.targets import KINDS, Targets
 from suite.scenario.scenario import Scenario
 
 __all__ = ["faked"]
@@ -39,7 +39,7 @@ def cells_of(client: Client, *words: str) -> Any:
 
 def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
     """The records of the cells of these words, each run once."""
-    with targets_open(client) as targets, labs_open() as labs:
+    with Targets(client) as targets, Labs() as labs:
         cells = plan_make(targets, Scenario("words"), None, [*words, *SHORT]).plan.cells
         return [record for cell in cells for _, record in batch_run(targets, [cell], labs)]
 
@@ -128,7 +128,7 @@ def test_a_sandbox_that_dies_under_a_run_is_a_failed_run(
     faked.program("runsc", HERE)
     cells = cells_of(binaries, "target=gvisor", "place=free")
     faked.program("runsc", f'{RUNSC}case "$*" in *--batch*) {script} ;; *) exec "$@" ;; esac')
-    with targets_open(binaries) as targets:
+    with Targets(binaries) as targets:
         ((_, record),) = cells_run(targets.client(cells[0].words), cells, 20)
     assert record["status"] == "failed" and says in record["reason"]
 
@@ -137,14 +137,14 @@ def test_a_run_that_hangs_in_a_sandbox_is_ended(binaries: Client, faked: Faked):
     faked.program("runsc", HERE)
     cells = cells_of(binaries, "target=gvisor", "place=free")
     faked.program("runsc", f'{RUNSC}case "$*" in *--batch*) sleep 600 ;; *) exec "$@" ;; esac')
-    with targets_open(binaries) as targets:
+    with Targets(binaries) as targets:
         ((_, record),) = cells_run(targets.client(cells[0].words), cells, 0.5)
     assert "not finished" in record["reason"]
 
 
 def test_what_a_target_cannot_do_is_refused_before_anything_runs(binaries: Client, faked: Faked):
     faked.program("runsc", HERE)
-    with targets_open(binaries) as targets:
+    with Targets(binaries) as targets:
         with pytest.raises(UsageError,
                            match="target=gvisor: lab=on makes namespaces on this machine"):
             plan_make(targets, Scenario("words"), None, ["target=gvisor", "lab=on"])
@@ -187,6 +187,6 @@ def test_only_a_kernel_that_is_booted_makes_a_round_one_batch():
 def test_a_target_that_this_runner_does_not_have_is_said(binaries: Client,
                                                          monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("suite.places.targets.KINDS", {})
-    with targets_open(binaries) as targets, pytest.raises(Failure,
+    with Targets(binaries) as targets, pytest.raises(Failure,
                                                           match="does not know target=gvisor"):
         targets.target({"target": "gvisor"})

@@ -21,8 +21,8 @@ from suite.base.errors import Failure, UsageError
 from suite.measure.plan import plan_make
 from suite.measure.runner import Artifacts, batch_run
 from suite.places import images, vng
-from suite.places.lab.lab import labs_open
-from suite.places.targets import Targets, targets_open
+from suite.places.lab.lab import Labs
+from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 
@@ -63,14 +63,14 @@ def image_make(path: Path, release: str = "6.99.1-test") -> Path:
 
 def cells_of(client: Client, *words: str) -> tuple[PlannedCell, ...]:
     """The cells of a plan that is checked in guests."""
-    with targets_open(client) as targets:
+    with Targets(client) as targets:
         return plan_make(targets, Scenario("words"), None, [*words, *SHORT]).plan.cells
 
 
 def batch_of(client: Client, cells: tuple[PlannedCell, ...],
              artifacts: Artifacts = Artifacts()) -> list[dict[str, Any]]:
     """The records of cells, run as one batch, in the order of the cells."""
-    with targets_open(client) as targets, labs_open() as labs:
+    with Targets(client) as targets, Labs() as labs:
         found = dict(batch_run(targets, cells, labs, artifacts=artifacts))
     assert sorted(found) == list(range(len(cells)))
     return [found[number] for number in sorted(found)]
@@ -174,7 +174,7 @@ def test_a_run_may_take_its_time_once_the_guest_has_begun(
 def test_a_guest_ends_with_the_runner_whatever_it_is_at(binaries: Client, faked: Faked,
                                                         kernel: Path):
     faked.program("vng", ONLY_BATCHES + f'echo $$ >"{faked.folder}/pid"; exec sleep 600')
-    with targets_open(binaries) as targets:
+    with Targets(binaries) as targets:
         command = targets.client({"target": f"vng:{kernel}"}).command(["--batch", "-",
             "--with-parent"], "end\n")
     child = subprocess.Popen(command.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -35,7 +35,7 @@ from suite.measure.runner import (
 )
 from suite.measure.schedule import session_schedule
 from suite.measure.words import scenario_choose
-from suite.places.targets import Targets, targets_open
+from suite.places.targets import Targets
 from suite.result.files import RECORDS
 from suite.result.journal import Journal
 from suite.result.plan import Boots, Programs
@@ -206,7 +206,7 @@ def main(options: argparse.Namespace) -> int:
                                            options.insecure)
     client = replace(client_open(), server_options=server_options)
     signals_unify()
-    with targets_open(client) as targets:
+    with Targets(client) as targets:
         planned = plan_make(targets, scenario, path, words, options.quick)
         server_options_check(server_options, (cell.name.split() for cell in planned.plan.cells))
         if path is not None:

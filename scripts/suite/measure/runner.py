@@ -38,7 +38,7 @@ from suite.places.batch import (
     overdue_text,
     runs_limit,
 )
-from suite.places.lab.lab import Lab, Labs, labs_open
+from suite.places.lab.lab import Lab, Labs
 from suite.places.targets import Targets
 from suite.result.files import machines_merge
 from suite.result.journal import Journal
@@ -188,7 +188,7 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
                watch: Watch) -> None:
     """Runs the batches in order and stores each record before it waits for the next."""
     names, number_of_round = [cell.name for cell in journal.plan.cells], None
-    with labs_open() as labs:
+    with Labs() as labs:
         for batch in batches:
             if batch[0].round != number_of_round:
                 number_of_round = batch[0].round

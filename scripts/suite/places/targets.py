@@ -47,10 +47,12 @@ class TargetGroup(Protocol):
         """Closes all of them."""
 
 
-class Targets:
-    """The targets of one runner: each opens when a cell first needs it; all close together."""
+class Targets(contextlib.ExitStack):
+    """The targets of one runner: each opens when a cell first needs it; all close with this
+    context, also where closing one fails."""
 
     def __init__(self, client: Client) -> None:
+        super().__init__()
         self.local = client
         self.opened: dict[str, Target] = {}
         self.group: TargetGroup | None = None
@@ -61,6 +63,7 @@ class Targets:
         value = target_of(words)
         if value not in self.opened:
             self.opened[value] = self.open(value)
+            self.callback(self.opened[value].close)
         if value != LOCAL and lab_wanted(words):
             raise UsageError(f"{TARGET}={value}: lab=on makes namespaces on this machine")
         self.opened[value].words_check(words)
@@ -78,6 +81,7 @@ class Targets:
     def hosts_open(self, path: str) -> tuple[str, ...]:
         """Opens an inventory; gives the values of `target` of its pairs."""
         self.group = pkgutil.resolve_name(GROUP)(path)
+        self.callback(self.group.close)
         return self.group.values
 
     def client(self, words: Mapping[str, str]) -> Client:
@@ -100,15 +104,6 @@ class Targets:
         for target in self.opened.values():
             target.round_begin()
 
-    def close(self) -> None:
-        """Closes all of them, also where closing one fails."""
-        with contextlib.ExitStack() as closing:
-            if self.group:
-                closing.callback(self.group.close)
-            for target in self.opened.values():
-                closing.callback(target.close)
-            self.opened.clear()
-
 
 class LocalTargets(Targets):
     """Takes every cell for one of this machine and opens nothing, to check words only."""
@@ -116,8 +111,3 @@ class LocalTargets(Targets):
     def target(self, words: Mapping[str, str]) -> Target:
         """This machine."""
         return Target(LOCAL, self.local)
-
-
-def targets_open(client: Client) -> contextlib.AbstractContextManager[Targets]:
-    """Targets that are closed with the context."""
-    return contextlib.closing(Targets(client))

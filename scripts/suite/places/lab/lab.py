@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Makes a lab, proves that it carries a packet, reads it back and closes it.
 
-The namespaces are descriptors of this process, and nothing else holds them. So they end with it,
+The namespaces are open files of this process, and nothing else holds them. So they end with it,
 however it ends, and there is nothing to kill and nothing to clean up.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from io import FileIO
 from typing import Any
 
 from suite.base.errors import Failure, Unreachable
@@ -31,10 +31,10 @@ from suite.base.lab_words import (
     setting_split,
 )
 from suite.places.lab.namespace import (
-    descriptor_path,
     lines_run,
     namespace_inside,
     namespace_make,
+    namespace_path,
     output_read,
     setting_hold,
     udp_socket,
@@ -49,11 +49,11 @@ CARRIES_S = 45.0  # a packet may take 20 s through links of the longest delay, a
 class Lab:
     """Three namespaces.
 
-    namespaces: their descriptors by host; facts: as read back, for a record; arguments: where a run
+    namespaces: by host; facts: as read back, for a record; arguments: where a run
     holds the lab, the client's options for its ends.
     """
 
-    namespaces: Mapping[str, int]
+    namespaces: Mapping[str, FileIO]
     facts: dict[str, Any]
     arguments: tuple[str, ...] = ()
 
@@ -61,20 +61,15 @@ class Lab:
         """The calling thread, and what it starts, is in a host while the context is open."""
         return namespace_inside(self.namespaces[host])
 
-    def close(self) -> None:
-        """Closes the descriptors: the kernel removes namespaces that no process and name holds."""
-        for descriptor in self.namespaces.values():
-            os.close(descriptor)
 
-
-def facts_read(namespaces: Mapping[str, int]) -> dict[str, Any]:
+def facts_read(namespaces: Mapping[str, FileIO]) -> dict[str, Any]:
     """Devices, addresses, MTUs and queues of every host, as the kernel reports them."""
-    return {host: device_facts(json.loads(output_read(descriptor, "ip", "-json", "address")),
-                               json.loads(output_read(descriptor, "tc", "-json", "qdisc")))
-            for host, descriptor in namespaces.items()}
+    return {host: device_facts(json.loads(output_read(namespace, "ip", "-json", "address")),
+                               json.loads(output_read(namespace, "tc", "-json", "qdisc")))
+            for host, namespace in namespaces.items()}
 
 
-def packet_await(namespaces: Mapping[str, int]) -> None:
+def packet_await(namespaces: Mapping[str, FileIO]) -> None:
     """Waits until a packet has come from A through B to C; Failure where none does."""
     with udp_socket(namespaces[SERVER_HOST]) as server, \
             udp_socket(namespaces[CLIENT_HOST]) as client:
@@ -89,35 +84,38 @@ def packet_await(namespaces: Mapping[str, int]) -> None:
     raise Failure(f"no packet came from A through B to C within {CARRIES_S:.0f} s")
 
 
-def network_build(namespaces: Mapping[str, int], link: Link) -> None:
+def network_build(namespaces: Mapping[str, FileIO], link: Link) -> None:
     """Cables, addresses, routes and queues; B forwards."""
-    paths = {host: descriptor_path(descriptor) for host, descriptor in namespaces.items()}
+    paths = {host: namespace_path(namespace) for host, namespace in namespaces.items()}
     lines_run(namespaces[ROUTER_HOST], "ip", cable_lines(paths))
-    for host, descriptor in namespaces.items():
-        lines_run(descriptor, "ip", host_lines(host, link))
-        lines_run(descriptor, "tc", host_queue_lines(host, link))
+    for host, namespace in namespaces.items():
+        lines_run(namespace, "ip", host_lines(host, link))
+        lines_run(namespace, "tc", host_queue_lines(host, link))
     with namespace_inside(namespaces[ROUTER_HOST]):
         value_write("net.ipv4.ip_forward", "1")
 
 
-def lab_make(link: Link) -> Lab:
-    """A lab with these links; Failure says what this machine refuses."""
-    namespaces: dict[str, int] = {}
-    with contextlib.ExitStack() as failing:
-        for host in LAB_HOSTS:
-            namespaces[host] = namespace_make()
-            failing.callback(os.close, namespaces[host])
+@contextlib.contextmanager
+def lab_make(link: Link) -> Iterator[Lab]:
+    """A lab with these links while the context is open; Failure says what this machine refuses.
+
+    Afterwards the kernel removes the namespaces that no process and no name holds.
+    """
+    with contextlib.ExitStack() as held:
+        namespaces = {host: held.enter_context(namespace_make()) for host in LAB_HOSTS}
         network_build(namespaces, link)
         packet_await(namespaces)
-        lab = Lab(namespaces, facts_read(namespaces))
-        failing.pop_all()
-        return lab
+        yield Lab(namespaces, facts_read(namespaces))
 
 
-class Labs:
-    """The labs of one runner: one for each set of links, made when a run first needs it."""
+class Labs(contextlib.ExitStack):
+    """The labs of one runner: one for each set of links, made when a run first needs it.
+
+    All end with this context.
+    """
 
     def __init__(self) -> None:
+        super().__init__()
         self.labs: dict[Link, Lab] = {}
 
     @contextlib.contextmanager
@@ -133,7 +131,7 @@ class Labs:
         with contextlib.ExitStack() as holding:
             try:
                 if link not in self.labs:
-                    self.labs[link] = lab_make(link)
+                    self.labs[link] = self.enter_context(lab_make(link))
                 lab = self.labs[link]
                 facts = lab.facts
                 if setting:
@@ -142,14 +140,4 @@ class Labs:
             except Failure as error:
                 raise Unreachable(f"lab: {error}") from None
             yield replace(lab, facts=facts, arguments=place_arguments(
-                words, lambda host: descriptor_path(lab.namespaces[host])))
-
-    def close(self) -> None:
-        """Closes all of them."""
-        while self.labs:
-            self.labs.popitem()[1].close()
-
-
-def labs_open() -> AbstractContextManager[Labs]:
-    """Labs that are closed with the context."""
-    return contextlib.closing(Labs())
+                words, lambda host: namespace_path(lab.namespaces[host])))

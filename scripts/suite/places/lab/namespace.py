@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Network namespaces as descriptors, programs that run inside them, and their sysctls.
+"""Network namespaces as open files, programs that run inside them, and their sysctls.
 
-A namespace lives while a descriptor, a process or a name holds it. unshare(2) and setns(2) move one
+A namespace lives while an open file, a process or a name holds it. unshare(2) and setns(2) move one
 thread. So a short-lived thread makes a namespace, and a thread that starts a program in one is
 inside for that moment only.
 """
@@ -17,6 +17,7 @@ import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from io import FileIO
 from pathlib import Path
 
 from suite.base.errors import Failure
@@ -45,67 +46,41 @@ def kernel_call(name: str, *arguments: int) -> None:
         raise Failure(f"{needs}{name}(2): {os.strerror(number)}")
 
 
-def namespace_make() -> int:
-    """The descriptor of a new network namespace: it has only a loopback, which is down."""
-    def make() -> int:
+def namespace_make() -> FileIO:
+    """A new network namespace, which ends with this file: it has only a loopback, which is down."""
+    def make() -> FileIO:
         kernel_call("unshare", CLONE_NEWNET)
-        return os.open(OWN_NAMESPACE, os.O_RDONLY)
+        return FileIO(OWN_NAMESPACE)
 
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(make).result()
 
 
-@contextlib.contextmanager
-def namespace_scratch() -> Iterator[int]:
-    """A namespace that exists while the context is open."""
-    descriptor = namespace_make()
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def namespace_enter(descriptor: int) -> None:
+def namespace_enter(namespace: FileIO) -> None:
     """Moves the calling thread for good."""
-    kernel_call("setns", descriptor, CLONE_NEWNET)
+    kernel_call("setns", namespace.fileno(), CLONE_NEWNET)
 
 
 @contextlib.contextmanager
-def namespace_inside(descriptor: int) -> Iterator[None]:
+def namespace_inside(namespace: FileIO) -> Iterator[None]:
     """The calling thread, and what it starts, is in the namespace while the context is open."""
-    before = os.open(OWN_NAMESPACE, os.O_RDONLY)
-    try:
-        namespace_enter(descriptor)
+    with FileIO(OWN_NAMESPACE) as before:
+        namespace_enter(namespace)
         try:
             yield
         finally:
             namespace_enter(before)
-    finally:
-        os.close(before)
 
 
-def udp_socket(descriptor: int) -> socket.socket:
+def udp_socket(namespace: FileIO) -> socket.socket:
     """A UDP socket of a namespace; the calling thread need not be inside to use it."""
-    with namespace_inside(descriptor):
+    with namespace_inside(namespace):
         return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
 
-def descriptor_path(descriptor: int) -> str:
-    """The file by which other processes open a descriptor of this one."""
-    return f"/proc/{os.getpid()}/fd/{descriptor}"
-
-
-def program_run(
-    descriptor: int | None, command: Sequence[str], text: str = "",
-) -> subprocess.CompletedProcess[str]:
-    """Runs ip(8) or tc(8) with text on standard input. descriptor: None is this process's own."""
-    with contextlib.nullcontext() if descriptor is None else namespace_inside(descriptor):
-        try:
-            return subprocess.run(command, input=text, capture_output=True, text=True,
-                                  timeout=COMMAND_S)
-        except FileNotFoundError:
-            raise Failure(f"{command[0]} is missing (package iproute2): "
-                          "run scripts/demo, which installs it") from None
+def namespace_path(namespace: FileIO) -> str:
+    """The path by which other processes open a namespace that this one holds."""
+    return f"/proc/{os.getpid()}/fd/{namespace.fileno()}"
 
 
 def refusal_reason(done: subprocess.CompletedProcess[str]) -> str:
@@ -116,23 +91,29 @@ def refusal_reason(done: subprocess.CompletedProcess[str]) -> str:
     return f"ended with status {done.returncode}"
 
 
-def output_read(descriptor: int | None, *command: str) -> str:
-    """What ip(8) or tc(8) prints. descriptor: None is this process's own namespace."""
-    done = program_run(descriptor, command)
+def output_read(namespace: FileIO | None, *command: str, lines: Sequence[str] = ()) -> str:
+    """What ip(8) or tc(8) prints. namespace: None is this process's own; lines: its standard input.
+
+    Refused names the command, or the first line that fails.
+    """
+    with contextlib.nullcontext() if namespace is None else namespace_inside(namespace):
+        try:
+            done = subprocess.run(command, input="".join(f"{line}\n" for line in lines),
+                                  capture_output=True, text=True, timeout=COMMAND_S)
+        except FileNotFoundError:
+            raise Failure(f"{command[0]} is missing (package iproute2): "
+                          "run scripts/demo, which installs it") from None
     if done.returncode != 0:
-        raise Refused(refusal_reason(done), " ".join(command))
+        given = [f"{command[0]} {line}" for line in lines] or [" ".join(command)]
+        failed = re.search(r"^Command failed -:(\d+)", done.stderr, re.MULTILINE)
+        raise Refused(refusal_reason(done), given[int(failed[1]) - 1 if failed else 0])
     return done.stdout
 
 
-def lines_run(descriptor: int, program: str, lines: Sequence[str]) -> None:
-    """Runs lines of ip(8) or tc(8) inside. Refused names the first line that fails."""
-    if not lines:
-        return
-    done = program_run(descriptor, [program, "-batch", "-"], "\n".join(lines) + "\n")
-    if done.returncode != 0:
-        failed = re.search(r"^Command failed -:(\d+)", done.stderr, re.MULTILINE)
-        line = lines[int(failed[1]) - 1] if failed else lines[0]
-        raise Refused(refusal_reason(done), f"{program} {line}")
+def lines_run(namespace: FileIO, program: str, lines: Sequence[str]) -> None:
+    """Runs lines of ip(8) or tc(8) inside."""
+    if lines:
+        output_read(namespace, program, "-batch", "-", lines=lines)
 
 
 # ---- sysctls: below /proc/sys/net a thread sees the values of the namespace that it is in ----
@@ -163,25 +144,25 @@ def value_write(name: str, value: str) -> None:
         raise Failure(f"sysctl {name} was set to {value} and is {found}")
 
 
-def setting_write(namespaces: Mapping[str, int], name: str, values: Mapping[str, str]) -> None:
-    """Sets the value of a sysctl in each host. namespaces: descriptors by host."""
+def setting_write(namespaces: Mapping[str, FileIO], name: str, values: Mapping[str, str]) -> None:
+    """Sets the value of a sysctl in each host."""
     for host, value in values.items():
         with namespace_inside(namespaces[host]):
             value_write(name, value)
 
 
-def setting_read(namespaces: Mapping[str, int], name: str) -> dict[str, str]:
-    """The value of a sysctl by host. namespaces: descriptors by host."""
+def setting_read(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
+    """The value of a sysctl by host."""
     values = {}
-    for host, descriptor in namespaces.items():
-        with namespace_inside(descriptor):
+    for host, namespace in namespaces.items():
+        with namespace_inside(namespace):
             values[host] = value_read(name)
     return values
 
 
 @contextlib.contextmanager
 def setting_hold(
-    namespaces: Mapping[str, int], name: str, value: str,
+    namespaces: Mapping[str, FileIO], name: str, value: str,
 ) -> Iterator[dict[str, str]]:
     """Sets a sysctl while the context is open, then restores each host's value.
 

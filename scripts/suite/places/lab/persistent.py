@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
+from io import FileIO
 from pathlib import Path
 
 from suite.base.errors import Failure
@@ -33,20 +34,17 @@ NONE = "no lab stands"
 
 
 @contextlib.contextmanager
-def standing_open() -> Iterator[dict[str, int]]:
-    """Descriptors of the namespaces that have a lab's names, by host."""
-    with contextlib.ExitStack() as closing:
-        found = {host: os.open(namespace_file(host), os.O_RDONLY) for host in LAB_HOSTS
-                 if Path(namespace_file(host)).exists()}
-        for descriptor in found.values():
-            closing.callback(os.close, descriptor)
-        yield found
+def standing_open() -> Iterator[dict[str, FileIO]]:
+    """The namespaces that have a lab's names, by host."""
+    with contextlib.ExitStack() as held:
+        yield {host: held.enter_context(FileIO(namespace_file(host))) for host in LAB_HOSTS
+               if Path(namespace_file(host)).exists()}
 
 
-def mark_read(host: str, descriptor: int) -> str:
+def mark_read(host: str, namespace: FileIO) -> str:
     """The words of the lab that a namespace belongs to; Failure where it belongs to none."""
     try:
-        (loopback,) = json.loads(output_read(descriptor, "ip", "-json", "link", "show", "lo"))
+        (loopback,) = json.loads(output_read(namespace, "ip", "-json", "link", "show", "lo"))
         alias = loopback.get("ifalias", "")
     except Failure as error:
         if "Invalid argument" not in str(error):  # a file that no namespace is mounted on
@@ -58,12 +56,12 @@ def mark_read(host: str, descriptor: int) -> str:
     return alias.removeprefix(MARK).strip()
 
 
-def names_give(namespaces: Mapping[str, int]) -> None:
+def names_give(namespaces: Mapping[str, FileIO]) -> None:
     """Names all namespaces; where a name is taken by then, the others are removed again."""
     with contextlib.ExitStack() as failing:
-        for host, descriptor in namespaces.items():
+        for host, namespace in namespaces.items():
             # ip(8) runs inside and takes this thread's namespace for that of the process.
-            output_read(descriptor, "ip", "netns", "attach", namespace_name(host), str(os.getpid()))
+            output_read(namespace, "ip", "netns", "attach", namespace_name(host), str(os.getpid()))
             failing.callback(name_delete, host)
         failing.pop_all()
 
@@ -76,23 +74,23 @@ def name_delete(host: str) -> None:
 def lab_up(words: Mapping[str, str]) -> None:
     """Makes the lab of these words and names it; Failure where one stands."""
     with standing_open() as standing:
-        for host, descriptor in standing.items():
-            text = mark_read(host, descriptor)
+        for host, namespace in standing.items():
+            text = mark_read(host, namespace)
             raise Failure(f"a lab stands already ({text}): uncork lab down ends it")
-    with contextlib.closing(lab_make(link_of(words))) as lab:
+    with lab_make(link_of(words)) as lab:
         if setting := setting_split(words[SETTING_WORD]):
             name, value = setting
             setting_write(lab.namespaces, name, dict.fromkeys(lab.namespaces, value))
-        for descriptor in lab.namespaces.values():
-            lines_run(descriptor, "ip", [f'link set lo alias "{MARK} {lab_text(words)}"'])
+        for namespace in lab.namespaces.values():
+            lines_run(namespace, "ip", [f'link set lo alias "{MARK} {lab_text(words)}"'])
         names_give(lab.namespaces)
 
 
 def lab_down() -> list[str]:
     """Takes the lab down, if one stands; gives lines to print."""
     with standing_open() as standing:
-        for host, descriptor in standing.items():
-            mark_read(host, descriptor)  # all of them are uncork's, or none is touched
+        for host, namespace in standing.items():
+            mark_read(host, namespace)  # all of them are uncork's, or none is touched
         left = []
         for host in standing:
             pids = output_read(None, "ip", "netns", "pids", namespace_name(host)).split()
@@ -108,7 +106,7 @@ def lab_status() -> list[str]:
     with standing_open() as standing:
         if not standing:
             return [NONE]
-        text = [mark_read(host, descriptor) for host, descriptor in standing.items()][0]
+        text = [mark_read(host, namespace) for host, namespace in standing.items()][0]
         facts = facts_read(standing)
         words = dict(word.partition("=")[::2] for word in text.split())
         setting = setting_split(words.get(SETTING_WORD, "none"))
@@ -120,10 +118,10 @@ def lab_status() -> list[str]:
               for host in LAB_HOSTS if host not in standing)]
 
 
-def host_open(host: str) -> int:
-    """A descriptor of a host of the lab that stands; Failure where none does."""
+def host_open(host: str) -> FileIO:
+    """The namespace of a host of the lab that stands; Failure where none does."""
     if not Path(namespace_file(host)).exists():
         raise Failure(f"{NONE}: uncork lab up makes one")
-    descriptor = os.open(namespace_file(host), os.O_RDONLY)
-    mark_read(host, descriptor)
-    return descriptor
+    namespace = FileIO(namespace_file(host))
+    mark_read(host, namespace)
+    return namespace

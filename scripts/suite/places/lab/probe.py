@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from io import FileIO
 
 from suite.base.errors import Failure
 from suite.base.lab_words import (
@@ -28,7 +29,7 @@ from suite.places.lab.namespace import (
     Refused,
     lines_run,
     namespace_inside,
-    namespace_scratch,
+    namespace_make,
     udp_socket,
     value_read,
     value_write,
@@ -49,9 +50,9 @@ PROBES = {
 }
 
 
-def packets_time(descriptor: int, packets: int, patience_s: float) -> float:
+def packets_time(namespace: FileIO, packets: int, patience_s: float) -> float:
     """Seconds that packets take over the loopback of a namespace; math.inf where one is lost."""
-    with udp_socket(descriptor) as receiver, udp_socket(descriptor) as sender:
+    with udp_socket(namespace) as receiver, udp_socket(namespace) as sender:
         receiver.bind(("127.0.0.1", 0))
         receiver.settimeout(patience_s)
         began = time.monotonic()
@@ -71,10 +72,10 @@ def queue_refusal(field: str) -> str | None:
     queue, effect, link, packets, patience_s, least_s = PROBES[field]
     needs = f"link_{field} needs {queue}"
     try:
-        with namespace_scratch() as descriptor:
-            lines_run(descriptor, "ip", ["link set lo up"])
-            lines_run(descriptor, "tc", queue_lines("lo", link))
-            taken_s = packets_time(descriptor, packets, patience_s)
+        with namespace_make() as namespace:
+            lines_run(namespace, "ip", ["link set lo up"])
+            lines_run(namespace, "tc", queue_lines("lo", link))
+            taken_s = packets_time(namespace, packets, patience_s)
     except Refused as error:
         return f"{needs}: {error.reason}"
     works = taken_s >= least_s and (least_s == math.inf or taken_s < math.inf)
@@ -85,7 +86,7 @@ def queue_refusal(field: str) -> str | None:
 def namespaces_refusal() -> str | None:
     """Whether this process can make and enter network namespaces."""
     try:
-        with namespace_scratch() as descriptor, namespace_inside(descriptor):
+        with namespace_make() as namespace, namespace_inside(namespace):
             return None
     except Failure as error:
         return str(error)
@@ -100,10 +101,10 @@ def link_refusal(link: Link) -> str | None:
         if getattr(link, field) != getattr(PLAIN, field) and (refusal := queue_refusal(field)):
             return refusal
     try:
-        lab_make(link).close()
+        with lab_make(link):
+            return None
     except Failure as error:
         return f"lab=on: {error}"
-    return None
 
 
 @functools.cache
@@ -114,11 +115,11 @@ def setting_refusal(text: str) -> str | None:
         return None
     name, value = setting
     try:
-        with namespace_scratch() as descriptor:
-            with namespace_inside(descriptor):
+        with namespace_make() as namespace:
+            with namespace_inside(namespace):
                 value_read(name)
             before = value_read(name)
-            with namespace_inside(descriptor):
+            with namespace_inside(namespace):
                 value_write(name, value)
             if value_read(name) == before:
                 return None
