@@ -32,6 +32,7 @@ from suite.scenario.scenario import Scenario, scenario_load
 WIDTH_MAX = 100
 TARGET_PROGRAMS = {"gvisor": "runsc", "vng": "vng", "ssh": "ssh"}  # what starts each of them
 BOUND_MAX = 2**40  # what is larger than this only keeps a number from overflowing
+NAME_MOST = 28  # characters of a name that has its text beside it
 SPELLED = {  # units whose numbers carry a unit of their own when they are typed, largest first
     "duration": {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1},
     "rate": RATE_UNITS,
@@ -44,19 +45,9 @@ def scenarios_read() -> list[Scenario]:
     return [scenario_load(ROOT / "scenarios" / f"{name}.toml") for name in scenario_names()]
 
 
-def rows_text(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
+def rows_lines(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
     """Two columns: a name, and a text that wraps in its column."""
-    listed = list(rows)
-    column = max((len(name) for name, _ in listed if len(name) <= 28), default=0) + 2
-    lines = []
-    for name, text in listed:
-        wrapped = textwrap.wrap(text, max(width - column - 2, 30)) or [""]
-        if len(name) > column - 2:
-            lines.append(f"  {name}")
-        else:
-            lines.append(f"  {name:<{column}}{wrapped.pop(0)}".rstrip())
-        lines += [f"  {'':<{column}}{line}" for line in wrapped]
-    return lines
+    return labelled_lines(list(rows), width, "  ", NAME_MOST)
 
 
 def bound_text(number: int, unit: str) -> str:
@@ -118,16 +109,16 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
     """Everything, readable in width columns."""
     words = vocabulary.words.values()
     lines = ["Scenarios (uncork run NAME)"]
-    lines += rows_text(((item.name, item.question) for item in scenarios), width)
+    lines += rows_lines(((item.name, item.question) for item in scenarios), width)
     lines += ["", "Words (key=value; with their defaults; each end: client., server., proxy. too)"]
-    lines += rows_text((word_row(word) for word in words if word.get("scope") != "run"), width)
+    lines += rows_lines((word_row(word) for word in words if word.get("scope") != "run"), width)
     lines += ["", "Words of a whole matrix (uncork run only)"]
-    lines += rows_text((word_row(word) for word in words if word.get("scope") == "run"), width)
+    lines += rows_lines((word_row(word) for word in words if word.get("scope") == "run"), width)
     for axis, variants in vocabulary.document.get("variants", {}).items():
         lines += ["", f"{axis.capitalize()}"]
-        lines += rows_text((variant_row(variant) for variant in variants), width)
+        lines += rows_lines((variant_row(variant) for variant in variants), width)
     lines += ["", "Metrics (uncork table RESULTS columns=...; tables, pictures, claims)"]
-    lines += rows_text(map(metric_row, METRICS.values()), width)
+    lines += rows_lines(map(metric_row, METRICS.values()), width)
     return "\n".join(lines)
 
 
@@ -185,7 +176,7 @@ def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], w
                  for variant in variants_of(vocabulary, word)}
         lacking = lacking_find(client, word)
         notes = {choice: f"not here: {reason}" for choice, reason in lacking.items()}
-        lines += ["", *rows_text([(choice, "; ".join(filter(None, (
+        lines += ["", *rows_lines([(choice, "; ".join(filter(None, (
             helps.get(choice, ""), notes.get(choice, ""))))) for choice in choices], width)]
     return "\n".join(lines)
 
@@ -196,7 +187,7 @@ def value_texts(name: str, vocabulary: Vocabulary, width: int) -> list[str]:
     for key, word in vocabulary.words.items():
         for variant in variants_of(vocabulary, word):
             if variant["name"] == name:
-                text = "\n".join(rows_text([variant_row(variant)], width))
+                text = "\n".join(rows_lines([variant_row(variant)], width))
                 found.setdefault(text, []).append(f"{key}={name}")
     return ["\n".join([" ".join(words), text]) for text, words in found.items()]
 
@@ -211,10 +202,10 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
         found.append(word_text(vocabulary, client, vocabulary.words[key], width))
     found += value_texts(name, vocabulary, width)
     if metric := METRICS.get(name):
-        found.append("\n".join([name, *rows_text([("means", metric.means), ("unit", metric.unit),
+        found.append("\n".join([name, *rows_lines([("means", metric.means), ("unit", metric.unit),
                                                   ("better", metric.better)], width)]))
     if scenario := scenarios.get(name):
-        found.append("\n".join([f"scenario {name}", *rows_text([
+        found.append("\n".join([f"scenario {name}", *rows_lines([
             ("asks", scenario.question), ("source", scenario.source or "none"),
             ("runs by", f"uncork run {name}")], width)]))
     if not found:
