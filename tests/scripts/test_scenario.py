@@ -54,8 +54,8 @@ def test_a_shipped_scenario_names_words_and_metrics_that_there_are(path: Path, b
                                                                    ) -> None:
     scenario = scenario_load(path)
     vocabulary = client_list(binaries)
-    words = words_collect(binaries, vocabulary, scenario, path, [], lambda _: ())
-    assert set(scenario.sweep) <= set(words.given)
+    words = words_collect(binaries, vocabulary, scenario, path, {}, lambda _: ())
+    assert set(scenario.sweep) <= set(words)
     answers_check(binaries, vocabulary, scenario, path)
 
 

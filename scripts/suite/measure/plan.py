@@ -28,9 +28,18 @@ from suite.base.runner_words import (
 )
 from suite.base.words import word_split, words_split, words_text
 from suite.measure.hyperfine import work_check
-from suite.measure.quick import words_quicken
-from suite.measure.words import Word, Words, shell_split, words_collect, words_expand
+from suite.measure.words import (
+    Word,
+    Words,
+    is_overridden,
+    shell_split,
+    values_of,
+    words_collect,
+    words_expand,
+    words_quicken,
+)
 from suite.places.lab.probe import lab_refusal
+from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, quick_text
 from suite.scenario.scenario import Published, Scenario
@@ -54,13 +63,13 @@ class Planned:
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
     """`write=zerocopy message=64,128` as key -> values; where begins the message of an error."""
     selector: dict[str, tuple[str, ...]] = {}
-    words = [Word(*word_split(part), "shell", where) for part in text.split()]
+    words = [Word(*word_split(part), where=where) for part in text.split()]
     if not words:
         raise UsageError(f"{where}names no words (key=value, several in quotes)")
-    for entry in words_expand(client, words):
-        if entry.key in selector:
-            raise UsageError(f"{where}{entry.key} is given twice")
-        selector[entry.key] = entry.values
+    for word in words_expand(client, words):
+        if word.key in selector:
+            raise UsageError(f"{where}{word.key} is given twice")
+        selector[word.key] = word.values
     return selector
 
 
@@ -85,12 +94,13 @@ def selector_matches(selector: Mapping[str, tuple[str, ...]], words: Mapping[str
 
 
 def combinations_make(words: Words) -> list[dict[str, str]]:
-    """The product of all axes, the last varying fastest, as the words of each cell."""
-    count = math.prod(len(values) for values in words.sweep.values())
+    """The product of all axes, the last varying fastest, as the words of each cell. UsageError for
+    more than CELLS_MAX cells."""
+    values = values_of(words, "fixed", "sweep", "timing")
+    count = math.prod(map(len, values.values()))
     if count > CELLS_MAX:
         raise UsageError(f"{count} cells are too many: at most {CELLS_MAX}")
-    rows = itertools.product(*words.sweep.values())
-    return [words.fixed | dict(zip(words.sweep, row, strict=True)) | words.timing for row in rows]
+    return [dict(zip(values, row, strict=True)) for row in itertools.product(*values.values())]
 
 
 def combinations_exclude(
@@ -127,57 +137,47 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
     """The answers of the clients for the rows, in order: each row asks the client of its build on
     its target."""
-    answers: dict[int, Checked] = {}
-    clients = [targets.client(row) for row in rows]
-    elsewhere = [targets.target(row).planned_words(row) for row in rows]
     rows_of: dict[Client, list[int]] = {}
-    for number, client in enumerate(clients):
-        rows_of.setdefault(client, []).append(number)
+    for number, row in enumerate(rows):
+        rows_of.setdefault(targets.client(row), []).append(number)
+    elsewhere = [targets.target(row).planned_words(row) for row in rows]
+    answers: dict[int, Checked] = {}
     for client, mine in rows_of.items():
         lines = [line_for_client(rows[number], elsewhere[number]) for number in mine]
         try:
-            found = lines_check(client, lines, path)
+            answers |= zip(mine, lines_check(client, lines, path), strict=True)
         except UsageError as error:
             named = words_text(words_for_runner(rows[mine[0]]))
             raise UsageError(f"{error} ({named})" if named else str(error)) from None
-        answers |= zip(mine, found, strict=True)
-    checked = [checked_as(answers[number], row, elsewhere[number])
-               for number, row in enumerate(rows)]
-    return [entry if entry.unsupported
-            else replace(entry, unsupported=targets.target(row).unsupported(entry.words))
-            for entry, row in zip(checked, rows, strict=True)]
+    return [answer_complete(targets.target(row), row, elsewhere[number], answers[number])
+            for number, row in enumerate(rows)]
 
 
-def checked_as(checked: Checked, row: Mapping[str, str], elsewhere: Mapping[str, str]) -> Checked:
-    """The answer of a client for a row, with the words that only the runner acts on, and without
-    the addresses that only the client was given."""
+def answer_complete(target: Target, row: Mapping[str, str], elsewhere: Mapping[str, str],
+                    checked: Checked) -> Checked:
+    """The answer of a client for a row, with what no client knows.
+
+    These are the words that only the runner acts on, and why the target or a lab on this machine
+    cannot run the row. The addresses that only the client was given (elsewhere) are taken out.
+    """
     words, own = words_for_runner(row), {key: OWN_ENDS[key] for key in elsewhere}
     hidden = elsewhere if words_for_client(row) else DEFAULT_WORD | dict(elsewhere)
     given = {key: value for key, value in checked.given.items() if key not in hidden}
-    return replace(checked, words=checked.words | own | words, given=given | words)
+    used = checked.words | own | words
+    return replace(checked, words=used, given=given | words,
+                   unsupported=checked.unsupported or target.unsupported(used) or lab_refusal(used))
 
 
-def labs_check(checked: list[Checked]) -> list[Checked]:
-    """Adds why this machine cannot make the lab that a row asks for, which no client knows."""
-    return [entry if entry.unsupported else replace(entry, unsupported=lab_refusal(entry.words))
-            for entry in checked]
-
-
-def unused_refuse(checked: list[Checked], words: Words) -> tuple[Words, tuple[str, ...]]:
+def unused_refuse(checked: list[Checked], words: Words) -> tuple[Words, list[str]]:
     """Refuses a word that no cell uses. A word of the scenario that words of the shell made useless
     is left out, with a note."""
-    idle = [key for key in words.given if all(key in entry.unused for entry in checked)]
-    notes = []
-    for key in idle:
-        word = words.given[key]
-        if word.table == "shell" or not words.overridden:
+    idle = {key: word for key, word in words.items()
+            if all(key in entry.unused for entry in checked)}
+    for key, word in idle.items():
+        if word.typed or not is_overridden(words):
             raise UsageError(f"{word.where}{word.argument}: no cell uses {key}")
-        notes.append(f"{word.where}no cell uses {key} with these words: left out")
-    def keep(table: dict[str, str]) -> dict[str, str]:
-        return {key: value for key, value in table.items() if key not in idle}
-    sweep = {key: values for key, values in words.sweep.items() if key not in idle}
-    kept = replace(words, fixed=keep(words.fixed), timing=keep(words.timing), sweep=sweep)
-    return kept, tuple(notes)
+    return {key: word for key, word in words.items() if key not in idle}, [
+        f"{word.where}no cell uses {key} with these words: left out" for key, word in idle.items()]
 
 
 def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[PlannedCell, ...]:
@@ -185,61 +185,45 @@ def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[Pla
     plan."""
     cells: dict[str, PlannedCell] = {}
     for row, entry in zip(rows, checked, strict=True):
-        given = {key: entry.given[key] for key in row if key in entry.given}
-        given |= {key: value for key, value in entry.given.items() if key not in given}
-        name = " ".join(f"{key}={value}" for key, value in given.items())
+        given = {key: entry.given[key] for key in (*row, *entry.given) if key in entry.given}
+        name = words_text(given)
         # A word given to one end may not differ from the other end's, and is then not in words.
         cells.setdefault(name, PlannedCell(name, entry.words | given, given, False,
-                                           entry.unsupported,
-                                    entry.planned_s))
+                                           entry.unsupported, entry.planned_s))
     return tuple(cells.values())
-
-
-def axes_find(cells: Sequence[PlannedCell], sweep: Iterable[str]) -> tuple[str, ...]:
-    """The keys of the sweep that still differ between cells, in order."""
-    return tuple(key for key in sweep if len({cell.given.get(key) for cell in cells}) > 1)
 
 
 def baseline_default(cells: Sequence[PlannedCell], axes: Sequence[str]) -> str:
     """The first value, of the last axis, that this machine can run; empty where nothing varies."""
-    if not axes:
-        return ""
-    able = [cell for cell in cells if cell.unsupported is None] or list(cells)
-    value = next((cell.given[axes[-1]] for cell in able if axes[-1] in cell.given), None)
-    return "" if value is None else f"{axes[-1]}={value}"
+    able = [cell for cell in cells if cell.unsupported is None] or cells
+    return next((f"{axis}={cell.given[axis]}" for axis in axes[-1:] for cell in able
+                 if axis in cell.given), "")
 
 
 def baseline_choose(
     client: Client, cells: Sequence[PlannedCell], axes: Sequence[str], words: Words,
-) -> tuple[dict[str, tuple[str, ...]], str | None]:
+) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """The words of the baseline, and a note where no cell of this plan is the baseline of the
-    scenario."""
-    default = baseline_default(cells, axes)
-    word = words.given.get("baseline")
-    if word is None:
-        return selector_expand(client, default, "baseline: ") if default else {}, None
-    where = word.where or "baseline: "
-    selector = selector_expand(client, word.text, where)
-    if any(selector_matches(selector, cell.words) for cell in cells):
-        return selector, None
-    if word.table == "shell" or not words.overridden:
-        raise UsageError(f'{where}no cell has the words "{word.text}"')
-    note = f'{where}no cell has "{word.text}" with these words; it is "{default}" in this run'
-    return selector_expand(client, default, where) if default else {}, note
-
-
-def baseline_mark(
-    cells: tuple[PlannedCell, ...], selector: dict[str, tuple[str, ...]],
-) -> tuple[tuple[PlannedCell, ...], str]:
-    """The cells with the baseline marked, and the baseline's words in canonical spelling."""
-    marked = tuple(replace(cell, baseline=selector_matches(selector, cell.words))
-                   for cell in cells)
-    return marked, " ".join(f"{key}={','.join(values)}" for key, values in selector.items())
+    scenario. UsageError where none is, and no word of the shell explains that."""
+    where, default = "baseline: ", baseline_default(cells, axes)
+    word, notes = words.get("baseline"), list[str]()
+    if word is not None:
+        where = word.where or where
+        selector = selector_expand(client, word.text, where)
+        if any(selector_matches(selector, cell.words) for cell in cells):
+            return selector, notes
+        if word.typed or not is_overridden(words):
+            raise UsageError(f'{where}no cell has the words "{word.text}"')
+        notes += [f'{where}no cell has "{word.text}" with these words; it is "{default}" in this '
+                  "run"]
+    return selector_expand(client, default, where) if default else {}, notes
 
 
 def run_word(words: Words, vocabulary: Vocabulary, key: str) -> str:
     """A word of the run, or its default; empty where it has none."""
-    return words.run.get(key, str(vocabulary.words.get(key, {}).get("default", "")))
+    if key in words:
+        return words[key].values[0]
+    return str(vocabulary.words.get(key, {}).get("default", ""))
 
 
 def timer_choose(words: Words, vocabulary: Vocabulary, cells: Sequence[PlannedCell]) -> str:
@@ -260,7 +244,7 @@ def published_as_run(scenario: Scenario, words: Words) -> tuple[Published, ...]:
     """The published figures, each with the fixed words that the shell has changed: nothing was
     published for the new values."""
     changed = [f"{key}={value}" for key, value in scenario.fixed.items()
-               if key in words.given and words.given[key].table == "shell"]
+               if key in words and words[key].typed]
     return tuple(replace(figure, words=" ".join([figure.words, *changed]).strip())
                  for figure in scenario.published)
 
@@ -268,21 +252,14 @@ def published_as_run(scenario: Scenario, words: Words) -> tuple[Published, ...]:
 def scenario_as_run(
     scenario: Scenario, words: Words, excludes: Sequence[str], run: dict[str, str],
 ) -> Scenario:
-    """The plan written as a scenario again, with everything that the shell changed."""
-    spread = (TARGET,) if HOSTS_WORD in run else ()
-    fixed = {key: value for key, value in words.fixed.items() if key not in spread}
-    sweep = {key: values for key, values in words.sweep.items() if key not in spread}
-    return replace(scenario, fixed=fixed, sweep=sweep,
-                   run=words.timing | run, exclude=tuple(dict.fromkeys(excludes)),
+    """The plan written as a scenario again, with everything that the shell changed. The targets
+    that hosts= stands for are left out."""
+    cells = {key: word for key, word in words.items() if key != TARGET or HOSTS_WORD not in words}
+    fixed, timing = ({key: value for key, (value,) in values_of(cells, role).items()}
+                     for role in ("fixed", "timing"))
+    return replace(scenario, fixed=fixed, sweep=values_of(cells, "sweep"),
+                   run=timing | run, exclude=tuple(dict.fromkeys(excludes)),
                    published=published_as_run(scenario, words))
-
-
-def rounds_choose(client: Client, words: Words, vocabulary: Vocabulary) -> int:
-    """How many rounds the plan has."""
-    rounds = count_read(words, vocabulary, "rounds")
-    if rounds is None:
-        raise Failure(f"{client.program} --list=json gives no default for rounds")
-    return rounds
 
 
 def plan_make(
@@ -305,28 +282,30 @@ def plan_make(
     excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
     excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
     rows = combinations_exclude(client, combinations_make(words), excludes)
-    checked = labs_check(rows_check(targets, rows, path))
+    checked = rows_check(targets, rows, path)
     words, notes = unused_refuse(checked, words)
     cells = cells_merge(rows, checked)
-    axes = axes_find(cells, words.sweep)
-    selector, note = baseline_choose(client, cells, axes, words)
-    cells, baseline = baseline_mark(cells, selector)
-    notes += (note,) if note else ()
-    notes += (f"--quick: {quick_text(changes)}",) if changes is not None else ()
-    rounds, until = rounds_choose(client, words, vocabulary), words.run.get("until")
-    seed = count_read(words, vocabulary, "seed")
-    run = {"rounds": str(rounds)} | ({} if seed is None else {"seed": str(seed)})
-    run |= {"until": until} if until else {}
-    run |= {"baseline": baseline} if baseline else {}
-    timer = timer_choose(words, vocabulary, cells)
-    run |= {key: words.run[key] for key in ("timer", HOSTS_WORD) if key in words.run}
-    as_run = scenario_as_run(scenario, words, [text for text, *_ in excludes], run)
-    plan = Plan(scenario.name, axes, cells, rounds, seed, baseline, timer, until, changes,
-                words.run.get(HOSTS_WORD))
+    axes = tuple(key for key in values_of(words, "sweep")
+                 if len({cell.given.get(key) for cell in cells}) > 1)
+    selector, baseline_notes = baseline_choose(client, cells, axes, words)
+    cells = tuple(replace(cell, baseline=selector_matches(selector, cell.words)) for cell in cells)
+    notes += baseline_notes + ([f"--quick: {quick_text(changes)}"] if changes is not None else [])
+    rounds, seed = (count_read(words, vocabulary, key) for key in ("rounds", "seed"))
+    if rounds is None:
+        raise Failure(f"{client.program} --list=json gives no default for rounds")
+    given = {key: value for key, (value,) in values_of(words, "run").items()}
+    plan = Plan(scenario.name, axes, cells, rounds, seed,
+                words_text({key: ",".join(values) for key, values in selector.items()}),
+                timer_choose(words, vocabulary, cells), given.get("until"), changes,
+                given.get(HOSTS_WORD))
     if len(cells) * plan.rounds_most > RUNS_MAX:
         raise UsageError(f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: "
                          f"at most {RUNS_MAX}")
-    return Planned(plan, as_run, notes, vocabulary)
+    run = {"rounds": str(rounds), "seed": None if seed is None else str(seed), "until": plan.until,
+           "baseline": plan.baseline, "timer": given.get("timer"), HOSTS_WORD: plan.hosts}
+    as_run = scenario_as_run(scenario, words, [text for text, *_ in excludes],
+                             {key: value for key, value in run.items() if value})
+    return Planned(plan, as_run, tuple(notes), vocabulary)
 
 
 def scenario_seeded(scenario: Scenario, seed: int | None) -> Scenario:

@@ -4,88 +4,94 @@ role."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.base.client import Client, Expanded, Vocabulary, client_expand, scenario_path
+from suite.base.client import Client, Vocabulary, client_expand, scenario_path
 from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import TARGET
-from suite.base.words import word_split
-from suite.scenario.scenario import Scenario, scenario_load
+from suite.base.words import words_split
+from suite.measure.quick import QUICK, changes_find
+from suite.result.plan import WordChange
+from suite.scenario.scenario import WORD_TABLES, Scenario, scenario_load
 
 # what this runner acts on; the client lists them too
 RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer", "hosts")
+WORDS_NAME = "words"  # the name of a run without a scenario
 Spread = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word as given: `table` is fixed, sweep or run of the scenario, or shell."""
+    """A word of a plan.
+
+    text: as it was given. table: of the scenario, fixed, sweep or run; shell where the scenario
+    does not have the word. where: begins a message about it. typed: whether the shell gave it.
+    values: the text written out by the client; empty until then.
+    """
 
     key: str
     text: str
-    table: str
-    where: str
+    table: str = "shell"
+    where: str = ""
+    typed: bool = False
+    values: tuple[str, ...] = ()
 
     @property
     def argument(self) -> str:
         """The word as the client takes it."""
         return f"{self.key}={self.text}"
 
-
-@dataclass(frozen=True)
-class Words:
-    """All words of a plan, expanded: those of cells by role, those of the run as text."""
-
-    fixed: dict[str, str] = field(default_factory=dict)
-    sweep: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    timing: dict[str, str] = field(default_factory=dict)  # cell words that stood under [run]
-    run: dict[str, str] = field(default_factory=dict)
-    given: dict[str, Word] = field(default_factory=dict)
-
     @property
-    def overridden(self) -> bool:
-        """Whether words of the shell say anything about cells."""
-        return any(word.table == "shell" for key, word in self.given.items()
-                   if key not in RUN_WORDS)
+    def role(self) -> str:
+        """What it is to the plan: run; of cells fixed (one value), sweep (an axis), or timing (one
+        value, under [run])."""
+        if self.key in RUN_WORDS:
+            return "run"
+        if len(self.values) > 1:
+            return "sweep"
+        return "timing" if self.table == "run" else "fixed"
 
 
-def shell_split(arguments: Sequence[str]) -> tuple[list[Word], list[str]]:
-    """Words of the shell, and the texts of its `not=`; a word given twice is refused."""
-    words: dict[str, Word] = {}
-    excludes = []
-    for argument in arguments:
-        if argument.startswith("not="):
-            excludes.append(argument.removeprefix("not="))
-            continue
-        key, value = word_split(argument)
-        if key in words:
-            raise UsageError(f'{key} is given twice: "{words[key].argument}" and "{argument}"')
-        words[key] = Word(key, value, "shell", "")
-    return list(words.values()), excludes
+Words = Mapping[str, Word]  # all words of a plan, by key
 
 
-def scenario_words(scenario: Scenario, path: Path | None) -> list[Word]:
-    """The words of a scenario in order, each with the place to name in messages."""
-    def where(table: str, key: str) -> str:
-        return f"{path}: [{table}] {key}: " if path else ""
-    words = [Word(k, v, "fixed", where("fixed", k)) for k, v in scenario.fixed.items()]
-    words += [Word(k, ",".join(v), "sweep", where("sweep", k)) for k, v in scenario.sweep.items()]
-    return words + [Word(k, v, "run", where("run", k)) for k, v in scenario.run.items()]
+def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
+    """The values of the words in these roles, by key: role by role, in the order of the words."""
+    return {key: word.values for role in roles
+            for key, word in words.items() if word.role == role}
 
 
-def words_merge(scenario: list[Word], shell: list[Word]) -> list[tuple[Word, str]]:
-    """(word, table it belongs to): the shell's text in the scenario's place, new ones last."""
-    by_key = {word.key: word for word in shell}
-    merged = [(by_key.pop(word.key, word), word.table) for word in scenario]
-    return merged + [(word, "shell") for word in by_key.values()]
+def is_overridden(words: Words) -> bool:
+    """Whether words of the shell say anything about cells."""
+    return any(word.typed and word.role != "run" for word in words.values())
 
 
-def words_expand(client: Client, words: Sequence[Word]) -> list[Expanded]:
-    """Lists and ranges written out; an error names the place of the word that caused it."""
+def shell_split(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Words of the shell, and the texts of its `not=`; UsageError for a word given twice."""
+    excludes = [text.removeprefix("not=") for text in arguments if text.startswith("not=")]
+    return words_split(text for text in arguments if not text.startswith("not=")), excludes
+
+
+def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str]) -> Words:
+    """The words of a scenario in order, each with the place to name in messages, then those that
+    only the shell has. The shell's text replaces the scenario's, and no place is named for it."""
+    words = {key: Word(key, text, typed=True) for key, text in shell.items()}
+    merged = {}
+    for table in WORD_TABLES:
+        for key, value in getattr(scenario, table).items():
+            text = value if isinstance(value, str) else ",".join(value)
+            where = f"{path}: [{table}] {key}: " if path else ""
+            merged[key] = replace(words.pop(key, Word(key, text, where=where)), table=table)
+    return merged | words
+
+
+def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
+    """The same words with their values: lists and ranges written out. UsageError names the place of
+    the word that caused it."""
     try:
-        return client_expand(client, [word.argument for word in words])
+        answers = client_expand(client, [word.argument for word in words])
     except UsageError:
         for word in words:
             try:
@@ -93,79 +99,72 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Expanded]:
             except UsageError as error:
                 raise UsageError(f"{word.where}{error}") from None
         raise
+    return [replace(word, values=answer.values)
+            for word, answer in zip(words, answers, strict=True)]
 
 
-def run_words_check(words: Sequence[tuple[Word, str]], vocabulary: Vocabulary) -> None:
+def run_words_check(words: Words, vocabulary: Vocabulary) -> None:
     """Words of the run stand under [run] or in the shell, and this runner knows what to do."""
-    for word, table in words:
-        if word.key in vocabulary.run_words:
-            if word.key == "not":
+    for key, word in words.items():
+        if key in vocabulary.run_words:
+            if key == "not":
                 raise UsageError(f'{word.where}a scenario writes exclude = ["..."] at its top')
-            if word.key not in RUN_WORDS:
-                raise Failure(f"{word.where}this runner does not know the word {word.key}")
-            if table in ("fixed", "sweep"):
-                raise UsageError(f"{word.where}{word.key} is of the run: it belongs under [run]")
+            if key not in RUN_WORDS:
+                raise Failure(f"{word.where}this runner does not know the word {key}")
+            if word.table in ("fixed", "sweep"):
+                raise UsageError(f"{word.where}{key} is of the run: it belongs under [run]")
 
 
-def words_sort(expanded: Sequence[tuple[Word, str, Expanded]]) -> Words:
-    """Every word of a cell in its role: one value is fixed, several are an axis."""
-    result = Words()
-    late: dict[str, tuple[str, ...]] = {}
-    for word, table, entry in expanded:
-        result.given[entry.key] = word
-        if len(entry.values) > 1:
-            if table in ("fixed", "run") and word.table != "shell":
-                raise UsageError(f"{word.where}has several values: it belongs under [sweep]")
-            (result.sweep if table == "sweep" else late)[entry.key] = entry.values
-        elif table == "run":
-            result.timing[entry.key] = entry.values[0]
-        else:
-            result.fixed[entry.key] = entry.values[0]
-    result.sweep.update(late)
-    return result
+def values_check(word: Word) -> None:
+    """UsageError for a word with several values that may have only one."""
+    if len(word.values) > 1:
+        if word.role == "run":
+            raise UsageError(f"{word.where}{word.key} takes one value")
+        if word.table in ("fixed", "run") and not word.typed:
+            raise UsageError(f"{word.where}has several values: it belongs under [sweep]")
 
 
-def hosts_spread(merged: list[tuple[Word, str]], spread: Spread) -> list[tuple[Word, str]]:
+def hosts_spread(words: Words, spread: Spread) -> Words:
     """With the pairs of hosts= as the first axis, so that what is compared within a pair varies
     faster."""
-    by_key = {word.key: word for word, _ in merged}
-    hosts, target = by_key.get("hosts"), by_key.get(TARGET)
+    hosts, target = words.get("hosts"), words.get(TARGET)
     if hosts is None:
-        return merged
+        return words
     if target is not None:
         raise UsageError(
-            f"{target.where}{hosts.argument} and {target.argument} contradict each other: "
-                         "its pairs are the targets")
-    return [(Word(TARGET, ",".join(spread(hosts.text)), "sweep", hosts.where), "sweep"), *merged]
+            f"{target.where}{hosts.argument} and {target.argument} contradict each other: its "
+            "pairs are the targets")
+    return {TARGET: Word(TARGET, ",".join(spread(hosts.text)), "sweep", hosts.where), **words}
 
 
 def words_collect(
     client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
-    shell: list[Word], spread: Spread,
+    shell: Mapping[str, str], spread: Spread,
 ) -> Words:
-    """Scenario and shell together, expanded and in their roles."""
-    merged = words_merge(scenario_words(scenario, path), shell)
+    """Scenario and shell together, expanded. An axis that the scenario has not under [sweep] comes
+    last, so that it varies fastest."""
+    merged = words_merge(scenario, path, shell)
     run_words_check(merged, vocabulary)
     merged = hosts_spread(merged, spread)
-    asked = [(word, table) for word, table in merged if word.key != "baseline"]
-    answers = words_expand(client, [word for word, _ in asked])
-    expanded = [(word, table, entry) for (word, table), entry in zip(asked, answers, strict=True)]
-    run: dict[str, str] = {}
-    for word, _, entry in expanded:
-        if entry.key in RUN_WORDS:
-            if len(entry.values) != 1:
-                raise UsageError(f"{word.where}{entry.key} takes one value")
-            run[entry.key] = entry.values[0]
-    words = words_sort([item for item in expanded if item[2].key not in RUN_WORDS])
-    for word, _ in merged:
-        if word.key in RUN_WORDS:
-            words.given[word.key] = word
-        if word.key == "baseline":
-            run["baseline"] = word.text
-    return replace(words, run=run)
+    words = words_expand(client, [word for word in merged.values() if word.key != "baseline"])
+    for word in words:
+        values_check(word)
+    words += [replace(word, values=(word.text,)) for word in merged.values()
+              if word.key == "baseline"]
+    words.sort(key=lambda word: word.role == "sweep" and word.table != "sweep")
+    return {word.key: word for word in words}
 
 
-WORDS_NAME = "words"  # the name of a run without a scenario
+def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:
+    """The words of a quick look, and what it changed; UsageError where words of the shell ask for
+    more."""
+    single = {key: word.values[0] for key, word in words.items() if len(word.values) == 1}
+    defaults = {key: str(vocabulary.words[key]["default"]) for key in QUICK}
+    typed = {key: value for key, value in single.items() if words[key].typed}
+    changes = changes_find(defaults | single, typed, values_of(words, "sweep"))
+    shorter = {key: replace(words.get(key, Word(key, most, "run")), values=(most,))
+               for key, most in QUICK.items() if key in changes}
+    return {key: word for key, word in ({**words} | shorter).items() if key != "until"}, changes
 
 
 def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, list[str]]:
