@@ -7,7 +7,6 @@ import json
 import os
 import random
 import re
-import resource
 import select
 import shutil
 import signal
@@ -22,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from control import connect
+from control import connect, crowd_refused
 from foreign import foreign_names, foreign_started, port_free
 from programs import (
     LOOP_CHANGES,
@@ -280,15 +279,7 @@ def test_whatever_a_crowd_of_clients_does_the_server_serves_on(service: str) -> 
 def test_without_descriptors_it_stays_idle_and_recovers() -> None:
     with plain_started("echo") as server:
         files = settled_files(server)
-        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (files + 3, 4096))
-        crowd = [connect(server.address) for _ in range(40)]
-        time.sleep(0.3)
-        before = cpu_seconds(server.pid)
-        time.sleep(0.5)
-        assert cpu_seconds(server.pid) - before < 0.2, "it accepts in circles"
-        for connection in crowd:
-            connection.close()
-        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (1024, 4096))
+        crowd_refused(server, files)
         settled(server.pid, files)
         assert echoes(server.address)
 
