@@ -62,9 +62,9 @@ def answered(work: Callable[[], int]) -> int:
     try:
         return work()
     except (UncorkError, KeyboardInterrupt) as error:
-        told = Interrupted(error) if isinstance(error, KeyboardInterrupt) else error
-        print(f"uncork: {told}", file=sys.stderr)
-        return told.status
+        raised = Interrupted(error) if isinstance(error, KeyboardInterrupt) else error
+        print(f"uncork: {raised}", file=sys.stderr)
+        return raised.status
     except BrokenPipeError:
         # The reader went away (`uncork table R | head`): not an error of ours; the interpreter
         # must not find the pipe again when it flushes at exit.

@@ -223,9 +223,9 @@ def client_answers(client: Client, arguments: Sequence[str], stdin: str,
     except OSError as error:
         raise Failure(f"{client.name} does not start: {error.strerror}") from None
     if done.returncode != 0:
-        told = complaint_text(done.stderr)
-        raised = UsageError if done.returncode == 2 and told else Failure
-        raise raised(told or f"{client.name} {arguments[0]} {exit_text(done.returncode)}")
+        complaint = complaint_text(done.stderr)
+        raised = UsageError if done.returncode == 2 and complaint else Failure
+        raise raised(complaint or f"{client.name} {arguments[0]} {exit_text(done.returncode)}")
     answers = [line_read(line) for line in done.stdout.splitlines() if line.strip()]
     if client.place is HERE and None in answers:
         raise Failure(f"{client.name} {arguments[0]} printed what is not JSON: "

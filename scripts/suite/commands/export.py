@@ -21,36 +21,36 @@ from suite.present.show import axes_text, cell_choose, cells_text
 from suite.stats.histogram import Histogram, histogram_find
 
 
-def cell_file(matrix: Matrix, cell: Cell, of: str) -> str:
+def cell_file(matrix: Matrix, cell: Cell, histogram: str) -> str:
     """The name of a cell's file: its values on the axes, and what it is unless it is latency."""
     values = [value or "none" for value in cell.axes.values()] or [matrix.result.name]
-    return name_safe("-".join(values + ([of] if of != "latency" else []))) + ".hgrm"
+    return name_safe("-".join(values + ([histogram] if histogram != "latency" else []))) + ".hgrm"
 
 
-def missing_text(cells: Sequence[Cell], of: str) -> str:
+def missing_text(cells: Sequence[Cell], histogram: str) -> str:
     """Why cells have no histogram, and which they are."""
-    reasons = {True: f"{FUNCTIONAL_ONLY}, its times say nothing", False: f"no run has {of}"}
+    reasons = {True: f"{FUNCTIONAL_ONLY}, its times say nothing", False: f"no run has {histogram}"}
     named = {why: [cell for cell in cells if bool(cell.emulated) is why] for why in reasons}
     return "; ".join(f"{reasons[why]}: {cells_text(found)}" for why, found in named.items()
                      if found)
 
 
-def histograms_find(matrix: Matrix, cells: Sequence[Cell], of: str) -> dict[str, Histogram]:
+def histograms_find(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[str, Histogram]:
     """The histogram of each cell by name; says which cells have none, UsageError if all."""
-    found = {cell.name: histogram_of(runs_good(matrix, cell.name), of) for cell in cells}
+    found = {cell.name: histogram_of(runs_good(matrix, cell.name), histogram) for cell in cells}
     missing = [cell for cell in cells if found[cell.name] is None]
     if len(missing) == len(cells):
-        raise UsageError(f"{matrix.result.folder}: {missing_text(missing, of)}")
+        raise UsageError(f"{matrix.result.folder}: {missing_text(missing, histogram)}")
     if missing:
-        say(f"left out, {missing_text(missing, of)}")
-    return {name: histogram for name, histogram in found.items() if histogram}
+        say(f"left out, {missing_text(missing, histogram)}")
+    return {name: merged for name, merged in found.items() if merged}
 
 
-def files_name(matrix: Matrix, cells: Sequence[Cell], of: str) -> dict[str, Cell]:
+def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[str, Cell]:
     """The cells by the names of their files; UsageError where two would have one name."""
     files: dict[str, Cell] = {}
     for cell in cells:
-        name = cell_file(matrix, cell, of)
+        name = cell_file(matrix, cell, histogram)
         if name in files:
             raise UsageError(f"{axes_text(files[name])} and {axes_text(cell)} would both be "
                              f"{name}: export them one by one")
@@ -60,7 +60,7 @@ def files_name(matrix: Matrix, cells: Sequence[Cell], of: str) -> dict[str, Cell
 
 def main(options: argparse.Namespace) -> int:
     """Writes the files and prints their names."""
-    of = histogram_find(options.of, "--of")
+    histogram = histogram_find(options.of, "--of")
     if options.unit not in HGRM_UNITS:
         raise UsageError(f'--unit: unknown unit "{options.unit}"'
                          f"{nearest_hint(options.unit, HGRM_UNITS)}")
@@ -68,13 +68,13 @@ def main(options: argparse.Namespace) -> int:
     matrix = matrix_build(result_load(asked.folders[0]))
     if options.output == "-":
         cell = cell_choose(matrix, options.words, "export -o -")
-        print(hgrm_text(histograms_find(matrix, [cell], of)[cell.name], options.unit), end="")
+        print(hgrm_text(histograms_find(matrix, [cell], histogram)[cell.name], options.unit), end="")
         return 0
     matrix = matrix_narrow(matrix, asked.words)
     cells = [*matrix.cells.values()]
-    histograms = histograms_find(matrix, cells, of)
+    histograms = histograms_find(matrix, cells, histogram)
     say(left_out_text(matrix, asked.words))
-    files = files_name(matrix, [cell for cell in cells if cell.name in histograms], of)
+    files = files_name(matrix, [cell for cell in cells if cell.name in histograms], histogram)
     folder = Path(options.output) if options.output else options.results / "hgrm"
     folder.mkdir(parents=True, exist_ok=True)
     for name, cell in files.items():

@@ -38,8 +38,8 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
         used.add(taken or "")
         names: tuple[str | None, ...] = chosen.get(taken or "", (None,))
         for what in names:
-            of = histogram_find(what, "of") if what and taken == "of" else None
-            pictures.append(Picture(kind, what if taken == "metric" else None, of,
+            histogram = histogram_find(what, "of") if what and taken == "of" else None
+            pictures.append(Picture(kind, what if taken == "metric" else None, histogram,
                                     own.get("x"), None))
     idle = next((key for key in own if key not in used), None)
     if idle:

@@ -62,9 +62,9 @@ def changes_drawn(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]
     """The baseline against each other value by the first of these metrics, where some times say
     nothing by the first that counts."""
     hidden = any(cell.emulated for cell in matrix.cells.values())
-    told = [metric for metric in metrics if not (hidden and metric.timed)][:1]
+    shown = [metric for metric in metrics if not (hidden and metric.timed)][:1]
     return [refusals_check(one, (), False, False)
-            for one in compare_baseline(matrix, told)] if told else []
+            for one in compare_baseline(matrix, shown)] if shown else []
 
 
 def unless_refused(make: Callable[[], Sequence[PagePart]], notes: list[str]) -> Sequence[PagePart]:
