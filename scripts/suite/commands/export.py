@@ -68,7 +68,8 @@ def main(options: argparse.Namespace) -> int:
     matrix = matrix_build(result_load(asked.folders[0]))
     if options.output == "-":
         cell = cell_choose(matrix, options.words, "export -o -")
-        print(hgrm_text(histograms_find(matrix, [cell], histogram)[cell.name], options.unit), end="")
+        found = histograms_find(matrix, [cell], histogram)
+        print(hgrm_text(found[cell.name], options.unit), end="")
         return 0
     matrix = matrix_narrow(matrix, asked.words)
     cells = [*matrix.cells.values()]
