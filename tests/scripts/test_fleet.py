@@ -44,7 +44,7 @@ KEY = b"uncork:00112233445566778899aabbccddeeff\n"
 
 def targets_of(listing: Mapping[str, Any]) -> list[str]:
     """The pairs of a listing as values of target."""
-    return [pair.target for pair in pairs_read(listing, PATH)]
+    return list(pairs_read(listing, PATH))
 
 
 # ---- inventories ----

@@ -86,7 +86,7 @@ def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("text", "part"), [
-    ("local", Part(None)), ("ssh:h1", Part("h1")), ("ssh:me@h1", Part("me@h1")),
+    ("local", Part("")), ("ssh:h1", Part("h1")), ("ssh:me@h1", Part("me@h1")),
     ("ssh:h1/10.0.0.1", Part("h1", "10.0.0.1")),
     ("ssh:h1/fd00::1", Part("h1", "fd00::1")),
 ])
@@ -363,7 +363,7 @@ def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
         assert run_all() == {"ssh:one+ssh:two": ["ok"] * 2, "ssh:three": ["ok"] * 2}
         lost = targets.target({"target": "ssh:one+ssh:two"})
         assert isinstance(lost, Ssh)
-        (two,) = [other for other in lost.remotes() if other.name == "two"]
+        two = lost.machines["two"]
         os.killpg(two.master.pid, signal.SIGKILL)
         two.master.wait()
         (faked.folder / "two").rename(faked.folder / "gone")
@@ -379,8 +379,7 @@ def test_a_machine_that_a_cell_has_no_end_on_may_be_lost(client: Client, faked: 
                                                          hosts: Callable[[str], None]):
     with Targets(client) as targets, Labs() as labs:
         cells = cells_of(targets, THREE, "workload=request,proxy")
-        (three,) = [other for other in targets.target(cells[0].words).remotes()
-                    if other.name == "three"]
+        three = targets.target(cells[0].words).machines["three"]
         os.killpg(three.master.pid, signal.SIGKILL)
         three.master.wait()
         (faked.folder / "three").rename(faked.folder / "gone")
@@ -397,7 +396,7 @@ def test_a_machine_that_was_booted_is_of_another_session(
         (cell,) = cells_of(targets, "target=ssh:one")
         assert list(targets.boot_ids()) == ["one"] and len(targets.boot_ids()["one"]) == 36
         faked.program("cat", BOOT_PREFIX)
-        one, = targets.target(cell.words).remotes()
+        one, = targets.target(cell.words).machines.values()
         os.killpg(one.master.pid, signal.SIGKILL)
         one.master.wait()
         for _ in range(2):

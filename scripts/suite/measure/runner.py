@@ -39,6 +39,7 @@ from suite.places.batch import (
     runs_limit,
 )
 from suite.places.lab.lab import Lab, Labs
+from suite.places.ssh.server import key_options
 from suite.places.targets import Targets
 from suite.result.files import machines_merge
 from suite.result.journal import Journal
@@ -153,7 +154,7 @@ def batch_run(
             ends = stack.enter_context(target.ends(words))
             for number, record in cells_retry(
                     timer, target.client(words), cells, target.starting_s, lab,
-                    (*options, *ends.options), ends.words, artifacts=artifacts):
+                    (*options, *key_options(ends)), ends, artifacts=artifacts):
                 left.discard(number)
                 record = target.failure_explain(words, record)
                 record_words_restore(record, cells[number].words)
@@ -197,7 +198,7 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             file = capture_file(batch[0], names)
             options = capture_options(journal.folder, file)
             cells = [run.cell for run in batch]
-            records = targets.group.run(targets.target, cells) if targets.group else \
+            records = targets.group.run(cells) if targets.group else \
                 batch_run(targets, cells, labs, journal.plan.timer, options,
                           batch_artifacts(journal, batch))
             for number, record in records:

@@ -22,7 +22,7 @@ from typing import Any
 from suite.base.client import Client
 from suite.base.errors import Failure
 from suite.base.process import Place, PlacedCommand, process_run
-from suite.places.target import Target, isolated_check
+from suite.places.target import Target
 
 RUNSC = "runsc"
 RUNSC_INSTALL = "scripts/setup/target gvisor installs it"
@@ -56,6 +56,8 @@ def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:
 class Gvisor(Target):
     """Both ends in one sandbox."""
 
+    isolated = "a sandbox"
+
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         if shutil.which(RUNSC) is None:
@@ -74,10 +76,6 @@ class Gvisor(Target):
         """The sandbox; with place=together on the first CPU that this process may use."""
         together = words.get("place") == "together"
         return Sandbox(self.options, min(os.sched_getaffinity(0)) if together else None)
-
-    def words_check(self, words: Mapping[str, str]) -> None:
-        """UsageError for words that need something outside of the sandbox."""
-        isolated_check(self.value, "a sandbox", words)
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Of a sandbox that may use all CPUs; `place` says how few a cell has."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from suite.base.client import Client, build_client
 from suite.base.errors import UsageError
+from suite.base.process import Place, PlacedCommand
 from suite.base.runner_words import (
     LOCAL,
     OWN_ENDS,
@@ -23,6 +24,7 @@ from suite.base.runner_words import (
     serving_ends,
     words_for_client,
 )
+from suite.places.ssh.machine import LocalMachine
 from suite.places.ssh.programs import programs_choose
 from suite.places.ssh.server import ADDRESS_WORDS, endpoint, proxy_options
 from suite.places.target import Target, word_list
@@ -35,11 +37,11 @@ PLANNED_PORT, BY_HAND_PORT = 1, 7411
 
 @dataclass(frozen=True)
 class Part:
-    """Where an end is. host: for ssh(1), None: this machine; address: where it listens, if given.
+    """Where an end is. host: for ssh(1), empty: this machine; address: where it listens, if given.
     """
 
-    host: str | None
-    address: str | None = None
+    host: str
+    address: str = ""
 
 
 def address_usable(text: str) -> bool:
@@ -53,7 +55,7 @@ def address_usable(text: str) -> bool:
 def part_parse(text: str) -> Part:
     """`local`, `ssh:HOST` or `ssh:HOST/ADDRESS`; UsageError for anything else."""
     if text == LOCAL:
-        return Part(None)
+        return Part("")
     kind, _, rest = text.partition(":")
     host, slash, address = rest.partition("/")
     if kind != "ssh" or not host or host.startswith("-") or (slash and not address):
@@ -61,17 +63,38 @@ def part_parse(text: str) -> Part:
     if address and not address_usable(address):
         raise UsageError(f"{TARGET}={text}: {address} is no address that others reach: "
                          "write numbers, like 192.0.2.1 or fd00::1")
-    return Part(host, address or None)
+    return Part(host, address)
 
 
 class RemoteTarget(Target):
-    """The parts of a value. parts: by end; alone: whether one machine has all ends."""
+    """The parts of a value. parts: by end; alone: whether one machine has all ends.
+
+    It is itself the place of its client.
+    """
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         parts = [part_parse(text) for text in value.split(JOIN)]
         self.alone = len(parts) == 1
         self.parts = dict(zip(ENDS, parts * len(ENDS) if self.alone else parts, strict=False))
+
+    @property
+    def name(self) -> str:
+        """`on h1`."""
+        return f"on {self.host('client') or LocalMachine.name}"
+
+    @abstractmethod
+    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
+        """What starts a program on the machine of the client (base.process.Place)."""
+
+    def host(self, end: str) -> str:
+        """The host of an end; empty for this machine."""
+        return self.parts[end].host
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Its hosts, each once."""
+        return tuple(dict.fromkeys(part.host for part in self.parts.values()))
 
     def own_ends(self, words: Mapping[str, str]) -> tuple[str, ...]:
         """The ends that the runner starts for a cell of these words."""
@@ -90,20 +113,20 @@ class RemoteTarget(Target):
     def unsupported(self, words: Mapping[str, str]) -> str | None:
         """A client takes the path of a Unix socket only from a server on loopback."""
         ends = self.own_ends(words)
-        machines = {self.parts[end].host for end in ("client", *ends)}
-        if words.get("transport") == "unix" and ends and machines != {None}:
+        hosts = {self.host(end) for end in ("client", *ends)}
+        if words.get("transport") == "unix" and ends and hosts != {""}:
             return "transport=unix needs all ends on one machine; a target names it once: ssh:HOST"
         return None
 
-    def programs(self, words: Mapping[str, str]) -> Client:
-        """The programs for a cell of these words, on this machine: static ones, where those exist
-        and the user has chosen no others."""
-        chosen = programs_choose(build_client(self.local, build_of(words)))
-        return replace(chosen, server_options=())
+    def place(self, words: Mapping[str, str]) -> Place:
+        """The machine of the client."""
+        return self
 
     def client(self, words: Mapping[str, str]) -> Client:
-        """The programs there."""
-        return replace(self.programs(words), place=self.place(words))
+        """The programs for a cell of these words: static ones, where those exist and the user has
+        chosen no others."""
+        chosen = programs_choose(build_client(self.local, build_of(words)))
+        return replace(chosen, server_options=(), place=self)
 
     @abstractmethod
     def address(self, end: str) -> str:
@@ -120,7 +143,7 @@ class RemoteTarget(Target):
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The commands that run a cell of these words once by hand, a server and a proxy first."""
-        folder, ends = self.programs(given).folder, self.own_ends(given)
+        folder, ends = self.client(given).folder, self.own_ends(given)
         addresses = {ADDRESS_WORDS[end]: endpoint(self.address(end), BY_HAND_PORT + ENDS.index(end))
                      for end in ends}
         keys = ("--psk", "KEYS") if ends else ()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from suite.base.client import Client, build_client, client_facts
@@ -14,18 +14,11 @@ from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import HERE, Place
 from suite.base.runner_words import OWN_ENDS, TARGET, build_of, words_for_client
+from suite.places.ssh.server import key_options
 from suite.result.record import JsonObject
 
 # words that an isolated system may have with this value only; None: not at all
 ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
-
-
-@dataclass(frozen=True)
-class Ends:
-    """Ends that the runner started for a run. words: their addresses; options: the client's."""
-
-    words: Mapping[str, str] = field(default_factory=dict)
-    options: tuple[str, ...] = ()
 
 
 class Target:
@@ -35,13 +28,15 @@ class Target:
     starting_s: seconds that a batch may take to begin, besides its runs. boot_s: seconds until its
     first output, where that comes before the first run; the time limit of the runs begins then.
     No figure contains either. retry_place: where a command that crashed or hung is retried once;
-    None where no retry helps. Opening a target raises Failure, one sentence with the command that
+    None where no retry helps. isolated: `a guest` where all that a cell needs is inside; empty for
+    other targets. Opening a target raises Failure, one sentence with the command that
     mends it, where this machine lacks a program.
     """
 
     starting_s = 0.0
     boot_s = 0.0
     retry_place: Place | None = None
+    isolated = ""
 
     def __init__(self, value: str, client: Client) -> None:
         self.value = value
@@ -63,16 +58,23 @@ class Target:
 
     def words_check(self, words: Mapping[str, str]) -> None:
         """UsageError for words that contradict the target."""
+        for key, only in ISOLATED.items() if self.isolated else ():
+            if words.get(key, only) != only:
+                raise UsageError(f"{TARGET}={self.value}: {self.isolated} has no network but its "
+                                 "own loopback, and its files end with it: "
+                                 f"leave out {key}={words[key]}")
 
     def unsupported(self, words: Mapping[str, str]) -> str | None:
         """Why a cell that uses these words is unsupported, where its client cannot know that."""
         return None
 
     @contextlib.contextmanager
-    def ends(self, words: Mapping[str, str]) -> Iterator[Ends]:
+    def ends(self, words: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
         """Starts the ends elsewhere of a cell; they end with the context. Failure where that fails.
+
+        It yields the words with their addresses.
         """
-        yield Ends()
+        yield {}
 
     def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:
         """The record of a run of these words, with the cause of its failure that is known here."""
@@ -86,8 +88,8 @@ class Target:
         given = {key: value for key, value in words_for_client(words).items()
                  if key not in LAB_WORDS}
         with self.ends(words) as ends:
-            return client_facts(self.client(words), word_list(given | dict(ends.words)),
-                                ends.options)
+            return client_facts(self.client(words), word_list(given | dict(ends)),
+                                key_options(ends))
 
     def identity(self) -> dict[str, str]:
         """What it is, for plan.json: a result is not continued where this has changed."""
@@ -108,11 +110,3 @@ class Target:
 def word_list(words: Mapping[str, str]) -> list[str]:
     """Words as arguments of a client: `key=value`."""
     return [f"{key}={value}" for key, value in words.items()]
-
-
-def isolated_check(value: str, system: str, words: Mapping[str, str]) -> None:
-    """UsageError for words that need something outside of an isolated system, `a guest`."""
-    for key, only in ISOLATED.items():
-        if words.get(key, only) != only:
-            raise UsageError(f"{TARGET}={value}: {system} has no network but its own loopback, and "
-                             f"its files end with it: leave out {key}={words[key]}")

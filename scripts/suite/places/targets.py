@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from suite.base.client import Client
@@ -32,16 +32,13 @@ GROUP = "suite.places.fleet.group:FleetGroup"  # hosts=INVENTORY opens it
 class TargetGroup(Protocol):
     """Targets that are opened together and whose cells run at the same time."""
 
-    @property
-    def values(self) -> tuple[str, ...]:
-        """Their values of the word `target`."""
+    values: tuple[str, ...]  # of the word `target`
 
     def target(self, value: str, client: Client) -> Target:
         """One of them."""
 
-    def run(self, opened: Callable[[Mapping[str, str]], Target], cells: Sequence[PlannedCell]
-            ) -> Iterator[tuple[int, JsonObject]]:
-        """(number, record) of each cell. opened: gives the open target of the words of a cell."""
+    def run(self, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, JsonObject]]:
+        """(number, record) of each cell, whose targets are open."""
 
     def close(self) -> None:
         """Closes all of them."""

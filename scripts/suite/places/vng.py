@@ -25,7 +25,7 @@ from suite.base.client import ROOT, Client
 from suite.base.errors import Failure
 from suite.base.process import Place, PlacedCommand, process_run
 from suite.places.images import Image, image_find
-from suite.places.target import Target, isolated_check
+from suite.places.target import Target
 
 VNG = "vng"
 VNG_INSTALL = "scripts/setup/target vng installs it"
@@ -169,6 +169,8 @@ def emulation_warn() -> None:
 class Vng(Target):
     """Both ends in one guest."""
 
+    isolated = "a guest"
+
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         self.guest = guest_open(value)
@@ -178,10 +180,6 @@ class Vng(Target):
     def place(self, words: Mapping[str, str]) -> Place:
         """The guest."""
         return self.guest
-
-    def words_check(self, words: Mapping[str, str]) -> None:
-        """UsageError for words that need something outside of the guest."""
-        isolated_check(self.value, "a guest", words)
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """None: each boot is a machine of its own, and a batch begins with its facts."""

@@ -47,7 +47,7 @@ class Job:
     """A program that a host starts. inputs: files here that are its standard input, in order."""
 
     words: tuple[str, ...]
-    inputs: tuple[Path, ...]
+    inputs: tuple[Path, ...] = ()
 
 
 @dataclass
@@ -78,12 +78,8 @@ class Outcome:
 
     def lines(self) -> Iterator[bytes]:
         """Each whole line of its standard output."""
-        with open(self.output, "rb") as file:
-            for line in file:
-                if line.endswith(b"\n"):
-                    yield line[:-1]
-                else:
-                    self.torn = line
+        *whole, self.torn = self.stdout.split(b"\n")
+        yield from whole
 
 
 def programs_find(environ: Mapping[str, str] = os.environ) -> Path:

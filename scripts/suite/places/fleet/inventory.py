@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from suite.base.errors import UsageError
@@ -25,47 +24,6 @@ PAIRS = "pairs"
 PAIR_VARIABLE, ROLE_VARIABLE, ADDRESS_VARIABLE = "uncork_pair", "uncork_role", "uncork_address"
 # a name is part of names of cells, of patterns of Ansible and of names of files
 HOST_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-
-
-@dataclass(frozen=True)
-class Host:
-    """A host by its name in the inventory. address: where its server listens; empty: where Ansible
-    connects to it."""
-
-    name: str
-    address: str = ""
-
-
-@dataclass(frozen=True)
-class HostPair:
-    """Hosts that run cells together. ends: client, server and perhaps proxy."""
-
-    ends: tuple[Host, ...]
-
-    @property
-    def hosts(self) -> tuple[Host, ...]:
-        """Its hosts, each once."""
-        return tuple(dict.fromkeys(self.ends))
-
-    @property
-    def client(self) -> Host:
-        """The host of the client."""
-        return self.ends[0]
-
-    def host(self, role: str) -> Host:
-        """The host with one of the roles that the pair has."""
-        return self.ends[ROLES.index(role)]
-
-    @property
-    def apart(self) -> bool:
-        """Whether it is more than one host; the client of one host starts all ends."""
-        return len(self.hosts) > 1
-
-    @property
-    def target(self) -> str:
-        """The pair as a value of the word `target`."""
-        return JOIN.join(f"ssh:{host.name}" + (f"/{host.address}" if host.address else "")
-                         for host in (self.ends if self.apart else self.hosts))
 
 
 def members(listing: Mapping[str, Any], group: str) -> list[str]:
@@ -86,8 +44,8 @@ def variables_of(listing: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return listing.get("_meta", {}).get("hostvars", {}).get(name, {})
 
 
-def host_make(listing: Mapping[str, Any], name: str, where: str) -> Host:
-    """A host of the inventory; UsageError for a name or an address that is none."""
+def part_text(listing: Mapping[str, Any], name: str, where: str) -> str:
+    """A host as a part of a value of `target`; UsageError for a name or an address that is none."""
     address = str(variables_of(listing, name).get(ADDRESS_VARIABLE, ""))
     if not HOST_NAME.fullmatch(name):
         raise UsageError(f'{where}host "{name}": give it a name of letters, digits, ".", "_" and '
@@ -96,23 +54,22 @@ def host_make(listing: Mapping[str, Any], name: str, where: str) -> Host:
         raise UsageError(
             f"{where}host {name}: {ADDRESS_VARIABLE}={address} is no address that others reach: "
             "write numbers, like 192.0.2.1 or fd00::1")
-    return Host(name, address)
+    return f"ssh:{name}/{address}" if address else f"ssh:{name}"
 
 
-def pairs_by_index(listing: Mapping[str, Any], where: str) -> list[HostPair]:
-    """Pairs of the groups client, server and proxy."""
+def pairs_by_index(listing: Mapping[str, Any], where: str) -> list[tuple[str, ...]]:
+    """The hosts of each pair of the groups client, server and proxy, in this order."""
     groups = {role: hosts for role in ROLES if (hosts := members(listing, role)) or role != PROXY}
     if len({len(hosts) for hosts in groups.values()}) != 1:
         counts = ", ".join(f"{role} has {len(hosts)}" for role, hosts in groups.items())
         raise UsageError(f"{where}the first hosts of each group are together, so groups are of one "
                          f"size: {counts}")
-    return [HostPair(tuple(host_make(listing, name, where) for name in row))
-            for row in zip(*groups.values(), strict=True)]
+    return list(zip(*groups.values(), strict=True))
 
 
-def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[HostPair]:
-    """Pairs of the group pairs, in the order of their first hosts."""
-    found: dict[str, dict[str, Host]] = {}
+def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[tuple[str, ...]]:
+    """The hosts of each pair of the group pairs, in the order of ROLES."""
+    found: dict[str, dict[str, str]] = {}
     for name in members(listing, PAIRS):
         variables = variables_of(listing, name)
         pair, role = variables.get(PAIR_VARIABLE), variables.get(ROLE_VARIABLE)
@@ -122,18 +79,17 @@ def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[HostPair]:
         hosts = found.setdefault(str(pair), {})
         if role in hosts:
             raise UsageError(f"{where}pair {pair} has two hosts of {ROLE_VARIABLE}={role}: "
-                             f"{hosts[role].name} and {name}")
-        hosts[role] = host_make(listing, name, where)
+                             f"{hosts[role]} and {name}")
+        hosts[role] = name
     for pair, hosts in found.items():
         for role in (CLIENT, SERVER):
             if role not in hosts:
                 raise UsageError(f"{where}pair {pair} has no host of {ROLE_VARIABLE}={role}")
-    return [HostPair(tuple(hosts[role] for role in ROLES if role in hosts))
-            for hosts in found.values()]
+    return [tuple(hosts[role] for role in ROLES if role in hosts) for hosts in found.values()]
 
 
-def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[HostPair, ...]:
-    """The pairs of an inventory.
+def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[str, ...]:
+    """The pairs of an inventory, as values of `target`.
 
     UsageError where it has none, where they are ambiguous, and where two of them, which run at the
     same time, have the same host. listing: from Ansible; path: for messages.
@@ -148,8 +104,10 @@ def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[HostPair, ...]:
     pairs = (pairs_by_name if by_name else pairs_by_index)(listing, where)
     if not pairs:
         raise UsageError(f"{where}there is no host in its groups")
-    name, times = Counter(host.name for pair in pairs for host in pair.hosts).most_common(1)[0]
+    values = [[part_text(listing, name, where) for name in pair] for pair in pairs]
+    name, times = Counter(name for pair in pairs for name in dict.fromkeys(pair)).most_common(1)[0]
     if times > 1:
         raise UsageError(
             f"{where}host {name} is in {times} pairs, and all pairs work at the same time")
-    return tuple(pairs)
+    # a host that is all ends starts them itself
+    return tuple(JOIN.join(parts if len(set(parts)) > 1 else parts[:1]) for parts in values)
