@@ -26,7 +26,7 @@ KINDS = {  # each module is imported when a cell first needs it
     "ssh": "suite.places.ssh.target:Ssh",
     "vng": "suite.places.vng:Vng",
 }
-GROUP = "suite.places.fleet.group:FleetGroup"  # hosts=INVENTORY opens it
+GROUP = "suite.places.fleet.fleet:Fleet"  # hosts=INVENTORY opens it
 
 
 class TargetGroup(Protocol):

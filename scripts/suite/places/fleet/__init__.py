@@ -6,6 +6,5 @@ has a job starts one command, all at the same time.
     driver     the process that runs one step after the other by ansible-runner, and takes all down
                when the runner ends
     jobs       the commands of hosts in a step
-    fleet      what is known of the hosts, and what a step means for the pairs
-    group      a pair as a value of target=, and a batch of all pairs at once
+    fleet      a pair as a value of target=, what is known of its hosts, and batches of all pairs
 """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The pairs of an inventory, open: what is known of their hosts, and what runs there.
 
-Programs, servers and questions go to all hosts in one step. A failure on a host concerns only its
-pair, with a reason. When a round begins, the host is tried again.
+A pair is a value of target= like ssh:C+ssh:S. Programs, servers, questions and batches go to all
+hosts in one step. A failure on a host concerns only its pair, with a reason. When a round begins,
+the host is tried again.
 """
 
 from __future__ import annotations
@@ -10,16 +11,22 @@ from __future__ import annotations
 import functools
 import os
 import secrets
+import shlex
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from suite.base.client import BINARIES, Client, build_digest, complaint_text
+from suite.base.client import BINARIES, Client, build_digest, complaint_text, line_read
 from suite.base.errors import Failure
+from suite.base.lab_words import LAB_WORDS
+from suite.base.process import PlacedCommand
+from suite.base.runner_words import line_for_client, record_words_restore, words_for_client
+from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
-from suite.places.fleet.inventory import CLIENT, PROXY, SERVER, WORD, pairs_read
+from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, WORD, pairs_read
 from suite.places.fleet.jobs import (
     ALIVE,
     client_words,
@@ -28,7 +35,7 @@ from suite.places.fleet.jobs import (
     note_path,
     server_words,
 )
-from suite.places.remote import RemoteTarget
+from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import Greeting, first_parsed, greeting_parse, script_words
 from suite.places.ssh.programs import (
     COPIES_S,
@@ -37,6 +44,7 @@ from suite.places.ssh.programs import (
     PROGRAMS_FOLDER,
     STATIC_HINT,
     checksum,
+    programs_choose,
     programs_missing,
     system_refusal,
 )
@@ -48,10 +56,15 @@ from suite.places.ssh.server import (
     key_options,
     ready_parse,
 )
-from suite.places.target import word_list
+from suite.places.target import Target, word_list
+from suite.result.plan import PlannedCell
+from suite.result.record import JsonObject
 
 GREETS_S, STARTS_S, ASKS_S = 30.0, 30.0, 120.0
+BEGINS_S = 10.0  # a batch, besides the time of its runs
 IDLE_S = 4 * 3600.0  # a server waits for its client while other pairs are still in their round
+# RFC 5737 reserves it for documents: a check of words names an end and does not connect to it
+PLANNED_ADDRESS = "192.0.2.1"
 Reasons = dict[str, str]  # by host or by pair: why something failed
 
 
@@ -67,11 +80,76 @@ def reasons_of(outcomes: Mapping[str, Outcome]) -> Reasons:
     return found
 
 
-def reasons_by_pair(pairs: Iterable[RemoteTarget], reasons: Reasons) -> Reasons:
+def reasons_by_pair(pairs: Iterable[FleetPair], reasons: Reasons) -> Reasons:
     """The reasons by value of `target`: that of the first host that has one."""
     found = {pair.value: [reasons[host] for host in pair.hosts if host in reasons]
              for pair in pairs}
     return {value: first[0] for value, first in found.items() if first}
+
+
+class FleetPair(RemoteTarget):
+    """One pair. Fleet.run() runs its cells."""
+
+    def __init__(self, value: str, client: Client, fleet: Fleet) -> None:
+        super().__init__(value, client)
+        self.fleet = fleet
+        fleet.used[value] = self
+
+    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
+        """What prints an answer here: the clients of all pairs get the question at once."""
+        outcome = self.fleet.ask(self, program.parent, arguments, given)
+        if outcome.how != "ok":
+            raise Failure(f"{self.host(CLIENT)}: {outcome.why}")
+        return PlacedCommand(("sh", "-c", 'cat "$1"; printf %s "$2" >&2; exit "$3"', "answer",
+                              str(outcome.output), outcome.stderr, str(outcome.status)), None)
+
+    def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
+        """Words that tell the client which ends are elsewhere; the same for all pairs."""
+        return {ADDRESS_WORDS[end]: endpoint(PLANNED_ADDRESS, PLANNED_PORT)
+                for end in self.own_ends(words)}
+
+    def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
+        """Facts of the hosts of the pair."""
+        given = words_for_client({key: value for key, value in words.items()
+                                  if key not in LAB_WORDS})
+        outcome = self.fleet.ask(self, self.client(words).folder, ["--facts", *word_list(given)],
+                                 ends=self.own_ends(words))
+        found = [line for line in map(line_read, outcome.lines()) if line and "client" in line]
+        if len(found) != 1:
+            why = outcome.why or complaint_text(outcome.stderr) or "it prints no facts"
+            raise Failure(f"{WORD}={self.fleet.path}: {self.host(CLIENT)}: {why}")
+        return found[0]
+
+    def greetings(self) -> dict[str, Greeting]:
+        """The greetings of its hosts, by name."""
+        known = self.fleet.greetings
+        return {host: known[host] for host in self.hosts if host in known}
+
+    def identity(self) -> dict[str, str]:
+        """The digest of the programs, and the systems of the hosts."""
+        return {"programs": build_digest(programs_choose(self.local))} | {
+            name: greeting.system for name, greeting in self.greetings().items()}
+
+    def boot_ids(self) -> dict[str, str]:
+        """As the hosts report them."""
+        return {name: greeting.boot for name, greeting in self.greetings().items()}
+
+    def address(self, end: str) -> str:
+        """Where an end listens: as the inventory says, else where Ansible connected."""
+        part = self.parts[end]
+        greeting = self.fleet.greetings.get(part.host)
+        found = part.address or (greeting.seen_at if greeting else "")
+        if not found:
+            raise Failure(f"{WORD}={self.fleet.path}: host {part.host} is not reached by ssh: "
+                          f"say where it listens by {ADDRESS_VARIABLE}")
+        return found
+
+    def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
+        """A command as a person types it to run it where an end is."""
+        host = self.host(end)
+        copy = self.fleet.copies[host, self.fleet.digest(folder)]
+        return shlex.join(["ansible", "-i", self.fleet.path, host, "-m", "raw", "-a",
+                           shlex.join([f"{copy}/{command[0]}", *command[1:]])])
 
 
 class Fleet:
@@ -85,7 +163,7 @@ class Fleet:
     def __init__(self, path: str) -> None:
         self.path = path
         self.values = pairs_read(inventory_list(path), path)
-        self.used: dict[str, RemoteTarget] = {}
+        self.used: dict[str, FleetPair] = {}
         self.folder = tempfile.TemporaryDirectory(prefix="uncork-", ignore_cleanup_errors=True)
         self.run_id = secrets.token_hex(8)
         # the key of this run is in memory only; a process of the same user opens its path
@@ -101,11 +179,9 @@ class Fleet:
         self.digest = functools.cache(lambda folder: build_digest(Client(folder, None)))
         self.answers: dict[tuple[str, tuple[str, ...], str], dict[str, Outcome]] = {}
 
-    def file(self, name: str, content: bytes) -> Path:
-        """A file that a job reads."""
-        path = Path(self.folder.name) / name
-        path.write_bytes(content)
-        return path
+    def target(self, value: str, client: Client) -> Target:
+        """One of the pairs as a target."""
+        return FleetPair(value, client, self)
 
     def step(self, jobs: Mapping[str, Job], limit_s: float,
              keep: bool = False) -> dict[str, Outcome]:
@@ -167,12 +243,12 @@ class Fleet:
         """The file on a host for the process id of a role."""
         return note_path(self.greetings[host].cache, self.run_name(host), f"{role}-{digest}")
 
-    def prepare(self, pairs: Sequence[RemoteTarget], folder: Path) -> Reasons:
+    def prepare(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
         """Greets the hosts of pairs and copies programs; gives failures by pair."""
         lack, reasons = self.greet((host for pair in pairs for host in pair.hosts), folder)
         return reasons_by_pair(pairs, reasons | self.copy(lack, folder))
 
-    def serve(self, pairs: Sequence[RemoteTarget], folder: Path) -> Reasons:
+    def serve(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
         """Starts the servers, then the proxies of pairs that have none; gives failures by pair."""
         digest, lost = self.digest(folder), dict[str, Outcome]()
         for role in (SERVER, PROXY):
@@ -193,16 +269,18 @@ class Fleet:
 
     # ---- clients ----
 
-    def client_job(self, pair: RemoteTarget, folder: Path, arguments: Sequence[str], given: str,
+    def client_job(self, pair: FleetPair, folder: Path, arguments: Sequence[str], given: str,
                    limit_s: float) -> Job:
         """A client of a pair that is prepared. given: its standard input behind the key."""
         host, digest = pair.host(CLIENT), self.digest(folder)
         words = client_words(f"{self.copies[host, digest]}/{BINARIES[0]}",
                              self.note(host, "client", digest), limit_s, arguments)
-        return Job(words, (self.key_path, self.file(f"{host}.in", given.encode())))
+        lines = Path(self.folder.name, f"{host}.in")
+        lines.write_text(given)
+        return Job(words, (self.key_path, lines))
 
     def ask(
-        self, pair: RemoteTarget, folder: Path, arguments: Sequence[str], given: str = "",
+        self, pair: FleetPair, folder: Path, arguments: Sequence[str], given: str = "",
         ends: Sequence[str] = (),
     ) -> Outcome:
         """The answer of a pair's client; all clients get the question in one step, once.
@@ -228,12 +306,12 @@ class Fleet:
             self.answers[key] = self.step(jobs, ASKS_S, keep=True)
         return self.answers[key][pair.host(CLIENT)]
 
-    def addresses(self, pair: RemoteTarget, folder: Path, ends: Sequence[str]) -> dict[str, str]:
+    def addresses(self, pair: FleetPair, folder: Path, ends: Sequence[str]) -> dict[str, str]:
         """The words with the addresses of these ends; none for a pair that is one host."""
         return {ADDRESS_WORDS[end]: self.servers[pair.host(end), end, self.digest(folder)]
                 for end in (() if pair.alone else ends)}
 
-    def check(self, pairs: Sequence[RemoteTarget], folder: Path) -> Reasons:
+    def check(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
         """Which hosts or servers of these pairs were lost, by pair, after runs have failed.
 
         What is known of such a host is dropped, so that the next round greets it and starts its
@@ -251,6 +329,63 @@ class Fleet:
         self.copies = {key: copy for key, copy in self.copies.items() if key[0] not in reasons}
         self.servers = {key: where for key, where in self.servers.items() if key[0] not in reasons}
         return reasons_by_pair(pairs, reasons)
+
+    # ---- rounds ----
+
+    def run(self, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, JsonObject]]:
+        """(number, record) of each cell, pair by pair, from one batch for each pair.
+
+        Pairs with a failed run come last, when it is known which of their hosts were lost. A lost
+        host costs its pair the runs, whose records name it.
+        """
+        numbers = {self.used[value]: own for value, own in cells_by_target(cells).items()}
+        folder = next(iter(numbers)).client(cells[0].words).folder
+        records = self.batches_run(
+            {pair: [cells[number] for number in own] for pair, own in numbers.items()}, folder)
+        unsound = [pair for pair, found in records.items()
+                   if any(record["status"] == "failed" for record in found)]
+        for pair, found in records.items():
+            if pair not in unsound:
+                yield from zip(numbers[pair], found, strict=True)
+        gone = self.check(unsound, folder)
+        for pair in unsound:
+            why = gone.get(pair.value)
+            for number, record in zip(numbers[pair], records[pair], strict=True):
+                if why and record["status"] == "failed" and why != record["reason"]:
+                    record["reason"] = f"{why}; {record['reason']}"
+                yield number, record
+
+    def batches_run(self, pairs: Mapping[FleetPair, Sequence[PlannedCell]], folder: Path,
+                    ) -> dict[FleetPair, list[JsonObject]]:
+        """The records of the cells of each pair, in their order, with the words as typed.
+
+        All pairs run at the same time.
+        """
+        reasons = self.prepare(list(pairs), folder)
+        reasons |= self.serve([pair for pair in pairs if pair.value not in reasons], folder)
+        jobs, limits, records = {}, {}, {}
+        for pair, cells in pairs.items():
+            if pair.value not in reasons:
+                limits[pair] = BEGINS_S + runs_limit(cells)
+                ends = [self.addresses(pair, folder, pair.own_ends(cell.words)) for cell in cells]
+                lines = [line_for_client(cell.given, words) for cell, words
+                         in zip(cells, ends, strict=True)]
+                jobs[pair.host(CLIENT)] = self.client_job(
+                    pair, folder, [*key_options(ends[0]), "--batch", "-"],
+                    "".join(f"{line}\n" for line in lines), limits[pair])
+        outcomes = self.step(jobs, max(limits.values(), default=0.0))
+        reasons |= reasons_by_pair(limits, reasons_of(
+            {host: outcome for host, outcome in outcomes.items() if outcome.how != "ok"}))
+        for pair, cells in pairs.items():
+            if pair.value in reasons:
+                records[pair] = [failed_record(reasons[pair.value]) for _ in cells]
+            else:
+                outcome = replace(outcomes[pair.host(CLIENT)], limit_s=limits[pair])
+                found = dict(batch_records(outcome, cells))
+                records[pair] = [found[index] for index in range(len(cells))]
+            for record, cell in zip(records[pair], cells, strict=True):
+                record_words_restore(record, cell.words)
+        return records
 
     def close(self) -> None:
         """Takes all hosts down; one line on standard error for each where that failed."""
