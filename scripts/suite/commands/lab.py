@@ -11,8 +11,7 @@ from suite.base.client import client_check, client_open, client_place
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.lab_words import LINK_WORDS, SETTING_WORD
 from suite.base.words import words_split
-from suite.places.lab.namespace import namespace_enter
-from suite.places.lab.persistent import host_open, lab_down, lab_status, lab_up
+from suite.places.lab.persistent import host_enter, lab_down, lab_status, lab_up
 from suite.places.lab.probe import lab_refusal
 
 
@@ -43,7 +42,7 @@ def run(host: str, command: Sequence[str]) -> None:
     """Becomes the command, inside; the binaries are found behind what PATH has."""
     if not command:
         raise UsageError("nothing to run: uncork lab run CMD ...")
-    namespace_enter(host_open(host))
+    host_enter(host)
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(client_place().folder)])
     try:
         os.execvpe(command[0], list(command), os.environ | {"PATH": path})

@@ -148,10 +148,9 @@ class RemoteTarget(Target):
                      for end in ends}
         keys = ("--psk", "KEYS") if ends else ()
         note = "# KEYS: a file with the same key on each machine, as psktool(1) writes it"
-        lines = [note] if ends else []
-        for end in ends:
-            lines.append(self.by_hand_at(end, folder, [
-                "uncork-server", "--with-parent", "--listen", addresses[ADDRESS_WORDS[end]], *keys,
-                *self.server_options(end)]))
+        servers = [self.by_hand_at(end, folder, [
+            "uncork-server", "--with-parent", "--listen", addresses[ADDRESS_WORDS[end]], *keys,
+            *self.server_options(end)]) for end in ends]
         words = word_list(words_for_client(given) | addresses)
-        return [*lines, self.by_hand_at("client", folder, ["uncork-client", *keys, *words])]
+        return [*([note] if ends else []), *servers,
+                self.by_hand_at("client", folder, ["uncork-client", *keys, *words])]

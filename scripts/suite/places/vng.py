@@ -15,7 +15,6 @@ import platform
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any
 from suite.base.client import ROOT, Client
 from suite.base.errors import Failure
 from suite.base.process import Place, PlacedCommand, process_run
+from suite.base.text import say
 from suite.places.images import Image, image_find
 from suite.places.target import Target
 
@@ -50,7 +50,7 @@ class Guest:
     """One boot for each command.
 
     path: PATH for virtme-ng; version, options: of virtme-ng; hardware: whether the processor runs
-    guests; verbose: the kernel's messages go to standard error.
+    guests.
     """
 
     image: Image
@@ -58,7 +58,6 @@ class Guest:
     version: str
     options: tuple[str, ...]
     hardware: bool = True
-    verbose: bool = False
 
     @property
     def name(self) -> str:
@@ -88,8 +87,7 @@ class Guest:
         covers with its own, like /tmp.
         """
         count, root = len(os.sched_getaffinity(0)), self.image.root
-        return ("env", f"PATH={self.path}", VNG, *self.options,
-                *(("-v",) if self.verbose else ()), "--cwd=/",
+        return ("env", f"PATH={self.path}", VNG, *self.options, "--cwd=/",
                 f"--cpus={count if self.hardware else min(count, EMULATED_CPUS)}",
                 f"--memory={MEMORY}", f"--run={self.image.path}",
                 *(() if root == Path("/") else (f"--rodir={root}",)), *options, "--exec", script)
@@ -162,8 +160,8 @@ def guest_open(value: str) -> Guest:
 @functools.cache
 def emulation_warn() -> None:
     """One line on standard error, once."""
-    print("uncork: no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, which "
-          "shows what a kernel does and not how fast", file=sys.stderr, flush=True)
+    say("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, which shows what a "
+        "kernel does and not how fast")
 
 
 class Vng(Target):
@@ -175,7 +173,8 @@ class Vng(Target):
         super().__init__(value, client)
         self.guest = guest_open(value)
         self.boot_s = BOOT_LIMIT_S[self.guest.hardware]
-        self.retry_place = replace(self.guest, verbose=True)
+        # the kernel's messages go to standard error
+        self.retry_place = replace(self.guest, options=(*self.guest.options, "-v"))
 
     def place(self, words: Mapping[str, str]) -> Place:
         """The guest."""

@@ -12,7 +12,6 @@ import functools
 import os
 import secrets
 import shlex
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from suite.base.errors import Failure
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import PlacedCommand
 from suite.base.runner_words import line_for_client, record_words_restore, words_for_client
+from suite.base.text import say
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
 from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, WORD, pairs_read
@@ -391,8 +391,7 @@ class Fleet:
         """Takes all hosts down; one line on standard error for each where that failed."""
         try:
             for host, why in self.driver.close().items() if self.driver else ():
-                print(f"uncork: what runs on {host} could not be taken down and ends by itself: "
-                      f"{why}", file=sys.stderr)
+                say(f"what runs on {host} could not be taken down and ends by itself: {why}")
         finally:
             os.close(self.key)
             self.folder.cleanup()

@@ -27,18 +27,29 @@ from suite.base.lab_words import (
     setting_split,
 )
 from suite.places.lab.lab import facts_read, lab_make
-from suite.places.lab.namespace import lines_run, output_read, setting_read, setting_write
+from suite.places.lab.namespace import (
+    lines_run,
+    namespace_enter,
+    output_read,
+    setting_read,
+    setting_write,
+)
 
 MARK = "uncork lab"
 NONE = "no lab stands"
 
 
 @contextlib.contextmanager
-def standing_open() -> Iterator[dict[str, FileIO]]:
-    """The namespaces that have a lab's names, by host."""
+def standing_open() -> Iterator[tuple[dict[str, FileIO], str]]:
+    """(the namespaces that have a lab's names, by host, the words of their lab).
+
+    Failure where one of them belongs to another program.
+    """
     with contextlib.ExitStack() as held:
-        yield {host: held.enter_context(FileIO(namespace_file(host))) for host in LAB_HOSTS
-               if Path(namespace_file(host)).exists()}
+        standing = {host: held.enter_context(FileIO(namespace_file(host))) for host in LAB_HOSTS
+                    if Path(namespace_file(host)).exists()}
+        texts = [mark_read(host, namespace) for host, namespace in standing.items()]
+        yield standing, texts[0] if texts else ""
 
 
 def mark_read(host: str, namespace: FileIO) -> str:
@@ -73,9 +84,8 @@ def name_delete(host: str) -> None:
 
 def lab_up(words: Mapping[str, str]) -> None:
     """Makes the lab of these words and names it; Failure where one stands."""
-    with standing_open() as standing:
-        for host, namespace in standing.items():
-            text = mark_read(host, namespace)
+    with standing_open() as (standing, text):
+        if standing:
             raise Failure(f"a lab stands already ({text}): uncork lab down ends it")
     with lab_make(link_of(words)) as lab:
         if setting := setting_split(words[SETTING_WORD]):
@@ -88,9 +98,7 @@ def lab_up(words: Mapping[str, str]) -> None:
 
 def lab_down() -> list[str]:
     """Takes the lab down, if one stands; gives lines to print."""
-    with standing_open() as standing:
-        for host, namespace in standing.items():
-            mark_read(host, namespace)  # all of them are uncork's, or none is touched
+    with standing_open() as (standing, _):
         left = []
         for host in standing:
             pids = output_read(None, "ip", "netns", "pids", namespace_name(host)).split()
@@ -103,10 +111,9 @@ def lab_down() -> list[str]:
 
 def lab_status() -> list[str]:
     """The lab that stands, as read back now: lines to print."""
-    with standing_open() as standing:
+    with standing_open() as (standing, text):
         if not standing:
             return [NONE]
-        text = [mark_read(host, namespace) for host, namespace in standing.items()][0]
         facts = facts_read(standing)
         words = dict(word.partition("=")[::2] for word in text.split())
         setting = setting_split(words.get(SETTING_WORD, "none"))
@@ -118,10 +125,9 @@ def lab_status() -> list[str]:
               for host in LAB_HOSTS if host not in standing)]
 
 
-def host_open(host: str) -> FileIO:
-    """The namespace of a host of the lab that stands; Failure where none does."""
-    if not Path(namespace_file(host)).exists():
-        raise Failure(f"{NONE}: uncork lab up makes one")
-    namespace = FileIO(namespace_file(host))
-    mark_read(host, namespace)
-    return namespace
+def host_enter(host: str) -> None:
+    """Moves the calling thread into a host of the lab that stands; Failure where none does."""
+    with standing_open() as (standing, _):
+        if host not in standing:
+            raise Failure(f"{NONE}: uncork lab up makes one")
+        namespace_enter(standing[host])
