@@ -8,7 +8,7 @@ outliers marked and never dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby, zip_longest
 from typing import Any
 
 from suite import stats
@@ -33,8 +33,8 @@ from suite.base.units import (
     scale_choose,
     value_text,
 )
-from suite.base.words import words_split
-from suite.present.columns import verdict_item
+from suite.base.words import words_split, words_text
+from suite.present.columns import is_hidden, verdict_item
 from suite.present.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
 from suite.present.tables.model import Column, Group, Item, Table
 from suite.present.tables.terminal import table_lines
@@ -61,7 +61,7 @@ COUNTS = {  # by label, the place of a count in a thread of a record
     "forced switches": ("cpu", "forced_switches"),
     "migrations": ("cpu", "migrations"),
 }
-EndsRow = tuple[str, Sequence[str]]  # a label, and the text of each of ENDS
+End = Mapping[str, Any]  # of a record
 
 
 def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Cell:
@@ -93,55 +93,60 @@ def median_of(values: Iterable[float | None]) -> float | None:
 
 
 def figure_text(figure: Figure, unit: str) -> str:
-    """A median with its interval."""
+    """A median with its interval, and its ratio with the mark of the verdict."""
     text = value_text(figure.median, unit)
     if figure.exact:
-        return f"{text}, the same in every run of {figure.rounds} rounds"
-    if figure.interval is None:
-        return f"{text}, one round"
-    kind = "95 % interval" if figure.interval.level else "min..max"
-    return (f"{text}, {kind} {value_text(figure.interval.low, unit)}"
-            f" to {value_text(figure.interval.high, unit)}")
+        text += f", the same in every run of {figure.rounds} rounds"
+    elif figure.interval is None:
+        text += ", one round"
+    else:
+        text += (f", {'95 % interval' if figure.interval.level else 'min..max'}"
+                 f" {value_text(figure.interval.low, unit)}"
+                 f" to {value_text(figure.interval.high, unit)}")
+    if figure.ratio is None:
+        return text
+    item = verdict_item(ratio_text(figure.ratio.value), figure.verdict)
+    return f"{text}; {item.text}{item.mark}"
 
 
 def metrics_lines(matrix: Matrix, cell: Cell, base: Cell | None, width: int) -> list[str]:
-    """Every metric that the cell knows; its ratio to the base with the mark of the verdict."""
-    pairs = []
-    for metric in METRICS.values():
-        figure = figure_build(matrix, cell, metric, base)
-        if figure is None:
-            continue
-        text = figure_text(figure, metric.unit)
-        if figure.ratio is not None:
-            item = verdict_item(ratio_text(figure.ratio.value), figure.verdict)
-            text += f"; {item.text}{item.mark}"
-        pairs.append((metric.name, text))
-    return labelled_lines(pairs, width)
+    """Every metric that the cell knows, with its ratio to the base."""
+    figures = {metric: figure_build(matrix, cell, metric, base) for metric in METRICS.values()}
+    return labelled_lines([(metric.name, figure_text(figure, metric.unit))
+                           for metric, figure in figures.items() if figure], width)
 
 
-def ends_row(label: str, values: Iterable[float | None], text: Callable[[float], str]) -> EndsRow:
-    """A row of the values of ENDS; an unknown one is left empty."""
-    return label, ["" if value is None else text(value) for value in values]
+def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None],
+                 what: Any = None) -> list[float | None]:
+    """For each of ENDS the median over the runs of value(run, end, what); end as in a record, empty
+    where a record has none."""
+    return [median_of(value(run, run.record.end(end) or {}, what) for run in runs)
+            for end in ENDS]
 
 
-def ends_table(rows: Iterable[EndsRow], width: int) -> list[str]:
-    """Rows with a column for each end; a row or column without any text is left out."""
-    known = [(label, texts) for label, texts in rows if any(texts)]
+def ends_table(rows: Iterable[tuple[str, Sequence[Any]]], width: int,
+               text: Callable[[Any], str] = str) -> list[str]:
+    """A label with a value for each of ENDS in every row; text: how a value is written.
+
+    An unknown value is None and left empty; a row or column without any text is left out.
+    """
+    texts = [(label, ["" if value is None else text(value) for value in values])
+             for label, values in rows]
+    known = [(label, row) for label, row in texts if any(row)]
     if not known:
         return []
-    keys = (Column("", tuple(Item(label) for label, _ in known), left=True),)
-    columns = (Column("", tuple(Item(texts[index]) for _, texts in known))
-               for index in range(len(ENDS)))
-    groups = tuple(Group(end, (column,)) for end, column in zip(ENDS, columns, strict=True)
-                   if not column.is_empty)
-    titles, _, rule, *lines = table_lines(Table(keys, groups), width)
+    keys = Column("", tuple(Item(label) for label, _ in known), left=True)
+    columns = zip(*(row for _, row in known), strict=True)
+    groups = tuple(Group(end, (Column("", tuple(map(Item, column))),))
+                   for end, column in zip(ENDS, columns, strict=True) if any(column))
+    titles, _, rule, *lines = table_lines(Table((keys,), groups), width)
     return [titles, rule, *lines]
 
 
-def calls_per_message(run: MeasuredRun, end: str, kind: str) -> float | None:
+def calls_per_message(run: MeasuredRun, end: End, kind: str) -> float | None:
     """Calls of one kind of an end per message of the run; a thread that made none counts 0."""
-    known = [thread["calls"].get(kind, 0) for thread in (run.record.end(end) or {}).get(
-        "threads", ()) if "calls" in thread]
+    known = [thread["calls"].get(kind, 0) for thread in end.get("threads", ())
+             if "calls" in thread]
     return quotient(sum(known), run.messages) if known else None
 
 
@@ -149,48 +154,38 @@ def counts_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """Calls by kind and other counts, per message of the run, by end."""
     kinds = sorted({kind for run in runs for _, _, thread in run.record.threads()
                     for kind in thread.get("calls", {})})
-    rows = [ends_row(kind, [median_of(calls_per_message(run, end, kind) for run in runs) or None
-                            for end in ENDS], count_text) for kind in kinds]
-    rows += [ends_row(label, [median_of(quotient(threads_sum(run.record.end(end), *path),
-                                                 run.messages) for run in runs)
-                              for end in ENDS], count_text) for label, path in COUNTS.items()]
-    return ends_table(rows, width)
+    calls = [(kind, [value or None for value in ends_medians(runs, calls_per_message, kind)])
+             for kind in kinds]
+    counts = [(label, ends_medians(runs, lambda run, end, path: quotient(
+        threads_sum(end, *path), run.messages), path)) for label, path in COUNTS.items()]
+    return ends_table(calls + counts, width, count_text)
 
 
 def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """CPU time per message by end, in one unit, with its parts where there is enough to be split.
-
-    None where times say nothing.
     """
-    if cell.emulated:
-        return []
-    values = {"all": [median_of(quotient(run.cpu(run.record.end(end)), run.messages)
-                                for run in runs) for end in ENDS]}
-    for key in ("user", "system"):
-        values[key] = [None if f"{end}_{key}" in cell.unsplit else
-                       median_of(quotient(run.cpu_part(run.record.end(end), key), run.messages)
-                                 for run in runs) for end in ENDS]
+    values = {"all": ends_medians(runs, lambda run, end, _: quotient(run.cpu(end), run.messages))}
+    for part in ("user", "system"):
+        known = ends_medians(runs, lambda run, end, key: quotient(
+            run.cpu_part(end, key), run.messages), part)
+        values[part] = [None if f"{end}_{part}" in cell.unsplit else value
+                        for end, value in zip(ENDS, known, strict=True)]
     scale = scale_choose([value for value in values["all"] if value is not None], "s")
-    return ends_table([ends_row(f"{label}, {scale.unit}", ends,
-                                lambda value: number_text(scale.apply(value)))
-                       for label, ends in values.items()], width)
+    return ends_table([(f"{label}, {scale.unit}", row) for label, row in values.items()], width,
+                      lambda value: number_text(scale.apply(value)))
 
 
-def machine_share(run: MeasuredRun, end: str, state: str) -> float | None:
+def machine_share(_: MeasuredRun, end: End, state: str) -> float | None:
     """The share of the time of all CPUs of an end's machine in one of CPU_STATES."""
-    machine = (run.record.end(end) or {}).get("machine", {})
+    machine = end.get("machine", {})
     return quotient(machine.get(f"{state}_ns"),
                     sum(machine.get(f"{each}_ns", 0) for each in CPU_STATES))
 
 
-def machine_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """The states of all CPUs of each end's machine during the runs, in percent of their time.
-
-    None where times say nothing.
-    """
-    return [] if cell.emulated else ends_table(
-        [ends_row(state, [median_of(machine_share(run, end, state) for run in runs)
-                          for end in ENDS], percent_text) for state in CPU_STATES], width)
+def machine_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
+    """The states of all CPUs of each end's machine during the runs, in percent of their time."""
+    return ends_table([(state, ends_medians(runs, machine_share, state)) for state in CPU_STATES],
+                      width, percent_text)
 
 
 def variants_text(values: Iterable[Any]) -> str:
@@ -202,10 +197,9 @@ def variants_text(values: Iterable[Any]) -> str:
                      for value in different)
 
 
-def threads_of(runs: Sequence[MeasuredRun], end: str) -> list[tuple[int, Mapping[str, Any]]]:
-    """(index, thread) of one end over all runs."""
-    return [(index, thread) for run in runs
-            for index, thread in enumerate((run.record.end(end) or {}).get("threads", ()))]
+def threads_of(runs: Sequence[MeasuredRun], end: str) -> list[list[Mapping[str, Any]]]:
+    """The threads of one end in each run."""
+    return [(run.record.end(end) or {}).get("threads", []) for run in runs]
 
 
 def indices_text(indices: Sequence[int]) -> str:
@@ -221,17 +215,15 @@ def placement_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """Which CPUs were asked for and where the threads ran; threads that share both, together."""
     pairs = []
     for end in ENDS:
-        places_of: dict[int, list[Mapping[str, Any]]] = {}
-        for index, thread in threads_of(runs, end):
-            if "cpus" in thread:
-                places_of.setdefault(index, []).append(thread["cpus"])
         indices: dict[str, list[int]] = {}
-        for index, places in sorted(places_of.items()):
+        for index, threads in enumerate(zip_longest(*threads_of(runs, end), fillvalue={})):
+            places = [thread["cpus"] for thread in threads if "cpus" in thread]
             asked = variants_text(",".join(map(str, place["asked"])) if "asked" in place
                                   else "free" for place in places)
             ran = variants_text(place[key] for place in places for key in ("start", "end")
                                 if place.get(key) is not None)
-            indices.setdefault(f"asked {asked}; ran on {ran}", []).append(index)
+            if places:
+                indices.setdefault(f"asked {asked}; ran on {ran}", []).append(index)
         pairs += [(f"{end} thread{'s' if len(found) > 1 else ''} {indices_text(found)}", text)
                   for text, found in indices.items()]
     return labelled_lines(pairs, width)
@@ -240,14 +232,15 @@ def placement_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
 def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> list[str]:
     """TCP_INFO: medians over runs of the sums over all connections, of TCP_STATES of medians of
     connections; timed: also those that are times."""
-    keys = dict.fromkeys(key for end in ENDS for _, thread in threads_of(runs, end)
-                         for key in thread.get("tcp_info", {}) if timed or not key.endswith("_ns"))
+    known = [[thread.get("tcp_info", {}) for thread in chain(*threads_of(runs, end))]
+             for end in ENDS]
+    keys = dict.fromkeys(key for info in chain(*known) for key in info
+                         if timed or not key.endswith("_ns"))
     rows = []
     for key in keys:
-        values = [median_of(thread.get("tcp_info", {}).get(key, {}).get("median")
-                            for _, thread in threads_of(runs, end)) if key in TCP_STATES else
-                  median_of(threads_sum(run.record.end(end), "tcp_info", key, "sum")
-                            for run in runs) for end in ENDS]
+        values = [median_of(info.get(key, {}).get("median") for info in infos)
+                  for infos in known] if key in TCP_STATES else ends_medians(
+            runs, lambda _, end, name: threads_sum(end, "tcp_info", name, "sum"), key)
         rows.append((key.removesuffix("_ns"), [
             "" if value is None else value_text(value * NANOSECOND, "s")
             if key.endswith("_ns") and value else f"{value:.0f}" for value in values]))
@@ -256,27 +249,19 @@ def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> list[str]
 
 def options_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """Engine, strategy, reading and security, and the effective options at the end of the runs."""
-    options = {end: [thread.get("options", {}) for _, thread in threads_of(runs, end)]
-               for end in ENDS}
-    ends = {end: [run.record.end(end) or {} for run in runs] for end in ENDS}
-    keys = dict.fromkeys(key for end in ENDS for found in options[end] for key in found
-                         if key != "clamped")
-    return ends_table([(key, [variants_text(found[key] for found in source[end] if key in found)
-                              for end in ENDS])
+    ends = [[run.record.end(end) or {} for run in runs] for end in ENDS]
+    options = [[thread.get("options", {}) for thread in chain(*threads_of(runs, end))]
+               for end in ENDS]
+    keys = dict.fromkeys(key for found in chain(*options) for key in found if key != "clamped")
+    return ends_table([(key, [variants_text(found[key] for found in side if key in found)
+                              for side in source])
                        for source, names in ((ends, END_WORDS), (options, keys))
                        for key in names], width)
 
 
-def metric_shown(matrix: Matrix, cell: Cell) -> Metric:
-    """The first metric of a result that says something of a cell."""
-    metrics = [METRICS[name] for name in metrics_default(matrix)]
-    return next((metric for metric in metrics if not (cell.emulated and metric.timed)),
-                metrics[0])
-
-
-def rounds_lines(matrix: Matrix, cell: Cell) -> list[str]:
-    """Every counted run in order: the leading metric's value, or what went wrong."""
-    metric, runs = metric_shown(matrix, cell), matrix.result.runs
+def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
+    """Every counted run in order: the value of the metric, or what went wrong."""
+    runs = matrix.result.runs
     rows = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] > 0)]
     rows = rows.sort_values(["round", "label"])
     good = rows[(rows["status"] == "ok") & rows[metric.name].notna()]
@@ -284,19 +269,17 @@ def rounds_lines(matrix: Matrix, cell: Cell) -> list[str]:
     scale = scale_choose(good[metric.name], metric.unit)
     lines = []
     for index, row in rows.iterrows():
-        label = f"round {row['round']:>3} {row['label']:<2}"
+        text = f"{row['status']:>8} {row['reason']}"
         if index in marks:
-            mark = "  outlier" if marks[index] else ""
-            value = number_text(scale.apply(row[metric.name]))
-            more = "> " if runs.censored[index, METRIC_PLACES[metric.name]] else ""
-            lines.append(f"{label} {more + value:>8} {scale.unit}{mark}")
-        else:
-            lines.append(f"{label} {row['status']:>8} {row['reason']}")
+            bound = "> " if runs.censored[index, METRIC_PLACES[metric.name]] else ""
+            text = (f"{bound + number_text(scale.apply(row[metric.name])):>8} {scale.unit}"
+                    f"{'  outlier' if marks[index] else ''}")
+        lines.append(f"round {row['round']:>3} {row['label']:<2} {text}")
     return lines
 
 
-def notes_lines(matrix: Matrix, cell: Cell, width: int) -> list[str]:
-    """Reasons of runs that are not good, and remarks on the result."""
+def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[str]:
+    """Reasons of runs that are not good, and remarks on the result; metric: that of the rounds."""
     segments = "segments_per_message"
     measured = len(matrix.series(cell.name, segments)) > 1 and not matrix.is_exact(cell.name,
                                                                                  segments)
@@ -312,7 +295,7 @@ def notes_lines(matrix: Matrix, cell: Cell, width: int) -> list[str]:
         "each round has arrivals of its own, the same for all of its cells "
         f"({ARRIVAL_SEED} of its records); the command below has those of the first":
             cell.words.get(ARRIVAL_SEED) == DRAWN,
-        f"place=free: {metric_shown(matrix, cell).name} also measures where the scheduler put the "
+        f"place=free: {metric.name} also measures where the scheduler put the "
         "threads": cell.words.get("place") == "free"}
     partly = filter(None, (matrix.coverage_text(cell, name) for name in METRICS))
     return labelled_lines([("-", note) for note in (
@@ -336,26 +319,28 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     """Everything about one cell: what it is, and the sections that have lines."""
     records = list(matrix.records_good(cell.name))
     runs, inner = [MeasuredRun(record) for record in records], width - 2
+    timed = [] if cell.emulated else runs
+    metrics = [METRICS[name] for name in metrics_default(matrix)]
+    metric = next((one for one in metrics if not is_hidden(cell, one)), metrics[0])
     failed = f", {cell.runs_failed} failed" if cell.runs_failed else ""
     head = [("status", f"{cell.status}, {cell.runs_ok} good runs{failed}"),
-            ("words", " ".join(f"{key}={value}" for key, value in cell.words.items())),
+            ("words", words_text(cell.words)),
             ("machine", machines_text(matrix, [cell])), ("disturbed", disturbances_text(matrix))]
     base = baseline_find(matrix, cell, baseline_words(matrix))
     compared = f"; x: of {axes_text(base)}" if base is not None and base.name != cell.name else ""
-    lab: Mapping[str, Any] = next((record.document["lab"] for record in reversed(records)
-                if "lab" in record.document), {})
+    labs = [record.document["lab"] for record in records if "lab" in record.document]
     sections = {
         f"Metrics (medians over rounds{compared})": metrics_lines(matrix, cell, base, inner),
         "Calls and counts per message": counts_lines(runs, inner),
-        "CPU per message": cpu_lines(cell, runs, inner),
-        "All CPUs of the machine, share of time": machine_lines(cell, runs, inner),
+        "CPU per message": cpu_lines(cell, timed, inner),
+        "All CPUs of the machine, share of time": machine_lines(timed, inner),
         "Placement": placement_lines(runs, inner),
-        "Lab": labelled_lines(facts_rows(lab), inner),
+        "Lab": labelled_lines(facts_rows(labs[-1] if labs else {}), inner),
         "Segments as captured, of one run": labelled_lines(capture_rows(records), inner),
         "TCP_INFO (per run)": tcp_lines(runs, not cell.emulated, inner),
         "Effective options": options_lines(runs, inner),
-        f"Rounds in order, {metric_shown(matrix, cell).name}": rounds_lines(matrix, cell),
-        "Notes": notes_lines(matrix, cell, inner),
+        f"Rounds in order, {metric.name}": rounds_lines(matrix, cell, metric),
+        "Notes": notes_lines(matrix, cell, metric, inner),
         "By hand": by_hand_commands(matrix, cell, records),
     }
     lines = [axes_text(cell) or cell.name, "",
