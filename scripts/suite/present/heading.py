@@ -6,7 +6,8 @@ Gives (label, text) pairs; used by tables, `show` and, shortened, by pictures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
 from suite import stats
 from suite.analyse.frame import SPLIT_LEAST_S, Cell, Matrix
@@ -26,8 +27,7 @@ WITHIN_BOOT = "within a boot, not between boots"  # of noise floors beside ratio
 BASELINES_TOLD = 4  # of which the noise floor of each stands in a heading
 UNSPLIT_NOTE = (
     f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
-    "of "
-                "it is user and what is system by ticks, too few here")
+    "of it is user and what is system by ticks, too few here")
 
 
 def machine_text(machine: Machine, shorten: Shorten = str) -> str:
@@ -53,23 +53,16 @@ def targets_cells(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     return found
 
 
-def machines_line(machines: Iterable[Machine], booted: Iterable[Machine], shorten: Shorten) -> str:
+def machines_line(machines: Iterable[Machine], shorten: Shorten, booted: Iterable[Machine] = ()
+                  ) -> str:
     """These machines in a line, each once; booted: those that are boots of their own, which are
     counted."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     boots = {host for machine in booted for host in machine.hosts}
     for machine in machines_group(machines):
-        text = machine_text(machine, shorten)
-        counts[text] = counts.get(text, 0) + len(boots.intersection(machine.hosts))
+        counts[machine_text(machine, shorten)] += len(boots.intersection(machine.hosts))
     return "; ".join(f"{text}, {count} boots" if count > 1 else text
                      for text, count in counts.items()) or "unknown"
-
-
-def target_text(matrix: Matrix, cells: Sequence[Cell], shorten: Shorten) -> str:
-    """The machines of the cells of one target."""
-    names = {cell.name: cell.target for cell in cells}
-    booted = machines_of(matrix.result, names, counted=True) if cells[0].block else ()
-    return machines_line(machines_of(matrix.result, names), booted, shorten)
 
 
 def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
@@ -79,12 +72,14 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
 
     shorten: what is done with the name of a processor.
     """
-    targets = targets_cells(matrix.cells.values() if cells is None else cells)
     if not is_elsewhere(matrix):
-        return machines_line(matrix.result.machines.values(), (), shorten)
+        return machines_line(matrix.result.machines.values(), shorten)
     named: dict[str, list[str]] = {}
-    for target, cells in targets.items():
-        named.setdefault(target_text(matrix, cells, shorten), []).append(target)
+    for target, same in targets_cells(matrix.cells.values() if cells is None else cells).items():
+        names = {cell.name: target for cell in same}
+        booted = machines_of(matrix.result, names, counted=True) if same[0].block else ()
+        text = machines_line(machines_of(matrix.result, names), shorten, booted)
+        named.setdefault(text, []).append(target)
     return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
 
 
@@ -198,44 +193,33 @@ def known_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
     return f"{known} of {axes}" if axes else known
 
 
-def metric_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:
-    """Each metric with its unit and which way is better."""
-    pairs = []
-    for metric in summary.metrics:
-        unit = scales[metric.name].unit
-        pairs.append((metric.name, ", ".join(filter(None, (unit, f"{metric.better} is better")))))
-    return pairs
-
-
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     """Machine, placement, congestion control, what TLS was, labs, rounds, and how narrow intervals
     had to be."""
-    labs, security, timer = labs_text(matrix), security_text(matrix), timer_text(matrix)
-    builds = builds_text(matrix.result.plan)
-    disturbed, emulated = disturbances_text(matrix), emulated_text(matrix)
-    quick, precision = matrix.result.plan.quick, precision_measure(matrix)
-    return [
+    plan, emulated, precision = matrix.result.plan, emulated_text(matrix), precision_measure(matrix)
+    pairs = [
         ("machine", machines_text(matrix)),
-        *([(FUNCTIONAL_ONLY, f"{emulated}; no times and no ratios of them are shown")]
-          if emulated else []),
-        *([("disturbed", disturbed)] if disturbed else []),
+        (FUNCTIONAL_ONLY, emulated and f"{emulated}; no times and no ratios of them are shown"),
+        ("disturbed", disturbances_text(matrix)),
         ("place", word_values_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),
-        *([("security", security)] if security else []),
-        *([("lab", labs)] if labs else []),
-        *([("timer", timer)] if timer else []),
-        *([("builds", builds)] if builds else []),
-        *([("quick", quick_text(quick))] if quick is not None else []),
+        ("security", security_text(matrix)), ("lab", labs_text(matrix)),
+        ("timer", timer_text(matrix)), ("builds", builds_text(plan)),
+        ("quick", "" if plan.quick is None else quick_text(plan.quick)),
         ("rounds", rounds_heading(matrix)),
-        *([("until", precision_text(precision))] if precision else []),
+        ("until", precision_text(precision) if precision else ""),
     ]
+    return [(label, text) for label, text in pairs if text]
 
 
 def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:
-    """Everything above a table."""
+    """Everything above a table: the source, each metric with its unit and which way is better, and
+    how it was measured."""
     source = summary.matrix.result.scenario.source
-    return ([("source", source)] if source else []) + metric_pairs(summary, scales) + \
-        machine_pairs(summary.matrix) + [("noise floor", floors_text(summary))]
+    metrics = [(metric.name, ", ".join(filter(None, (
+        scales[metric.name].unit, f"{metric.better} is better")))) for metric in summary.metrics]
+    return [*([("source", source)] if source else []), *metrics, *machine_pairs(summary.matrix),
+            ("noise floor", floors_text(summary))]
 
 
 def uncounted_note(cell: Cell) -> str:
