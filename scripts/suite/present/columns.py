@@ -11,7 +11,7 @@ from suite.analyse.frame import Cell, Matrix, unreported_text
 from suite.analyse.machines import FUNCTIONAL_ONLY
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio, is_speed, optimum_of
-from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, published_sets
+from suite.analyse.summary import Figure, Gain, Summary, published_sets
 from suite.analyse.verdicts import Verdict
 from suite.base.units import (
     Scale,
@@ -38,10 +38,10 @@ class Footnotes:
         self.texts: list[str] = []
 
     def mark(self, text: str) -> str:
-        """The mark that refers to text."""
-        if text not in self.texts:
+        """The mark that refers to text; empty for an empty one."""
+        if text and text not in self.texts:
             self.texts.append(text)
-        return f" [{self.texts.index(text) + 1}]"
+        return f" [{self.texts.index(text) + 1}]" if text else ""
 
     def lines(self) -> list[tuple[str, str]]:
         """All footnotes, numbered."""
@@ -64,13 +64,12 @@ def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: 
     failed runs."""
     if cell is None:
         return Item("")
-    note = cell_note(cell)
-    mark = notes.mark(note) if note and (cell.status != "ok" or first) else ""
+    mark = notes.mark(cell_note(cell)) if cell.status != "ok" or first else ""
     if cell.status != "ok":
         return Item("failed" if cell.status == "failed" else "-", mark)
-    if figure is None:
-        return Item(*absent_parts(cell, metric, mark, notes, why))
-    return Item(median_text(figure.median, metric, scale), mark + (notes.mark(why) if why else ""))
+    text, note = absence(cell, metric, why) if figure is None else (
+        median_text(figure.median, metric, scale), why)
+    return Item(text, mark + notes.mark(note))
 
 
 def figure_note(matrix: Matrix, cell: Cell, metric: Metric) -> str:
@@ -84,28 +83,22 @@ def is_hidden(cell: Cell, metric: Metric) -> bool:
     return bool(cell.emulated) and metric.timed
 
 
-def absent_parts(cell: Cell, metric: Metric, mark: str, notes: Footnotes,
-                 why: str) -> tuple[str, str]:
-    """(text, mark) in place of a figure that good runs do not have."""
+def absence(cell: Cell, metric: Metric, why: str) -> tuple[str, str]:
+    """(text, reason) in place of a figure that good runs do not have. why: what figure_note() says.
+
+    ABSENT without a reason: they have no such figure by their nature.
+    """
     if is_hidden(cell, metric):
-        return "-", mark + notes.mark(f"{FUNCTIONAL_ONLY}: {cell.emulated}")
+        return "-", f"{FUNCTIONAL_ONLY}: {cell.emulated}"
     if metric.name in cell.unsplit:
-        return "", mark + notes.mark(UNSPLIT_NOTE)
-    note = uncounted_note(cell) if is_uncounted(cell, metric) else why
-    return ABSENT, mark + (notes.mark(note) if note else "")
-
-
-def is_uncounted(cell: Cell, metric: Metric) -> bool:
-    """Whether a metric is absent because the security layer does not count its records."""
-    return bool(cell.uncounted) and metric.of_records
+        return "", UNSPLIT_NOTE
+    return ABSENT, uncounted_note(cell) if cell.uncounted and metric.of_records else why
 
 
 def is_undefined(summary: Summary, cell: Cell, metric: Metric) -> bool:
-    """Whether good runs have no such figure by their nature, so that `n/a` needs its legend."""
-    return (cell.runs_ok > 0 and metric.name not in summary.figures[cell.name]
-            and metric.name not in cell.unsplit
-            and not is_uncounted(cell, metric) and not is_hidden(cell, metric)
-            and not figure_note(summary.matrix, cell, metric))
+    """Whether `n/a` without a reason stands in place of a figure, so that it needs its legend."""
+    return cell.runs_ok > 0 and metric.name not in summary.figures[cell.name] and absence(
+        cell, metric, figure_note(summary.matrix, cell, metric)) == (ABSENT, "")
 
 
 def median_text(value: float, metric: Metric, scale: Scale) -> str:
@@ -142,20 +135,24 @@ def ratio_item(figure: Figure | None, is_base: bool) -> Item:
     return verdict_item(ratio_text(figure.ratio.value), figure.verdict)
 
 
-def published_ratio(ratios: Sequence[PublishedRatio], published_set: str) -> float | None:
-    """The ratio that one set of published figures has for a cell; None without one."""
-    return next((one.ratio for one in ratios if one.figure.set == published_set), None)
+def interval_text(ratio: stats.Estimate | None, text: Callable[[float], str]) -> str:
+    """`[1.21x, 1.34x]`, each end as text; empty without an interval."""
+    if ratio is None or ratio.interval is None or ratio.directed:
+        return ""
+    return f"[{text(ratio.interval.low)}, {text(ratio.interval.high)}]"
 
 
-def published_items(summary: Summary, rows: Sequence[Sequence[PublishedRatio]],
-                    text: Callable[[float], str]) -> dict[str, tuple[Item, ...]]:
-    """By set of published figures, the ratios of all rows; sets without any ratio are left out."""
-    found = {}
+def published_columns(summary: Summary, rows: Sequence[Figure | Gain | None],
+                      text: Callable[[float], str], head: Callable[[str], str]) -> list[Column]:
+    """A column of ratios for each set of published figures that has any. head: of its name."""
+    columns = []
     for name in published_sets(summary.matrix):
-        ratios = [published_ratio(row, name) for row in rows]
+        ratios = [next((one.ratio for one in row.published if one.figure.set == name), None)
+                  if row else None for row in rows]
         if any(ratio is not None for ratio in ratios):
-            found[name] = tuple(Item("" if ratio is None else text(ratio)) for ratio in ratios)
-    return found
+            columns.append(Column(head(name), tuple(
+                Item("" if ratio is None else text(ratio)) for ratio in ratios)))
+    return columns
 
 
 def published_name(published_set: str) -> str:
@@ -182,19 +179,6 @@ def scales_choose(summary: Summary) -> dict[str, Scale]:
          if metric.name in figures), metric.unit) for metric in summary.metrics}
 
 
-def value_column(summary: Summary, cells: Rows, metric: Metric, scale: Scale, notes: Footnotes
-                 ) -> Column:
-    """The medians of one metric."""
-    first = metric is summary.metrics[0]
-    items = [value_item(cell, figure_of(summary, cell, metric), metric, scale, notes, first,
-                        figure_note(summary.matrix, cell, metric) if cell else "")
-                        for cell in cells]
-    if metric.name == summary.leading:
-        items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
-                 for item, cell in zip(items, cells, strict=True)]
-    return Column(scale.unit, tuple(items))
-
-
 def best_mark(summary: Summary, cell: Cell) -> str:
     """The mark of a cell in its group; empty where it has no figure."""
     optimum = optimum_of(summary.optima, cell)
@@ -205,89 +189,86 @@ def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes
                  ) -> list[Group]:
     """The columns of one metric. head: the cells of these columns, where the table spreads an axis
     over its columns."""
-    scale = scales_choose(summary)[metric.name]
-    values = value_column(summary, cells, metric, scale, notes)
+    scale, first = scales_choose(summary)[metric.name], metric is summary.metrics[0]
+    figures = [summary.figures[cell.name].get(metric.name) if cell else None for cell in cells]
+    items = [value_item(cell, figure, metric, scale, notes, first,
+                        figure_note(summary.matrix, cell, metric) if cell else "")
+             for cell, figure in zip(cells, figures, strict=True)]
     if metric.name == summary.gain_shown:
-        return gain_groups(summary, cells, metric, values, head)
+        return gain_groups(summary, cells, metric, scale, items, head)
+    leads = metric.name == summary.leading
+    if leads:
+        items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
+                 for item, cell in zip(items, cells, strict=True)]
     title = head if head and len(summary.metrics) == 1 else f"{head} {metric.name}".strip()
-    groups = [Group(title, tuple(median_columns(summary, cells, metric, values)))]
-    return groups + (better_groups(summary, cells, metric) if metric.name == summary.leading
-                     else [])
+    columns = [Column(scale.unit, tuple(items)), *ratio_columns(summary, cells, metric, figures)]
+    return [Group(title, tuple(columns)),
+            *(better_groups(summary, cells, metric, figures) if leads else [])]
 
 
-def better_groups(summary: Summary, cells: Rows, metric: Metric) -> list[Group]:
+def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None]
+                  ) -> list[Group]:
     """How many times better than its baseline each row is, with the interval, and published
     ratios."""
-    figures = [figure_of(summary, cell, metric) for cell in cells]
     ratios = [better_ratio(figure.ratio, metric) if figure and figure.ratio else None
               for figure in figures]
     if not any(ratios):
         return []
-    turned = metric.better == "lower"
-    items = tuple(verdict_item(ratio_text(ratio.value), figure.verdict) if ratio and figure else
-                  Item("base" if cell and figure and is_baseline(summary, cell) else "")
-                  for ratio, cell, figure in zip(ratios, cells, figures, strict=True))
-    columns = [Column("", items)]
+    columns = [Column("", tuple(
+        verdict_item(ratio_text(ratio.value), figure.verdict) if ratio and figure else
+        Item("base" if cell and figure and is_baseline(summary, cell) else "")
+        for ratio, cell, figure in zip(ratios, cells, figures, strict=True)))]
     if any(ratio and ratio.interval for ratio in ratios):
-        columns.append(Column("95 % interval",
-                              tuple(Item(times_interval(ratio)) for ratio in ratios)))
-    quoted = [figure.published if figure else () for figure in figures]
-    published = published_items(summary, quoted,
-                                lambda ratio: ratio_text(1 / ratio if turned else ratio))
-    columns += [Column(published_name(name), found) for name, found in published.items()]
+        columns.append(Column("95 % interval", tuple(
+            Item(interval_text(ratio, ratio_text)) for ratio in ratios)))
+    turned = metric.better == "lower"
+    columns += published_columns(summary, figures, lambda ratio: ratio_text(
+        1 / ratio if turned else ratio), published_name)
     word = "faster" if is_speed(metric) else "better"
     return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
 
 
-def times_interval(ratio: stats.Estimate | None) -> str:
-    """`[1.21x, 1.34x]`; empty without an interval."""
-    if ratio is None or ratio.interval is None or ratio.directed:
-        return ""
-    return f"[{ratio_text(ratio.interval.low)}, {ratio_text(ratio.interval.high)}]"
-
-
-def median_columns(summary: Summary, cells: Rows, metric: Metric, values: Column) -> list[Column]:
-    """Median, +/-, ratio to the baseline, published ratios."""
-    figures = [figure_of(summary, cell, metric) for cell in cells]
-    columns = [values]
-    widths = tuple(map(width_item, figures))
-    if any(item.text for item in widths):
-        columns.append(Column("+/-", widths))
+def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None]
+                  ) -> list[Column]:
+    """+/-, ratio to the baseline, published ratios: those that the rows have."""
+    widths = Column("+/-", tuple(map(width_item, figures)))
+    columns = [] if widths.is_empty else [widths]
     if metric.name in ratio_metrics(summary):
         if any(figure is not None and figure.ratio is not None for figure in figures):
             columns.append(Column(f"vs {' '.join(summary.baseline.values())}", tuple(
                 ratio_item(figure, cell is not None and is_baseline(summary, cell))
                 for cell, figure in zip(cells, figures, strict=True))))
-        quoted = [figure.published if figure else () for figure in figures]
-        columns += [Column(published_name(name), items)
-                    for name, items in published_items(summary, quoted, ratio_text).items()]
+        columns += published_columns(summary, figures, ratio_text, published_name)
     return columns
 
 
-def gain_groups(summary: Summary, cells: Rows, metric: Metric, values: Column, head: str
-                ) -> list[Group]:
-    """pre, post and the gain with its interval; the worst and the best round; published gains."""
-    scale = scales_choose(summary)[metric.name]
+def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: Scale, items: Sequence[Item],
+                head: str) -> list[Group]:
+    """pre, post and the gain with its interval; the worst and the best round; published gains.
+
+    items: the medians of the rows, as of other metrics.
+    """
     gains = [summary.gains.get(cell.name) if cell else None for cell in cells]
 
-    def column(name: str, text: Callable[[Gain], str]) -> Column:
-        return Column(name, tuple(Item(text(gain) if gain else "") for gain in gains))
+    def change(ratio: float) -> str:
+        return change_text(ratio - 1)
+
+    def column(name: str, item: Callable[[Gain], Item]) -> Column:
+        return Column(name, tuple(item(gain) if gain else Item("") for gain in gains))
 
     post = tuple(Item(median_text(gain.post, metric, scale), item.mark) if gain else item
-                 for gain, item in zip(gains, values.items, strict=True))
-    average = tuple(verdict_item(change_text(gain.ratio.value - 1), gain.verdict) if gain
-                    else Item("")
-                    for gain in gains)
-    published = published_items(summary, [gain.published if gain else () for gain in gains],
-                                lambda ratio: change_text(ratio - 1))
+                 for gain, item in zip(gains, items, strict=True))
+    worst = column("worst", lambda gain: Item(round_gain_text(gain.worst)))
     groups = {
         metric.name: [
-            column(f"pre {scale.unit}".rstrip(), lambda gain: median_text(gain.pre, metric, scale)),
-            Column("post", post), Column("gain", average), column("95 % interval", gain_interval)],
-        "gain in a round": [column("worst", lambda gain: round_gain_text(gain.worst)),
-                            column("best", lambda gain: round_gain_text(gain.best))] if any(
-                                gain and gain.worst is not None for gain in gains) else [],
-        "published gain": [Column(name, items) for name, items in published.items()]}
+            column(f"pre {scale.unit}".rstrip(),
+                   lambda gain: Item(median_text(gain.pre, metric, scale))),
+            Column("post", post),
+            column("gain", lambda gain: verdict_item(change(gain.ratio.value), gain.verdict)),
+            column("95 % interval", lambda gain: Item(interval_text(gain.ratio, change)))],
+        "gain in a round": [] if worst.is_empty else [
+            worst, column("best", lambda gain: Item(round_gain_text(gain.best)))],
+        "published gain": published_columns(summary, gains, change, str)}
     return [Group(f"{head} {title}".lstrip(), tuple(columns))
             for title, columns in groups.items() if columns]
 
@@ -295,19 +276,6 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, values: Column, h
 def round_gain_text(gain: float | None) -> str:
     """The gain of a single round; empty where no round is shared."""
     return "" if gain is None else change_text(gain)
-
-
-def gain_interval(gain: Gain) -> str:
-    """The interval of a gain; empty where there are too few rounds."""
-    interval = gain.ratio.interval
-    if interval is None or gain.ratio.directed:
-        return ""
-    return f"[{change_text(interval.low - 1)}, {change_text(interval.high - 1)}]"
-
-
-def figure_of(summary: Summary, cell: Cell | None, metric: Metric) -> Figure | None:
-    """The figure of a row, if it has one."""
-    return summary.figures[cell.name].get(metric.name) if cell else None
 
 
 def is_baseline(summary: Summary, cell: Cell) -> bool:
