@@ -63,22 +63,16 @@ def result_table(summary: Summary, layout: Layout, notes: Footnotes) -> Table:
 
 def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
     """The answer for each group, under everything else."""
-    axis = summary.best or ""
-    pairs: list[tuple[str, str]] = []
-    for optimum in summary.optima:
-        place = group_text(optimum)
-        text = optimum_text(optimum, axis, summary.metrics[0])
-        pairs.append(("" if pairs else "answer", f"{place}: {text}" if place else text))
-    floor = summary.floor_most(summary.leading) if summary.leading else None
-    if pairs and floor:
+    texts = [": ".join(filter(None, (group_text(optimum), optimum_text(
+        optimum, summary.best or "", summary.metrics[0])))) for optimum in summary.optima]
+    floor = summary.floor_most(summary.leading) if texts and summary.leading else None
+    if floor:
         told = any(WORSE in optimum.marks.values() for optimum in summary.optima)
         many = "up to " if len(summary.floors[summary.metrics[0].name]) > 1 else ""
-        pairs.append(("",
-                      f"Noise floor (A/A): {many}{percent_text(floor - 1)}. No smaller difference "
-                      "is told apart"
-                          + ("." if told
-                             else "; more work in each run or a quieter machine may tell more.")))
-    return pairs
+        more = "." if told else "; more work in each run or a quieter machine may tell more."
+        texts.append(f"Noise floor (A/A): {many}{percent_text(floor - 1)}. No smaller difference "
+                     f"is told apart{more}")
+    return [("" if number else "answer", text) for number, text in enumerate(texts)]
 
 
 def listed_text(texts: Sequence[str]) -> str:
@@ -123,31 +117,30 @@ def figure_censored(figure: Figure) -> str:
     return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""
 
 
-def gain_parts(gain: Gain | None) -> dict[str, float | None]:
-    """A gain by GAIN_PARTS, as fractions; empty where there is none."""
-    if gain is None:
-        return {}
-    within = gain.ratio.interval
-    within = None if gain.ratio.directed else within
-    return {"pre": gain.pre, "post": gain.post,
-            "gain": None if gain.ratio.directed else gain.ratio.value - 1,
-            "gain_low": within.low - 1 if within else None,
-            "gain_high": within.high - 1 if within else None,
+def estimate_parts(name: str, ratio: stats.Estimate, less: float = 0.0) -> dict[str, float | None]:
+    """A ratio and the ends of its interval, less: what is taken off each; None where unknown."""
+    within = None if ratio.directed else ratio.interval
+    return {name: None if ratio.directed else ratio.value - less,
+            f"{name}_low": within.low - less if within else None,
+            f"{name}_high": within.high - less if within else None}
+
+
+def gain_parts(gain: Gain) -> dict[str, float | None]:
+    """A gain by GAIN_PARTS, as fractions."""
+    return {"pre": gain.pre, "post": gain.post, **estimate_parts("gain", gain.ratio, 1),
             "gain_worst": gain.worst, "gain_best": gain.best}
 
 
-def better_parts(summary: Summary, cell: Cell) -> dict[str, float | None]:
-    """How many times better than its baseline a cell is, by the leading metric; empty where it has
-    none."""
+def best_parts(summary: Summary, cell: Cell) -> dict[str, float | str | None]:
+    """By BEST_PARTS the mark of a cell and, where it has a baseline, how many times better it is by
+    the leading metric."""
     figure = summary.figures[cell.name].get(summary.leading or "")
+    mark: dict[str, float | str | None] = {"mark": best_mark(summary, cell)}
     if figure is None or figure.ratio is None:
-        return {}
+        return mark
     if figure.ratio.directed:
-        return {"better": None}
-    better = better_ratio(figure.ratio, summary.metrics[0])
-    within = better.interval
-    return {"better": better.value, "better_low": within.low if within else None,
-            "better_high": within.high if within else None}
+        return mark | {"better": None}
+    return mark | estimate_parts("better", better_ratio(figure.ratio, summary.metrics[0]))
 
 
 def result_heads(summary: Summary) -> list[str]:
@@ -173,30 +166,22 @@ def result_records(summary: Summary) -> Iterator[dict[str, str]]:
     for cell in summary.matrix.cells.values():
         record: dict[str, float | str | None] = {}
         for name, figure in summary.figures[cell.name].items():
-            within, ratio = figure.interval, ratio_parts(figure) if name in shown else {}
+            within, ratio = figure.interval, figure.ratio
             record |= {name: figure.median, f"{name}_low": within.low if within else None,
                        f"{name}_high": within.high if within else None,
-                       f"{name}_censored": figure_censored(figure),
-                       **{f"{name}_{part}": value for part, value in ratio.items()}}
-        gain = gain_parts(summary.gains.get(cell.name))
-        record |= {f"{summary.gain}_{part}": value for part, value in gain.items()}
+                       f"{name}_censored": figure_censored(figure)}
+            if name in shown and ratio and figure.verdict:
+                record |= estimate_parts(f"{name}_ratio", ratio) | {
+                    f"{name}_verdict": figure.verdict.word}
+        if cell.name in summary.gains:
+            record |= {f"{summary.gain}_{part}": value
+                       for part, value in gain_parts(summary.gains[cell.name]).items()}
         if summary.best:
-            parts = {"mark": best_mark(summary, cell), **better_parts(summary, cell)}
-            record |= {f"{summary.leading}_{part}": value for part, value in parts.items()}
+            record |= {f"{summary.leading}_{part}": value
+                       for part, value in best_parts(summary, cell).items()}
         texts = {name: value if isinstance(value, str) else csv_number(value)
                  for name, value in record.items() if name in heads}
         yield {"status": cell.status, **cell.axes, **texts}
-
-
-def ratio_parts(figure: Figure) -> dict[str, float | str | None]:
-    """The ratio to the baseline by RATIO_PARTS; empty where there is none."""
-    ratio = figure.ratio
-    if ratio is None or figure.verdict is None:
-        return {}
-    within = None if ratio.directed else ratio.interval
-    return {"ratio": None if ratio.directed else ratio.value,
-            "ratio_low": within.low if within else None,
-            "ratio_high": within.high if within else None, "verdict": figure.verdict.word}
 
 
 def interval_json(interval: stats.Interval | None) -> dict[str, float | None]:
@@ -234,20 +219,6 @@ def published_json(ratios: Iterable[PublishedRatio]) -> dict[str, Any]:
         for one in ratios}
 
 
-def gain_json(gain: Gain | None) -> dict[str, Any]:
-    """The gain of a cell, with what was published of it."""
-    if gain is None:
-        return {}
-    return {"gain": gain_parts(gain) | {"pairs": gain.ratio.pairs} | published_json(gain.published)}
-
-
-def best_json(summary: Summary, cell: Cell) -> dict[str, Any]:
-    """The mark of a cell and how much better it is, where the best value of an axis is shown."""
-    if not summary.best:
-        return {}
-    return {"best": {"mark": best_mark(summary, cell)} | better_parts(summary, cell)}
-
-
 def answers_json(summary: Summary) -> dict[str, Any] | None:
     """The answer of every group; null where no best value is looked for."""
     if not summary.best:
@@ -258,21 +229,21 @@ def answers_json(summary: Summary) -> dict[str, Any] | None:
         for optimum in summary.optima]}
 
 
-def floors_json(summary: Summary, metric: str) -> dict[str, float]:
-    """The noise floors of a metric as fractions, by baseline cell."""
-    return {cell: floor - 1 for cell, floor in summary.floors[metric].items()}
-
-
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
     """One cell."""
-    figures, gain = summary.figures[cell.name], summary.gains.get(cell.name)
     value: dict[str, Any] = {"cell": cell.name, "status": cell.status, "axes": dict(cell.axes),
                              "baseline": cell.baseline, "runs_ok": cell.runs_ok,
                              "runs_failed": cell.runs_failed}
     if cell.reasons:
         value["reasons"] = list(cell.reasons)
-    return value | gain_json(gain) | best_json(summary, cell) | {
-        "metrics": {name: figure_json(figure) for name, figure in figures.items()}}
+    if cell.name in summary.gains:
+        gain = summary.gains[cell.name]
+        value["gain"] = gain_parts(gain) | {"pairs": gain.ratio.pairs} | published_json(
+            gain.published)
+    if summary.best:
+        value["best"] = best_parts(summary, cell)
+    return value | {"metrics": {name: figure_json(figure)
+                                for name, figure in summary.figures[cell.name].items()}}
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:
@@ -283,8 +254,9 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "source": matrix.result.scenario.source, "axes": list(matrix.axes),
         "rounds": matrix.rounds, "baseline": dict(summary.baseline),
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
-                             "noise_floors": floors_json(summary, m.name)}
-                             for m in summary.metrics},
+                             "noise_floors": {cell: floor - 1 for cell, floor
+                                              in summary.floors[m.name].items()}}
+                    for m in summary.metrics},
         "gain": summary.gain, "best": answers_json(summary),
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),
