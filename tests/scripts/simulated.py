@@ -16,7 +16,7 @@ import answers  # noqa: F401
 from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.metrics import METRICS
 from suite.analyse.results import Result
-from suite.analyse.runs import CODED_NAMES, PLACES, Coded, Runs
+from suite.analyse.runs import NUMBERS, TEXTS, Runs
 from suite.analyse.traits import Traits
 from suite.result.plan import Boots, Plan, PlannedCell
 from suite.scenario.scenario import LABEL, LABEL_AGAIN, Scenario
@@ -83,17 +83,14 @@ def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
     failed = np.isnan(values)
     metrics = np.full((len(values), len(METRICS)), np.nan)
     metrics[:, list(METRICS).index(METRIC)] = values
-    names = tuple(cell_name(group, place) for group in range(groups) for place in range(cells))
-    nothing = Coded(np.zeros(len(values), dtype=int), ("",))
-    coded = dict.fromkeys(CODED_NAMES, nothing) | {
-        "status": Coded(failed.astype(int), ("ok", "failed")), "cell": Coded(cell, names),
-        "label": Coded((np.arange(len(values)) >= number * rounds).astype(int),
-                       (LABEL, LABEL_AGAIN)),
-        "traits": Coded(nothing.codes, (Traits(),))}
-    places = dict.fromkeys(PLACES, np.zeros(len(values), dtype=np.int64)) | {
+    names = np.array([cell_name(group, place) for group in range(groups) for place in range(cells)],
+                     dtype=object)
+    columns = dict.fromkeys(TEXTS, np.full(len(values), "", dtype=object)) | dict.fromkeys(
+        NUMBERS, np.zeros(len(values), dtype=np.int64)) | {
+        "status": np.where(failed, "failed", "ok").astype(object), "cell": names[cell],
+        "label": np.repeat([LABEL, LABEL_AGAIN], [first.size, again.size]).astype(object),
         "round": np.tile(np.arange(1, rounds + 1), number + groups)}
-    return Runs(coded, places, metrics,
-                np.zeros(metrics.shape, dtype=bool))
+    return Runs(columns, metrics, np.zeros(metrics.shape, dtype=bool), (Traits(),))
 
 
 def matrix_simulated(first: np.ndarray, again: np.ndarray) -> Matrix:

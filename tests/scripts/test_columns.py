@@ -44,8 +44,8 @@ def columns(path: Path) -> tuple[str, list[str]]:
 
 def text_of(runs: Runs) -> str:
     """All columns as text."""
-    return repr([[column.expanded().tolist() for column in runs.coded.values()],
-                 [column.tolist() for column in runs.places.values()], runs.metrics.tolist()])
+    return repr([[column.tolist() for column in runs.columns.values()], runs.metrics.tolist(),
+                 runs.censored.tolist(), runs.traits])
 
 
 def fresh(path: Path) -> tuple[str, list[str]]:
@@ -248,4 +248,4 @@ def test_a_line_without_end_is_no_record_and_is_not_held_in_memory(tmp_path, mon
     runs, problems, notes = load.runs_load(path)
     assert len(runs) == 112 and problems.count == 1 and notes == [load.TORN]
     assert "records.jsonl:1: longer than " in problems.texts[0]
-    assert np.array_equal(runs.places["offset"][:1], [123457])
+    assert np.array_equal(runs.columns["offset"][:1], [123457])

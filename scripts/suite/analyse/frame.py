@@ -22,7 +22,7 @@ from suite.analyse.machines import NO_ROWS, cells_emulated
 from suite.analyse.metrics import METRICS, SPLITS
 from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result
-from suite.analyse.runs import CODED_NAMES, METRIC_PLACES, Runs
+from suite.analyse.runs import METRIC_PLACES, TEXTS, Runs
 from suite.analyse.traits import Traits
 from suite.base.runner_words import TARGET, boot_of, target_of
 from suite.base.words import words_split
@@ -228,14 +228,14 @@ class Matrix:
         or more rounds."""
         rows = self.rows_good[cell]
         values = self.frame[metric].to_numpy()[rows]
-        rounds = self.result.runs.places["round"][rows]
+        rounds = self.result.runs.columns["round"][rows]
         return METRICS[metric].whole and len(set(rounds)) > 1 and bool((values == values[0]).all())
 
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records behind a cell's values, one per round, by round."""
         runs, rows = self.result.runs, self.rows_good[cell]
         rows = rows[runs.of_rounds[rows]]
-        return self.result.records(rows[np.argsort(runs.places["round"][rows])])
+        return self.result.records(rows[np.argsort(runs.columns["round"][rows])])
 
 
 def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
@@ -258,18 +258,13 @@ def frame_build(result: Result) -> pd.DataFrame:
     "" where a cell does not use an axis), round (int64), position (float64, NaN: unknown).
     """
     runs = result.runs
-    frame = pd.DataFrame(runs.metrics.copy(), columns=list(METRICS))
-    for name in CODED_NAMES:
-        frame[name] = runs.coded[name].expanded()
-    frame["round"] = runs.places["round"]
-    position = runs.places["position"]
-    frame["position"] = np.where(position < 0, np.nan, position)
+    frame = pd.concat([pd.DataFrame(runs.metrics.copy(), columns=list(METRICS)),
+                       runs.frame(*TEXTS, "round", "position")], axis=1)
+    frame["position"] = frame["position"].where(frame["position"] >= 0)
     words = {cell.name: cell.all_words for cell in result.plan.cells}
-    cells = runs.coded["cell"]
     for axis in result.plan.axes:
-        values = np.array([words.get(cell, {}).get(axis, "") for cell in cells.values],
-                          dtype=object)
-        frame[axis] = values[cells.codes]
+        values = {cell: found.get(axis, "") for cell, found in words.items()}
+        frame[axis] = frame["cell"].map(values).astype(object)
     return frame
 
 
@@ -301,12 +296,12 @@ def status_of(runs: Runs) -> tuple[str, tuple[str, ...], int, int]:
 
     Round 0 counts here only where it is all there is.
     """
-    status, counted = runs.coded["status"], runs.places["round"] > 0
-    shown = counted if counted.any() else ~status.where("ok")
-    reasons = tuple(dict.fromkeys(runs.coded["reason"].expanded()[shown & ~status.where("ok")]))
-    good, failed = (int((counted & status.where(name)).sum()) for name in ("ok", "failed"))
+    status, counted = runs.columns["status"], runs.columns["round"] > 0
+    shown = counted if counted.any() else status != "ok"
+    reasons = tuple(dict.fromkeys(runs.columns["reason"][shown & (status != "ok")]))
+    good, failed = (int((counted & (status == name)).sum()) for name in ("ok", "failed"))
     for name in STATUSES:
-        if (shown & status.where(name)).any():
+        if (shown & (status == name)).any():
             return name, reasons, good, failed
     return "missing", ("not run yet",), good, failed
 
@@ -444,10 +439,10 @@ def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series]
     runs, rows = matrix.result.runs, matrix.rows_good[cell]
     measured = matrix.frame[metric].to_numpy()[rows]
     values = np.where(runs.censored[rows, METRIC_PLACES[metric]], np.inf, measured)
-    known, twice = ~np.isnan(measured), runs.coded["label"].where(LABEL_AGAIN)[rows]
+    known, twice = ~np.isnan(measured), runs.columns["label"][rows] == LABEL_AGAIN
     if METRICS[metric].ranked and not known.all():
         return None
-    every = Series(runs.places["round"][rows], values, measured)
+    every = Series(runs.columns["round"][rows], values, measured)
     sides = rounds_join(every.take(known & ~twice), every.take(known & twice))
     return sides if all(side.positive for side in sides) else None
 
@@ -480,7 +475,7 @@ def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> flo
 def noise_floors(matrix: Matrix, metric: str) -> dict[str, float]:
     """The noise floors that are known, by the baseline cell that they are of."""
     runs = matrix.result.runs
-    doubled = runs.take(runs.coded["label"].where(LABEL_AGAIN)).rows_of_cells
+    doubled = set(runs.columns["cell"][runs.columns["label"] == LABEL_AGAIN])
     floors = {cell.name: noise_floor(matrix, cell, metric) for cell in cells_compared(matrix)
               if cell.name in doubled}
     return {cell: floor for cell, floor in floors.items() if floor is not None}

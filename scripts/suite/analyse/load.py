@@ -24,9 +24,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from suite.analyse.metrics import METRICS
-from suite.analyse.runs import CODED, PLACES, Builder, Coded, Problems, Runs, record_parse
+from suite.analyse.runs import NUMBERS, TEXTS, Builder, Problems, Runs, record_parse
 from suite.analyse.traits import traits_read
 from suite.base.errors import Failure
 from suite.result.checks import Damaged
@@ -98,18 +99,20 @@ def cache_write(records: Path, columns: CachedColumns) -> None:
     if path is None:
         return
     runs = columns.runs
-    values = {name: column.values for name, column in runs.coded.items()}
+    places, texts = {}, {}
+    for name in TEXTS:
+        places[name], found = pd.factorize(runs.columns[name])
+        texts[name] = found.tolist()
     head = {"program": program_digest(), "covers_bytes": columns.covers_bytes,
             "digest": columns.digest, "lines": columns.lines, "problems": vars(columns.problems),
-            "values": values | {"traits": [astuple(traits) for traits in values["traits"]]}}
+            "texts": texts, "traits": list(map(astuple, runs.traits))}
     known = np.flatnonzero(~np.isnan(runs.metrics).all(axis=0))
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent) as fresh:
         with open(f"{fresh}/columns", "wb") as file:
             np.savez(file, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
                      metrics=runs.metrics[:, known], known=known,
                      censored=np.packbits(runs.censored[:, known]),
-                     **{f"coded_{name}": column.codes for name, column in runs.coded.items()},
-                     **{f"place_{name}": column for name, column in runs.places.items()})
+                     **{**runs.columns, **places})
         os.replace(file.name, path)
         folder_trim(path.parent)
 
@@ -131,12 +134,11 @@ def cache_read(records: Path) -> CachedColumns | None:
             censored = np.zeros(metrics.shape, dtype=bool)
             censored[:, known] = np.unpackbits(arrays["censored"],
                                                count=figures.size).reshape(figures.shape)
-            values = head["values"] | {"traits": map(traits_read, head["values"]["traits"])}
-            runs = Runs({name: Coded(arrays[f"coded_{name}"], tuple(values[name]))
-                         for name in CODED},
-                        {name: arrays[f"place_{name}"] for name in PLACES}, metrics, censored)
+            columns = {name: np.array(head["texts"][name], dtype=object)[arrays[name]]
+                       for name in TEXTS} | {name: arrays[name] for name in NUMBERS}
+            runs = Runs(columns, metrics, censored, tuple(map(traits_read, head["traits"])))
         os.utime(path)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
         return None
     return CachedColumns(runs, head["covers_bytes"], head["digest"], head["lines"],
                          Problems(**head["problems"]))
@@ -170,14 +172,14 @@ def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problem
 def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record]:
     """The whole records of these rows, one at a time; Failure if the file was changed since its
     columns were made."""
-    cells, labels = (runs.coded[name].expanded() for name in ("cell", "label"))
     with open(path, "rb") as file:
         for row in rows:
-            file.seek(int(runs.places["offset"][row]))
+            planned = {name: column[row] for name, column in runs.columns.items()}
+            file.seek(planned["offset"])
             with contextlib.suppress(Damaged):
-                record = record_parse(file.read(int(runs.places["size_bytes"][row])))
-                if (record.cell, record.label, record.round) == (
-                        cells[row], labels[row], int(runs.places["round"][row])):
+                record = record_parse(file.read(planned["size_bytes"]))
+                if all(getattr(record, name) == planned[name]
+                       for name in ("cell", "label", "round")):
                     yield record
                     continue
             raise Failure(f"{path}: was changed while it was read: ask again")

@@ -42,9 +42,8 @@ def hosts_by_end(result: Result, cells: Mapping[str, str],
     found: dict[str, dict[str, str]] = {}
     for cell, target in cells.items():
         rows = runs.rows_of_cells.get(cell, NO_ROWS)
-        codes = runs.coded["traits"].codes[rows[runs.good[rows]] if counted else rows]
-        for end in (end for code in dict.fromkeys(codes.tolist())
-                    for end in runs.coded["traits"].values[code].ends):
+        traits = runs.take(rows[runs.good[rows]] if counted else rows).traits_counts()
+        for end in (end for one in traits for end in one.ends):
             if end.host:
                 found.setdefault(end.name, {}).setdefault(end.host, target)
     return found

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from suite.analyse.load import records_read, runs_load
 from suite.analyse.runs import PROBLEMS_SHOWN, Problems, Runs, runs_first
 from suite.base.errors import Failure, UsageError
@@ -66,8 +64,7 @@ def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
 
 def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
     """The records of the plan's cells, the first of each (cell, label, round); notes the rest."""
-    column = runs.coded["cell"]
-    planned = np.array([value in cells for value in column.values], dtype=bool)[column.codes]
+    planned = runs.frame("cell")["cell"].isin(cells).to_numpy()
     strange = int((~planned).sum())
     runs = runs.take(planned) if strange else runs
     first, repeated = runs_first(runs)

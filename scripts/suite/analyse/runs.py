@@ -6,70 +6,54 @@ Histograms, samples and threads are no columns: a function that needs them reads
 
 from __future__ import annotations
 
+import sys
 from array import array
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from suite.analyse.metrics import METRICS, metrics_compute
 from suite.analyse.traits import Traits, traits_of
 from suite.result.checks import Damaged, Misshapen
 from suite.result.files import Line, object_parse
 from suite.result.record import RECORD_SHAPE, Record
-from suite.scenario.scenario import LABEL_AGAIN
 from suite.stats import Beyond
 
-CODED_NAMES = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
-CODED = (*CODED_NAMES, "traits")
-# columns of whole numbers; an unknown position is -1
-PLACES = ("round", "position", "offset", "size_bytes")
+TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
+# columns of whole numbers; traits: a place in Runs.traits; an unknown position is -1
+NUMBERS = ("traits", "round", "position", "offset", "size_bytes")
 PROBLEMS_SHOWN = 5  # damaged lines that have a note of their own; of the others only the number
 METRIC_PLACES = {name: place for place, name in enumerate(METRICS)}
-
-
-@dataclass(frozen=True)
-class Coded:
-    """A column of few different values: values[codes[row]]. codes: int, shape (rows,)."""
-
-    codes: np.ndarray
-    values: tuple[Any, ...]
-
-    def expanded(self) -> np.ndarray:
-        """The value of every row: object, shape (rows,)."""
-        return np.fromiter(self.values, dtype=object, count=len(self.values))[self.codes]
-
-    def where(self, value: Any) -> np.ndarray:
-        """Which rows have this value."""
-        return self.codes == (self.values.index(value) if value in self.values else -1)
 
 
 @dataclass(frozen=True)
 class Runs:
     """Row i is one record.
 
-    coded: the columns CODED. places: the columns PLACES, int64, shape (rows,) each.
+    columns: TEXTS (object) and NUMBERS (int64), shape (rows,) each.
     metrics: float64, shape (rows, METRICS), NaN where the record does not know one.
     censored: bool, same shape: whether the figure is a bound that the value lies beyond
     (stats.Beyond).
+    traits: the different traits of the rows, and perhaps others.
     """
 
-    coded: Mapping[str, Coded]
-    places: Mapping[str, np.ndarray]
+    columns: Mapping[str, np.ndarray]
     metrics: np.ndarray
     censored: np.ndarray
+    traits: tuple[Traits, ...]
 
     def __len__(self) -> int:
         return len(self.metrics)
 
     def take(self, rows: np.ndarray) -> Runs:
         """Only these rows, by mask or by number."""
-        return Runs({name: Coded(column.codes[rows], column.values)
-                     for name, column in self.coded.items()},
-                    {name: column[rows] for name, column in self.places.items()},
-                    self.metrics[rows], self.censored[rows])
+        return Runs({name: column[rows] for name, column in self.columns.items()},
+                    self.metrics[rows], self.censored[rows], self.traits)
 
     def metric(self, name: str) -> np.ndarray:
         """One column of metrics."""
@@ -78,34 +62,30 @@ class Runs:
     @cached_property
     def good(self) -> np.ndarray:
         """Which rows are good counted runs."""
-        return self.coded["status"].where("ok") & (self.places["round"] > 0)
+        return (self.columns["status"] == "ok") & (self.columns["round"] > 0)
 
     @cached_property
     def of_rounds(self) -> np.ndarray:
         """Which rows give the value of a round: the good run A of each cell, and A' where A
         failed."""
-        rows = np.flatnonzero(self.good)
-        places = np.column_stack([self.coded["cell"].codes, self.places["round"]])[rows]
-        order = np.argsort(self.coded["label"].where(LABEL_AGAIN)[rows], kind="stable")
-        first = np.unique(places[order], axis=0, return_index=True)[1]
+        runs = self.frame("cell", "round", "label")[self.good].sort_values("label", kind="stable")
         chosen = np.zeros(len(self), dtype=bool)
-        chosen[rows[order[first]]] = True
+        chosen[runs.drop_duplicates(["cell", "round"]).index] = True
         return chosen
 
     @cached_property
     def rows_of_cells(self) -> Mapping[str, np.ndarray]:
         """The rows of each cell that has some, in order."""
-        column = self.coded["cell"]
-        order = np.argsort(column.codes, kind="stable")
-        codes, begins = np.unique(column.codes[order], return_index=True)
-        parts = np.split(order, begins)[1:]  # the first one is empty
-        return {column.values[code]: rows for code, rows in zip(codes, parts, strict=True)}
+        return self.frame("cell").groupby("cell").indices
+
+    def frame(self, *names: str) -> pd.DataFrame:
+        """These columns; index 0 to rows - 1."""
+        return pd.DataFrame({name: self.columns[name] for name in names})
 
     def traits_counts(self) -> dict[Traits, int]:
         """How many rows have which traits, in the order in which they first occur."""
-        column = self.coded["traits"]
-        codes, firsts, counts = np.unique(column.codes, return_index=True, return_counts=True)
-        return {column.values[codes[place]]: int(counts[place]) for place in np.argsort(firsts)}
+        counts = Counter(self.columns["traits"].tolist())
+        return {self.traits[place]: count for place, count in counts.items()}
 
 
 @dataclass
@@ -129,28 +109,13 @@ class Problems:
             else [])
 
 
-@dataclass
-class Coder:
-    """A Coded column that grows."""
-
-    codes: array[int] = field(default_factory=lambda: array("i"))
-    numbers: dict[Any, int] = field(default_factory=dict)
-
-    def add(self, value: Any) -> None:
-        """The value of the next row."""
-        self.codes.append(self.numbers.setdefault(value, len(self.numbers)))
-
-    def column(self) -> Coded:
-        """The column so far."""
-        return Coded(np.array(self.codes, dtype=np.int32), tuple(self.numbers))
-
-
 class Builder:
     """Runs that grow by a record at a time. lines: the number of lines so far, whole or not."""
 
     def __init__(self) -> None:
-        self.coded = {name: Coder() for name in CODED}
-        self.places = {name: array("q") for name in PLACES}
+        self.columns: dict[str, Any] = {
+            **{name: [] for name in TEXTS}, **{name: array("q") for name in NUMBERS}}
+        self.traits: dict[Traits, int] = {}
         self.metrics = array("d")
         self.censored = array("b")
         self.lines = 0
@@ -178,32 +143,30 @@ class Builder:
                 f"its figures contradict each other ({error or type(error).__name__})") from None
         self.metrics.extend(row)
         self.censored.extend(censored)
-        version = (record.hyperfine or {}).get("version", "")
-        for coder, value in zip(self.coded.values(), (
-                record.status, record.reason, record.cell, record.label, record.session, version,
-                traits), strict=True):
-            coder.add(value)
-        position = -1 if record.position is None else record.position
-        for column, number in zip(self.places.values(), (
-                record.round, position, offset, size_bytes), strict=True):
-            column.append(number)
+        texts = (record.status, record.reason, record.cell, record.label, record.session,
+                 (record.hyperfine or {}).get("version", ""))
+        numbers = (self.traits.setdefault(traits, len(self.traits)), record.round,
+                   -1 if record.position is None else record.position, offset, size_bytes)
+        for column, value in zip(self.columns.values(), (*map(sys.intern, texts), *numbers),
+                                 strict=True):
+            column.append(value)
 
     def restart(self, runs: Runs, lines: int, problems: Problems) -> None:
         """Goes on from the cached columns of a file's first lines."""
-        for name, column in runs.coded.items():
-            self.coded[name] = Coder(array("i", column.codes.tobytes()),
-                                     {value: code for code, value in enumerate(column.values)})
-        self.places = {name: array("q", column.tobytes()) for name, column in runs.places.items()}
-        self.metrics = array("d", runs.metrics.tobytes())
-        self.censored = array("b", runs.censored.tobytes())
+        for name, column in runs.columns.items():
+            self.columns[name].extend(column.tolist())
+        self.traits = {traits: place for place, traits in enumerate(runs.traits)}
+        self.metrics.frombytes(runs.metrics.tobytes())
+        self.censored.frombytes(runs.censored.tobytes())
         self.lines, self.problems = lines, problems
 
     def runs(self) -> Runs:
         """The runs so far."""
-        return Runs({name: coder.column() for name, coder in self.coded.items()},
-                    {name: np.array(place, dtype=np.int64) for name, place in self.places.items()},
+        return Runs({name: np.array(column, dtype=object if name in TEXTS else np.int64)
+                     for name, column in self.columns.items()},
                     np.array(self.metrics).reshape(-1, len(METRICS)),
-                    np.array(self.censored, dtype=bool).reshape(-1, len(METRICS)))
+                    np.array(self.censored, dtype=bool).reshape(-1, len(METRICS)),
+                    tuple(self.traits))
 
 
 def record_parse(data: bytes | None) -> Record:
@@ -221,11 +184,8 @@ def runs_first(runs: Runs) -> tuple[np.ndarray, list[str]]:
 
     Every session has a round 0 of its own.
     """
-    cell, label, rounds = runs.coded["cell"], runs.coded["label"], runs.places["round"]
-    keys = np.column_stack([cell.codes, label.codes, rounds,
-                            np.where(rounds == 0, runs.coded["session"].codes, 0)])
-    first = np.zeros(len(runs), dtype=bool)
-    first[np.unique(keys, axis=0, return_index=True)[1]] = True
-    cells, labels = cell.expanded(), label.expanded()
-    return first, [f"{cells[row]}, run {labels[row]} of round {rounds[row]}"
-                   for row in np.flatnonzero(~first)]
+    runs_named = runs.frame("cell", "label", "round", "session")
+    runs_named["session"] = runs_named["session"].where(runs_named["round"] == 0, "")
+    repeated = runs_named.duplicated().to_numpy()
+    return ~repeated, [f"{cell}, run {label} of round {number}" for cell, label, number
+                       in runs_named[repeated][["cell", "label", "round"]].to_numpy()]
