@@ -90,7 +90,7 @@ def ratio_row(figures: Figures, contest: Contest, place: str, first: str, second
     if not shared:
         return Row(contest.name, place, second, verdict="failed", notes=failed)
     pairs = [one[n] for n in shared], [other[n] for n in shared]
-    ratio = ratio_estimate(*pairs)
+    ratio = ratio_estimate(*pairs, paired=True)
     unit = METRICS[contest.metric].unit
     return Row(contest.name, place, second, value_text(median(pairs[0]), unit),
                value_text(median(pairs[1]), unit), f"{ratio.value:.3f}",

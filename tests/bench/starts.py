@@ -43,7 +43,8 @@ class Start:
         """One line; times: seconds of each command, one for each round."""
         name = command_name(self.words)
         ratio = stats.ratio_estimate(times[name],
-                                     [one + self.more_s for one in times[self.python]])
+                                     [one + self.more_s for one in times[self.python]],
+                                     paired=True)
         within = ratio.interval
         interval = f"{within.low:.2f} to {within.high:.2f}" if within else "no interval"
         budget = ""

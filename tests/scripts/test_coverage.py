@@ -87,7 +87,8 @@ def ends_check(ends: Ends, estimates: list[stats.Interval | None]) -> None:
 def paired(rows: np.ndarray) -> Ends:
     """The interval of each row of differences, in logarithms as they are."""
     ends = ends_of(shifts_paired(rows), stats.signed_rank_null(rows.shape[1]).rank)
-    ends_check(ends, [stats.shift_estimate(row).interval for row in rows[:ROWS_CHECKED]])
+    ends_check(ends, [stats.shift_estimate(row, np.zeros(len(row)), True).interval
+                      for row in rows[:ROWS_CHECKED]])
     return ends
 
 
@@ -95,7 +96,7 @@ def ratio_paired(new: np.ndarray, base: np.ndarray) -> Ends:
     """The interval of new / base of each row, both in logarithms."""
     ends = paired(new - base)
     ends_check((np.exp(ends[0]), np.exp(ends[1])),
-               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row])).interval
+               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row]), True).interval
                 for row in range(ROWS_CHECKED)])
     return ends
 
@@ -105,7 +106,7 @@ def ratio_unpaired(new: np.ndarray, base: np.ndarray) -> Ends:
     ends = ends_of(shifts_unpaired(new, base),
                    stats.mann_whitney_null(new.shape[1], base.shape[1]).rank)
     ends_check((np.exp(ends[0]), np.exp(ends[1])),
-               [stats.ratio_unpaired(np.exp(new[row]), np.exp(base[row])).interval
+               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row]), False).interval
                 for row in range(ROWS_CHECKED)])
     return ends
 
@@ -252,7 +253,7 @@ def found_paired(noise: Noise, rounds: int) -> float:
     logs = noise(np.random.default_rng(rounds), (2, 2, SAMPLES, rounds))
     before, after = logs[:, 0] - logs[:, 1]
     ends, again = paired(before), paired(after)
-    return found_share(ends, again, stats.smallest_detectable(before[0]))
+    return found_share(ends, again, stats.smallest_detectable(*np.exp(logs[0, :, 0]), True))
 
 
 def stopped(values: np.ndarray, width: float, rounds: int) -> np.ndarray:
@@ -314,6 +315,6 @@ def test_the_smallest_detectable_change_between_sessions_is_found_in_80_percent_
     before, after = normal(np.random.default_rng(sides), (2, SAMPLES, sum(sides)))
     ends, again = (ratio_unpaired(rows[:, :sides[0]], rows[:, sides[0]:])
                    for rows in (before, after))
-    change = stats.smallest_detectable_unpaired(np.exp(before[0, :sides[0]]),
-                                                np.exp(before[0, sides[0]:]))
+    change = stats.smallest_detectable(np.exp(before[0, :sides[0]]),
+                                       np.exp(before[0, sides[0]:]), False)
     assert found_share(ends, again, change) == pytest.approx(0.8, abs=error_of(0.8) + 0.01)

@@ -64,7 +64,7 @@ def test_cells_that_missed_are_those_that_the_table_shows_wider_than_asked() -> 
     for cell in matrix.cells:
         values = matrix.rounds_of(cell, TIME.name).tolist()
         widths[cell] = stats.relative_width(stats.median(values), stats.median_interval(values))
-    assert [one.cell.name for one in precision.wide] == sorted(
+    assert [cell.name for cell, _ in precision.wide] == sorted(
         (cell for cell, width in widths.items() if width > 0.02), key=lambda cell: -widths[cell])
     assert 0 < len(precision.wide) < 12
     text = precision_text(precision)

@@ -27,7 +27,7 @@ round.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
@@ -43,7 +43,6 @@ from suite.analyse.expressions import (
     Reference,
     best_of,
     claim_parse,
-    expression_narrow,
     references_of,
 )
 from suite.analyse.frame import Cell, Matrix, Series, rounds_common, words_match
@@ -235,8 +234,7 @@ def sides_decide(claim: Operation, left: Sequence[float], right: Sequence[float]
                  ) -> tuple[str, str]:
     """Outcome and remark from the values of both sides, round by round."""
     by_ratio = min(*left, *right) > 0
-    estimate = (stats.ratio_estimate(left, right) if by_ratio
-                else stats.shift_estimate([a - b for a, b in zip(left, right, strict=True)]))
+    estimate = (stats.ratio_estimate if by_ratio else stats.shift_estimate)(left, right, True)
     return (outcome_of(claim.sign, estimate.interval, 1.0 if by_ratio else 0.0),
             measured_text(claim, estimate, by_ratio, shared=True))
 
@@ -282,8 +280,8 @@ def boots_decide(claim: Operation, found: Found) -> tuple[str, str]:
     if len(blocks) != 2:
         raise Undecidable("it is about more than two kernels, whose boots share no round")
     first, second = blocks.values()
-    estimate = stats.ratio_unpaired(products_of([*first, *numbers], found),
-                                    1 / products_of(second, found))
+    estimate = stats.ratio_estimate(products_of([*first, *numbers], found),
+                                    1 / products_of(second, found), paired=False)
     return (outcome_of(claim.sign, estimate.interval, 1.0),
             measured_text(claim, estimate, True, shared=False))
 
@@ -304,21 +302,11 @@ def evidence_decide(claim: Operation, found: Found) -> tuple[str, str]:
     return (exact_decide if exact else sides_decide)(claim, *sides)
 
 
-def claim_read(claim: Claim, target: str | None) -> Operation:
-    """A claim, or what it says of one target."""
-    parsed = claim_parse(claim.that)
-    if target is None:
-        return parsed
-    word = f"{TARGET}={target}"
-    return replace(parsed, left=expression_narrow(parsed.left, word),
-                   right=expression_narrow(parsed.right, word))
-
-
-def claim_decide(matrix: Matrix, claim: Claim, target: str | None = None) -> ClaimVerdict:
+def claim_decide(matrix: Matrix, claim: Claim, target: str = "") -> ClaimVerdict:
     """Decides one claim, or what it says of one target; UsageError if it is not a claim about this
     result."""
-    parsed = claim_read(claim, target)
-    if target is not None:
+    parsed = claim_parse(claim.that, target)
+    if target:
         claim = replace(claim, says=f"{claim.says} ({TARGET}={target})")
     names = list(references_of(parsed))
     if not names:
@@ -353,11 +341,11 @@ def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple
     return (some, 0) if outcomes[0] == some else ("undecided", at)
 
 
-def claim_is_shown(matrix: Matrix, claim: Claim, target: str | None) -> bool:
+def claim_is_shown(matrix: Matrix, claim: Claim, target: str) -> bool:
     """Whether a narrowed matrix shows all cells that a claim is about; any other matrix does."""
     try:
         return matrix.narrowed is None or all(
-            cell.name in matrix.cells for name in references_of(claim_read(claim, target))
+            cell.name in matrix.cells for name in references_of(claim_parse(claim.that, target))
             for cell in reference_cells(matrix.whole, name))
     except Undecidable:
         return False
@@ -369,10 +357,9 @@ def claims_decide(matrix: Matrix) -> list[ClaimVerdict]:
     verdicts = []
     for claim in matrix.result.scenario.claims:
         named = any(TARGET in words_split(name.words.split(), f"{name.text}: ")
-                    for name in references_of(claim_read(claim, None)))
-        targets: Iterable[str | None] = [None]
-        if TARGET in matrix.axes and not named:
-            targets = dict.fromkeys(cell.target for cell in matrix.whole.cells.values())
+                    for name in references_of(claim_parse(claim.that)))
+        targets = {""} if named or TARGET not in matrix.axes else dict.fromkeys(
+            cell.target for cell in matrix.whole.cells.values())
         verdicts += [claim_decide(matrix.whole, claim, target) for target in targets
                      if claim_is_shown(matrix, claim, target)]
     return verdicts

@@ -13,10 +13,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from suite.analyse.metrics import metric_find
 from suite.base.errors import UsageError
+from suite.base.runner_words import TARGET
 from suite.scenario.scenario import Scenario
 
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
@@ -71,10 +72,11 @@ Expression = float | Reference | Operation
 
 
 class ClaimParser:
-    """Recursive descent over the tokens of one claim."""
+    """Recursive descent over the tokens of one claim. target: as in claim_parse()."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, target: str) -> None:
         self.text = text
+        self.more_words = [f"{TARGET}={target}"] if target else []
         self.at = 0
         self.token = self.next_token()
 
@@ -146,14 +148,16 @@ class ClaimParser:
             metric_find(token["metric"], f'claim "{self.text}"')
             if self.sign_is("("):
                 raise self.wrong('")" is missing after the words that begin')
-            return Reference(token["metric"], " ".join((token["words"] or "").split()))
+            words = [*(token["words"] or "").split(), *self.more_words]
+            return Reference(token["metric"], " ".join(words))
         self.at = start
         raise self.wrong(f'"{token["sign"]}" is not expected')
 
 
-def claim_parse(text: str) -> Operation:
-    """The claim as a tree; UsageError says what is wrong and where."""
-    claim = ClaimParser(text).parse()
+def claim_parse(text: str, target: str = "") -> Operation:
+    """The claim as a tree; UsageError says what is wrong and where. target: if it is given, every
+    metric is of a cell of this target."""
+    claim = ClaimParser(text, target).parse()
     searched = [name for name in references_of(claim) if name.searched]
     if searched and (searched != [best_of(claim)] or claim.sign == "=="):
         raise UsageError(f'claim "{text}": the best stands alone on the right of >= <= > <, '
@@ -177,16 +181,6 @@ def references_of(expression: Expression) -> Iterator[Reference]:
     elif isinstance(expression, Operation):
         yield from references_of(expression.left)
         yield from references_of(expression.right)
-
-
-def expression_narrow(expression: Expression, word: str) -> Expression:
-    """The expression with one more word in every metric."""
-    if isinstance(expression, Reference):
-        return replace(expression, words=f"{expression.words} {word}".strip())
-    if isinstance(expression, Operation):
-        return replace(expression, left=expression_narrow(expression.left, word),
-                       right=expression_narrow(expression.right, word))
-    return expression
 
 
 def claims_references(scenario: Scenario) -> Iterator[Reference]:

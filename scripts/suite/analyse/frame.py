@@ -424,7 +424,7 @@ def ratio_of(new: Series, base: Series, shared: bool) -> stats.Estimate:
     """
     if new.censored or base.censored:
         return stats.ratio_directed((new.bounds, new.values), (base.bounds, base.values), shared)
-    return (stats.ratio_estimate if shared else stats.ratio_unpaired)(new.values, base.values)
+    return stats.ratio_estimate(new.values, base.values, shared)
 
 
 def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:

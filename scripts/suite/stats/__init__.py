@@ -39,20 +39,14 @@ from suite.stats.nulls import (
     signed_rank_counts,
     signed_rank_null,
 )
-from suite.stats.power import smallest_detectable, smallest_detectable_unpaired
-from suite.stats.shift import (
-    geometric_mean,
-    ratio_estimate,
-    ratio_unpaired,
-    shift_estimate,
-    shift_unpaired,
-)
+from suite.stats.power import smallest_detectable
+from suite.stats.shift import geometric_mean, ratio_estimate, shift_estimate
 
 __all__ = [
     "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval", "Spans",
     "benjamini_hochberg", "direction_estimate", "geometric_mean", "is_within_floor",
     "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "estimate_floor",
-    "outliers_mark", "ratio_directed", "ratio_estimate", "ratio_unpaired", "relative_width",
-    "shift_estimate", "shift_unpaired", "sign_null", "sign_test_rank", "signed_rank_counts",
-    "signed_rank_null", "smallest_detectable", "smallest_detectable_unpaired",
+    "outliers_mark", "ratio_directed", "ratio_estimate", "relative_width", "shift_estimate",
+    "sign_null", "sign_test_rank", "signed_rank_counts", "signed_rank_null",
+    "smallest_detectable",
 ]

@@ -21,9 +21,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from suite.stats.estimate import ALPHA, Interval
+from suite.stats.estimate import ALPHA
 from suite.stats.nulls import mann_whitney_null, signed_rank_null
-from suite.stats.shift import shift_estimate, shift_unpaired
+from suite.stats.shift import shift_estimate
 
 POWER = 0.8
 SEED = 1
@@ -57,21 +57,14 @@ def width_factor(n: int, m: int | None) -> float:
     return float(np.quantile(-low[:samples // 2] / ((high - low)[samples // 2:] / 2), POWER))
 
 
-def change_found(interval: Interval | None, n: int, m: int | None = None) -> float | None:
-    """The change as a fraction, from the interval of a shift of logarithms; n, m as above."""
-    if interval is None:
-        return None
-    return math.expm1((interval.high - interval.low) / 2 * width_factor(n, m))
-
-
-def smallest_detectable(log_differences: Sequence[float]) -> float | None:
+def smallest_detectable(new: Sequence[float], base: Sequence[float], paired: bool) -> float | None:
     """The smallest change, as a fraction of the base, that would be found in 80 % of comparisons
-    with as many shared rounds and this noise; None below 6 rounds. log_differences: log(new /
-    base), one per round."""
-    return change_found(shift_estimate(log_differences).interval, len(log_differences))
+    with as many values and this noise. The values are above 0 and no logarithms.
 
-
-def smallest_detectable_unpaired(new: Sequence[float], base: Sequence[float]) -> float | None:
-    """The same of values (not logarithms, all above 0) that share no round; None below 4 a side."""
-    shift = shift_unpaired(np.log(new), np.log(base))
-    return change_found(shift.interval, len(new), len(base))
+    None below 6 rounds, or below 4 values a side. paired: both have one value for each round.
+    """
+    shift = shift_estimate(np.log(new), np.log(base), paired)
+    if shift.interval is None:
+        return None
+    factor = width_factor(len(new), None if paired else len(base))
+    return math.expm1((shift.interval.high - shift.interval.low) / 2 * factor)

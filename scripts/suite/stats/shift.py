@@ -34,17 +34,19 @@ pair_places = lru_cache(maxsize=4)(np.triu_indices)
 Shifts = tuple[np.ndarray, Null | None, int]
 
 
-def shifts_paired(differences: Sequence[float]) -> Shifts:
+def shifts_paired(differences: np.ndarray) -> Shifts:
     """The n(n+1)/2 Walsh averages (x_i + x_j) / 2 with i <= j; a null from 6 rounds on."""
-    array, n = np.asarray(differences, dtype=float), len(differences)
+    n = len(differences)
     first, second = pair_places(n)
-    return (np.sort((array[first] + array[second]) / 2),
+    return (np.sort((differences[first] + differences[second]) / 2),
             signed_rank_null(n) if n >= ROUNDS_NEEDED else None, n)
 
 
-def shifts_unpaired(new: Sequence[float], base: Sequence[float]) -> Shifts:
-    """The differences of every value of new from every one of base; a null from 4 values a side
-    on."""
+def shifts_make(new: Sequence[float], base: Sequence[float], paired: bool) -> Shifts:
+    """Paired, those of the differences by round; else the differences of every value of new from
+    every one of base, and a null from 4 values a side on."""
+    if paired:
+        return shifts_paired(np.subtract(new, base, dtype=float))
     differences = np.subtract.outer(np.asarray(new, dtype=float), np.asarray(base, dtype=float))
     sides = len(new), len(base)
     return np.sort(differences, axis=None), unpaired_null(*sides), min(sides)
@@ -74,24 +76,15 @@ def ratio_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estimate:
     return replace(shift, value=math.exp(shift.value), interval=interval)
 
 
-def shift_estimate(differences: Sequence[float]) -> Estimate:
-    """The centre of paired differences, one per round (not empty); interval from 6 rounds on."""
-    return estimate_build(*shifts_paired(differences))
+def shift_estimate(new: Sequence[float], base: Sequence[float], paired: bool) -> Estimate:
+    """new - base, neither empty. paired: both have one value for each round, and the interval
+    begins at 6 rounds; else it begins at 4 values a side."""
+    return estimate_build(*shifts_make(new, base, paired))
 
 
-def shift_unpaired(new: Sequence[float], base: Sequence[float]) -> Estimate:
-    """new - base, neither empty, where no round is shared; interval from 4 values a side on."""
-    return estimate_build(*shifts_unpaired(new, base))
-
-
-def ratio_estimate(new: Sequence[float], base: Sequence[float]) -> Estimate:
-    """new / base, paired by round, all above 0; interval from 6 rounds on."""
-    return ratio_build(*shifts_paired(np.log(new) - np.log(base)))
-
-
-def ratio_unpaired(new: Sequence[float], base: Sequence[float]) -> Estimate:
-    """new / base, all above 0, where no round is shared; interval from 4 values a side on."""
-    return ratio_build(*shifts_unpaired(np.log(new), np.log(base)))
+def ratio_estimate(new: Sequence[float], base: Sequence[float], paired: bool) -> Estimate:
+    """new / base, all above 0; as shift_estimate()."""
+    return ratio_build(*shifts_make(np.log(new), np.log(base), paired))
 
 
 def geometric_mean(ratios: Sequence[Sequence[float]]) -> Estimate:

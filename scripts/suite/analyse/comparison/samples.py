@@ -113,9 +113,7 @@ def change_make(sample: Sample) -> Change:
     elif sample.positive:
         ratio = ratio_of(new, base, sample.paired)
         if not sample.censored:
-            detectable = (
-                stats.smallest_detectable((np.log(new.values) - np.log(base.values)).tolist())
-                if sample.paired else stats.smallest_detectable_unpaired(new.values, base.values))
+            detectable = stats.smallest_detectable(new.values, base.values, sample.paired)
     return Change(sample.base, sample.new, ratio, ratio.p if ratio else None, None, Verdict.UNKNOWN,
                   detectable, sample.outliers, sample.floor)
 
@@ -164,7 +162,7 @@ def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:
     if not len(base) or not len(new):
         return None
     means = [np.exp(np.log(side.to_numpy()).mean(axis=1)).tolist() for side in (new, base)]
-    return stats.ratio_unpaired(*means)
+    return stats.ratio_estimate(means[0], means[1], paired=False)
 
 
 def row_figures(comparison: Comparison, row: Row,
