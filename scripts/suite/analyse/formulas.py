@@ -9,6 +9,7 @@ from typing import Any
 
 from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, seconds, threads_sum, total
 from suite.stats import Beyond
+from suite.stats.histogram import Histogram
 
 Formula = Callable[[MeasuredRun], float | None]
 SEGMENTS = ("tcp_info", "data_segs_out", "sum")
@@ -145,27 +146,18 @@ def memory_per_connection(end: Mapping[str, Any] | None) -> float | None:
     return quotient(grown, threads_sum(end, "connections"))
 
 
+def of_histogram(name: str, ask: Callable[[Histogram], float | None]) -> Formula:
+    """The formula of what a histogram is asked for, in seconds; it may be Beyond."""
+    def figure(run: MeasuredRun) -> float | None:
+        histogram = run.histograms[name]
+        value_ns = ask(histogram) if histogram else None
+        return Beyond(value_ns * NANOSECOND) if isinstance(value_ns, Beyond) else seconds(value_ns)
+    return figure
+
+
 def quantile_of(name: str, share: float) -> Formula:
     """The formula of one quantile of a histogram, in seconds; it may be Beyond."""
-    def quantile(run: MeasuredRun) -> float | None:
-        histogram = run.histograms[name]
-        return ranked_seconds(histogram.quantile(share) if histogram else None)
-    return quantile
-
-
-def maximum_of(name: str) -> Formula:
-    """The formula of the largest value of a histogram, exact, in seconds; it may be Beyond."""
-    def maximum(run: MeasuredRun) -> float | None:
-        histogram = run.histograms[name]
-        return ranked_seconds(histogram.largest() if histogram else None)
-    return maximum
-
-
-def ranked_seconds(value_ns: float | None) -> float | None:
-    """A value of a histogram in seconds, Beyond as it is."""
-    if isinstance(value_ns, Beyond):
-        return Beyond(value_ns * NANOSECOND)
-    return seconds(value_ns)
+    return of_histogram(name, lambda histogram: histogram.quantile(share))
 
 
 def cpu_part(key: str) -> Formula:

@@ -19,9 +19,10 @@ import stat
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,18 +43,9 @@ NAMED_BY_BYTES = 1 << 16  # of records.jsonl, whose digest names the cached file
 SUITE = Path(__file__).resolve().parents[1]
 TORN = ("records.jsonl: the last line is torn and was left out "
         "(the runner was stopped while it wrote)")
-
-
-@dataclass(frozen=True)
-class CachedColumns:
-    """Columns of the first covers_bytes of a file with that digest: its first lines, whole or
-    problems."""
-
-    runs: Runs
-    covers_bytes: int
-    digest: str
-    lines: int
-    problems: Problems
+# What cached columns are of, as JSON has it: the first bytes of a file with that digest, how many
+# lines these are, and Problems.
+Covered = dict[str, Any]
 
 
 @cache
@@ -93,19 +85,17 @@ def folder_trim(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def cache_write(records: Path, columns: CachedColumns) -> None:
+def cache_write(records: Path, runs: Runs, covered: Covered) -> None:
     """Caches the columns; where there is no place for them, the next command takes longer."""
     path = cache_file(records)
     if path is None:
         return
-    runs = columns.runs
     places, texts = {}, {}
     for name in TEXTS:
         places[name], found = pd.factorize(runs.columns[name])
         texts[name] = found.tolist()
-    head = {"program": program_digest(), "covers_bytes": columns.covers_bytes,
-            "digest": columns.digest, "lines": columns.lines, "problems": vars(columns.problems),
-            "texts": texts, "traits": list(map(astuple, runs.traits))}
+    head = {"program": program_digest(), "covered": covered, "texts": texts,
+            "traits": list(map(astuple, runs.traits))}
     known = np.flatnonzero(~np.isnan(runs.metrics).all(axis=0))
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent) as fresh:
         with open(f"{fresh}/columns", "wb") as file:
@@ -117,7 +107,7 @@ def cache_write(records: Path, columns: CachedColumns) -> None:
         folder_trim(path.parent)
 
 
-def cache_read(records: Path) -> CachedColumns | None:
+def cache_read(records: Path) -> tuple[Runs, Covered] | None:
     """The columns that this program cached; None where there are none, or a disk has damaged
     them."""
     path = cache_file(records)
@@ -140,8 +130,7 @@ def cache_read(records: Path) -> CachedColumns | None:
         os.utime(path)
     except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
         return None
-    return CachedColumns(runs, head["covers_bytes"], head["digest"], head["lines"],
-                         Problems(**head["problems"]))
+    return runs, head["covered"]
 
 
 def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problems, list[str]]:
@@ -153,10 +142,11 @@ def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problem
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         lines = Lines(file, digest_new(), 0)
         if cached is not None:  # and if the file still begins with the same bytes
-            digest = digest_read(file, cached.covers_bytes)
-            if file.tell() == cached.covers_bytes and digest.hexdigest() == cached.digest:
-                builder.restart(cached.runs, cached.lines, cached.problems)
-                lines = Lines(file, digest, cached.covers_bytes)
+            runs, covered = cached
+            digest = digest_read(file, covered["bytes"])
+            if file.tell() == covered["bytes"] and digest.hexdigest() == covered["digest"]:
+                builder.restart(runs, covered["lines"], Problems(**covered["problems"]))
+                lines = Lines(file, digest, covered["bytes"])
             else:
                 file.seek(0)
         parsed_from = lines.done_bytes
@@ -164,8 +154,9 @@ def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problem
             builder.line(line)
     runs = builder.runs()
     if lines.done_bytes - parsed_from >= least_bytes:
-        cache_write(path, CachedColumns(runs, lines.done_bytes, lines.digest.hexdigest(),
-                                        builder.lines, builder.problems))
+        cache_write(path, runs, {
+            "bytes": lines.done_bytes, "digest": lines.digest.hexdigest(), "lines": builder.lines,
+            "problems": vars(builder.problems)})
     return runs, builder.problems, [TORN] if lines.torn else []
 
 

@@ -18,7 +18,6 @@ from suite.result.record import ENDS, Record
 from suite.stats.histogram import (
     FROM_INTENDED,
     HISTOGRAMS,
-    NOTHING_COUNTED,
     Histogram,
     histogram_read,
     histograms_merge,
@@ -170,7 +169,7 @@ class MeasuredRun:
         for name in HISTOGRAMS:
             parts = [histogram_read(thread[name]) for thread in threads if name in thread]
             if name in FROM_INTENDED and self.late:
-                parts.append(Histogram(**NOTHING_COUNTED, beyond=int(self.late)))
+                parts.append(Histogram(0, 0, 0, 0, (), int(self.late)))
             whole = not self.streams and all(name in thread for thread in answered)
             found[name] = histograms_merge(parts) if whole else None
         return found

@@ -22,9 +22,9 @@ from suite.analyse.formulas import (
     cpu_part,
     end_cpu_part,
     mapped_share,
-    maximum_of,
     memory_per_connection,
     message_side,
+    of_histogram,
     peer_window,
     per_message_sent,
     quantile_of,
@@ -37,6 +37,7 @@ from suite.analyse.formulas import (
 from suite.analyse.measured import MeasuredRun, quotient, threads_sum
 from suite.base.errors import UsageError, nearest_hint
 from suite.result.record import ENDS, Record
+from suite.stats.histogram import Histogram
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ def distribution(name: str, half: str, others: str, slowest: str) -> tuple[Metri
               ("p99", 0.99, f"99 of 100 {others}"), ("p999", 0.999, f"999 of 1000 {others}"))
     return (*(Metric(f"{name}_{key}", "s", "lower", quantile_of(name, share), means, ranked=True)
               for key, share, means in shares),
-            Metric(f"{name}_max", "s", "lower", maximum_of(name), slowest, ranked=True))
+            Metric(f"{name}_max", "s", "lower", of_histogram(name, Histogram.largest), slowest,
+                   ranked=True))
 
 
 METRICS = {metric.name: metric for metric in (
@@ -179,8 +181,8 @@ METRICS = {metric.name: metric for metric in (
            ranked=True),
     Metric("late_start_p99", "s", "lower", quantile_of("late_start", 0.99),
            "99 of 100 are sent sooner", ranked=True),
-    Metric("late_start_max", "s", "lower", maximum_of("late_start"), "the latest send",
-           ranked=True),
+    Metric("late_start_max", "s", "lower", of_histogram("late_start", Histogram.largest),
+           "the latest send", ranked=True),
     *distribution("handover",
                   "handoff=thread: half of the requests are with the sender thread sooner",
                   "are sooner", "the slowest hand-over"),

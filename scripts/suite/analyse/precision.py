@@ -21,26 +21,17 @@ CELLS_SHOWN = 8  # cells that a line names
 
 
 @dataclass(frozen=True)
-class Wide:
-    """A cell whose interval is wider than asked: its farther end as a fraction of the median,
-    infinite without one."""
-
-    cell: Cell
-    width: float
-
-
-@dataclass(frozen=True)
 class Precision:
     """The width that until= asks for and the cells that missed it, by a table's first metric.
 
-    asked: as it was typed. cells: the number of cells that count. wide: the cells that missed it,
-    the widest first.
+    asked: as it was typed. cells: the number of cells that count. wide: the cells that missed it
+    with the width of their intervals (as width_of()), the widest first.
     """
 
     metric: Metric
     asked: str
     cells: int
-    wide: tuple[Wide, ...]
+    wide: tuple[tuple[Cell, float], ...]
 
 
 def metric_leading(matrix: Matrix) -> Metric:
@@ -69,19 +60,19 @@ def precision_measure(matrix: Matrix) -> Precision | None:
         return None
     metric = metric_leading(matrix)
     # more rounds do not help a cell that fails more often than not, or has no values, or bounds
-    widths = [Wide(cell, width_of(series.values.tolist(), matrix.is_exact(name, metric.name)))
+    widths = [(cell, width_of(series.values.tolist(), matrix.is_exact(name, metric.name)))
               for name, cell in matrix.whole.cells.items() if cell.runs_ok > cell.runs_failed
               and len(series := matrix.series(name, metric.name)) and not series.censored]
     limit = float(asked.removesuffix("%")) / 100
-    wide = sorted((one for one in widths if one.width > limit), key=lambda one: -one.width)
+    wide = sorted((one for one in widths if one[1] > limit), key=lambda one: -one[1])
     return Precision(metric, asked, len(widths), tuple(wide))
 
 
-def width_text(wide: Wide) -> str:
+def width_text(cell: Cell, width: float) -> str:
     """A cell that missed: the words by which it differs from others, and how wide it is."""
-    words = " ".join(f"{axis}={value}" for axis, value in wide.cell.axes.items()
+    words = " ".join(f"{axis}={value}" for axis, value in cell.axes.items()
                      if value) or "the only cell"
-    return f"{words} " + (f"{number_text(100 * wide.width, 2)}%" if math.isfinite(wide.width)
+    return f"{words} " + (f"{number_text(100 * width, 2)}%" if math.isfinite(width)
                           else "(no interval)")
 
 
@@ -92,7 +83,7 @@ def precision_text(precision: Precision) -> str:
         return f"{asked}, which no cell knows: no round was added for it"
     if not precision.wide:
         return f"{asked}, and every interval is that narrow"
-    texts = ", ".join(map(width_text, precision.wide[:CELLS_SHOWN]))
+    texts = ", ".join(width_text(*one) for one in precision.wide[:CELLS_SHOWN])
     left = len(precision.wide) - CELLS_SHOWN
     more = f" and {left} more" if left > 0 else ""
     cells = f"{precision.cells} cell{'s' if precision.cells != 1 else ''}"

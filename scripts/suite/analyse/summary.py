@@ -158,24 +158,28 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
     thread has to wake up."""
     cells = list(matrix.whole.cells.values())
     workloads = {cell.words.get("workload") for cell in cells}
-    if workloads == {"proxy"}:
-        return ("bandwidth", "segments_per_message", "records_per_message",
-                "proxy_sends_per_message", "proxy_syscalls_per_message", "proxy_cpu_per_byte")
-    if workloads == {"stream"}:
-        return ("bandwidth", "segments_per_message", "records_per_message", "sends_per_message",
-                "cpu_per_byte")
-    if any(cell.open_loop for cell in cells):
-        return ("latency_p50", "latency_p99", "requests_late", "cpu_per_message")
-    if workloads == {"connect"}:
-        return ("messages_per_second", "handshakes_per_second", "handshake_p50", "handshake_p99",
-                "latency_p50", "latency_p99", "cpu_per_message")
-    if any(cell.words.get("handoff") == "thread" for cell in cells):
-        return ("latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")
-    if any(cell.words.get(key, "1") != "1" for cell in cells for key in ("connections", "depth")):
-        return ("messages_per_second", "latency_p99", "segments_per_message",
-                "records_per_message", "sends_per_message", "cpu_per_message")
-    return ("time_per_message", "segments_per_message", "records_per_message",
-            "sends_per_message", "cpu_per_message")
+    busy = any(cell.words.get(key, "1") != "1" for cell in cells for key in ("connections", "depth"))
+    return next(names for holds, names in (
+        (workloads == {"proxy"}, (
+            "bandwidth", "segments_per_message", "records_per_message", "proxy_sends_per_message",
+            "proxy_syscalls_per_message", "proxy_cpu_per_byte")),
+        (workloads == {"stream"}, (
+            "bandwidth", "segments_per_message", "records_per_message", "sends_per_message",
+            "cpu_per_byte")),
+        (any(cell.open_loop for cell in cells), (
+            "latency_p50", "latency_p99", "requests_late", "cpu_per_message")),
+        (workloads == {"connect"}, (
+            "messages_per_second", "handshakes_per_second", "handshake_p50", "handshake_p99",
+            "latency_p50", "latency_p99", "cpu_per_message")),
+        (any(cell.words.get("handoff") == "thread" for cell in cells), (
+            "latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")),
+        (busy, (
+            "messages_per_second", "latency_p99", "segments_per_message", "records_per_message",
+            "sends_per_message", "cpu_per_message")),
+        (True, (
+            "time_per_message", "segments_per_message", "records_per_message",
+            "sends_per_message", "cpu_per_message")),
+    ) if holds)
 
 
 def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None,

@@ -112,6 +112,4 @@ def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:
         return None
     if both_exact(matrix, cell, base, metric):
         return Verdict.EXACT
-    if ratio.interval is None or ratio.interval.contains(1.0):  # whatever the others are
-        return Family({}, False).verdict(cell.name, ratio)
     return baseline_family(matrix, metric).verdict(cell.name, ratio)

@@ -13,7 +13,6 @@ from suite.base.units import Beyond
 
 HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread
 FROM_INTENDED = ("latency", "late_start")  # those that a request has from the moment when it is due
-NOTHING_COUNTED: dict[str, Any] = {"count": 0, "maximum": 0, "minimum": 0, "sum": 0, "bins": ()}
 
 
 @dataclass(frozen=True)
