@@ -187,7 +187,8 @@ def test_a_cell_that_nothing_stands_beside_asks_no_question(buffers):
 
 def test_a_cell_without_a_good_run_is_in_no_group(buffers):
     gone = next(name for name in buffers.cells if name.endswith("direction=send sndbuf=256K"))
-    without = replace(buffers, values=buffers.values.drop(index=gone))
+    times = buffers.frame[TIME.name].mask(buffers.frame["cell"] == gone)
+    without = replace(buffers, frame=buffers.frame.assign(**{TIME.name: times}))
     send, _ = optima_build(without, "sndbuf", TIME)
     assert "256K" not in send.marks and send.best == "1M"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Records -> frames: one row per record, then one value per (cell, round) and metric.
+"""Records -> a frame: one row per record, then one value per (cell, round) and metric.
 
 Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. The
 value of a round is that of run A, as of a cell that ran once. Where A failed, it is that of A'.
@@ -28,7 +28,7 @@ from suite.base.runner_words import TARGET, boot_of, target_of
 from suite.base.words import words_split
 from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
-from suite.scenario.scenario import LABEL_AGAIN
+from suite.scenario.scenario import LABEL, LABEL_AGAIN
 
 TIMED = frozenset(name for name, metric in METRICS.items() if metric.timed)
 SPLIT_LEAST_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
@@ -111,18 +111,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A result as frames.
+    """A result as a frame.
 
-    frame: as frame_build(), without figures that mean nothing. values, bounds, known: as
-    values_build(). cells: those that are shown, by name, in the plan's order. narrowed: the matrix
-    of all cells, where words select some.
+    frame: as frame_build(), without figures that mean nothing. cells: those that are shown, by
+    name, in the plan's order. narrowed: the matrix of all cells, where words select some.
     """
 
     result: Result
     frame: pd.DataFrame
-    values: pd.DataFrame
-    bounds: pd.DataFrame
-    known: pd.DataFrame
     cells: Mapping[str, Cell]
     narrowed: Matrix | None = None
 
@@ -152,15 +148,6 @@ class Matrix:
         return self.narrowed.memo if self.narrowed else {}
 
     @cached_property
-    def targets_reporting(self) -> Mapping[str, frozenset[str]]:
-        """For each metric the targets that have a cell with a value."""
-        known = self.values.notna().groupby(level="cell").any()
-        targets = [self.whole.cells[cell].target for cell in known.index]
-        return {name: frozenset(target for target, knows in zip(targets, known[name], strict=True)
-                                if knows)
-                for name in known}
-
-    @cached_property
     def cells_at(self) -> Mapping[tuple[str, ...], Cell]:
         """The cells by their values on the axes."""
         found: dict[tuple[str, ...], Cell] = {}
@@ -176,21 +163,27 @@ class Matrix:
                 for found in (rows.get(cell, NO_ROWS),)}
 
     @cached_property
-    def values_at(self) -> Mapping[str, np.ndarray]:
-        """The rows of values of each cell that has rounds: int, shape (rounds of the cell,)."""
-        return self.values.groupby(level="cell").indices
-
-    @cached_property
-    def value_rounds(self) -> np.ndarray:
-        """The round of each row of values: int, shape (rows,)."""
-        return self.values.index.get_level_values("round").to_numpy()
+    def rows_of_rounds(self) -> Mapping[str, np.ndarray]:
+        """Of these the rows that give the values of rounds, by round."""
+        of_rounds, numbers = self.result.runs.of_rounds, self.result.runs.columns["round"]
+        chosen = {cell: rows[of_rounds[rows]] for cell, rows in self.rows_good.items()}
+        return {cell: rows[np.argsort(numbers[rows])] for cell, rows in chosen.items()}
 
     def series(self, cell: str, metric: str) -> Series:
         """A metric of a cell by round; empty where it has none."""
-        rows = self.values_at.get(cell, NO_ROWS)
-        values = self.values[metric].to_numpy()[rows]
-        bounds = self.bounds[metric].to_numpy()[rows] if metric in self.bounds else values
-        return Series(self.value_rounds[rows], values, bounds).take(~np.isnan(values))
+        return self.series_at(self.rows_of_rounds[cell], metric)
+
+    def series_at(self, rows: np.ndarray, metric: str) -> Series:
+        """The values that these rows know, which are of one cell and of different rounds.
+
+        None of a quantile that one of them does not know: runs with too few requests are the slow
+        ones, and a median of the others would be one of the fast ones.
+        """
+        bounds = self.frame[metric].to_numpy()[rows]
+        values = np.where(self.result.runs.censored[rows, METRIC_PLACES[metric]], np.inf, bounds)
+        unknown = np.isnan(bounds)
+        known = ~unknown & (not METRICS[metric].ranked or not unknown.any())
+        return Series(self.result.runs.columns["round"][rows], values, bounds).take(known)
 
     def rounds_of(self, cell: str, metric: str) -> pd.Series:
         """The values of a metric of a cell: float; index: round, ascending. May be empty."""
@@ -200,10 +193,9 @@ class Matrix:
     def coverage_text(self, cell: Cell, metric: str) -> str:
         """The number of rounds in which a cell knows a metric, and why not in others; empty where
         it is all of them, or none."""
-        if cell.name not in self.known.index:
-            return ""
-        known, rounds = int(self.known.at[cell.name, metric]), len(
-            self.value_rounds[self.values_at[cell.name]])
+        rows = self.rows_of_rounds[cell.name]
+        rounds, unknown = len(rows), np.isnan(self.frame[metric].to_numpy()[rows])
+        known = rounds - int(unknown.sum())
         censored = self.series(cell.name, metric).censored
         if not known or known - censored == rounds:
             return ""
@@ -233,15 +225,17 @@ class Matrix:
 
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records behind a cell's values, one per round, by round."""
-        runs, rows = self.result.runs, self.rows_good[cell]
-        rows = rows[runs.of_rounds[rows]]
-        return self.result.records(rows[np.argsort(runs.columns["round"][rows])])
+        return self.result.records(self.rows_of_rounds[cell])
 
 
 def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
     """The reason that a target does not report a metric: no cell of it has a value, and cells of
     other targets have one. Else empty."""
-    reporting = matrix.targets_reporting[metric]
+    key = ("targets", metric)
+    if key not in matrix.memo:
+        matrix.memo[key] = {other.target for other in matrix.whole.cells.values()
+                            if len(matrix.series(other.name, metric))}
+    reporting = matrix.memo[key]
     return (f"no run of {TARGET}={cell.target} knows it"
             if reporting and cell.target not in reporting else "")
 
@@ -319,39 +313,8 @@ def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: f
                 uncounted_of(able), unsplit, emulated)
 
 
-def values_build(frame: pd.DataFrame,
-                 runs: Runs) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Values, bounds and known rounds. frame: as frame_build().
-
-    values: index (cell, round), sorted; columns METRICS, float64: the value of the round (module
-    docstring), NaN where it is unknown, infinite where it is censored.
-    bounds: same index; the columns that have a censored value; its bound, else the value.
-    known: index cell; columns METRICS, int: the number of rounds that know the metric.
-
-    A cell does not know a quantile that one of its rounds does not know: rounds with too few
-    requests are the slow ones, and a median of the others would be one of the fast ones.
-    """
-    names = [name for name in METRICS if frame[name].notna().any()]
-    rows = np.flatnonzero(runs.of_rounds)
-    index = pd.MultiIndex.from_frame(frame[["cell", "round"]].take(rows))
-    rounds = frame[names].take(rows).set_index(index).sort_index()
-    places = [METRIC_PLACES[name] for name in names]
-    beyond = pd.DataFrame(runs.censored[np.ix_(rows, places)], index,
-                          names).sort_index() & rounds.notna()
-    cells = rounds.groupby(level="cell")
-    known, size = cells.count(), cells.size()
-    partly = [name for name in names if METRICS[name].ranked and (known[name] < size).any()]
-    for name in partly:
-        whole = (known[name] == size).reindex(rounds.index.get_level_values("cell")).to_numpy()
-        rounds[name] = rounds[name].where(whole)
-    columns = list(METRICS)
-    return (rounds.mask(beyond & rounds.notna(), np.inf).reindex(columns=columns),
-            rounds[[name for name in names if beyond[name].any()]],
-            known.reindex(columns=columns, fill_value=0))
-
-
 def matrix_build(result: Result) -> Matrix:
-    """All frames of a result."""
+    """The frame of a result and its cells."""
     frame, runs, none = frame_build(result), result.runs, frozenset[str]()
     emulated, unsplit = cells_emulated(result), splits_unknown(frame, runs)
     figures_clear(frame, runs, {
@@ -361,7 +324,7 @@ def matrix_build(result: Result) -> Matrix:
                                    runs.take(runs.rows_of_cells.get(cell.name, NO_ROWS)),
                                    unsplit.get(cell.name, none), emulated.get(cell.name, ""))
              for cell in result.plan.cells}
-    return Matrix(result, frame, *values_build(frame, runs), cells)
+    return Matrix(result, frame, cells)
 
 
 def baseline_words(matrix: Matrix) -> dict[str, str]:
@@ -436,21 +399,11 @@ def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.
 def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series] | None:
     """A and A' in the rounds in which a cell ran twice, ascending; None without any, if a value is
     not > 0, or of a quantile that some run does not know."""
-    runs, rows = matrix.result.runs, matrix.rows_good[cell]
-    measured = matrix.frame[metric].to_numpy()[rows]
-    values = np.where(runs.censored[rows, METRIC_PLACES[metric]], np.inf, measured)
-    known, twice = ~np.isnan(measured), runs.columns["label"][rows] == LABEL_AGAIN
-    if METRICS[metric].ranked and not known.all():
-        return None
-    every = Series(runs.columns["round"][rows], values, measured)
-    sides = rounds_join(every.take(known & ~twice), every.take(known & twice))
+    rows = matrix.rows_good[cell]
+    labels = matrix.result.runs.columns["label"][rows]
+    sides = rounds_join(*(matrix.series_at(rows[labels == label], metric)
+                          for label in (LABEL, LABEL_AGAIN)))
     return sides if all(side.positive for side in sides) else None
-
-
-def same_ratio(matrix: Matrix, cell: str, metric: str) -> stats.Estimate | None:
-    """A' / A of a cell; None as runs_paired()."""
-    pair = runs_paired(matrix, cell, metric)
-    return ratio_of(pair[1], pair[0], True) if pair else None
 
 
 def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
@@ -460,8 +413,8 @@ def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
     base = baseline_find(matrix, cell, baseline_words(matrix)) or cell
     key = ("floor", base.name, metric)
     if key not in matrix.memo:
-        same = same_ratio(matrix, base.name, metric)
-        matrix.memo[key] = stats.estimate_floor(same) if same else None
+        pair = runs_paired(matrix, base.name, metric)
+        matrix.memo[key] = stats.estimate_floor(ratio_of(pair[1], pair[0], True)) if pair else None
     return matrix.memo[key]
 
 

@@ -6,6 +6,7 @@ A host id of hosts.json is one boot. Boots whose facts agree are one machine, bo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -68,16 +69,12 @@ def facts_alike(facts: Facts) -> dict[str, Any]:
 
 def machines_group(boots: Iterable[Machine]) -> tuple[Machine, ...]:
     """The machines of these boots, in order, each with the facts of its first boot."""
-    groups: list[tuple[dict[str, Any], Machine]] = []
+    groups: dict[str, list[Machine]] = {}
     for boot in boots:
-        alike = facts_alike(boot.facts)
-        place = next((place for place, (known, _) in enumerate(groups) if known == alike), None)
-        if place is None:
-            groups.append((alike, boot))
-        else:
-            first = groups[place][1]
-            groups[place] = alike, Machine((*first.hosts, *boot.hosts), first.facts)
-    return tuple(machine for _, machine in groups)
+        alike = json.dumps(facts_alike(boot.facts), sort_keys=True)
+        groups.setdefault(alike, []).append(boot)
+    return tuple(Machine(tuple(host for boot in group for host in boot.hosts), group[0].facts)
+                 for group in groups.values())
 
 
 def emulation_of(machine: Machine, booted: bool) -> str:

@@ -16,7 +16,7 @@ from suite.analyse.runs import Runs
 from suite.analyse.traits import Traits
 from suite.base.units import percent_text
 
-TLS_CHOICES = {"cipher": "cipher", "handshake": "key_exchange"}  # word: the option it ends up as
+TLS_WORDS = {"cipher": "cipher", "key_exchange": "handshake"}  # option: the word that chooses it
 
 
 def known_of(runs: Runs, metric: str) -> list[float]:
@@ -63,10 +63,10 @@ def choices_missed(words: Mapping[str, str], traits: Traits) -> set[str]:
     """The choices of TLS in a run that differ from its words."""
     missed = set()
     for end, option, used in traits.agreed:
-        for word in (word for word, name in TLS_CHOICES.items() if name == option):
-            asked = words.get(f"{end}.{word}", words.get(word))
-            if asked is not None and used != asked:
-                missed.add(f"{word}={asked} was asked for, {used} was used")
+        word = TLS_WORDS.get(option)
+        asked = words.get(f"{end}.{word}", words.get(word, used)) if word else used
+        if asked != used:
+            missed.add(f"{word}={asked} was asked for, {used} was used")
     return missed
 
 

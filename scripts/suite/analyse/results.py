@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.analyse.load import records_read, runs_load
-from suite.analyse.runs import PROBLEMS_SHOWN, Problems, Runs, runs_first
+from suite.analyse.runs import PROBLEMS_SHOWN, Runs, runs_first
 from suite.base.errors import Failure, UsageError
 from suite.result.checks import Damaged
 from suite.result.files import PLAN, RECORDS, SCENARIO, folder_require, machines_read, plan_read
@@ -88,21 +88,15 @@ def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
     notes += problems.notes()
     selected = runs_select(runs, cells, notes)
     notes += torn
-    if not len(selected):
-        raise nothing_error(path, runs, problems, torn)
-    return selected
-
-
-def nothing_error(path: Path, runs: Runs, problems: Problems,
-                  torn: list[str]) -> Failure | UsageError:
-    """Why there is no record to show."""
+    if len(selected):
+        return selected
     if len(runs):
-        return Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
+        raise Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
     if problems.count:
         more = f", nor is any of {problems.count - 1} others" if problems.count > 1 else ""
-        return Failure(f"{path.parent / problems.texts[0]}{more}")
+        raise Failure(f"{path.parent / problems.texts[0]}{more}")
     why = ", its only line is torn" if torn else ""
-    return UsageError(f"{path}: no record yet, nothing was measured{why}")
+    raise UsageError(f"{path}: no record yet, nothing was measured{why}")
 
 
 def result_load(folder: Path) -> Result:

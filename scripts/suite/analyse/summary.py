@@ -158,7 +158,8 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
     thread has to wake up."""
     cells = list(matrix.whole.cells.values())
     workloads = {cell.words.get("workload") for cell in cells}
-    busy = any(cell.words.get(key, "1") != "1" for cell in cells for key in ("connections", "depth"))
+    several = any(cell.words.get(key, "1") != "1" for cell in cells
+                  for key in ("connections", "depth"))
     return next(names for holds, names in (
         (workloads == {"proxy"}, (
             "bandwidth", "segments_per_message", "records_per_message", "proxy_sends_per_message",
@@ -173,7 +174,7 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
             "latency_p50", "latency_p99", "cpu_per_message")),
         (any(cell.words.get("handoff") == "thread" for cell in cells), (
             "latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")),
-        (busy, (
+        (several, (
             "messages_per_second", "latency_p99", "segments_per_message", "records_per_message",
             "sends_per_message", "cpu_per_message")),
         (True, (

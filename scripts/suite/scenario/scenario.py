@@ -308,16 +308,8 @@ def words_check(scenario: Scenario, path: Path) -> None:
             seen[word] = table
 
 
-def scenario_parse(document: dict[str, Any], path: Path) -> Scenario:
-    """The scenario in a TOML document; path names it in messages and gives its name."""
-    name: KeyReader = functools.partial(name_read, stem=path.stem)
-    scenario = Scenario(**entry_read(document, {"name": name, **SCENARIO_KEYS}, f"{path}: "))
-    words_check(scenario, path)
-    return scenario
-
-
 def scenario_load(path: Path) -> Scenario:
-    """Reads one scenario file.
+    """Reads one scenario file, whose name stands for a name that it does not give.
 
     UsageError names the file and the line (broken TOML) or the key (unknown, missing, wrong type).
     """
@@ -338,7 +330,10 @@ def scenario_load(path: Path) -> Scenario:
         last = f"at line {len(text.splitlines())}, the last"
         wrong = str(error).replace("at end of document", last)
         raise UsageError(f"{path}: broken TOML: {wrong}") from None
-    return scenario_parse(document, path)
+    name: KeyReader = functools.partial(name_read, stem=path.stem)
+    scenario = Scenario(**entry_read(document, {"name": name, **SCENARIO_KEYS}, f"{path}: "))
+    words_check(scenario, path)
+    return scenario
 
 
 def toml_value(value: str | float | tuple[str, ...]) -> str:

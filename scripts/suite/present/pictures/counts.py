@@ -40,7 +40,7 @@ def metrics_counted(matrix: Matrix) -> list[Metric]:
     names = [name for name in (table.columns if table else ())
              if name in METRICS] or metrics_default(matrix)
     found = [METRICS[name] for name in names if METRICS[name].counts
-             and matrix.values[name].notna().any()]
+             and any(len(matrix.series(cell, name)) for cell in matrix.whole.cells)]
     if not found:
         raise UsageError("picture: counts: nothing was counted here: none of these is a count "
                          f"with a value: {', '.join(names)}")
