@@ -7,7 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, seconds, threads_sum, total
+from suite.analyse.measured import (
+    NANOSECOND,
+    MeasuredRun,
+    ends_sum,
+    quotient,
+    seconds,
+    threads_sum,
+    total,
+)
 from suite.stats import Beyond
 from suite.stats.histogram import Histogram
 
@@ -37,8 +45,7 @@ def bandwidth(run: MeasuredRun) -> float | None:
 
 def per_message_sent(ends: Sequence[Mapping[str, Any] | None], *path: str) -> float | None:
     """What these ends counted at path, per message that they sent."""
-    counted = total(*(threads_sum(end, *path) for end in ends))
-    return quotient(counted, total(*(threads_sum(end, "messages_sent") for end in ends)))
+    return quotient(ends_sum(ends, *path), ends_sum(ends, "messages_sent"))
 
 
 def message_side(*path: str) -> Formula:
@@ -67,16 +74,14 @@ def syscalls(run: MeasuredRun, end: Mapping[str, Any] | None) -> float | None:
 def copied_share(run: MeasuredRun) -> float | None:
     """Of the sends that lent their memory the share that the kernel copied all the same."""
     lending = [end for end in run.ends if threads_sum(end, "lent") is not None]
-    lent = total(*(threads_sum(end, "lent") for end in lending))
-    return quotient(total(*(threads_sum(end, "copied") for end in lending)), lent or None)
+    return quotient(ends_sum(lending, "copied"), ends_sum(lending, "lent"))
 
 
 def mapped_share(run: MeasuredRun) -> float | None:
     """Of the bytes that were to be mapped the share that was."""
     mapping = [end for end in run.ends if threads_sum(end, "mapped_bytes") is not None]
-    mapped = total(*(threads_sum(end, "mapped_bytes") for end in mapping))
-    copied = total(*(threads_sum(end, "copied_bytes") for end in mapping))
-    return quotient(mapped, total(mapped, copied) or None)
+    mapped = ends_sum(mapping, "mapped_bytes")
+    return quotient(mapped, total(mapped, ends_sum(mapping, "copied_bytes")))
 
 
 def peer_window(run: MeasuredRun) -> float | None:
@@ -166,8 +171,7 @@ def cpu_part(key: str) -> Formula:
     def part(run: MeasuredRun) -> float | None:
         if run.timed is not None:
             return seconds(run.timed.get(key))
-        return seconds(total(*(threads_sum(end, "cpu", key) for end in run.sides))
-                       if run.ends else None)
+        return seconds(ends_sum(run.sides, "cpu", key)) if run.ends else None
     return part
 
 

@@ -219,9 +219,10 @@ class Matrix:
         """Whether these are events or bytes, as many in every good counted run, A' included, of two
         or more rounds."""
         rows = self.rows_good[cell]
+        if not METRICS[metric].whole or len(set(self.result.runs.columns["round"][rows])) < 2:
+            return False
         values = self.frame[metric].to_numpy()[rows]
-        rounds = self.result.runs.columns["round"][rows]
-        return METRICS[metric].whole and len(set(rounds)) > 1 and bool((values == values[0]).all())
+        return bool((values == values[0]).all())
 
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records behind a cell's values, one per round, by round."""
@@ -285,31 +286,20 @@ def figures_clear(frame: pd.DataFrame, runs: Runs, invalid: Mapping[str, frozens
         frame.loc[rows, sorted(names)] = np.nan
 
 
-def status_of(runs: Runs) -> tuple[str, tuple[str, ...], int, int]:
-    """Status, reasons, good and failed counted runs of one cell from all of its runs.
-
-    Round 0 counts here only where it is all there is.
-    """
-    status, counted = runs.columns["status"], runs.columns["round"] > 0
-    shown = counted if counted.any() else status != "ok"
-    reasons = tuple(dict.fromkeys(runs.columns["reason"][shown & (status != "ok")]))
-    good, failed = (int((counted & (status == name)).sum()) for name in ("ok", "failed"))
-    for name in STATUSES:
-        if (shown & (status == name)).any():
-            return name, reasons, good, failed
-    return "missing", ("not run yet",), good, failed
-
-
 def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: frozenset[str],
                emulated: str) -> Cell:
-    """A cell of the plan. runs: all runs of it."""
-    words = planned.all_words
-    status, reasons, good, failed = status_of(runs)
-    if status == "missing" and planned.unsupported:
-        status, reasons = "unsupported", (planned.unsupported,)
-    able = runs.take(runs.good)
+    """A cell of the plan. runs: all runs of it; round 0 counts only where it is all there is."""
+    words, able = planned.all_words, runs.take(runs.good)
+    found, counted = runs.columns["status"], runs.columns["round"] > 0
+    shown = counted if counted.any() else found != "ok"
+    status = next((name for name in STATUSES if (found[shown] == name).any()), "missing")
+    reasons = tuple(dict.fromkeys(runs.columns["reason"][shown & (found != "ok")]))
+    if status == "missing":
+        status = "unsupported" if planned.unsupported else status
+        reasons = (planned.unsupported or "not run yet",)
     return Cell(planned.name, words, planned.given, {axis: words.get(axis, "") for axis in axes},
-                planned.baseline, status, reasons, good, failed, remarks_of(words, able),
+                planned.baseline, status, reasons, len(able),
+                int((found[counted] == "failed").sum()), remarks_of(words, able),
                 uncounted_of(able), unsplit, emulated)
 
 

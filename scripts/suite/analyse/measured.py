@@ -10,7 +10,7 @@ the driver finished (`request`) or the receiver took out of its socket (`stream`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,11 @@ def threads_sum(end: Mapping[str, Any] | None, *path: str) -> float | None:
             return None
         total += value
     return total if threads else None
+
+
+def ends_sum(ends: Iterable[Mapping[str, Any] | None], *path: str) -> float | None:
+    """The sum over all threads of these ends; None if one of them lacks it."""
+    return total(*(threads_sum(end, *path) for end in ends))
 
 
 def idle(thread: Mapping[str, Any]) -> bool:
@@ -134,7 +139,7 @@ class MeasuredRun:
     def messages(self) -> float | None:
         """Messages of the run: finished by the driver, or received at the end of a stream."""
         if self.streams and (self.other is not None or self.takes):
-            return total(*(threads_sum(end, "messages_received") for end in self.receivers))
+            return ends_sum(self.receivers, "messages_received")
         return threads_sum(self.driver, "messages_sent")
 
     @cached_property
@@ -153,7 +158,7 @@ class MeasuredRun:
     @cached_property
     def payload(self) -> float | None:
         """Bytes of `message` that were received."""
-        return total(*(threads_sum(end, "bytes_received") for end in self.receivers))
+        return ends_sum(self.receivers, "bytes_received")
 
     @cached_property
     def histograms(self) -> dict[str, Histogram | None]:

@@ -96,17 +96,18 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
                   ratios: Mapping[tuple[str, str], stats.Estimate | None],
                   family: Family) -> Optimum:
     """The optimum of one group, which is not empty."""
-    series = {cell.name: matrix.series(cell.name, metric.name) for cell in cells}
-    medians = {name: stats.median(one.values, one.bounds) for name, one in series.items()}
+    by_value = {cell.axes[axis]: cell for cell in cells}
+    series = {value: matrix.series(cell.name, metric.name) for value, cell in by_value.items()}
+    medians = {value: stats.median(one.values, one.bounds) for value, one in series.items()}
     choose = min if metric.better == "lower" else max
-    best = matrix.cells[choose(medians,
-                               key=lambda name: (stats.median(series[name].values), medians[name]))]
-    marks = {cell.axes[axis]: BEST if cell is best else mark_choose(
+    best = by_value[choose(medians,
+                           key=lambda value: (stats.median(series[value].values), medians[value]))]
+    marks = {value: BEST if cell is best else mark_choose(
         ratios[cell.name, best.name], metric,
         noise_floor_widest([(matrix, cell), (matrix, best)], metric.name),
-        family.adjusted.get(frozenset((cell.name, best.name)), 0.0)) for cell in cells}
-    return Optimum({key: value for key, value in best.axes.items() if key != axis},
-                   {cell.axes[axis]: medians[cell.name] for cell in cells}, marks)
+        family.adjusted.get(frozenset((cell.name, best.name)), 0.0))
+        for value, cell in by_value.items()}
+    return Optimum({key: value for key, value in best.axes.items() if key != axis}, medians, marks)
 
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:

@@ -34,13 +34,6 @@ class Precision:
     wide: tuple[tuple[Cell, float], ...]
 
 
-def metric_leading(matrix: Matrix) -> Metric:
-    """The metric that the scenario's table shows first."""
-    table = matrix.result.scenario.table
-    shown = [name for name in (table.columns if table else ()) if name in METRICS]
-    return METRICS[(shown or metrics_default(matrix))[0]]
-
-
 def width_of(values: Sequence[float], exact: bool) -> float:
     """The farther end of the median's 95 % interval, as a fraction of it; infinite without one."""
     if exact:
@@ -58,7 +51,9 @@ def precision_measure(matrix: Matrix) -> Precision | None:
     asked = matrix.result.plan.until
     if asked is None:
         return None
-    metric = metric_leading(matrix)
+    table = matrix.result.scenario.table
+    shown = [name for name in (table.columns if table else ()) if name in METRICS]
+    metric = METRICS[(shown or metrics_default(matrix))[0]]
     # more rounds do not help a cell that fails more often than not, or has no values, or bounds
     widths = [(cell, width_of(series.values.tolist(), matrix.is_exact(name, metric.name)))
               for name, cell in matrix.whole.cells.items() if cell.runs_ok > cell.runs_failed

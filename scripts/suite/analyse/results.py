@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.analyse.load import records_read, runs_load
-from suite.analyse.runs import PROBLEMS_SHOWN, Runs, runs_first
+from suite.analyse.runs import PROBLEMS_SHOWN, Runs
 from suite.base.errors import Failure, UsageError
 from suite.result.checks import Damaged
 from suite.result.files import PLAN, RECORDS, SCENARIO, folder_require, machines_read, plan_read
@@ -67,14 +67,18 @@ def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
     planned = runs.frame("cell")["cell"].isin(cells).to_numpy()
     strange = int((~planned).sum())
     runs = runs.take(planned) if strange else runs
-    first, repeated = runs_first(runs)
-    notes += [f"{name}, is there twice: the first was kept" for name in repeated[:PROBLEMS_SHOWN]]
-    if len(repeated) > PROBLEMS_SHOWN:
+    keys = runs.frame("cell", "label", "round", "session")
+    keys["session"] = keys["session"].where(keys["round"] == 0, "")  # each has a round 0 of its own
+    repeated = keys.duplicated().to_numpy()
+    texts = [f"{cell}, run {label} of round {number}, is there twice: the first was kept"
+             for cell, label, number, _ in keys[repeated].itertuples(index=False)]
+    notes += texts[:PROBLEMS_SHOWN]
+    if len(texts) > PROBLEMS_SHOWN:
         notes.append(
-            f"{len(repeated) - PROBLEMS_SHOWN} more records are there twice: the first was kept")
+            f"{len(texts) - PROBLEMS_SHOWN} more records are there twice: the first was kept")
     if strange:
         notes.append(f"{strange} records of cells that are not in plan.json were left out")
-    return runs.take(first) if repeated else runs
+    return runs.take(~repeated) if texts else runs
 
 
 def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:

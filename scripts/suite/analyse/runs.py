@@ -176,16 +176,3 @@ def record_parse(data: bytes | None) -> Record:
     except Misshapen as wrong:
         raise Damaged(f"no record: {wrong}" if str(wrong).startswith(("has", "is"))
                       else str(wrong)) from None
-
-
-def runs_first(runs: Runs) -> tuple[np.ndarray, list[str]]:
-    """Which rows are the first of their (cell, label, round), and the names of the others for a
-    reader.
-
-    Every session has a round 0 of its own.
-    """
-    runs_named = runs.frame("cell", "label", "round", "session")
-    runs_named["session"] = runs_named["session"].where(runs_named["round"] == 0, "")
-    repeated = runs_named.duplicated().to_numpy()
-    return ~repeated, [f"{cell}, run {label} of round {number}" for cell, label, number
-                       in runs_named[repeated][["cell", "label", "round"]].to_numpy()]
