@@ -24,11 +24,10 @@ def capture_file(run: Run, cells: Sequence[str]) -> str | None:
 
     None where packets are not kept. A client on another machine keeps none.
     """
-    if not target_of(run.cell.words).startswith(LOCAL):
-        return None
-    if run.cell.words.get("capture") != "on" or run.round != KEPT_ROUND or run.label != LABEL:
-        return None
-    return f"{FOLDER}/cell-{cells.index(run.cell.name) + 1:03}.pcap"
+    words = run.cell.words
+    is_kept = (target_of(words).startswith(LOCAL) and words.get("capture") == "on"
+               and run.round == KEPT_ROUND and run.label == LABEL)
+    return f"{FOLDER}/cell-{cells.index(run.cell.name) + 1:03}.pcap" if is_kept else None
 
 
 def capture_options(folder: Path, file: str | None) -> tuple[str, ...]:

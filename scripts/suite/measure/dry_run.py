@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
 from suite.base.client import build_client
@@ -36,14 +37,12 @@ def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
 def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
     """Every cell that can run as a command, those of one lab together, those elsewhere last."""
     client = targets.local
-    folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
-
-    def by_client(given: Mapping[str, str]) -> str:
-        return command_by_hand(given, client.server_options, folders)
-
-    cells = list(plan.runnable)
+    by_client = partial(
+        command_by_hand, server_options=client.server_options,
+        folders={value: str(build_client(client, value).folder) for value in builds_named(plan)})
+    cells = plan.runnable
     if plan.seed is not None:
-        cells = [cell_in_round(cell, plan.seed, 1) for cell in cells]
+        cells = tuple(cell_in_round(cell, plan.seed, 1) for cell in cells)
     here = [cell for cell in cells if target_of(cell.words) == LOCAL]
     baselines = {by_client(cell.given) for cell in here if cell.baseline}
     command = timed_by_hand if plan.timer == "hyperfine" else str
@@ -59,15 +58,13 @@ def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
 def plan_text(planned: Planned, targets: Targets) -> str:
     """What `-n` prints: how much, how long, then every cell as a command."""
     plan = planned.plan
-    cells = plan.runnable
-    runs = round_order(cells, 0, 1)
-    lines = [f"# {plan.name}: {planned.scenario.question}".rstrip(": ")]
-    lines.append(f"# {rounds_line(plan, runs)}")
-    lines.append(f"# varies: {', '.join(plan.axes) or 'nothing'}; "
-                 f"baseline: {plan.baseline or 'the only cell'}; "
-                 f"seed: {'random' if plan.seed is None else plan.seed}")
-    lines += [f"# {note}" for note in planned.notes]
-    if any(cell.words.get(ARRIVAL_SEED) == DRAWN for cell in cells):
+    lines = [f"# {plan.name}: {planned.scenario.question}".rstrip(": "),
+             f"# {rounds_line(plan, round_order(plan.runnable, 0, 1))}",
+             f"# varies: {', '.join(plan.axes) or 'nothing'}; "
+             f"baseline: {plan.baseline or 'the only cell'}; "
+             f"seed: {'random' if plan.seed is None else plan.seed}",
+             *(f"# {note}" for note in planned.notes)]
+    if any(cell.words.get(ARRIVAL_SEED) == DRAWN for cell in plan.runnable):
         shown = "the default" if plan.seed is None else "that of round 1"
         lines.append(f"# each round draws an {ARRIVAL_SEED} of its own; the commands have {shown}")
     lines += commands_by_hand(plan, targets)

@@ -7,8 +7,6 @@ Its sums hold the client and what the client has started and waited for: the ser
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import shlex
 import shutil
@@ -18,35 +16,36 @@ from pathlib import Path
 from typing import Any
 
 from suite.base.by_hand import RECORD_FILE, TIMER, TIMER_OPTIONS, TIMES_FILE
+from suite.base.client import line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.lab_words import lab_wanted
 from suite.base.runner_words import LOCAL, OWN_ENDS, target_of
 
 PACKAGE_HINT = ("apt-get install hyperfine, dnf install hyperfine, or scripts/demo, which sets up "
-                "a "
-                "machine")
+                "a machine")
 VERSION_LEAST = (1, 13)  # the first with -N
 VERSION_SECONDS = 10
+
+
 def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
-    """Refuses a cell whose time as a whole process would say nothing; fixed: its work is."""
-    where = f"timer=hyperfine: {name or 'the only cell'}: "
-    if not fixed:
-        raise UsageError(f"{where}it times fixed work: add bytes=... or messages=...")
-    if words.get("warmup") != "0s":
-        raise UsageError(f"{where}a warm-up would be in the time: add warmup=0s")
-    for key, own in OWN_ENDS.items():
-        if words.get(key, own) != own:
-            raise UsageError(f"{where}it cannot see the CPU of a process that is there already: "
-                             f"leave out {key}={words[key]}")
-    if "peer" in words:
-        raise UsageError(f"{where}it cannot see the CPU of a foreign server: leave out "
-                         f"peer={words['peer']}")
-    if target_of(words) != LOCAL:
-        raise UsageError(
-            f"{where}it cannot see the CPU of processes elsewhere: leave out "
-            f"target={target_of(words)}")
-    if lab_wanted(words):
-        raise UsageError(f"{where}the CPU of a lab's links is in no process: leave out lab=on")
+    """UsageError for a cell whose time as a whole process would say nothing.
+
+    name: of the cell; empty for the only one. words: all that it uses. fixed: whether its work is.
+    """
+    for is_wrong, why in (
+        (not fixed, "it times fixed work: add bytes=... or messages=..."),
+        (words.get("warmup") != "0s", "a warm-up would be in the time: add warmup=0s"),
+        *((words.get(key, own) != own, "it cannot see the CPU of a process that is there already: "
+                                       f"leave out {key}={words.get(key)}")
+          for key, own in OWN_ENDS.items()),
+        ("peer" in words, "it cannot see the CPU of a foreign server: leave out "
+                          f"peer={words.get('peer')}"),
+        (target_of(words) != LOCAL, "it cannot see the CPU of processes elsewhere: leave out "
+                                    f"target={target_of(words)}"),
+        (lab_wanted(words), "the CPU of a lab's links is in no process: leave out lab=on"),
+    ):
+        if is_wrong:
+            raise UsageError(f"timer=hyperfine: {name or 'the only cell'}: {why}")
 
 
 def version_read() -> str:
@@ -78,24 +77,23 @@ def client_timed(program: str, options: Sequence[str], line: str, lifeline: int)
 def object_read(path: Path) -> dict[str, Any] | None:
     """The JSON object in a file; None where there is none or it is not whole."""
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        return line_read(path.read_bytes())
+    except OSError:
         return None
-    return value if isinstance(value, dict) else None
 
 
 def times_read(folder: Path, version: str) -> dict[str, Any] | None:
-    """What hyperfine measured, as a record has it (docs/record.md); None where it left nothing."""
+    """What hyperfine measured, as a record has it (docs/record.md); None where it left nothing,
+    or a time that is below 0 or not finite, which round() refuses."""
     try:
         (result,) = (object_read(folder / TIMES_FILE) or {})["results"]
         (wall,) = result["times"]
         seconds = {"wall_ns": wall, "user_ns": result["user"], "system_ns": result["system"]}
-        known = all(math.isfinite(value) and value >= 0 for value in seconds.values())
-    except (KeyError, TypeError, ValueError):
+        if any(value < 0 for value in seconds.values()):
+            return None
+        return {"version": version} | {key: round(1e9 * value) for key, value in seconds.items()}
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
-    if not known:
-        return None
-    return {"version": version} | {key: round(1e9 * value) for key, value in seconds.items()}
 
 
 def record_read(folder: Path) -> dict[str, Any] | None:

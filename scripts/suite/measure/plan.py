@@ -42,7 +42,7 @@ from suite.places.lab.probe import lab_refusal
 from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, quick_text
-from suite.scenario.scenario import Published, Scenario
+from suite.scenario.scenario import Scenario
 
 # the word whose pairs run the cells at the same time, and are then the values of target
 HOSTS_WORD = "hosts"
@@ -219,47 +219,27 @@ def baseline_choose(
     return selector_expand(client, default, where) if default else {}, notes
 
 
-def run_word(words: Words, vocabulary: Vocabulary, key: str) -> str:
-    """A word of the run, or its default; empty where it has none."""
-    if key in words:
-        return words[key].values[0]
-    return str(vocabulary.words.get(key, {}).get("default", ""))
+def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iterable[str]
+                    ) -> Scenario:
+    """The plan written as a scenario again, with everything that the shell changed.
 
-
-def timer_choose(words: Words, vocabulary: Vocabulary, cells: Sequence[PlannedCell]) -> str:
-    """The timer of the runs; UsageError for a cell that it cannot time."""
-    timer = run_word(words, vocabulary, "timer")
-    for cell in cells if timer == "hyperfine" else ():
-        work_check(cell.name, cell.words, fixed=cell.planned_s is None)
-    return timer
-
-
-def count_read(words: Words, vocabulary: Vocabulary, key: str) -> int | None:
-    """A word of the run as a number; its default, None where that is no number (`random`)."""
-    text = run_word(words, vocabulary, key)
-    return int(text) if re.fullmatch(r"\d+", text) else None
-
-
-def published_as_run(scenario: Scenario, words: Words) -> tuple[Published, ...]:
-    """The published figures, each with the fixed words that the shell has changed: nothing was
-    published for the new values."""
-    changed = [f"{key}={value}" for key, value in scenario.fixed.items()
-               if key in words and words[key].typed]
-    return tuple(replace(figure, words=" ".join([figure.words, *changed]).strip())
-                 for figure in scenario.published)
-
-
-def scenario_as_run(
-    scenario: Scenario, words: Words, excludes: Sequence[str], run: dict[str, str],
-) -> Scenario:
-    """The plan written as a scenario again, with everything that the shell changed. The targets
-    that hosts= stands for are left out."""
-    cells = {key: word for key, word in words.items() if key != TARGET or HOSTS_WORD not in words}
+    The targets that hosts= stands for are left out. Nothing was published for the fixed words that
+    the shell has changed: they are added to the words of the published figures.
+    """
+    cells = {key: word for key, word in words.items() if key != TARGET or plan.hosts is None}
     fixed, timing = ({key: value for key, (value,) in values_of(cells, role).items()}
                      for role in ("fixed", "timing"))
-    return replace(scenario, fixed=fixed, sweep=values_of(cells, "sweep"),
-                   run=timing | run, exclude=tuple(dict.fromkeys(excludes)),
-                   published=published_as_run(scenario, words))
+    run = {"rounds": str(plan.rounds), "seed": None if plan.seed is None else str(plan.seed),
+           "until": plan.until, "baseline": plan.baseline,
+           "timer": plan.timer if "timer" in words else None, HOSTS_WORD: plan.hosts}
+    changed = [f"{key}={value}" for key, value in scenario.fixed.items()
+               if key in words and words[key].typed]
+    return replace(
+        scenario, fixed=fixed, sweep=values_of(cells, "sweep"),
+        run=timing | {key: value for key, value in run.items() if value},
+        exclude=tuple(dict.fromkeys(excludes)),
+        published=tuple(replace(figure, words=" ".join([figure.words, *changed]).strip())
+                        for figure in scenario.published))
 
 
 def plan_make(
@@ -290,21 +270,22 @@ def plan_make(
     selector, baseline_notes = baseline_choose(client, cells, axes, words)
     cells = tuple(replace(cell, baseline=selector_matches(selector, cell.words)) for cell in cells)
     notes += baseline_notes + ([f"--quick: {quick_text(changes)}"] if changes is not None else [])
-    rounds, seed = (count_read(words, vocabulary, key) for key in ("rounds", "seed"))
-    if rounds is None:
+    run = {key: str(word["default"]) for key, word in vocabulary.words.items()
+           if word.get("default") is not None}
+    run |= {key: value for key, (value,) in values_of(words, "run").items()}
+    counts = {key: int(text) for key, text in run.items() if re.fullmatch(r"\d+", text)}
+    if "rounds" not in counts:
         raise Failure(f"{client.program} --list=json gives no default for rounds")
-    given = {key: value for key, (value,) in values_of(words, "run").items()}
-    plan = Plan(scenario.name, axes, cells, rounds, seed,
+    if run.get("timer") == "hyperfine":
+        for cell in cells:
+            work_check(cell.name, cell.words, fixed=cell.planned_s is None)
+    plan = Plan(scenario.name, axes, cells, counts["rounds"], counts.get("seed"),
                 words_text({key: ",".join(values) for key, values in selector.items()}),
-                timer_choose(words, vocabulary, cells), given.get("until"), changes,
-                given.get(HOSTS_WORD))
+                run.get("timer", ""), run.get("until"), changes, run.get(HOSTS_WORD))
     if len(cells) * plan.rounds_most > RUNS_MAX:
         raise UsageError(f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: "
                          f"at most {RUNS_MAX}")
-    run = {"rounds": str(rounds), "seed": None if seed is None else str(seed), "until": plan.until,
-           "baseline": plan.baseline, "timer": given.get("timer"), HOSTS_WORD: plan.hosts}
-    as_run = scenario_as_run(scenario, words, [text for text, *_ in excludes],
-                             {key: value for key, value in run.items() if value})
+    as_run = scenario_as_run(scenario, words, plan, [text for text, *_ in excludes])
     return Planned(plan, as_run, tuple(notes), vocabulary)
 
 

@@ -62,16 +62,6 @@ class Pace:
         mean = self.spent_s / self.done if self.done else self.planned_s
         return mean * (self.total - self.done)
 
-    @property
-    def total_text(self) -> str:
-        """How many runs there are."""
-        return str(self.total) if self.until is None else f"at least {self.total}"
-
-    @property
-    def left_text(self) -> str:
-        """How long it will take."""
-        return f"{'about' if self.until is None else 'at least'} {clock_text(self.left_s)} left"
-
 
 class Watch(AbstractContextManager["Watch"]):
     """What both kinds of progress share; `begin` before every batch, `end` after every run."""
@@ -140,5 +130,6 @@ class Log(Watch):
         super().begin(run)
         if run.round != self.round:
             self.round = run.round
-            self.say(f"uncork: {self.round_text(run)}: {self.pace.done} of "
-                     f"{self.pace.total_text} runs done, {self.pace.left_text}")
+            least, about = ("", "about") if self.pace.until is None else ("at least ", "at least")
+            self.say(f"uncork: {self.round_text(run)}: {self.pace.done} of {least}"
+                     f"{self.pace.total} runs done, {about} {clock_text(self.pace.left_s)} left")
