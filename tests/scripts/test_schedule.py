@@ -11,10 +11,10 @@ from suite.measure.schedule import (
     concurrent_round,
     round_order,
     runs_per_round,
-    schedule_make,
     seed_draw,
+    session_schedule,
 )
-from suite.result.plan import PlannedCell
+from suite.result.plan import Boots, Plan, PlannedCell, Session
 
 CELLS = [PlannedCell(f"write={name}", {}, {}, name == "b") for name in "abcdef"]
 POISSON = [replace(cell, words={"arrival_seed": "default"}) for cell in CELLS]
@@ -25,8 +25,14 @@ def names_of(runs: list[Run]) -> list[tuple[str, str]]:
     return [(run.cell.name, run.label) for run in runs]
 
 
+def schedule_of(cells: list[PlannedCell], rounds: int, seed: int) -> list[Run]:
+    """The runs of a session with so many rounds."""
+    session = Session("", Boots(""), 0, 1, rounds)
+    return list(session_schedule(Plan("x", (), tuple(cells), rounds, seed, "", ""), session))
+
+
 def test_every_round_has_every_cell_once_and_the_baseline_twice() -> None:
-    runs = list(schedule_make(CELLS, range(1, 5), 7))
+    runs = schedule_of(CELLS, 4, 7)
     assert len(runs) == 5 * runs_per_round(CELLS) == 5 * 7
     for number in range(5):
         entries = [run for run in runs if run.round == number]
@@ -36,12 +42,12 @@ def test_every_round_has_every_cell_once_and_the_baseline_twice() -> None:
 
 
 def test_the_warm_up_round_comes_first() -> None:
-    assert [run.round for run in schedule_make(CELLS[:1], [1, 2], 7)] == [0, 1, 2]
+    assert [run.round for run in schedule_of(CELLS[:1], 2, 7)] == [0, 1, 2]
 
 
 def test_the_order_is_a_function_of_the_seed() -> None:
-    first, again = (names_of(list(schedule_make(CELLS, range(1, 9), 7))) for _ in range(2))
-    other = names_of(list(schedule_make(CELLS, range(1, 9), 8)))
+    first, again = (names_of(schedule_of(CELLS, 8, 7)) for _ in range(2))
+    other = names_of(schedule_of(CELLS, 8, 8))
     assert first == again
     assert first != other
 
@@ -98,8 +104,8 @@ def test_targets_that_run_at_the_same_time_meet_the_same_arrivals() -> None:
 def test_arrivals_that_were_chosen_stay_in_every_round() -> None:
     words = {"arrival_seed": "5"}
     cells = [replace(cell, words=words, given=words) for cell in CELLS]
-    assert seeds_of(list(schedule_make(cells, range(1, 5), 7))) == {"5"}
+    assert seeds_of(schedule_of(cells, 4, 7)) == {"5"}
 
 
 def test_a_cell_whose_client_knows_no_arrivals_is_told_none() -> None:
-    assert all(run.cell in CELLS for run in schedule_make(CELLS, range(1, 5), 7))
+    assert all(run.cell in CELLS for run in schedule_of(CELLS, 4, 7))

@@ -56,13 +56,11 @@ def doctor_look(plan: Plan) -> dict[str, Any]:
 def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
     """Facts by host id, from the answer to `--facts`, each with the target= that the end ran on."""
     hosts: dict[str, Any] = {}
-    for end in reversed(ENDS):
-        facts = answer.get(end)
-        if facts is None:
-            continue
+    stamp = {TARGET: target} if target != LOCAL else {}
+    for end in reversed([end for end in ENDS if answer.get(end) is not None]):
+        facts = answer[end]
         if not isinstance(facts.get("id"), str):
             raise Failure(f"--facts names no id of the {end}'s machine ({TARGET}={target})")
-        stamp = {TARGET: target} if target != LOCAL else {}
         hosts[facts["id"]] = {key: value for key, value in facts.items() if key != "id"} | stamp
     return hosts
 
@@ -79,14 +77,12 @@ def cells_sample(plan: Plan) -> dict[str, Mapping[str, str]]:
 def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
     """(hosts by id, id of the runner's machine)."""
     asked = cells_sample(plan)
-    here = targets.target({}).facts(asked.get(LOCAL, {}))
+    here = targets.target({}).facts(asked.pop(LOCAL, {}))
     mine = here["client"]["id"]
     hosts = host_facts(here, LOCAL)
     for target, given in asked.items():
-        if target != LOCAL:
-            hosts = host_facts(targets.target(given).facts(given), target) | hosts
-    hosts[mine]["runner"] = runner_facts()
-    hosts[mine]["doctor"] = [doctor_look(plan)]
+        hosts = host_facts(targets.target(given).facts(given), target) | hosts
+    hosts[mine] |= {"runner": runner_facts(), "doctor": [doctor_look(plan)]}
     return hosts, mine
 
 

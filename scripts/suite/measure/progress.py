@@ -51,11 +51,6 @@ class Pace:
     done: int = 0
     spent_s: float = 0.0
 
-    def add(self, seconds: float) -> None:
-        """One more run."""
-        self.done += 1
-        self.spent_s += seconds
-
     @property
     def left_s(self) -> float:
         """Seconds left."""
@@ -96,7 +91,8 @@ class Watch(AbstractContextManager["Watch"]):
     def end(self, run: Run, record: dict[str, Any]) -> None:
         """A run has ended. Another of its batch may be under way, so nothing is written."""
         now = time.monotonic()
-        self.pace.add(now - self.started)
+        self.pace.done += 1
+        self.pace.spent_s += now - self.started
         self.started = now
         if record["status"] == "failed":
             reason = record.get("reason", "no reason given")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -46,6 +46,12 @@ def session_total(plan: Plan) -> int:
     return runs_per_round(plan.runnable) * (len(plan.session.rounds) + 1)
 
 
+def rounds_added(done: int, most: int) -> int:
+    """How many rounds until= adds to so many at a time: a tenth, so that it looks a few dozen times
+    at most."""
+    return min(max(1, done // 10), most - done)
+
+
 def rounds_wanted(folder: Path, plan: Plan, is_wide: Callable[[Path], bool]) -> int:
     """How many rounds until= adds to the last session, whose runs are all done: 0 where every
     interval of the result is narrow enough or there are as many as there may be."""
@@ -64,11 +70,6 @@ def session_unfinished(start: Start, folder: Path, plan: Plan, done: set[RunKey]
     return f"rounds left that until={plan.until} adds" if wanted else None
 
 
-def facts_text(facts: Mapping[str, str]) -> str:
-    """`runsc release-20240729.0`."""
-    return ", ".join(f"{key} {value}" for key, value in facts.items())
-
-
 def programs_refuse(folder: Path, known: Programs, mine: Programs) -> None:
     """Refuses to mix two builds in one folder, naming both."""
     for value, build in mine.builds.items():
@@ -76,15 +77,16 @@ def programs_refuse(folder: Path, known: Programs, mine: Programs) -> None:
         if before.digest != build.digest:
             raise UsageError(
                 f"{folder} was measured with another build={value} ({before.revision}, "
-                             f"{before.digest}; now it is {build.revision}, {build.digest}): "
-                             "choose another folder with -o")
+                f"{before.digest}; now it is {build.revision}, {build.digest}): "
+                "choose another folder with -o")
     for value, found in mine.targets.items():
         facts = known.targets.get(value, found)
         if facts != found:
+            before_text, now_text = (", ".join(map(" ".join, one.items()))
+                                     for one in (facts, found))
             raise UsageError(
-                f"{folder} was measured where target={value} was another ({facts_text(facts)}; now "
-                "it is "
-                             f"{facts_text(found)}): choose another folder with -o")
+                f"{folder} was measured where target={value} was another ({before_text}; now it is "
+                f"{now_text}): choose another folder with -o")
     if known.digest != mine.digest:
         raise UsageError(
             f"{folder} was measured with another build ({known.revision}, "
@@ -96,20 +98,16 @@ def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], mo
     """The plan with the session to run: the last one where it is unfinished, with more a new
     one."""
     changed = plan.session.boots.changed(start.boots)
-    if not more and changed:
-        raise UsageError(
-            f"{folder} was measured on {changed}: choose another folder with -o, or add a session "
-            "of this "
-                         "boot with --more")
+    if changed and not more:
+        raise UsageError(f"{folder} was measured on {changed}: choose another folder with -o, or "
+                         "add a session of this boot with --more")
     left = session_unfinished(start, folder, plan, done)
-    if more:
-        if left and not changed:
-            raise UsageError(f"{folder} has {left}: finish it without --more first")
-        return plan.begun(start.boots)
-    if not left:
+    if left and more and not changed:
+        raise UsageError(f"{folder} has {left}: finish it without --more first")
+    if not left and not more:
         raise UsageError(f"{folder} is finished: add a session with --more, "
                          "or choose another folder with -o")
-    return plan
+    return plan.begun(start.boots) if more else plan
 
 
 def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
@@ -158,12 +156,12 @@ def folder_find(start: Start, results: Path, more: bool, say: Say) -> Path | Non
     newest finished one of this plan and build."""
     mine = start.plan.programs
     for folder, plan in folders_read(results, say):
-        same = plan.programs.digests == mine.digests and plan.programs.targets == mine.targets
-        if same and plan.is_same(start.plan):
-            same_boot = not plan.session.boots.changed(start.boots)
+        if (plan.programs.digests == mine.digests and plan.programs.targets == mine.targets
+                and plan.is_same(start.plan)
+                and (more or not plan.session.boots.changed(start.boots))):
             with damaged_passed(say):
-                if (more or same_boot) and more == (not session_unfinished(start, folder, plan,
-                    records_done(folder)[0])):
+                done, _ = records_done(folder)
+                if more == (session_unfinished(start, folder, plan, done) is None):
                     return folder
     return None
 
@@ -196,9 +194,3 @@ def journal_open(start: Start, folder: Path | None, results: Path, say: Say, mor
             raise UsageError(f"{folder} has no result to add a session to")
     plan = start.plan if start.plan.seed is not None else replace(start.plan, seed=seed_draw())
     return journal_create(folder or folder_name(results, plan.name), plan.begun(start.boots))
-
-
-def rounds_added(done: int, most: int) -> int:
-    """How many rounds until= adds to so many at a time: a tenth, so that it looks a few dozen times
-    at most."""
-    return min(max(1, done // 10), most - done)

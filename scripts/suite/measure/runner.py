@@ -53,12 +53,6 @@ Records = Iterator[tuple[int, JsonObject]]  # (number of a cell, its record)
 NO_ARTIFACTS = Artifacts()
 
 
-def run_stamp(run: Run, session: str) -> dict[str, Any]:
-    """What the runner adds to a record: docs/record.md, "What the runner adds"."""
-    return {"cell": run.cell.name, "label": run.label, "round": run.round,
-            "position": run.position, "session": session}
-
-
 def cells_run(
     client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
     options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
@@ -204,7 +198,9 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             for number, record in records:
                 run = batch[number]
                 capture_rename(record, file)
-                record["run"] = run_stamp(run, journal.plan.session.name)
+                record["run"] = {  # docs/record.md, "What the runner adds"
+                    "cell": run.cell.name, "label": run.label, "round": run.round,
+                    "position": run.position, "session": journal.plan.session.name}
                 journal.append(record)
                 watch.end(run, record)
 

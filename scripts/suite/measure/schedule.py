@@ -55,8 +55,8 @@ def round_order(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Ru
     promise shuffle().
     """
     cells = [cell_in_round(cell, seed, number) for cell in cells]
-    again = [(cell, LABEL_AGAIN) for cell in cells if cell.baseline]
-    entries = [(cell, LABEL) for cell in cells] + again
+    entries = [*((cell, LABEL) for cell in cells),
+               *((cell, LABEL_AGAIN) for cell in cells if cell.baseline)]
     generator = random.Random(f"{seed}:{number}")
     turns = boot_turns(cells, number)
     draws = [(turns[boot_of(cell.words)], generator.random(), index)
@@ -102,20 +102,13 @@ def concurrent_batches(runs: Sequence[Run]) -> list[list[Run]]:
     return [list(batch) for _, batch in itertools.groupby(runs, key)]
 
 
-def schedule_make(cells: Sequence[PlannedCell], rounds: Sequence[int], seed: int,
-                  concurrent: bool = False) -> Iterator[Run]:
-    """The warm-up round and then the numbered rounds of cells that can run. concurrent: all targets
-    run at the same time."""
-    order = concurrent_round if concurrent else round_order
-    for number in (WARMUP_ROUND, *rounds):
-        yield from order(cells, seed, number)
-
-
 def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
-    """All runs of a session in order."""
+    """All runs of a session in order: the warm-up round, then the counted rounds, of the cells that
+    can run. The plan has a seed; with hosts= all targets run at the same time."""
     assert plan.seed is not None
-    return schedule_make(plan.runnable, session.rounds, plan.seed,
-                         concurrent=plan.hosts is not None)
+    order = round_order if plan.hosts is None else concurrent_round
+    for number in (WARMUP_ROUND, *session.rounds):
+        yield from order(plan.runnable, plan.seed, number)
 
 
 def runs_per_round(cells: Sequence[PlannedCell]) -> int:
