@@ -89,8 +89,7 @@ def findings_make(facts: SystemFacts, words: CellWords) -> dict[str, Finding]:
     """By the names of all checks that concern these cells: by status, the heaviest first."""
     found = {check.name: finding_make(check, facts, words) for check in CHECKS
              if words.unplanned or check.concerns(words)}
-    order = list(Status)
-    return dict(sorted(found.items(), key=lambda named: order.index(named[1].status)))
+    return dict(sorted(found.items(), key=lambda named: list(Status).index(named[1].status)))
 
 
 def findings_collect(words: CellWords, watch_s: float) -> dict[str, Finding]:

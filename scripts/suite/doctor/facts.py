@@ -65,6 +65,7 @@ QUOTA_FILES = ("cpu.max", QUOTA, PERIOD)
 CGROUP_MOUNTS = (CGROUP, f"{CGROUP}/unified", f"{CGROUP}/cpu", f"{CGROUP}/cpu,cpuacct")
 # counters: what they add while they are watched is of now, and not since boot
 COUNTERS = ("proc/stat", "proc/vmstat")
+PROCESSES = ("proc/[0-9]*/comm",)  # the name of each
 Files = Mapping[str, str | Unknown]
 
 
@@ -199,7 +200,10 @@ def facts_collect(root: Path = Path("/"), watch_s: float = 0.05,
     files = files_read(root, FILES)
     files |= files_read(root, (*cgroup_files(text_readable(files, "proc/self/cgroup")),
                                *config_files(text_readable(files, "proc/version"))))
-    probes = probes or probes_collect(root, nftables_there(files))
+    processes = files_read(root, PROCESSES)  # one that ends meanwhile is absent, or Unknown
+    probes = probes or probes_collect(
+        frozenset(text_readable(processes, path) for path in processes) - {""},
+        nftables_there(files))
     time.sleep(max(0.0, watch_s - (time.monotonic() - begun)))
     return SystemFacts(files | files_read(root, COUNTERS),
                        {path: text for path, text in before.items() if isinstance(text, str)},

@@ -89,28 +89,21 @@ def accounting_look(facts: SystemFacts, words: CellWords) -> Finding:
                "line counts it")
 
 
-def tracer(seen: str, fix: str = "", undo: str = "", remark: str = "") -> Finding:
-    """A tracer at work."""
-    return Finding(
-        Status.DISTURBS, seen,
-        "What is watched takes longer for it, under strace(1) many times as long: a strategy that "
-        "makes more calls or packets pays more.", fix, undo, remark)
-
-
-def process_tracers(facts: SystemFacts) -> Iterator[Finding]:
-    """What traces this process by ptrace(2), and programs that trace, by their names."""
+def process_tracers(facts: SystemFacts) -> Iterator[tuple[str, str, str, str]]:
+    """What traces this process by ptrace(2), and programs that trace, by their names: seen, fix,
+    undo, remark."""
     process = fields_read(facts.text("proc/self/status")).get("TracerPid", "0")
     if process != "0":
-        yield tracer(f"this process is traced by {process}",
-                     remark=f"start uncork without process {process}")
+        yield (f"this process is traced by {process}", "", "",
+               f"start uncork without process {process}")
     for name in TRACER_PROCESSES:
         if name in facts.probes.processes:
-            yield tracer(name, remark=f"end {name}")
+            yield name, "", "", f"end {name}"
 
 
-def ftrace_tracers(facts: SystemFacts) -> Iterator[Finding]:
-    """What ftrace is doing, from tracefs: Documentation/trace/ftrace.rst of Linux. Unknown without
-    it."""
+def ftrace_tracers(facts: SystemFacts) -> Iterator[tuple[str, str, str, str]]:
+    """What ftrace is doing, from tracefs: Documentation/trace/ftrace.rst of Linux. Seen, fix, undo,
+    remark; Unknown without tracefs."""
     folder = next((folder for folder in TRACING
                    if facts.find(f"{folder}/current_tracer") is not None), None)
     if folder is None:
@@ -118,17 +111,17 @@ def ftrace_tracers(facts: SystemFacts) -> Iterator[Finding]:
             "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing shows it to root")
     path, current = f"/{folder}/current_tracer", facts.text(f"{folder}/current_tracer")
     if current != "nop":
-        yield tracer(f"ftrace's {current}", f"echo nop > {path}", f"echo {current} > {path}")
+        yield f"ftrace's {current}", f"echo nop > {path}", f"echo {current} > {path}", ""
     path, events = f"/{folder}/events/enable", facts.find(f"{folder}/events/enable") or "0"
     if events != "0":
-        yield tracer("events of ftrace", f"echo 0 > {path}",
-                     *((f"echo 1 > {path}",) if events == "1"
-                       else ("", f"/{folder}/set_event lists which events are on")))
+        undo = (f"echo 1 > {path}", "") if events == "1" else (
+            "", f"/{folder}/set_event lists which events are on")
+        yield "events of ftrace", f"echo 0 > {path}", *undo
     for name in ("kprobe", "uprobe"):
         probes = len((facts.find(f"{folder}/{name}_events") or "").splitlines())
         if probes:
-            yield tracer(counted_text(probes, name),
-                         remark=f"/{folder}/{name}_events lists what was set")
+            yield (counted_text(probes, name), "", "",
+                   f"/{folder}/{name}_events lists what was set")
 
 
 def tracers_look(facts: SystemFacts, words: CellWords) -> Finding:
@@ -142,9 +135,11 @@ def tracers_look(facts: SystemFacts, words: CellWords) -> Finding:
             raise
     if not found:
         return fine("no tracer")
-    fix, undo, remark = ("; ".join(filter(None, texts)) for texts in zip(
-        *((each.fix, each.undo, each.remark) for each in found), strict=True))
-    return tracer(f"tracers: {', '.join(each.seen for each in found)}", fix, undo, remark)
+    seen, *commands = (list(filter(None, texts)) for texts in zip(*found, strict=True))
+    return Finding(
+        Status.DISTURBS, f"tracers: {', '.join(seen)}",
+        "What is watched takes longer for it, under strace(1) many times as long: a strategy that "
+        "makes more calls or packets pays more.", *map("; ".join, commands))
 
 
 def programs_look(facts: SystemFacts, words: CellWords) -> Finding:

@@ -7,7 +7,6 @@ getrlimit(2).
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import fcntl
@@ -21,7 +20,6 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from suite.doctor.finding import T, Unknown
 
@@ -84,15 +82,6 @@ def ring_refusal() -> str:
     number = ctypes.get_errno()
     permitted = number in (errno.EFAULT, errno.EINVAL)
     return "" if permitted else errno.errorcode.get(number, str(number))
-
-
-def processes_read(root: Path) -> frozenset[str]:
-    """The names of all processes."""
-    names = set()
-    for folder in (root / "proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended
-            names.add((folder / "comm").read_text(errors="replace").strip())
-    return frozenset(names)
 
 
 def loopback_ask(question: int, value: bytes) -> bytes:
@@ -189,14 +178,17 @@ def programs_read() -> Mapping[int, int]:
     return {kind: count for kind, count in kinds.items() if kind is not None}
 
 
-def probes_collect(root: Path, nftables: bool | None) -> Probes:
-    """Asks everything, of this process and of the network namespace that it is in."""
+def probes_collect(processes: frozenset[str], nftables: bool | None) -> Probes:
+    """Asks everything, of this process and of the network namespace that it is in.
+
+    processes: the names of all. nftables: whether the kernel has it; None where that is not known.
+    """
     return Probes(
         files_limit=hard_limit(resource.RLIMIT_NOFILE),
         memlock_bytes=hard_limit(resource.RLIMIT_MEMLOCK),
         cpus=len(os.sched_getaffinity(0)), nice=os.getpriority(os.PRIO_PROCESS, 0),
         preload=os.environ.get("LD_PRELOAD", ""), ring_refusal=ring_refusal(),
-        processes=processes_read(root),
+        processes=processes,
         offloads=answer_or_unknown("SIOCETHTOOL of lo", lambda: {
             name: offload_read(command) for name, command in OFFLOADS.items()}),
         mtu_bytes=answer_or_unknown("SIOCGIFMTU of lo", lambda: struct.unpack_from(
