@@ -55,10 +55,9 @@ class Journal:
 
     def append(self, record: JsonObject) -> None:
         """Stores one record: written in one piece, flushed and synced before it returns."""
-        line = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
-        view = memoryview(line)
-        while view:
-            view = view[os.write(self.descriptor, view):]
+        rest = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+        while rest:
+            rest = rest[os.write(self.descriptor, rest):]
         os.fsync(self.descriptor)
         self.done.add(key_of(record))
 
@@ -117,18 +116,14 @@ def records_done(folder: Path) -> tuple[set[RunKey], int]:
     return done, whole
 
 
-def folder_prepare(folder: Path) -> None:
-    """Makes the folder of a new result; UsageError where it has other files."""
+def journal_create(folder: Path, plan: Plan) -> Journal:
+    """Opens a new result in folder, which may be there; UsageError where it has other files or
+    records, Failure where another run writes it."""
     folder.mkdir(parents=True, exist_ok=True)
     strange = {path.name for path in folder.iterdir()} - CREATED_FIRST
     if strange:
-        raise UsageError(f"{folder} is no result and not empty ({sorted(strange)[0]}): "
+        raise UsageError(f"{folder} is no result and not empty ({min(strange)}): "
                          "choose another folder with -o")
-
-
-def journal_create(folder: Path, plan: Plan) -> Journal:
-    """Opens a new result in folder, which is new or empty."""
-    folder_prepare(folder)
     descriptor = records_lock(folder)
     if os.fstat(descriptor).st_size:
         os.close(descriptor)
