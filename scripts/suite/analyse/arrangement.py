@@ -14,8 +14,11 @@ from suite.scenario.scenario import TableLayout
 
 @dataclass(frozen=True)
 class Layout:
-    """rows: axes that name the rows; across: axes spread over columns; metrics: in order; best: the
-    axis of which the best value is looked for."""
+    """The names that a table is laid out by.
+
+    rows: axes that name the rows. across: axes spread over columns. metrics: names of metrics, in
+    the order of their columns. best: the axis of which the best value is looked for, or None.
+    """
 
     rows: tuple[str, ...]
     across: tuple[str, ...]

@@ -27,8 +27,8 @@ BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few round
 
 @dataclass(frozen=True)
 class Optimum:
-    """One group. place: its words; medians and marks: by value of the word, in the plan's order, of
-    the cells that have a figure."""
+    """One group. place: its words, by key. medians and marks: by value of the word, in the plan's
+    order, of the cells that have a figure; medians are in the base unit of the metric."""
 
     place: Mapping[str, str]
     medians: Mapping[str, float]
@@ -41,7 +41,8 @@ class Optimum:
 
     @property
     def alike(self) -> tuple[str, ...]:
-        """The best and what cannot be told apart from it; empty where nothing can be said."""
+        """The values of the best and of what cannot be told apart from it; empty where that cannot be
+    said."""
         if UNKNOWN in self.marks.values():
             return ()
         return tuple(value for value, mark in self.marks.items() if mark in (BEST, ALIKE))
@@ -64,8 +65,11 @@ def better_ratio(ratio: stats.Estimate, metric: Metric) -> stats.Estimate:
 
 def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | None,
                 adjusted: float) -> str:
-    """The mark of a cell by its ratio to the best one; floor: the noise floor of the two; adjusted:
-    p, corrected."""
+    """The mark of a cell by its ratio to the best one, None where the two have none.
+
+    floor: the noise floor of the two, a ratio of at least 1; None where it is not known. adjusted:
+    p, corrected.
+    """
     if ratio is None or ratio.interval is None:
         return UNKNOWN
     interval = better_ratio(ratio, metric).interval
@@ -87,7 +91,7 @@ def groups_find(matrix: Matrix, axis: str, metric: Metric) -> list[list[Cell]]:
 def pairs_compare(matrix: Matrix, metric: str, groups: Iterable[Sequence[Cell]]
                   ) -> dict[tuple[str, str], stats.Estimate | None]:
     """The ratio of the first to the second of every pair of each group, by their names, both ways
-    round."""
+    round; None as ratio_between()."""
     return {(one.name, two.name): ratio_between(matrix, one, two, metric)
             for cells in groups for one, two in permutations(cells, 2)}
 
@@ -123,7 +127,7 @@ def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ..
 
 
 def optimum_of(optima: Iterable[Optimum], cell: Cell) -> Optimum | None:
-    """The optimum of a cell's group."""
+    """The optimum of a cell's group; None where the cell is in no group."""
     return next((optimum for optimum in optima if optimum.place.items() <= cell.axes.items()), None)
 
 
@@ -138,7 +142,7 @@ def group_text(optimum: Optimum) -> str:
 
 
 def values_list(values: Sequence[str]) -> str:
-    """`64K`, `64K and 128K`, `64K, 128K and 256K`."""
+    """Values, at least one, in words: `64K`, `64K and 128K`, `64K, 128K and 256K`."""
     return " and ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
 
 

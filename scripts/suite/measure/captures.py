@@ -22,7 +22,8 @@ KEPT_ROUND = 1
 def capture_file(run: Run, cells: Sequence[str]) -> str | None:
     """The file of a run's packets within its result, named by the number of its cell in the plan.
 
-    None where packets are not kept. A client on another machine keeps none.
+    cells: the names of all cells of the plan. None where packets are not kept. A client on another
+    machine keeps none.
     """
     words = run.cell.words
     is_kept = (target_of(words).startswith(LOCAL) and words.get("capture") == "on"
@@ -31,7 +32,8 @@ def capture_file(run: Run, cells: Sequence[str]) -> str | None:
 
 
 def capture_options(folder: Path, file: str | None) -> tuple[str, ...]:
-    """The client's options for writing the file, whose folder is made."""
+    """The client's options for writing a file of capture_file(), whose folder is made; none for
+    None. folder: of the result."""
     if file is None:
         return ()
     (folder / FOLDER).mkdir(exist_ok=True)
@@ -39,7 +41,8 @@ def capture_options(folder: Path, file: str | None) -> tuple[str, ...]:
 
 
 def capture_rename(record: dict[str, Any], file: str | None) -> None:
-    """Replaces the path in a record by the path within the result, which may be moved."""
+    """Replaces the path in a record, in place, by the path within the result, which may be
+    moved."""
     capture = record.get("client", {}).get("capture", {})
     if "file" in capture:
         capture["file"] = file

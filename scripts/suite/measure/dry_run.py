@@ -19,8 +19,8 @@ from suite.result.plan import Plan
 
 
 def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
-    """How long the runs take so many times over: `about 0:38`, `at least 0:05` for fixed work or
-    with until=."""
+    """How long the runs take so many times over, in minutes and seconds: `about 0:38`; `at least
+    0:05` for fixed work or with until=."""
     seconds, unknown = runs_seconds(runs, plan.hosts is not None)
     return f"{'at least' if unknown or plan.until else 'about'} {clock_text(seconds * times)}"
 
@@ -35,7 +35,8 @@ def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
 
 
 def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
-    """Every cell that can run as a command, those of one lab together, those elsewhere last."""
+    """Every cell that can run as a command, those of one lab together, those elsewhere last.
+    UsageError where a build has no programs."""
     client = targets.local
     by_client = partial(
         command_by_hand, server_options=client.server_options,

@@ -24,7 +24,8 @@ DOCTOR_WATCH_S = 0.05  # every start waits for it: long enough to see other load
 
 
 def command_line(command: list[str]) -> str | None:
-    """The first line that a command prints; None where the command is missing or fails."""
+    """The first line that a command prints; None where the command is missing, fails, prints
+    nothing, or takes longer than 30 s."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True,
                               errors="replace")
@@ -47,14 +48,16 @@ def runner_facts() -> dict[str, str]:
 
 
 def doctor_look(plan: Plan) -> dict[str, Any]:
-    """What the doctor finds on this machine that concerns the cells of the plan."""
+    """What the doctor finds on this machine that concerns the cells of the plan: an entry of
+    `doctor` in hosts.json, with the time in ns since 1970."""
     findings = findings_collect(CellWords(tuple(cell.words for cell in plan.cells)), DOCTOR_WATCH_S)
     return {"unix_ns": time.time_ns(),
             "findings": [finding_document(name, finding) for name, finding in findings.items()]}
 
 
 def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """Facts by host id, from the answer to `--facts`, each with the target= that the end ran on."""
+    """Facts by host id, from the answer to `--facts`, which has facts by end. Each machine of
+    another target than this machine gets its value. Failure where a machine has no id."""
     hosts: dict[str, Any] = {}
     stamp = {TARGET: target} if target != LOCAL else {}
     for end in reversed([end for end in ENDS if answer.get(end) is not None]):
@@ -75,7 +78,7 @@ def cells_sample(plan: Plan) -> dict[str, Mapping[str, str]]:
 
 
 def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
-    """(hosts by id, id of the runner's machine)."""
+    """(facts by host id, id of the runner's machine). Failure where a target gives no facts."""
     asked = cells_sample(plan)
     here = targets.target({}).facts(asked.pop(LOCAL, {}))
     mine = here["client"]["id"]
@@ -87,7 +90,8 @@ def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
 
 
 def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
-    """One line about the runner's machine, and one about what disturbs it."""
+    """One line about the runner's machine, and one about what disturbs it if anything does.
+    hosts, mine: of hosts_collect()."""
     facts = hosts[mine]
     cpus, kind = facts.get("cpus_online"), facts.get("virtualisation")
     parts = [
@@ -102,7 +106,8 @@ def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
 
 
 def builds_read(client: Client, values: Iterable[str]) -> dict[str, Build]:
-    """What is in each of these builds: docs/record.md, "plan.json"."""
+    """What is in each of these builds, by the value of build=: docs/record.md, "plan.json".
+    UsageError where a folder has no programs, Failure where they give no answer."""
     found = {}
     for value in values:
         other = build_client(client, value)

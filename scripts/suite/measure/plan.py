@@ -61,7 +61,11 @@ class Planned:
 
 
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
-    """`write=zerocopy message=64,128` as key -> values; where begins the message of an error."""
+    """`write=zerocopy message=64,128` as key -> values, in canonical spelling.
+
+    UsageError, which begins with where, for no words, a word given twice, or one that the client
+    does not take.
+    """
     selector: dict[str, tuple[str, ...]] = {}
     words = [Word(*word_split(part), where=where) for part in text.split()]
     if not words:
@@ -106,7 +110,11 @@ def combinations_make(words: Words) -> list[dict[str, str]]:
 def combinations_exclude(
     client: Client, rows: list[dict[str, str]], excludes: Iterable[tuple[str, str, bool]],
 ) -> list[dict[str, str]]:
-    """Without the cells that an exclusion (text, where, must match) matches."""
+    """Without the cells that an exclusion (text, where, must match) matches.
+
+    UsageError, which begins with where, for a word that no cell has, for an exclusion that must
+    match and leaves out nothing, and for one that leaves nothing.
+    """
     for text, where, strict in excludes:
         selector = selector_expand(client, text, where)
         missing = next((key for key in selector if key not in rows[0]), None)
@@ -122,7 +130,8 @@ def combinations_exclude(
 
 
 def lines_check(client: Client, lines: Sequence[str], path: Path | None) -> list[Checked]:
-    """What the client says of every line; an error names the scenario."""
+    """What the client says of every line. UsageError for a line that it does not take: it names the
+    scenario (path) and, of several lines, the line."""
     try:
         return client_check(client, lines)
     except UsageError as error:
@@ -135,8 +144,8 @@ def lines_check(client: Client, lines: Sequence[str], path: Path | None) -> list
 
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
-    """The answers of the clients for the rows, in order: each row asks the client of its build on
-    its target."""
+    """The answers of the clients for the rows, one for each, in order: each row asks the client of
+    its build on its target. UsageError for a row that its client does not take."""
     rows_of: dict[Client, list[int]] = {}
     for number, row in enumerate(rows):
         rows_of.setdefault(targets.client(row), []).append(number)
@@ -169,8 +178,11 @@ def answer_complete(target: Target, row: Mapping[str, str], elsewhere: Mapping[s
 
 
 def unused_refuse(checked: list[Checked], words: Words) -> tuple[Words, list[str]]:
-    """Refuses a word that no cell uses. A word of the scenario that words of the shell made useless
-    is left out, with a note."""
+    """The words that some cell uses, and notes about the others.
+
+    UsageError for a word that no cell uses. A word of the scenario that words of the shell made
+    useless is left out, with a note.
+    """
     idle = {key: word for key, word in words.items()
             if all(key in entry.unused for entry in checked)}
     for key, word in idle.items():

@@ -21,7 +21,7 @@ FigureText = Callable[[dict[str, Any]], str]
 
 
 def clock_text(seconds: float) -> str:
-    """0:05, 12:30, 1:02:03."""
+    """Seconds as 0:05, 12:30, 1:02:03."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
@@ -42,7 +42,9 @@ def round_text(number: int, last: int) -> str:
 class Pace:
     """How long the rest will take: by the mean of the runs so far, before that by the plan.
 
-    until: how narrow intervals have to be; with it there may be more runs than are known of.
+    total, done: runs. planned_s: seconds of one run by the plan. spent_s: seconds of all runs that
+    are done. until: how narrow intervals have to be; with it there may be more runs than are known
+    of.
     """
 
     total: int
@@ -59,7 +61,10 @@ class Pace:
 
 
 class Watch(AbstractContextManager["Watch"]):
-    """What both kinds of progress share; `begin` before every batch, `end` after every run."""
+    """What both kinds of progress share; `begin` before every batch, `end` after every run.
+
+    axes: whose words name a cell. last_round: the number of the session's last round.
+    """
 
     def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int) -> None:
         self.pace = pace

@@ -42,7 +42,7 @@ def session_left(plan: Plan, done: set[RunKey]) -> list[Run]:
 
 
 def session_total(plan: Plan) -> int:
-    """All runs of the last session."""
+    """How many runs the last session has, the warm-up round included."""
     return runs_per_round(plan.runnable) * (len(plan.session.rounds) + 1)
 
 
@@ -95,8 +95,11 @@ def programs_refuse(folder: Path, known: Programs, mine: Programs) -> None:
 
 
 def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], more: bool) -> Plan:
-    """The plan with the session to run: the last one where it is unfinished, with more a new
-    one."""
+    """The plan with the session to run: the last one where it is unfinished, with more a new one.
+
+    UsageError where the last one is finished and more is not asked for, is of another boot, or
+    would have to be finished before another.
+    """
     changed = plan.session.boots.changed(start.boots)
     if changed and not more:
         raise UsageError(f"{folder} was measured on {changed}: choose another folder with -o, or "
@@ -142,7 +145,8 @@ def damaged_passed(say: Say) -> Iterator[None]:
 
 
 def folders_read(results: Path, say: Say) -> list[tuple[Path, Plan]]:
-    """The results in a folder of results, newest first."""
+    """(folder, plan) of the results in a folder of results, newest first; damaged ones are said and
+    left out."""
     found = []
     for folder in results.iterdir() if results.is_dir() else ():
         with damaged_passed(say):
@@ -175,8 +179,12 @@ def folder_name(results: Path, name: str) -> Path:
 
 def journal_open(start: Start, folder: Path | None, results: Path, say: Say, more: bool = False,
                  new: bool = False) -> Journal:
-    """The result to write: folder, or one of those in results to go on with, or a new one there;
-    more: a session of a finished one; new: no result is gone on with."""
+    """The result to write: folder, or one of those in results to go on with, or a new one there.
+
+    more: a session of a finished one. new: no result is gone on with. say: gets a line for each
+    damaged result. UsageError where folder is a file, has another plan, or contradicts more or new;
+    Failure where it is damaged or another run writes it.
+    """
     if folder is None and not new:
         folder = folder_find(start, results, more, say)
         if folder is None and more:

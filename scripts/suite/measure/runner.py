@@ -58,8 +58,11 @@ def cells_run(
     options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
     artifacts: Artifacts = NO_ARTIFACTS,
 ) -> Records:
-    """Runs each cell once by one client. ends: words with the addresses of the ends that the runner
-    has started."""
+    """Runs each cell once by one client, which is ended after limit_s seconds.
+
+    ends: words with the addresses of the ends that the runner has started. options: more options of
+    the client. Failure where the client does not start.
+    """
     lines = [line_for_client(cell.given, ends) for cell in cells]
     yield from batch_records(client_batch(client, lines, limit_s, lab, options), cells, artifacts)
 
@@ -81,8 +84,9 @@ def hyperfine_run(
     options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
     artifacts: Artifacts = NO_ARTIFACTS,
 ) -> Records:
-    """Runs one cell under hyperfine, which times the whole process. The plan allows that on this
-    machine and outside of labs only."""
+    """Runs one cell under hyperfine, which times the whole process and is ended after limit_s
+    seconds. The plan allows that on this machine and outside of labs only. Failure where hyperfine
+    is missing."""
     version = hyperfine.version_read()
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder, lifeline_open() as lifeline:
         line = line_for_client(cells[0].given)
@@ -113,7 +117,10 @@ def cells_retry(
     artifacts: Artifacts,
 ) -> Records:
     """Runs cells by a timer. Cells that left no record run once more where the client has a place
-    for a second try, whose log is kept. how: the other arguments of the timer."""
+    for a second try, whose log is kept.
+
+    starting_s: seconds that a batch may take to begin. how: the other arguments of the timer.
+    """
     retry, lost = client.retry(), dict[int, JsonObject]()
     for number, record in TIMERS[timer](client, cells, starting_s + runs_limit(cells), *how,
                                         replace(artifacts, log=None)):
@@ -137,8 +144,8 @@ def batch_run(
 ) -> Records:
     """Runs each cell once where its target is, in the lab that its words ask for.
 
-    A target or a lab that cannot be reached makes failed runs. Failure: nothing starts on this
-    machine.
+    labs: those that are open. options: more options of the client. A target or a lab that cannot be
+    reached makes failed runs. Failure: nothing starts on this machine.
     """
     words, left = cells[0].words, set(range(len(cells)))
     try:

@@ -112,7 +112,7 @@ def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
 
 
 def runs_per_round(cells: Sequence[PlannedCell]) -> int:
-    """How many runs a round has."""
+    """How many runs a round of these cells has: a baseline cell runs twice."""
     return len(cells) + sum(cell.baseline for cell in cells)
 
 
