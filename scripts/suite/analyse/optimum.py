@@ -41,8 +41,8 @@ class Optimum:
 
     @property
     def alike(self) -> tuple[str, ...]:
-        """The values of the best and of what cannot be told apart from it; empty where that cannot be
-    said."""
+        """The values of the best and of what cannot be told apart from it; empty where that cannot
+        be said."""
         if UNKNOWN in self.marks.values():
             return ()
         return tuple(value for value, mark in self.marks.items() if mark in (BEST, ALIKE))

@@ -129,17 +129,15 @@ def combinations_exclude(
     return rows
 
 
-def lines_check(client: Client, lines: Sequence[str], path: Path | None) -> list[Checked]:
-    """What the client says of every line. UsageError for a line that it does not take: it names the
-    scenario (path) and, of several lines, the line."""
-    try:
-        return client_check(client, lines)
-    except UsageError as error:
-        text = str(error)
-        match = re.fullmatch(r"standard input:(\d+): (.*)", text)
-        if match:
-            text = match[2] + (f", as in {lines[int(match[1]) - 1]}" if len(lines) > 1 else "")
-        raise UsageError(f"{path}: {text}" if path else text) from None
+def refusal_text(error: UsageError, lines: Sequence[str], row: Mapping[str, str],
+                 path: Path | None) -> str:
+    """Why a client refuses one of its lines, in one line: with the scenario (path), of several
+    lines the line, and the words that decide which client is asked. row: of the first line."""
+    text, named = str(error), words_text(words_for_runner(row))
+    match = re.fullmatch(r"standard input:(\d+): (.*)", text)
+    if match:
+        text = match[2] + (f", as in {lines[int(match[1]) - 1]}" if len(lines) > 1 else "")
+    return (f"{path}: " if path else "") + text + (f" ({named})" if named else "")
 
 
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
@@ -154,10 +152,9 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
     for client, mine in rows_of.items():
         lines = [line_for_client(rows[number], elsewhere[number]) for number in mine]
         try:
-            answers |= zip(mine, lines_check(client, lines, path), strict=True)
+            answers |= zip(mine, client_check(client, lines), strict=True)
         except UsageError as error:
-            named = words_text(words_for_runner(rows[mine[0]]))
-            raise UsageError(f"{error} ({named})" if named else str(error)) from None
+            raise UsageError(refusal_text(error, lines, rows[mine[0]], path)) from None
     return [answer_complete(targets.target(row), row, elsewhere[number], answers[number])
             for number, row in enumerate(rows)]
 

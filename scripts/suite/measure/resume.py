@@ -144,22 +144,16 @@ def damaged_passed(say: Say) -> Iterator[None]:
         say(f"passed over: {error}")
 
 
-def folders_read(results: Path, say: Say) -> list[tuple[Path, Plan]]:
-    """(folder, plan) of the results in a folder of results, newest first; damaged ones are said and
-    left out."""
-    found = []
+def folder_find(start: Start, results: Path, more: bool, say: Say) -> Path | None:
+    """The newest folder in results to go on with: unfinished, of this plan, build and boot; with
+    more, the newest finished one of this plan and build. Damaged ones are said and passed over."""
+    found, mine = [], start.plan.programs
     for folder in results.iterdir() if results.is_dir() else ():
         with damaged_passed(say):
             if plan := plan_read(folder):
                 found.append((folder, plan))
-    return sorted(found, key=lambda one: one[1].sessions[0].started_unix_ns, reverse=True)
-
-
-def folder_find(start: Start, results: Path, more: bool, say: Say) -> Path | None:
-    """The newest folder to go on with: unfinished, of this plan, build and boot; with more, the
-    newest finished one of this plan and build."""
-    mine = start.plan.programs
-    for folder, plan in folders_read(results, say):
+    found.sort(key=lambda one: one[1].sessions[0].started_unix_ns, reverse=True)
+    for folder, plan in found:
         if (plan.programs.digests == mine.digests and plan.programs.targets == mine.targets
                 and plan.is_same(start.plan)
                 and (more or not plan.session.boots.changed(start.boots))):
