@@ -12,12 +12,6 @@ TCP_TRANSPORTS = ("tcp", "mptcp")
 OWN_SERVER = "own"
 
 
-def is_local(words: Mapping[str, str]) -> bool:
-    """Whether a cell speaks to an end of its own on this machine, outside a lab."""
-    return (words.get("lab", "off") == "off" and words.get("server", OWN_SERVER) == OWN_SERVER
-            and "peer" not in words)
-
-
 @dataclass(frozen=True)
 class CellWords:
     """The words of every cell, defaults included; None where no run is planned."""
@@ -43,7 +37,8 @@ class CellWords:
         return int(max((size_parse(value) or 0 for value in self.values(key)), default=0))
 
     def tcp_is_local(self) -> set[bool]:
-        """Of the cells that speak TCP: whether they stay on this machine, outside a lab. The others
-        cross a device with a queue."""
-        return {is_local(words) for words in self.cells or ()
-                if words.get("transport") in TCP_TRANSPORTS}
+        """Of the cells that speak TCP: whether they speak to an end of their own on this machine,
+        outside a lab. The others cross a device with a queue."""
+        return {words.get("lab", "off") == "off" and "peer" not in words
+                and words.get("server", OWN_SERVER) == OWN_SERVER
+                for words in self.cells or () if words.get("transport") in TCP_TRANSPORTS}

@@ -34,11 +34,11 @@ def ring_look(facts: SystemFacts, words: CellWords) -> Finding:
     if setting != "0":
         return Finding(Status.DISTURBS, f"io_uring is off ({RINGS}={setting})", effect,
                        sysctl_set(RINGS, "0"), sysctl_set(RINGS, setting))
-    why, remark = ("the kernel", "the kernel has none (before 5.1, or built without "
-                                 "CONFIG_IO_URING)")
-    if facts.field("proc/self/status", "Seccomp") != "0":
-        why = "a filter of calls"
-        remark = "docker run --security-opt seccomp=unconfined, or outside the container"
+    why, remark = (
+        ("the kernel", "the kernel has none (before 5.1, or built without CONFIG_IO_URING)")
+        if facts.field("proc/self/status", "Seccomp") == "0" else
+        ("a filter of calls",
+         "docker run --security-opt seccomp=unconfined, or outside the container"))
     return Finding(Status.DISTURBS, f"io_uring is refused by {why} ({refusal})", effect,
                    remark=remark)
 

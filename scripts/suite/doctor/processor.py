@@ -127,8 +127,7 @@ def idle_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 def power_look(facts: SystemFacts, words: CellWords) -> Finding:
     """Batteries and the platform's profile: sysfs-class-power, sysfs-platform_profile of Linux."""
-    supplies = facts.matching("sys/class/power_supply/*/online").values()
-    if set(supplies) == {"0"}:
+    if set(facts.matching("sys/class/power_supply/*/online").values()) == {"0"}:
         return Finding(Status.DISTURBS, "runs on battery",
                        "Firmware caps the clock, and other than under mains.", remark="plug it in")
     profile = facts.find(PROFILE)

@@ -47,14 +47,6 @@ def runner_facts() -> dict[str, str]:
     return {key: value for key, value in facts.items() if value}
 
 
-def doctor_look(plan: Plan) -> dict[str, Any]:
-    """What the doctor finds on this machine that concerns the cells of the plan: an entry of
-    `doctor` in hosts.json, with the time in ns since 1970."""
-    findings = findings_collect(CellWords(tuple(cell.words for cell in plan.cells)), DOCTOR_WATCH_S)
-    return {"unix_ns": time.time_ns(),
-            "findings": [finding_document(name, finding) for name, finding in findings.items()]}
-
-
 def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
     """Facts by host id, from the answer to `--facts`, which has facts by end. Each machine of
     another target than this machine gets its value. Failure where a machine has no id."""
@@ -78,14 +70,18 @@ def cells_sample(plan: Plan) -> dict[str, Mapping[str, str]]:
 
 
 def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
-    """(facts by host id, id of the runner's machine). Failure where a target gives no facts."""
+    """(facts by host id, id of the runner's machine, which has what the doctor finds there about
+    the cells of the plan). Failure where a target gives no facts."""
     asked = cells_sample(plan)
     here = targets.target({}).facts(asked.pop(LOCAL, {}))
     mine = here["client"]["id"]
     hosts = host_facts(here, LOCAL)
     for target, given in asked.items():
         hosts = host_facts(targets.target(given).facts(given), target) | hosts
-    hosts[mine] |= {"runner": runner_facts(), "doctor": [doctor_look(plan)]}
+    findings = findings_collect(CellWords(tuple(cell.words for cell in plan.cells)), DOCTOR_WATCH_S)
+    look = {"unix_ns": time.time_ns(),
+            "findings": [finding_document(name, finding) for name, finding in findings.items()]}
+    hosts[mine] |= {"runner": runner_facts(), "doctor": [look]}
     return hosts, mine
 
 
