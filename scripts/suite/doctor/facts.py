@@ -121,8 +121,8 @@ class ValueCheck:
         value, found = self.read(facts), self.found
         if self.is_fine(value):
             return fine(self.fine.format(value))
-        texts = (found.seen, found.effect, found.fix, found.undo, found.remark)
-        return Finding(found.status, *(text.format(value) for text in texts))
+        return Finding(found.status, *(text.format(value) for text in (
+            found.seen, found.effect, found.fix, found.undo, found.remark)))
 
 
 def fields_read(text: str, separator: str = ":") -> dict[str, str]:

@@ -101,6 +101,6 @@ def findings_text(findings: Mapping[str, Finding], everything: bool, width: int)
             lines += ["", *textwrap.wrap(f"Fine: {', '.join(group)}", width, subsequent_indent=GAP,
                                          break_on_hyphens=False)]
         elif group:
-            pairs = [(name, finding.seen) for name, finding in group.items()]
-            lines += ["", title, *labelled_lines(pairs, width, GAP)]
+            lines += ["", title, *labelled_lines(
+                [(name, finding.seen) for name, finding in group.items()], width, GAP)]
     return "\n".join(lines) + "\n"

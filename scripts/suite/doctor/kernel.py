@@ -32,6 +32,7 @@ TRACING_PROGRAMS = {2: "kprobe", 5: "tracepoint", 7: "perf_event", 17: "raw_trac
                     24: "raw_tracepoint_writable", 26: "tracing", 29: "lsm"}
 PACKET_PROGRAMS = {1: "socket_filter", 3: "sched_cls", 6: "xdp", 8: "cgroup_skb", 13: "sock_ops",
                    14: "sk_skb", 16: "sk_msg", 25: "cgroup_sockopt"}
+EVENTS_PARTLY = ("X", "?")  # of events/enable: some are on, or that cannot be told
 HUGE_PAGES_FILE = "sys/kernel/mm/transparent_hugepage/enabled"
 
 
@@ -109,14 +110,13 @@ def ftrace_tracers(facts: SystemFacts) -> Iterator[tuple[str, str, str, str]]:
     if folder is None:
         raise Unknown(
             "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing shows it to root")
-    path, current = f"/{folder}/current_tracer", facts.text(f"{folder}/current_tracer")
-    if current != "nop":
-        yield f"ftrace's {current}", f"echo nop > {path}", f"echo {current} > {path}", ""
-    path, events = f"/{folder}/events/enable", facts.find(f"{folder}/events/enable") or "0"
-    if events != "0":
-        undo = (f"echo 1 > {path}", "") if events == "1" else (
-            "", f"/{folder}/set_event lists which events are on")
-        yield "events of ftrace", f"echo 0 > {path}", *undo
+    for file, quiet, seen in (("current_tracer", "nop", "ftrace's {}"),
+                              ("events/enable", "0", "events of ftrace")):
+        path, value = f"/{folder}/{file}", facts.find(f"{folder}/{file}") or quiet
+        if value != quiet:
+            undo = (f"echo {value} > {path}", "") if value not in EVENTS_PARTLY else (
+                "", f"/{folder}/set_event lists which events are on")
+            yield seen.format(value), f"echo {quiet} > {path}", *undo
     for name in ("kprobe", "uprobe"):
         probes = len((facts.find(f"{folder}/{name}_events") or "").splitlines())
         if probes:

@@ -41,9 +41,9 @@ def offloads_look(facts: SystemFacts, words: CellWords) -> Finding:
     off = [name for name, on in known(facts.probes.offloads).items() if not on]
     if not set(off) - {"gro"}:  # packets on lo are never merged: nothing has cut them
         return fine("lo puts segmentation off")
-    whole = known(facts.probes.mtu_bytes) >= LOOPBACK_MTU_BYTES
     return Finding(
-        Status.NOTE if whole else Status.DISTURBS, f"{', '.join(off)} off on lo",
+        Status.NOTE if known(facts.probes.mtu_bytes) >= LOOPBACK_MTU_BYTES else Status.DISTURBS,
+        f"{', '.join(off)} off on lo",
         "What is larger than the MTU is cut up segment by segment before it leaves: more CPU for "
         "large messages with a small MTU, and nothing that could be told here with lo's own of "
         "65536.",

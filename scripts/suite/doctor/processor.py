@@ -144,8 +144,7 @@ def clocksource_look(facts: SystemFacts, words: CellWords) -> Finding:
     current = facts.text(f"{CLOCKSOURCE}/current_clocksource")
     if current in CLOCKS_FAST:
         return fine(f"clocksource {current}")
-    available = clocks_available(facts)
-    better = next((clock for clock in CLOCKS_FAST if clock in available), None)
+    better = next((clock for clock in CLOCKS_FAST if clock in clocks_available(facts)), None)
     path = f"/{CLOCKSOURCE}/current_clocksource"
     return Finding(
         Status.DISTURBS, f"clocksource {current}",

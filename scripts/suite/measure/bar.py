@@ -25,9 +25,9 @@ class Bar(Watch):
         super().__init__(pace, axes, last_round)
         self.figure = figure
         self.figures: dict[str, str] = {}
-        fixed = Column(no_wrap=True, min_width=9)
         self.bar = Progress(
-            BarColumn(bar_width=10), MofNCompleteColumn(table_column=fixed),
+            BarColumn(bar_width=10),
+            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=9)),
             TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True, min_width=10)),
             TextColumn("{task.description}", markup=False,
                        table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
@@ -51,8 +51,8 @@ class Bar(Watch):
 
     def begin(self, run: Run) -> None:
         """Draws how far it is, and names the cell with the figure that it had last time."""
-        last = self.figures.get(run.cell.name, "")
-        text = f"{self.round_text(run)}: {cell_short(run, self.axes)} {last}"
+        text = (f"{self.round_text(run)}: {cell_short(run, self.axes)} "
+                f"{self.figures.get(run.cell.name, '')}")
         self.bar.update(self.task, description=text.strip(), total=self.pace.total,
                         completed=self.pace.done, left=f"{clock_text(self.pace.left_s)} left",
                         refresh=True)

@@ -70,8 +70,8 @@ def client_timed(program: str, options: Sequence[str], line: str, lifeline: int)
     """The command that the runner starts for a line of words with options of the client, in the
     folder of the run; lifeline is a descriptor that hyperfine passes on, for it gives its commands
     no standard input."""
-    inner = [program, *options, "--json", RECORD_FILE, f"--with-parent={lifeline}", *line.split()]
-    return [TIMER, *TIMER_OPTIONS, shlex.join(inner)]
+    return [TIMER, *TIMER_OPTIONS, shlex.join([
+        program, *options, "--json", RECORD_FILE, f"--with-parent={lifeline}", *line.split()])]
 
 
 def object_read(path: Path) -> dict[str, Any] | None:

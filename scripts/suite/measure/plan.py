@@ -294,8 +294,8 @@ def plan_make(
     if len(cells) * plan.rounds_most > RUNS_MAX:
         raise UsageError(f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: "
                          f"at most {RUNS_MAX}")
-    as_run = scenario_as_run(scenario, words, plan, [text for text, *_ in excludes])
-    return Planned(plan, as_run, tuple(notes), vocabulary)
+    return Planned(plan, scenario_as_run(scenario, words, plan, [text for text, *_ in excludes]),
+                   tuple(notes), vocabulary)
 
 
 def scenario_seeded(scenario: Scenario, seed: int | None) -> Scenario:

@@ -29,8 +29,8 @@ def clock_text(seconds: float) -> str:
 
 def cell_short(run: Run, axes: tuple[str, ...]) -> str:
     """The words by which this cell differs from others."""
-    words = [f"{axis}={run.cell.given[axis]}" for axis in axes if axis in run.cell.given]
-    return " ".join(words) or run.cell.name
+    return " ".join(f"{axis}={run.cell.given[axis]}" for axis in axes
+                    if axis in run.cell.given) or run.cell.name
 
 
 def round_text(number: int, last: int) -> str:
@@ -100,8 +100,8 @@ class Watch(AbstractContextManager["Watch"]):
         self.pace.spent_s += now - self.started
         self.started = now
         if record["status"] == "failed":
-            reason = record.get("reason", "no reason given")
-            self.failures.append(f"uncork: {run.cell.name}: failed: {reason}")
+            self.failures.append(f"uncork: {run.cell.name}: failed: "
+                                 f"{record.get('reason', 'no reason given')}")
 
     def extend(self, runs: int, rounds: int) -> None:
         """until= adds so many runs, in so many rounds."""

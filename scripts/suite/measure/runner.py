@@ -89,8 +89,8 @@ def hyperfine_run(
     is missing."""
     version = hyperfine.version_read()
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder, lifeline_open() as lifeline:
-        line = line_for_client(cells[0].given)
-        command = hyperfine.client_timed(client.program, options, line, lifeline)
+        command = hyperfine.client_timed(client.program, options, line_for_client(cells[0].given),
+                                         lifeline)
         child = subprocess.Popen(command, cwd=folder, pass_fds=(lifeline,),
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.PIPE, process_group=0)
@@ -197,11 +197,10 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
                 targets.round_begin()
             watch.begin(batch[0])
             file = capture_file(batch[0], names)
-            options = capture_options(journal.folder, file)
             cells = [run.cell for run in batch]
             records = targets.group.run(cells) if targets.group else \
-                batch_run(targets, cells, labs, journal.plan.timer, options,
-                          batch_artifacts(journal, batch))
+                batch_run(targets, cells, labs, journal.plan.timer,
+                          capture_options(journal.folder, file), batch_artifacts(journal, batch))
             for number, record in records:
                 run = batch[number]
                 capture_rename(record, file)

@@ -74,8 +74,8 @@ class Journal:
         plan_write(self.folder, self.plan)
         session = self.plan.session.name
         for cell in self.plan.cells:
-            key = session, WARMUP_ROUND, cell.name, LABEL
-            if cell.unsupported is not None and key not in self.done:
+            if cell.unsupported is not None and (
+                    session, WARMUP_ROUND, cell.name, LABEL) not in self.done:
                 self.append({
                     "schema": SCHEMA, "uncork": self.plan.programs.uncork, "status": "unsupported",
                     "reason": cell.unsupported, "words": cell.words,

@@ -194,8 +194,8 @@ class Plan:
 
     def asked(self, seed: int | None) -> Plan:
         """The plan as it was asked for: without machine, programs and sessions."""
-        cells = tuple(replace(cell, unsupported=None) for cell in self.cells)
-        return replace(self, cells=cells, seed=None if seed is None else self.seed,
+        return replace(self, cells=tuple(replace(cell, unsupported=None) for cell in self.cells),
+                       seed=None if seed is None else self.seed,
                        programs=Programs("", "", ""), boot="", sessions=())
 
     def begun(self, boots: Boots) -> Plan:
@@ -207,8 +207,8 @@ class Plan:
 
     def extended(self, rounds: int) -> Plan:
         """With so many more rounds in the last session."""
-        session = replace(self.session, last=self.session.last + rounds)
-        return replace(self, sessions=(*self.sessions[:-1], session))
+        return replace(self, sessions=(
+            *self.sessions[:-1], replace(self.session, last=self.session.last + rounds)))
 
 
 def revision_of(plan: Plan, words: Mapping[str, str]) -> str:
