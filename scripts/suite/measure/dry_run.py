@@ -66,8 +66,8 @@ def plan_text(planned: Planned, targets: Targets) -> str:
              f"seed: {'random' if plan.seed is None else plan.seed}",
              *(f"# {note}" for note in planned.notes)]
     if any(cell.words.get(ARRIVAL_SEED) == DRAWN for cell in plan.runnable):
-        shown = "the default" if plan.seed is None else "that of round 1"
-        lines.append(f"# each round draws an {ARRIVAL_SEED} of its own; the commands have {shown}")
+        lines.append(f"# each round draws an {ARRIVAL_SEED} of its own; the commands have "
+                     + ("the default" if plan.seed is None else "that of round 1"))
     lines += commands_by_hand(plan, targets)
     lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
               for cell in plan.cells if cell.unsupported is not None]
