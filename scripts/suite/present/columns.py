@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, unreported_text
+from suite.analyse.frame import Cell, Matrix, unreported_text, words_match
 from suite.analyse.machines import FUNCTIONAL_ONLY
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio, is_speed, optimum_of
@@ -216,7 +216,7 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
         return []
     columns = [Column("", tuple(
         verdict_item(ratio_text(ratio.value), figure.verdict) if ratio and figure else
-        Item("base" if cell and figure and is_baseline(summary, cell) else "")
+        Item("base" if cell and figure and words_match(summary.baseline, cell.axes) else "")
         for ratio, cell, figure in zip(ratios, cells, figures, strict=True)))]
     if any(ratio and ratio.interval for ratio in ratios):
         columns.append(Column("95 % interval", tuple(
@@ -236,7 +236,7 @@ def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
     if metric.name in ratio_metrics(summary):
         if any(figure is not None and figure.ratio is not None for figure in figures):
             columns.append(Column(f"vs {' '.join(summary.baseline.values())}", tuple(
-                ratio_item(figure, cell is not None and is_baseline(summary, cell))
+                ratio_item(figure, cell is not None and words_match(summary.baseline, cell.axes))
                 for cell, figure in zip(cells, figures, strict=True))))
         columns += published_columns(summary, figures, ratio_text, published_name)
     return columns
@@ -276,11 +276,6 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: Scale, ite
 def round_gain_text(gain: float | None) -> str:
     """The gain of a single round; empty where no round is shared."""
     return "" if gain is None else change_text(gain)
-
-
-def is_baseline(summary: Summary, cell: Cell) -> bool:
-    """Whether a cell is the baseline of others."""
-    return all(cell.axes[key] == value for key, value in summary.baseline.items())
 
 
 def axis_names(summary: Summary, axes: Sequence[str], values: Sequence[str]) -> list[str]:

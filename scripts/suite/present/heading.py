@@ -126,8 +126,8 @@ def security_text(matrix: Matrix) -> str:
     layers = sorted({(end.security, end.library) for traits in matrix.traits
                      for end in traits.protected})
     named = [f"{layer} ({library})" if library else layer for layer, library in layers]
-    options = [option for traits in matrix.traits for option in traits.agreed]
-    agreed = [" or ".join(sorted({value for _, key, value in options if key == wanted}))
+    agreed = [" or ".join(sorted({value for traits in matrix.traits
+                                  for _, key, value in traits.agreed if key == wanted}))
               for wanted in AGREED]
     if agreed[0]:
         agreed[0] = f"TLS {agreed[0]}"
@@ -168,13 +168,10 @@ def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
 
 def floors_text(summary: Summary) -> str:
     """The noise floors of each metric that is no count."""
-    known = {metric.name: summary.floors[metric.name] for metric in summary.metrics
-             if not metric.counts}
-    parts = [f"{floors_list(summary.matrix, floors)} of {name}" for name, floors in known.items()
-             if floors]
+    parts = [f"{floors_list(summary.matrix, summary.floors[metric.name])} of {metric.name}"
+             for metric in summary.metrics if not metric.counts and summary.floors[metric.name]]
     if parts:
-        boots = any(summary.matrix.blocks)
-        return "A/A: " + "; ".join(parts) + (f"; {WITHIN_BOOT}" if boots else "")
+        return "A/A: " + "; ".join(parts + [WITHIN_BOOT] * any(summary.matrix.blocks))
     if all(cell.emulated for cell in summary.matrix.cells.values() if cell.runs_ok):
         return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"

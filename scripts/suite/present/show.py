@@ -306,13 +306,12 @@ def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[
 def by_hand_commands(matrix: Matrix, cell: Cell, records: Sequence[Record]) -> list[str]:
     """The command that runs a cell by hand; where rounds draw arrivals, with those of its first
     run."""
-    words = records[0].words if records else {}
-    drawn = {ARRIVAL_SEED: words[ARRIVAL_SEED]} if ARRIVAL_SEED in words else {}
-    command = timed_by_hand if matrix.result.plan.timer == "hyperfine" else str
-    folders = folders_of(matrix.result.plan)
-    return [command(line) for line in by_hand_lines(
-        [{**(cell.given or cell.words), **drawn}],
-        lambda given: command_by_hand(given, (), folders))]
+    drawn = {key: value for record in records[:1] for key, value in record.words.items()
+             if key == ARRIVAL_SEED}
+    plan = matrix.result.plan
+    lines = by_hand_lines([{**(cell.given or cell.words), **drawn}],
+                          lambda given: command_by_hand(given, (), folders_of(plan)))
+    return [timed_by_hand(line) if plan.timer == "hyperfine" else line for line in lines]
 
 
 def show_text(matrix: Matrix, cell: Cell, width: int) -> str:

@@ -82,14 +82,14 @@ def listed_text(texts: Sequence[str]) -> str:
 
 def result_foot(summary: Summary, notes: Footnotes) -> list[tuple[str, str]]:
     """Everything under a table: legend, footnotes, remarks on the result."""
-    pairs = legend_pairs(summary) + published_sizes(summary) + notes.lines()
-    if summary.published_unused:
-        pairs.append(("note", "published figures of cells that are not in this result: "
-                      + listed_text(summary.published_unused)))
-    if summary.gain and not summary.gains:
-        pairs.append(("note", f"no gain of {summary.gain}: no cell shares a good round with a "
-                              "baseline"))
-    return pairs + [("note", note) for note in summary.matrix.result.notes]
+    said = [
+        "published figures of cells that are not in this result: "
+        + listed_text(summary.published_unused) if summary.published_unused else "",
+        f"no gain of {summary.gain}: no cell shares a good round with a baseline"
+        if summary.gain and not summary.gains else "",
+        *summary.matrix.result.notes]
+    return [*legend_pairs(summary), *published_sizes(summary), *notes.lines(),
+            *(("note", note) for note in said if note)]
 
 
 def title_text(matrix: Matrix) -> str:
