@@ -26,7 +26,7 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.words import words_split
 from suite.commands.plot import pictures_asked
-from suite.present.pictures.forest import ForestGroup, change_tics, forest_draw, groups_divide
+from suite.present.pictures.forest import change_tics, forest_draw
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.heatmap import (
     ABSENT_COLOUR,
@@ -232,11 +232,16 @@ def test_comparisons_of_one_row_each_are_the_rows_of_one_forest(tmp_path):
     assert '"nodelay" "0.' in drawing.data and '"cork" "0.' in drawing.data
 
 
-def test_many_rows_become_several_forests_and_a_comparison_stays_whole():
-    groups = [ForestGroup(name, ((),) * 15) for name in "abcde"]
-    assert ["".join(group.head for group in picture)
-            for picture in groups_divide(groups)] == ["ab", "cd", "e"]
-    assert groups_divide([ForestGroup("a", ((),) * 50)]) == [[ForestGroup("a", ((),) * 50)]]
+def test_many_rows_become_several_forests_and_a_comparison_stays_whole(nodelay):
+    def heads(comparisons, rows):
+        many = [replace(one, rows=one.rows * (rows // len(one.rows)), geomeans={})
+                for one in comparisons]
+        return [[line.split('"')[1] for line in drawing.data.split("# headings")[1].splitlines()
+                 if '"' in line] for drawing in forest_draw(many, metric, "forest")]
+    metric = METRICS["time_per_message"]
+    comparisons = compare_baseline(nodelay, (metric,))[:3]
+    assert [len(found) for found in heads(comparisons, 16)] == [2, 1]
+    assert [len(found) for found in heads(comparisons, 50)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("left, right", [(0.99, 1.01), (0.6, 1.05), (0.999, 1.8), (0.9999, 1.0001)])

@@ -11,15 +11,16 @@ from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_words, words_match
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
-from suite.base.units import Scale, beyond_text, count_text, number_text, ratio_text, scale_choose
+from suite.base.units import Scale, ratio_text, scale_choose
+from suite.present.columns import is_hidden, median_text
 from suite.present.pictures.picture import (
     Drawing,
-    axis_words,
-    cells_group,
     data_line,
     data_text,
     figures_of,
+    groups_fill,
     headline_text,
+    interval_ends,
     medians_text,
     name_cut,
     name_safe,
@@ -27,6 +28,7 @@ from suite.present.pictures.picture import (
     picture_axis,
     picture_metric,
     picture_name,
+    pictures_divide,
     what_text,
 )
 from suite.scenario.scenario import Picture
@@ -58,47 +60,39 @@ def panel_limit(panel: Panel, figures: Mapping[str, Figure], scale: Scale) -> fl
     return max((value for value in values if value <= CUT_MEDIANS * middle), default=middle) or 1.0
 
 
-def panel_extent(panel: Panel, figures: Mapping[str, Figure], scale: Scale, limit: float) -> float:
-    """How far the bars and whiskers of a panel extend, at most to twice the longest bar."""
-    ends = [scale.apply(figure.interval.high) for _, cell in panel.rows
-            if (figure := figures.get(cell.name)) and figure.interval
-            and scale.apply(figure.median) <= limit]
-    return min(max([*ends, 1.1 * limit]), 2 * limit)
-
-
 def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, cut: bool) -> str:
     """The text at the end of a bar."""
-    if figure is None and cell.emulated and metric.timed:
+    if figure is None and is_hidden(cell, metric):
         return f"- ({cell.emulated})"
     if figure is None:
         return {"unsupported": "- (unsupported)", "failed": "failed",
                 "missing": "not run"}.get(cell.status, "n/a")
-    value = scale.apply(figure.median)
-    text = count_text(value) if metric.counts else beyond_text(figure.median,
-                                                               f"{number_text(value)} {scale.unit}")
-    if figure.ratio is not None:
-        text += f" ({ratio_text(figure.ratio.value)})"
-    return f"{text}, bar cut" if cut else text
+    text = median_text(figure.median, metric, scale) + f" {scale.unit}" * (not metric.counts)
+    ratio = f" ({ratio_text(figure.ratio.value)})" if figure.ratio else ""
+    return text + ratio + ", bar cut" * cut
 
 
-def panel_lines(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
-                limit: float, base: Mapping[str, str]) -> list[str]:
-    """The block of one panel in a .dat; limit: the longest bar that is not cut; base: words."""
-    lines, extent = [f"# {panel.head}".rstrip()], panel_extent(panel, figures, scale, limit)
+def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
+                limit: float, base: Mapping[str, str]) -> tuple[float, list[str]]:
+    """How far the bars and whiskers of a panel extend, at most to twice the longest bar; and its
+    block in a .dat. limit: the longest bar that is not cut. base: words."""
+    whole = {name: figure for name, figure in figures.items()
+             if scale.apply(figure.median) <= limit}
+    ends = [scale.apply(figure.interval.high) for _, cell in panel.rows
+            if (figure := whole.get(cell.name)) and figure.interval]
+    lines, extent = [f"# {panel.head}".rstrip()], min(max([*ends, 1.1 * limit]), 2 * limit)
     for row, (name, cell) in enumerate(panel.rows):
-        figure = figures.get(cell.name)
-        value = scale.apply(figure.median) if figure else 0.0
-        cut, length = value > limit, min(value, limit * 1.1)
-        interval = figure.interval if figure and not cut else None
-        low, high = (scale.apply(interval.low), scale.apply(interval.high)) if interval else (
-            None, None)
+        figure, cut = figures.get(cell.name), cell.name in figures and cell.name not in whole
+        length = min(scale.apply(figure.median), limit * 1.1) if figure else 0.0
+        low, high = map(scale.apply, interval_ends(figure.interval)) if (
+            figure and figure.interval and not cut) else (None, None)
         end = (limit * 1.03, "//") if cut else (0, "")
         if figure and isinstance(figure.median, stats.Beyond):
             end = (0.96 * length, BOUND_ARROW)
         colour = BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR
         lines.append(data_line(row, length, low, high, max(length, min(high or 0.0, extent)),
                                colour, *end, bar_label(cell, figure, metric, scale, cut), name))
-    return lines
+    return extent, lines
 
 
 def bar_name(cell: Cell, axes: tuple[str, ...]) -> str:
@@ -110,30 +104,20 @@ def bar_name(cell: Cell, axes: tuple[str, ...]) -> str:
 
 def panels_make(matrix: Matrix, x: str | None) -> list[Panel]:
     """Panels by the outer axis: the first, or all but x where the picture names one."""
-    axes = matrix.axes
-    inner = (x,) if x else axes[1:] if len(axes) > 1 else axes
-    outer = tuple(axis for axis in axes if axis not in inner)
-    return [Panel(values[0] if len(values) > 1 else "", axis_words(outer, values),
+    inner = (x,) if x else matrix.axes[1:] or matrix.axes
+    return [Panel(values[0] if len(values) > 1 else "", words,
                   tuple((bar_name(cell, inner) or matrix.result.name, cell) for cell in cells))
-            for values, cells in cells_group(matrix.cells.values(), outer).items()]
-
-
-def panels_fill(panels: Iterable[Panel]) -> list[list[Panel]]:
-    """As many panels in one picture as have BARS_MAX bars together, at least one."""
-    groups: list[list[Panel]] = []
-    for panel in panels:
-        held = sum(len(other.rows) for other in groups[-1]) if groups else BARS_MAX + 1
-        if held + len(panel.rows) > BARS_MAX:
-            groups.append([])
-        groups[-1].append(panel)
-    return groups
+            for values, words, cells in pictures_divide(matrix, inner)]
 
 
 def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
     """The panels of each picture: by the outermost axis, if that takes no more pictures."""
-    filled = panels_fill(panels)
+    def fill(some: Iterable[Panel]) -> list[list[Panel]]:
+        return groups_fill(some, lambda panel: len(panel.rows), BARS_MAX)
+
     apart = [group for _, same in groupby(panels, key=lambda panel: panel.outermost)
-             for group in panels_fill(same)]
+             for group in fill(same)]
+    filled = fill(panels)
     return apart if len(apart) <= len(filled) else filled
 
 
@@ -150,15 +134,15 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
         limits = [panel_limit(panel, figures, scale) for panel in panels]
         if max(limits) <= 2 * min(limits):
             limits = [max(limits)] * len(limits)
-        pairs, apart = list(zip(panels, limits, strict=True)), len(set(limits)) > 1
-        extents = [panel_extent(panel, figures, scale, limit) for panel, limit in pairs]
+        apart = len(set(limits)) > 1
+        extents, blocks = zip(*(
+            panel_block(panel, figures, metric, scale, limit, baseline_words(matrix))
+            for panel, limit in zip(panels, limits, strict=True)), strict=True)
         drawings.append(bars_drawing(
             matrix, picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
             headline_text(matrix, what_text(metric.name, scale.unit, metric.better)),
             (scale.unit or "per message", ", each panel with its own scale" * apart), (metric,),
-            panels, extents if apart else [max(extents)] * len(extents),
-            [panel_lines(panel, figures, metric, scale, limit, baseline_words(matrix))
-             for panel, limit in pairs]))
+            panels, extents if apart else [max(extents)] * len(extents), blocks))
     return drawings
 
 

@@ -16,6 +16,8 @@ from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import counted_text
+from suite.base.words import words_text
+from suite.present.columns import is_hidden
 from suite.present.heading import known_text
 from suite.present.pictures.picture import (
     HEADLINE_COLUMNS,
@@ -45,8 +47,7 @@ def side_value(side: Side) -> str:
 def base_name(comparisons: Sequence[Comparison]) -> str:
     """The name of the base; the words that all share if several comparisons are of one result."""
     base = comparisons[0].base
-    return " ".join(f"{key}={value}"
-                    for key, value in base.words.items()) if len(comparisons) > 1 else base.name
+    return words_text(base.words) if len(comparisons) > 1 else base.name
 
 
 def change_of(row: Row, metric: Metric) -> Change | None:
@@ -62,7 +63,7 @@ def absent_text(row: Row, metric: Metric) -> str:
             return "no cell"
         if cell.status != "ok":
             return {"unsupported": "-", "missing": "not run"}.get(cell.status, cell.status)
-        if cell.emulated and metric.timed:
+        if is_hidden(cell, metric):
             return cell.emulated
     change = row.changes.get(metric.name)
     return "zero" if change and 0 in (change.base.median, change.new.median) else "n/a"

@@ -13,13 +13,7 @@ from suite.analyse.metrics import METRICS, Metric
 from suite.analyse.summary import metrics_default
 from suite.base.errors import UsageError
 from suite.base.units import Scale
-from suite.present.pictures.bars import (
-    bars_drawing,
-    panel_extent,
-    panel_limit,
-    panel_lines,
-    panels_make,
-)
+from suite.present.pictures.bars import bars_drawing, panel_block, panel_limit, panels_make
 from suite.present.pictures.picture import (
     Drawing,
     figures_of,
@@ -52,12 +46,10 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     counted = {metric: figures_of(matrix, metric) for metric in metrics_counted(matrix)}
     base, drawings = baseline_words(matrix), []
     for place in panels_make(matrix, picture_axis(matrix, picture)):
-        panels, extents, blocks = [], [], []
-        for metric, figures in counted.items():
-            panels.append(replace(place, head=metric.name.replace("_", " ")))
-            limit = panel_limit(place, figures, COUNT)
-            extents.append(panel_extent(place, figures, COUNT, limit))
-            blocks.append(panel_lines(panels[-1], figures, metric, COUNT, limit, base))
+        panels = [replace(place, head=metric.name.replace("_", " ")) for metric in counted]
+        extents, blocks = zip(*(
+            panel_block(panel, figures, metric, COUNT, panel_limit(panel, figures, COUNT), base)
+            for panel, (metric, figures) in zip(panels, counted.items(), strict=True)), strict=True)
         values = [word.partition("=")[2] for word in place.head.split()]
         drawings.append(bars_drawing(
             matrix, place_name(picture_name(picture, ""), values),

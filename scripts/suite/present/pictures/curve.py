@@ -24,14 +24,17 @@ from suite.present.pictures.picture import (
     data_text,
     figures_of,
     headline_text,
+    interval_ends,
     medians_text,
     note_text,
     picture_axis,
     picture_metric,
     picture_name,
+    pictures_divide,
     place_name,
     ratio_axis,
     series_settings,
+    spread,
     tics_command,
     title_settings,
     what_text,
@@ -63,10 +66,6 @@ class Axis:
     def value(self, cell: Cell) -> str:
         """The cell's value of the word, which need not vary in this result."""
         return cell.words.get(self.name, "none")
-
-    def position(self, cell: Cell) -> float:
-        """The position of a cell."""
-        return self.positions[self.value(cell)]
 
 
 def axis_make(matrix: Matrix, x: str) -> Axis:
@@ -106,11 +105,11 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
         alike = {cell.name for cell in matrix.cells.values()
                  if (optimum := optimum_of(optima, cell)) and cell.axes[axis.name] in optimum.alike}
     others = tuple(name for name in matrix.axes if name != axis.name)
-    inner, outer = (others[-1:], others[:-1]) if alike is None else (others, ())
+    inner = others if alike is not None else others[-1:]
     figures, name = figures_of(matrix, metric), picture_name(picture, metric.name)
-    return [curve_drawing(matrix, metric, axis, cells, inner, axis_words(outer, values),
-                          place_name(name, values), figures, alike)
-            for values, cells in cells_group(matrix.cells.values(), outer).items()]
+    return [curve_drawing(matrix, metric, axis, cells, inner, place, place_name(name, values),
+                          figures, alike)
+            for values, place, cells in pictures_divide(matrix, (axis.name, *inner))]
 
 
 def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Cell],
@@ -124,12 +123,13 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
     scale = scale_choose((figure.median for figure in used.values()), metric.unit)
     base = baseline_words(matrix)
     series = {" ".join(value or "none" for value in values) if alike is None else
-              axis_words(inner, values): sorted(found, key=axis.position)
+              axis_words(inner, values): sorted(
+                  found, key=lambda cell: axis.positions[axis.value(cell)])
               for values, found in cells_group(cells, inner).items()}
     bases = [number for number, label in enumerate(series, start=1)
              if len(series) > 1 and base == {inner[0]: label}]
     ends = [1.0, *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
-                   for end in ratio_ends(figure.ratio))]
+                   for end in spread(figure.ratio.value, figure.ratio.interval))]
     low, high = min(ends), max(ends)
     note = note_text(matrix, cells,
                      SHADED_NOTE * bool(alike) + medians_text(matrix, cells, metric))
@@ -143,9 +143,8 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
                            for label, found in series.items()]),
         **axes_settings(axis, scale, metric, list(used.values())),
         "beyond": any(isinstance(figure.median, stats.Beyond) for figure in used.values()),
-        **dict(zip(("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
-                    "tics_ratio_text"), ratio_axis(low, high, max(high - low, 0.04) * 0.12, (8, 4)),
-                   strict=True))})
+        **ratio_axis(("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
+                      "tics_ratio_text"), low, high, max(high - low, 0.04) * 0.12, (8, 4))})
 
 
 def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
@@ -159,24 +158,16 @@ def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure
     for cell in cells:
         figure, numbers = figures.get(cell.name), [math.nan] * 7
         if figure is not None:
-            within, ratio, value = figure.interval, figure.ratio, scale.apply(figure.median)
-            numbers[:3] = [value, *((scale.apply(within.low), scale.apply(within.high)) if within
-                                    else (value, value))]
-            if ratio is not None and not ratio.directed:
-                numbers[3:6] = [ratio.value, *(ratio_ends(ratio) if ratio.interval else
-                                                (ratio.value, ratio.value))]
+            numbers[:3] = map(scale.apply, spread(figure.median, figure.interval))
+            if figure.ratio is not None and not figure.ratio.directed:
+                numbers[3:6] = spread(figure.ratio.value, figure.ratio.interval)
             if isinstance(figure.median, stats.Beyond):
-                numbers[6] = value
+                numbers[6] = numbers[0]
         if alike is not None:
             numbers.append(numbers[0] if cell.name in alike else math.nan)
-        lines += [data_line(axis.position(cell), *numbers),
+        lines += [data_line(axis.positions[axis.value(cell)], *numbers),
                   *([""] if axis.value(cell) == axis.apart else [])]
     return lines
-
-
-def ratio_ends(ratio: stats.Estimate) -> tuple[float, ...]:
-    """The ends of a ratio that must fit into its panel."""
-    return (ratio.interval.low, ratio.interval.high) if ratio.interval else (ratio.value,)
 
 
 def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure]) -> str:
@@ -207,8 +198,7 @@ def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> dic
     values = [figure.median for figure in figures if figure.median > 0]
     if not values or max(values) <= STEEP_BY_BETTER[better] * min(values):
         return {"logarithmic_y": False}
-    ends = [end for figure in figures if figure.interval
-            for end in (figure.interval.low, figure.interval.high) if end > 0]
+    ends = [end for figure in figures for end in interval_ends(figure.interval) if end > 0]
     return {"logarithmic_y": True, "bottom": scale.apply(min(values + ends)) / 1.2,
             "top": scale.apply(max(values + ends)) * 1.2}
 

@@ -7,7 +7,7 @@ its requests; a table shows the median of rounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.histograms import histogram_of, runs_good
@@ -17,13 +17,13 @@ from suite.present.pictures.picture import (
     Drawing,
     Tics,
     absence_text,
-    axis_words,
-    cells_group,
+    data_line,
     data_text,
     headline_text,
     note_text,
     picture_axis,
     picture_name,
+    pictures_divide,
     place_name,
     round_numbers,
     series_settings,
@@ -37,7 +37,7 @@ FLOOR_NS = 1.0  # a shorter time has no place on a logarithmic axis
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
           "handshake": "handshake", "handover": "hand-over"}
 
-LineData = Callable[[Histogram, Scale], list[str]]  # the lines of one series in a .dat
+Points = Callable[[Histogram, Scale], Iterable[tuple[float, float]]]  # (x, y) of one line
 # settings of both axes; str: the label of the axis of times
 AxesSettings = Callable[[list[Histogram], Scale, str], dict[str, object]]
 
@@ -74,7 +74,7 @@ def time_tics(low: float, high: float, most: int) -> Tics:
     return [(f"{tic:.15g}", tic) for tic in round_numbers(low, high, most)]
 
 
-def distribution_draw(matrix: Matrix, picture: Picture, line_data: LineData,
+def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
                       axes_settings: AxesSettings) -> list[Drawing]:
     """A picture for each combination of the axes other than that of the lines, by default the last.
 
@@ -83,11 +83,10 @@ def distribution_draw(matrix: Matrix, picture: Picture, line_data: LineData,
     """
     shown = picture.of or "latency"
     x = picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
-    outer = tuple(axis for axis in matrix.axes if axis != x)
     # One cell after the other: records are large.
     lines = {name: line_make(matrix, cell, x, shown) for name, cell in matrix.cells.items()}
     drawings, anywhere = [], any(histogram for _, histogram in lines.values())
-    for values, cells in cells_group(matrix.cells.values(), outer).items():
+    for values, place, cells in pictures_divide(matrix, (x,)):
         if anywhere and all(cell.status == "ok" and not cell.emulated and not lines[cell.name][1]
                             for cell in cells):
             continue
@@ -95,13 +94,14 @@ def distribution_draw(matrix: Matrix, picture: Picture, line_data: LineData,
         labels, known = [label for label, _ in inside], [found for _, found in inside if found]
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
         headline = headline_text(matrix, what_text(HISTOGRAM_TITLES[shown], scale.unit, "lower"),
-                                 axis_words(outer, values))
+                                 place)
         since = " from the intended start" * (shown == "latency"
                                               and all(cell.open_loop for cell in cells))
         drawings.append(Drawing(
             place_name(picture_name(picture, shown), values), picture.kind,
-            data_text([f"# {label}", *((line_data(histogram, scale) if histogram else [])
-                                       or ["NaN NaN"])] for label, histogram in inside), {
+            data_text([f"# {label}", *(([data_line(*point) for point in points(histogram, scale)]
+                                        if histogram else []) or ["NaN NaN"])]
+                      for label, histogram in inside), {
                 **title_settings(headline, note_text(
                     matrix, cells, f"all requests of {counted_text(matrix.rounds, 'round')}")),
                 "title_key": x or "", "widest": max(map(len, [x or "", *labels])),

@@ -12,19 +12,19 @@ from itertools import accumulate
 from suite.analyse.frame import Matrix
 from suite.base.units import Scale
 from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
-from suite.present.pictures.picture import Drawing, data_line, tics_command
+from suite.present.pictures.picture import Drawing, tics_command
 from suite.scenario.scenario import Picture
 from suite.stats.histogram import Histogram
 
 TAIL = 0.99  # the axis ends at this quantile of the slowest cell: percentiles show the rest
 
 
-def ecdf_lines(histogram: Histogram, scale: Scale) -> list[str]:
-    """One line of a .dat: the share at the upper end of each bin."""
+def ecdf_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]:
+    """(time, share): 0 at the smallest value, and the share at the upper end of each bin."""
     ends = [min(low + width - 1, histogram.maximum) for low, width, _ in histogram.bins]
     counts = accumulate(count for _, _, count in histogram.bins)
-    return [data_line(time_in(scale, histogram.minimum), 0),
-            *(data_line(time_in(scale, end), seen / histogram.total)
+    return [(time_in(scale, histogram.minimum), 0),
+            *((time_in(scale, end), seen / histogram.total)
               for end, seen in zip(ends, counts, strict=True))]
 
 
@@ -39,4 +39,4 @@ def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str) -> dict[str
 
 def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     """The distribution functions of a result."""
-    return distribution_draw(matrix, picture, ecdf_lines, ecdf_axes)
+    return distribution_draw(matrix, picture, ecdf_points, ecdf_axes)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from suite import stats
@@ -28,10 +28,13 @@ from suite.present.pictures.picture import (
     Tics,
     data_line,
     data_text,
+    groups_fill,
+    interval_ends,
     name_cut,
     name_safe,
     picture_name,
     ratio_tics,
+    spread,
     tics_command,
 )
 from suite.scenario.scenario import Picture
@@ -56,12 +59,7 @@ class ForestRow:
     floor: float | None = None
 
 
-@dataclass(frozen=True)
-class ForestGroup:
-    """The lines under one heading, which is empty where it would say nothing."""
-
-    head: str
-    rows: tuple[ForestRow, ...]
+ForestGroup = tuple[str, list[ForestRow]]  # a heading, empty where it says nothing; its lines
 
 
 def row_make(row: Row, metric: Metric, text: Callable[[float], str]) -> ForestRow:
@@ -84,55 +82,40 @@ def group_make(comparison: Comparison, metric: Metric,
         sizes = mean_size(comparison, metric, mean) if mean.left_out else ()
         rows.append(ForestRow(" ".join(filter(None, (GEOMEAN, *sizes))), mean.ratio, GEOMEAN_POINT,
                               estimate_marked(mean.ratio, mean_verdict(mean), text)))
-    return ForestGroup(name_cut(side_value(comparison.new)), tuple(rows))
+    return name_cut(side_value(comparison.new)), rows
 
 
-def groups_join(groups: Sequence[ForestGroup]) -> list[ForestGroup]:
+def groups_join(groups: Sequence[ForestGroup]) -> Sequence[ForestGroup]:
     """Groups of one row each become one group; a single group has no heading."""
-    if all(len(group.rows) == 1 for group in groups):
-        return [ForestGroup("", tuple(replace(row, name=group.head) for group in groups
-                                      for row in group.rows))]
-    return [ForestGroup("", groups[0].rows)] if len(groups) == 1 else list(groups)
+    if all(len(rows) == 1 for _, rows in groups):
+        return [("", [replace(row, name=head) for head, rows in groups for row in rows])]
+    return [("", groups[0][1])] if len(groups) == 1 else groups
 
 
-def groups_divide(groups: Sequence[ForestGroup]) -> list[list[ForestGroup]]:
-    """The groups of each picture: at most ROWS_MAX rows together, but at least one group."""
-    pictures: list[list[ForestGroup]] = [[]]
-    for group in groups:
-        held = sum(len(other.rows) + 1 for other in pictures[-1])
-        if pictures[-1] and held + len(group.rows) > ROWS_MAX:
-            pictures.append([])
-        pictures[-1].append(group)
-    return pictures
-
-
-def ratios_span(comparisons: Iterable[Comparison], metric: Metric) -> list[float]:
+def ratios_span(comparisons: Sequence[Comparison], metric: Metric) -> list[float]:
     """Every ratio that must fit onto the axis, with its interval, the means too."""
-    found = [1.0]
-    for one in comparisons:
-        changes, mean = (change_of(row, metric) for row in one.rows), one.geomeans.get(metric.name)
-        ratios = [change.ratio for change in changes if change and change.ratio
-                  and not change.ratio.directed] + ([mean.ratio] if mean else [])
-        for ratio in ratios:
-            found += [ratio.value, *((ratio.interval.low, ratio.interval.high)
-                                     if ratio.interval else ())]
-    return found
+    changes = [change_of(row, metric) for one in comparisons for row in one.rows]
+    means = [one.geomeans.get(metric.name) for one in comparisons]
+    ratios = [change.ratio for change in changes
+              if change and change.ratio and not change.ratio.directed]
+    return [1.0, *(end for ratio in [*ratios, *(mean.ratio for mean in means if mean)]
+                   for end in spread(ratio.value, ratio.interval))]
 
 
 def groups_data(groups: Sequence[ForestGroup]) -> tuple[str, int]:
     """A .dat, and how many lines high it is: a blank one stands between two groups."""
     rows, heads, bands, at = ["# rows"], ["# headings"], ["# noise floors"], 0
-    for group in groups:
-        if group.head:
-            heads.append(data_line(at, group.head))
+    for head, lines in groups:
+        if head:
+            heads.append(data_line(at, head))
             at += 1
-        for row in group.rows:
+        for row in lines:
             if row.floor:
                 bands.append(data_line(1 / row.floor, row.floor, at - 0.5, at + 0.5))
-            within = row.estimate.interval if row.estimate else None
-            rows.append(data_line(at, row.estimate.value if row.estimate else None,
-                                  *((within.low, within.high) if within else (None, None)),
-                                  row.point, row.name, row.text))
+            value, within = (row.estimate.value, row.estimate.interval) if row.estimate else (
+                None, None)
+            rows.append(data_line(at, value, *(interval_ends(within) or (None, None)), row.point,
+                                  row.name, row.text))
             at += 1
         at += 1
     return data_text([rows, *(block for block in (heads, bands) if len(block) > 1)]), at - 1
@@ -147,15 +130,13 @@ def ratios_axis(ends: Sequence[float], floors: Sequence[float], columns: int) ->
     within = [end for floor in floors if floor < FLOOR_WIDE for end in (1 / floor, floor)]
     low, high = min([*ends, 1.0, *within]), max([*ends, 1.0, *within])
     steep = high / low > STEEP_RATIOS
+    margin = max(high - low, 0.02) * 0.07
+    left, right = low - margin, high + margin
     if steep:
         left, right = low / (high / low) ** 0.05, high * (high / low) ** 0.05
-        tics = [ratio_tics(low, high, count) for count in counts]
-    else:
-        margin = max(high - low, 0.02) * 0.07
-        left, right = low - margin, high + margin
-        tics = [change_tics(left, right, count) for count in counts]
-    return {"left": left, "right": right, "logarithmic": steep,
-            "tics_x": tics_command("x", tics[0]), "tics_text": tics_command("x", tics[1])}
+    drawn, text = (tics_command("x", ratio_tics(low, high, count) if steep else
+                                change_tics(left, right, count)) for count in counts)
+    return {"left": left, "right": right, "logarithmic": steep, "tics_x": drawn, "tics_text": text}
 
 
 def change_tics(left: float, right: float, most: int) -> Tics:
@@ -174,15 +155,16 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) ->
     """
     span, base, first = ratios_span(comparisons, metric), base_name(comparisons), comparisons[0]
     steep = max(span) / min(span) > STEEP_RATIOS
-    pictures = groups_divide(groups_join([group_make(
+    groups = groups_join([group_make(
         one, metric, lambda ratio: f"{number_text(ratio)}x" if steep else change_text(ratio - 1))
-        for one in comparisons]))
+        for one in comparisons])
+    pictures = groups_fill(groups, lambda group: len(group[1]) + 1, ROWS_MAX + 1)
     side = f" of {first.new.name}" if len(comparisons) == 1 else ""
     what = f"{metric.name.replace('_', ' ')}{side} against {base} ({metric.better} is better)"
     drawings = []
     for number, groups in enumerate(pictures, start=1):
         data, height = groups_data(groups)
-        rows = [row for group in groups for row in group.rows]
+        rows = [row for _, rows in groups for row in rows]
         floors = [row.floor for row in rows if row.floor]
         widths = max(len(row.name) for row in rows), max(len(row.text) for row in rows)
         drawings.append(Drawing(
@@ -191,7 +173,7 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) ->
                 "label_x": f"ratio to {base}" + (
                     f"; shaded: noise floor (A/A), at most {percent_text(max(floors) - 1)}"
                     if floors else ""),
-                "heads": sum(bool(group.head) for group in groups), "bands": len(floors),
+                "heads": sum(bool(head) for head, _ in groups), "bands": len(floors),
                 "ratios": sum(row.estimate is not None for row in rows), "lines": height,
                 "widest": widths[0], "told": widths[1], **ratios_axis(span, floors, sum(widths))}))
     return drawings

@@ -5,7 +5,7 @@ Pure."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -80,12 +80,6 @@ def axis_across(axes: Sequence[str], versus: str, tiles: Sequence[Tile]) -> str:
     return "message" if "message" in rest else [*rest, *numbers][-1] if rest else ""
 
 
-def darkest_times(tiles: Iterable[Tile]) -> float:
-    """How many times better or worse has the darkest colour."""
-    known = [max(tile.times, 1 / tile.times) for tile in tiles if tile.times]
-    return min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
-
-
 def colour_of(tile: Tile, darkest: float) -> int:
     """The colour of a tile: the farther from 1 the darker, on a logarithmic scale."""
     if tile.times is None:
@@ -133,7 +127,8 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
             tile.place.get(down, ""), tile.place.get(across, "")] = tile
     what = (f"{metric.name.replace('_', ' ')}, times {'faster' if is_speed(metric) else 'better'} "
             f"than {base_name(comparisons)}")
-    drawings, darkest = [], darkest_times(tiles)
+    known = [max(tile.times, 1 / tile.times) for tile in tiles if tile.times]
+    drawings, darkest = [], min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
     for values, grid in grids.items():
         rows, columns = (list(dict.fromkeys(place[index] for place in grid)) for index in (0, 1))
         for number, begin in enumerate(range(0, len(columns), COLUMNS_MAX), start=1):

@@ -21,8 +21,6 @@ from suite.base.units import counted_text, ratio_text, value_text
 from suite.present.pictures.picture import (
     Drawing,
     absence_text,
-    axis_words,
-    cells_group,
     data_line,
     data_text,
     headline_text,
@@ -31,6 +29,7 @@ from suite.present.pictures.picture import (
     picture_axis,
     picture_metric,
     picture_name,
+    pictures_divide,
     place_name,
     ratio_axis,
     series_settings,
@@ -112,10 +111,9 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     last."""
     moments, metric = moments_make(matrix), picture_metric(matrix, picture)
     inner = picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
-    outer = tuple(axis for axis in matrix.axes if axis != inner)
     what = f"{metric.name} of every run / median of its cell".replace("_", " ")
     drawings, counted = [], counted_text(matrix.rounds, "round")
-    for values, cells in cells_group(matrix.cells.values(), outer).items():
+    for values, place, cells in pictures_divide(matrix, (inner,)):
         series = [series_make(moments, cell,
                               name_cut(cell.axes[inner] or "none") if inner else matrix.result.name,
                               metric) for cell in cells]
@@ -126,12 +124,12 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
             place_name(picture_name(picture, metric.name), values), "order", data_text([
                 *(run_lines(one, low, high) for one in series),
                 ["# failed", *map(data_line, failed or [math.nan])]]), {
-                **title_settings(headline_text(matrix, what, axis_words(outer, values)),
+                **title_settings(headline_text(matrix, what, place),
                                  note_text(matrix, cells, f"every run of {counted}")),
                 "rounds": max(matrix.rounds, 1),
                 "outliers": any(one.good["outlier"].any() for one in series),
                 "failures": bool(failed), "widest": max(map(len, labels)),
                 **series_settings(labels),
-                **dict(zip(("bottom", "top", "logarithmic", "tics_y", "tics_text"),
-                           ratio_axis(low, high, (high - low) * 0.06, (8, 5)), strict=True))}))
+                **ratio_axis(("bottom", "top", "logarithmic", "tics_y", "tics_text"), low, high,
+                             (high - low) * 0.06, (8, 5))}))
     return drawings

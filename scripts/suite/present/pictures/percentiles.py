@@ -14,7 +14,7 @@ from itertools import count
 from suite.analyse.frame import Matrix
 from suite.base.units import Scale
 from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
-from suite.present.pictures.picture import Drawing, GnuplotExpression, data_line, tics_command
+from suite.present.pictures.picture import Drawing, GnuplotExpression, tics_command
 from suite.scenario.scenario import Picture
 from suite.stats import Beyond
 from suite.stats.histogram import Histogram
@@ -23,19 +23,14 @@ STEPS = 50  # points of a line for each nine
 STEEP_TIMES = 10  # values that span more are drawn on a logarithmic axis
 
 
-def line_points(histogram: Histogram) -> Iterator[tuple[float, float]]:
-    """(1 / (1 - q), the quantile in ns), from the smallest value on."""
+def percentiles_points(histogram: Histogram, scale: Scale) -> Iterator[tuple[float, float]]:
+    """(1 / (1 - q), the quantile), from the smallest value on."""
     for step in count():
         x = 10 ** (step / STEPS)
         value = histogram.quantile(1 - 1 / x)
         if value is None or isinstance(value, Beyond):
             return
-        yield x, value
-
-
-def percentiles_lines(histogram: Histogram, scale: Scale) -> list[str]:
-    """One line of a picture in a .dat."""
-    return [data_line(x, time_in(scale, value)) for x, value in line_points(histogram)]
+        yield x, time_in(scale, value)
 
 
 def nines_text(nines: int) -> str:
@@ -47,9 +42,9 @@ def nines_text(nines: int) -> str:
 
 def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> dict[str, object]:
     """Ranges, tics and labels of both axes; y is logarithmic if the values span a lot."""
-    points = [point for histogram in histograms for point in line_points(histogram)]
+    points = [point for histogram in histograms for point in percentiles_points(histogram, scale)]
     right = max([10.0, *(x for x, _ in points)])
-    values = [time_in(scale, value) for _, value in points] or [1.0]
+    values = [value for _, value in points] or [1.0]
     low, high = min(values), max(values)
     steep = high > STEEP_TIMES * low
     nines = [(nines_text(n), 10.0**n) for n in range(math.floor(math.log10(right) + 1e-9) + 1)]
@@ -63,4 +58,4 @@ def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> d
 
 def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     """The percentile plots of a result."""
-    return distribution_draw(matrix, picture, percentiles_lines, percentiles_axes)
+    return distribution_draw(matrix, picture, percentiles_points, percentiles_axes)

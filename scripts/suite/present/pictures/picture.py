@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
@@ -35,6 +36,7 @@ DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8
           (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 
 Tics = Sequence[tuple[str, float]]  # (label, position)
+Group = TypeVar("Group")
 
 
 class GnuplotExpression(str):
@@ -118,6 +120,42 @@ def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]) -> dict[tuple[str,
     return groups
 
 
+def pictures_divide(matrix: Matrix, inner: Container[str | None]
+                    ) -> list[tuple[tuple[str, ...], str, list[Cell]]]:
+    """The cells of each picture, one for each combination of the axes that are not inner.
+
+    Each with its values on these axes, and with the same as words.
+    """
+    outer = tuple(axis for axis in matrix.axes if axis not in inner)
+    return [(values, axis_words(outer, values), cells)
+            for values, cells in cells_group(matrix.cells.values(), outer).items()]
+
+
+def groups_fill(groups: Iterable[Group], size: Callable[[Group], int], most: int
+                ) -> list[list[Group]]:
+    """The groups of each picture: as many as have a size of at most `most` together, at least one.
+    """
+    pictures: list[list[Group]] = []
+    room = 0
+    for group in groups:
+        if not pictures or size(group) > room:
+            pictures.append([])
+            room = most
+        pictures[-1].append(group)
+        room -= size(group)
+    return pictures
+
+
+def interval_ends(interval: stats.Interval | None) -> tuple[float, ...]:
+    """(low, high), or nothing without an interval."""
+    return (interval.low, interval.high) if interval else ()
+
+
+def spread(value: float, interval: stats.Interval | None) -> list[float]:
+    """[value, low, high]; without an interval both ends are the value."""
+    return [value, *(interval_ends(interval) or (value, value))]
+
+
 def absence_text(cell: Cell) -> str:
     """Why a cell has nothing to draw, in a few words."""
     return cell.status if cell.status != "ok" else cell.emulated or "none"
@@ -170,9 +208,8 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
     congestion = f"congestion {congestion_text(matrix)}; "
     unnamed = machines_text(matrix, shorten=lambda processor: "")
     texts = [f"{figures}; {place}{congestion}{machines_text(matrix)}",
-             f"{figures}; {place}{congestion}{unnamed}"]
-    if "place" in matrix.axes:
-        texts.append(f"{figures}; {congestion}{unnamed}")
+             f"{figures}; {place}{congestion}{unnamed}",
+             *([f"{figures}; {congestion}{unnamed}"] if "place" in matrix.axes else [])]
     return next((text for text in texts if len(text) <= NOTE_MAX), texts[-1][:NOTE_MAX - 3] + "...")
 
 
@@ -214,16 +251,18 @@ def tics_command(axis: str, tics: Tics) -> str:
     return f"set {axis}tics ({', '.join(texts)})"
 
 
-def ratio_axis(low: float, high: float, margin: float, most: tuple[int, int]) -> list[object]:
-    """A vertical axis for ratios from low to high: its ends, whether it is logarithmic, its tics.
+def ratio_axis(names: Iterable[str], low: float, high: float, margin: float,
+               most: tuple[int, int]) -> dict[str, object]:
+    """A vertical axis for ratios from low to high. names: of its settings, which are its ends,
+    whether it is logarithmic, and its tics, drawn and in text.
 
-    margin: kept free beyond the ratios of a linear axis. most: tics of a picture, drawn and in
-    text.
+    margin: kept free beyond the ratios of a linear axis. most: tics of a logarithmic one.
     """
+    axis = [low - margin, high + margin, False, *['set ytics autofreq; set format y "%gx"'] * 2]
     if high / low > STEEP_RATIOS:
-        return [low / 1.1, high * 1.1, True,
+        axis = [low / 1.1, high * 1.1, True,
                 *(tics_command("y", ratio_tics(low, high, count)) for count in most)]
-    return [low - margin, high + margin, False, *['set ytics autofreq; set format y "%gx"'] * 2]
+    return dict(zip(names, axis, strict=True))
 
 
 def figures_of(matrix: Matrix, metric: Metric) -> dict[str, Figure]:
