@@ -14,11 +14,12 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from suite.analyse.metrics import metric_find
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET
-from suite.scenario.scenario import Scenario
+from suite.scenario.scenario import Scenario, TableLayout
 
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt,
@@ -191,21 +192,18 @@ def claims_references(scenario: Scenario) -> Iterator[Reference]:
 
 def selectors_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """(words, where they stand) of claims and published figures."""
-    for figure in scenario.published:
-        yield figure.words, f'[published] words "{figure.words}": '
-    for reference in claims_references(scenario):
-        yield reference.selector, f'[claim] that "{reference.text}": '
+    return chain(
+        ((figure.words, f'[published] words "{figure.words}": ') for figure in scenario.published),
+        ((reference.selector, f'[claim] that "{reference.text}": ')
+         for reference in claims_references(scenario)))
 
 
 def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """(axis, where it stands) of the table, pictures and claims."""
-    for row in scenario.table.rows if scenario.table else ():
-        yield row, "[table] rows"
-    if scenario.table and scenario.table.best:
-        yield scenario.table.best, "[table] best"
-    for picture in scenario.pictures:
-        if picture.x:
-            yield picture.x, "[picture] x"
-    for reference in claims_references(scenario):
-        for key in reference.searched:
-            yield key, f'[claim] that "{reference.text}"'
+    table = scenario.table or TableLayout()
+    return chain(
+        ((row, "[table] rows") for row in table.rows),
+        [(table.best, "[table] best")] if table.best else [],
+        ((picture.x, "[picture] x") for picture in scenario.pictures if picture.x),
+        ((key, f'[claim] that "{reference.text}"') for reference in claims_references(scenario)
+         for key in reference.searched))

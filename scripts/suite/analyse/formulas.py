@@ -29,12 +29,11 @@ def time_per_message(run: MeasuredRun) -> float | None:
     """request: mean time of one request on a connection; stream: receiver's time per message."""
     if run.streams:
         return quotient(run.elapsed, run.messages)
-    spent = 0.0
-    for thread in (run.driver or {}).get("threads", ()):
-        if "elapsed_ns" not in thread:
-            return None
-        elapsed = max(thread["elapsed_ns"] * NANOSECOND, run.scheduled)
-        spent += elapsed * thread.get("connections", 1)
+    threads = (run.driver or {}).get("threads", ())
+    if any("elapsed_ns" not in thread for thread in threads):
+        return None
+    spent = sum(max(thread["elapsed_ns"] * NANOSECOND, run.scheduled) * thread.get("connections", 1)
+                for thread in threads)
     return quotient(spent or None, run.messages)
 
 

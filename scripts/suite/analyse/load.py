@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,9 @@ def cache_file(records: Path) -> Path | None:
 def folder_trim(folder: Path) -> None:
     """Removes the files that were used longest ago, until no more than CACHE_BYTES_MOST are
     left."""
-    found = sorted(((path.stat().st_mtime_ns, path.stat().st_size, path)
-                    for path in folder.glob("*.npz")), reverse=True)
-    total = 0
-    for _, size_bytes, path in found:
-        total += size_bytes
+    found = sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    totals = accumulate([path.stat().st_size for path in found])
+    for path, total in zip(found, totals, strict=True):
         if total > CACHE_BYTES_MOST:
             path.unlink(missing_ok=True)
 

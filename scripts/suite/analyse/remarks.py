@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from suite import stats
-from suite.analyse.runs import Runs
+from suite.analyse.runs import METRIC_PLACES, Runs
 from suite.analyse.traits import Traits
 from suite.base.units import percent_text
 
@@ -21,7 +21,7 @@ TLS_WORDS = {"cipher": "cipher", "key_exchange": "handshake"}  # option: the wor
 
 def known_of(runs: Runs, metric: str) -> list[float]:
     """The values of a metric in the runs that know it."""
-    values = runs.metric(metric)
+    values = runs.metrics[:, METRIC_PLACES[metric]]
     return values[~np.isnan(values)].tolist()
 
 

@@ -55,10 +55,6 @@ class Runs:
         return Runs({name: column[rows] for name, column in self.columns.items()},
                     self.metrics[rows], self.censored[rows], self.traits)
 
-    def metric(self, name: str) -> np.ndarray:
-        """One column of metrics."""
-        return self.metrics[:, METRIC_PLACES[name]]
-
     @cached_property
     def good(self) -> np.ndarray:
         """Which rows are good counted runs."""

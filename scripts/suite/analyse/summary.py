@@ -226,13 +226,11 @@ def published_find(matrix: Matrix, cell: Cell, metric: str, set_name: str, label
 def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None, label: str = LABEL
                 ) -> tuple[PublishedRatio, ...]:
     """The published figures of a cell, at most one of each set. base: its baseline."""
-    ratios = []
-    for name in published_sets(matrix):
-        figure = published_find(matrix, cell, metric, name, label)
-        other = published_find(matrix, base, metric, name, LABEL) if base else None
-        if figure is not None:
-            ratios.append(PublishedRatio(figure, figure.value / other.value if other else None))
-    return tuple(ratios)
+    pairs = ((published_find(matrix, cell, metric, name, label),
+              published_find(matrix, base, metric, name, LABEL) if base else None)
+             for name in published_sets(matrix))
+    return tuple(PublishedRatio(figure, figure.value / other.value if other else None)
+                 for figure, other in pairs if figure)
 
 
 def published_unused(matrix: Matrix) -> tuple[str, ...]:

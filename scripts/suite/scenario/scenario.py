@@ -358,19 +358,17 @@ def scenario_text(scenario: Scenario) -> str:
         "name": scenario.name, "question": scenario.question, "source": scenario.source,
         "exclude": scenario.exclude or None,
     })
-    for table in WORD_TABLES:
-        words = getattr(scenario, table)
-        lines += toml_table(f"[{table}]", words) if words else []
-    for figure in scenario.published:
-        lines += toml_table("[[published]]", {
+    tables: list[tuple[str, dict[str, Any]]] = [
+        *((f"[{table}]", getattr(scenario, table)) for table in WORD_TABLES),
+        *(("[[published]]", {
             "words": figure.words, "metric": figure.metric,
             "value": figure.value, "from": figure.source, "set": figure.set,
             "label": figure.label if figure.label != LABEL else None,
-        })
-    for claim in scenario.claims:
-        lines += toml_table("[[claim]]", vars(claim))
-    if scenario.table is not None:
-        lines += toml_table("[table]", vars(scenario.table))
-    for picture in scenario.pictures:
-        lines += toml_table("[[picture]]", vars(picture))
+        }) for figure in scenario.published),
+        *(("[[claim]]", vars(claim)) for claim in scenario.claims),
+        ("[table]", vars(scenario.table) if scenario.table else {}),
+        *(("[[picture]]", vars(picture)) for picture in scenario.pictures),
+    ]
+    for header, entries in tables:
+        lines += toml_table(header, entries) if entries else []
     return "\n".join(lines) + "\n"
