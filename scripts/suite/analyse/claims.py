@@ -92,7 +92,7 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
     for key in wanted:
         if not any(key in cell.words for cell in cells):
             raise UsageError(f"{reference.text}: no cell of this result has the word {key}")
-    selector = words_split(reference.selector.split(), f"{reference.text}: ")
+    selector = {key: value for key, value in wanted.items() if key not in reference.searched}
     found = [cell for cell in cells if words_match(selector, cell.words)]
     if not found:
         raise Undecidable(f"{reference.words}: this result has no such cell")

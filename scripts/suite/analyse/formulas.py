@@ -164,23 +164,14 @@ def quantile_of(name: str, share: float) -> Formula:
     return of_histogram(name, lambda histogram: histogram.quantile(share))
 
 
-def cpu_part(key: str) -> Formula:
-    """CPU seconds of one kind: of the whole processes where hyperfine timed them, else of the data
-    threads of every end in the measured interval."""
+def cpu_part(key: str, name: str = "") -> Formula:
+    """CPU seconds of one kind: of whole processes where hyperfine timed them, else of data threads
+    in the measured interval. name: of one end; without it of all ends together."""
     def part(run: MeasuredRun) -> float | None:
+        end = run.record.end(name) if name else None
         if run.timed is not None:
-            return seconds(run.timed.get(key))
-        return seconds(ends_sum(run.sides, "cpu", key)) if run.ends else None
-    return part
-
-
-def end_cpu_part(name: str, key: str) -> Formula:
-    """The same of one end: of its process, or of its data threads."""
-    def part(run: MeasuredRun) -> float | None:
-        end = run.record.end(name)
-        if run.timed is not None:
-            return seconds((end or {}).get("process", {}).get(key))
-        return seconds(threads_sum(end, "cpu", key))
+            return seconds(((end or {}).get("process", {}) if name else run.timed).get(key))
+        return seconds(ends_sum([end] if name else run.sides, "cpu", key)) if run.ends else None
     return part
 
 

@@ -20,7 +20,6 @@ from suite.analyse.formulas import (
     captured_uncut,
     copied_share,
     cpu_part,
-    end_cpu_part,
     mapped_share,
     memory_per_connection,
     message_side,
@@ -208,7 +207,7 @@ METRICS = {metric.name: metric for metric in (
            "CPU of all ends in user mode: by hyperfine of their whole processes, "
            "else of data threads"),
     Metric("system", "s", "lower", cpu_part("system_ns"), "the same in the kernel"),
-    *(Metric(f"{end}_{key}", "s", "lower", end_cpu_part(end, f"{key}_ns"),
+    *(Metric(f"{end}_{key}", "s", "lower", cpu_part(f"{key}_ns", end),
              f"{key} of the {end} alone")
       for end in ENDS for key in ("user", "system")),
     Metric("softirq", "s", "lower", softirq,

@@ -15,7 +15,7 @@ from suite import stats
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import METRICS, Metric
 from suite.analyse.summary import metrics_default
-from suite.base.units import number_text
+from suite.base.units import counted_text, number_text
 
 CELLS_SHOWN = 8  # cells that a line names
 
@@ -81,5 +81,5 @@ def precision_text(precision: Precision) -> str:
     texts = ", ".join(width_text(*one) for one in precision.wide[:CELLS_SHOWN])
     left = len(precision.wide) - CELLS_SHOWN
     more = f" and {left} more" if left > 0 else ""
-    cells = f"{precision.cells} cell{'s' if precision.cells != 1 else ''}"
-    return f"{asked}, missed by {len(precision.wide)} of {cells}: {texts}{more}"
+    missed = f"{len(precision.wide)} of {counted_text(precision.cells, 'cell')}"
+    return f"{asked}, missed by {missed}: {texts}{more}"

@@ -16,9 +16,9 @@ Selection = Mapping[str, str]
 def selector_check(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> None:
     """UsageError for a word or a value that no cell of the result has. own: words of the
     command."""
-    cells = list(matrix.whole.cells.values())
     for key, value in words.items():
-        values = dict.fromkeys(cell.words[key] for cell in cells if key in cell.words)
+        values = dict.fromkeys(cell.words[key] for cell in matrix.whole.cells.values()
+                               if key in cell.words)
         if not values:
             known = [key for cell in matrix.cells.values() for key in cell.words]
             hint = nearest_hint(key, dict.fromkeys([*known, *own])) or (
