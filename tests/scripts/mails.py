@@ -54,13 +54,13 @@ def change_random(chance, metric):
     base, new = figure_random(chance, metric.whole), figure_random(chance, metric.whole)
     ratio = chance.choice([None, *[estimate_random(chance)] * 5])
     if base.exact and new.exact:
-        return Change(base, new, ratio, None, None, Verdict.EXACT)
+        return Change(base, new, ratio, None, Verdict.EXACT)
     if ratio is None or ratio.interval is None:
-        return Change(base, new, ratio, None, None, Verdict.UNKNOWN)
+        return Change(base, new, ratio, None, Verdict.UNKNOWN)
     clear = chance.choice([Verdict.CHANGED, Verdict.BRACKETED])
     verdict = Verdict.SAME if ratio.interval.contains(1.0) else clear
     floor = chance.choice([None, 1 + chance.random()])
-    return Change(base, new, ratio, 0.01, 0.02, verdict, floor=floor)
+    return Change(base, new, ratio, 0.02, verdict, floor=floor)
 
 
 def mean_random(chance, rows):

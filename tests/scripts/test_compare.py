@@ -121,7 +121,7 @@ def test_csv_and_json_have_what_the_model_has(folders):
     whole = json.loads(compared_rendered("json", [comparison]))["comparisons"][0]
     assert whole["forced"] and not whole["paired"] and len(whole["differences"]) == len(
         comparison.differences)
-    assert whole["rows"][0]["changes"][TIME.name]["ratio"]["p"] == change.p
+    assert whole["rows"][0]["changes"][TIME.name]["ratio"]["p"] == change.ratio.p
 
 
 def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):

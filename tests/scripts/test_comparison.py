@@ -52,7 +52,7 @@ def made(tmp_path_factory):
 def change_of(ratio: stats.Estimate) -> Change:
     """A change of which nothing is said yet."""
     figure = Figure(1.0, None, ratio.pairs, False, None, ())
-    return Change(figure, figure, ratio, ratio.p, None, Verdict.UNKNOWN, 0.01)
+    return Change(figure, figure, ratio, None, Verdict.UNKNOWN, 0.01)
 
 
 def changes_of(*factors: float, rounds: int = 10) -> tuple[Family, list[Change]]:
@@ -83,7 +83,7 @@ def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
     change = comparison.rows[0].changes["time_per_message"]
     values = [nodelay.rounds_of(cell.name, "time_per_message").to_numpy()
               for cell in (comparison.rows[0].new, comparison.rows[0].base)]
-    assert change.ratio == stats.ratio_estimate(*values, True) and change.p == change.ratio.p
+    assert change.ratio == stats.ratio_estimate(*values, True)
     assert change.verdict is Verdict.CHANGED and comparison.tested["time_per_message"] == 10
     assert comparison.floor_most("time_per_message") == pytest.approx(1.01140, abs=1e-5)
 
@@ -100,8 +100,8 @@ def test_a_ratio_is_new_over_base_whichever_way_is_better(nodelay):
 def test_counts_that_are_the_same_in_every_round_need_no_interval(nodelay):
     row = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [SEGMENTS]).rows[0]
     change = row.changes["segments_per_message"]
-    assert change.verdict is Verdict.EXACT and change.ratio.interval is None and change.p is None
-    assert change.ratio.value == 1 / 15
+    assert change.verdict is Verdict.EXACT and change.ratio == stats.Estimate(
+        1 / 15, None, change.ratio.pairs) and change.ratio.p is None
 
 
 def test_a_word_that_both_selectors_have_selects_rows(nodelay):
@@ -218,7 +218,8 @@ def test_a_change_that_does_not_survive_the_correction_is_bracketed():
     _, alone = changes_of(1.015)
     _, many = changes_of(1.015, *[1.0] * 9)
     assert alone[0].verdict is Verdict.CHANGED and many[0].verdict is Verdict.BRACKETED
-    assert many[0].adjusted == pytest.approx(10 * many[0].p) and many[1].verdict is Verdict.SAME
+    assert many[0].adjusted == pytest.approx(10 * many[0].ratio.p)
+    assert many[1].verdict is Verdict.SAME
     assert many[0].detectable is None and many[1].detectable is not None
 
 

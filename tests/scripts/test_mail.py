@@ -141,7 +141,7 @@ def test_words_choose_sides_and_narrow_them(nodelay, words, base, new):
 def test_what_is_too_wide_is_cut_by_columns_and_then_by_the_first_axis(nodelay):
     comparison = comparison_random(nodelay, 1)
     change = Change(*[Figure(123456.0, stats.Interval(1, 2, 0.97), 7, False, None, ())] * 2,
-                    stats.Estimate(900.0, stats.Interval(800.0, 1000.0, 0.97), 7), 0.01, 0.01,
+                    stats.Estimate(900.0, stats.Interval(800.0, 1000.0, 0.97), 7), 0.01,
                     Verdict.CHANGED)
     metric = METRICS["messages_per_second"]
 
@@ -219,9 +219,9 @@ def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
     rows = tuple(Row({"place": name}, None, None, {"segments_per_message": change})
                  for name, change in (
         ("one", Change(replace(exact, exact=False), exact, stats.Estimate(0.5, None, 7), None,
-                       None, Verdict.UNKNOWN)),
-        ("two", Change(exact, exact, stats.Estimate(1.0, None, 7), None, None, Verdict.EXACT)),
-        ("three", Change(exact, exact, None, None, None, Verdict.UNKNOWN))))
+                       Verdict.UNKNOWN)),
+        ("two", Change(exact, exact, stats.Estimate(1.0, None, 7), None, Verdict.EXACT)),
+        ("three", Change(exact, exact, None, None, Verdict.UNKNOWN))))
     metric = METRICS["segments_per_message"]
     mean = Mean(stats.Estimate(0.5, stats.Interval(0.4, 0.6, 0.97), 7), 1,
                 {1: "exact counts", 2: "no ratio"})

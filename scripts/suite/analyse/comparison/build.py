@@ -5,7 +5,7 @@ Pure."""
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from suite import stats
 from suite.analyse.comparison.differences import (
@@ -18,7 +18,6 @@ from suite.analyse.comparison.differences import (
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.analyse.comparison.samples import change_make, sample_take, samples_geomean, sessions_of
 from suite.analyse.comparison.sides import (
-    CellPair,
     Pairing,
     baseline_others,
     fixed_differences,
@@ -36,44 +35,35 @@ from suite.base.words import words_text
 NO_TIMES = f"{FUNCTIONAL_ONLY}: under emulation times say nothing, and are not compared"
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One metric over all pairs: changes by the place of their pair."""
-
-    changes: Mapping[int, Change]
-    geomean: Mean | None
-    family: Family
-
-
-def metric_compare(sides: tuple[Matrix, Matrix], pairs: Sequence[CellPair], metric: Metric,
-                   unit: Unit) -> Compared:
-    """The changes of one metric with their verdicts."""
-    samples = {place: sample for place, pair in enumerate(pairs) if pair.base and pair.new and (
-        sample := sample_take(sides, (pair.base, pair.new), metric, unit))}
+def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Metric,
+                   unit: Unit) -> tuple[dict[int, Change], Mean | None, Family]:
+    """The changes of one metric with their verdicts, by the place of their row; their geometric
+    mean; the family that they were tested in."""
+    samples = {place: sample for place, row in enumerate(rows) if row.pair and (
+        sample := sample_take(sides, row.pair, metric, unit))}
     changes = {place: change_make(sample) for place, sample in samples.items()}
-    family, keys = family_choose(sides, pairs, changes, metric)
+    family, keys = family_choose(sides, rows, changes, metric)
     settled = {place: change_settle(change, family, keys[place])
                for place, change in changes.items()}
-    return Compared(settled, samples_geomean(samples, len(pairs)), family)
+    return settled, samples_geomean(samples, len(rows)), family
 
 
-def family_choose(sides: tuple[Matrix, Matrix], pairs: Sequence[CellPair],
+def family_choose(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
                   changes: Mapping[int, Change],
                   metric: Metric) -> tuple[Family, Mapping[int, Hashable]]:
-    """The family of changes, and by place of its pair the key of each in it.
+    """The family of changes, and by place of its row the key of each in it.
 
     Changes against the baseline of a result belong to the family of all ratios to it, however few
     of them a comparison has. Any others are a family of their own.
     """
     def is_baseline_ratio(place: int, change: Change) -> bool:
-        new = pairs[place].new
-        known = baseline_ratio(sides[0], new, metric.name) if new else None
-        return (change.ratio is None or change.p is None  # without p there is none to compare
-                or (known is not None and known == change.ratio))
+        new, ratio = rows[place].new, change.ratio
+        return (ratio is None or ratio.p is None  # without p there is none to compare
+                or new is not None and baseline_ratio(sides[0], new, metric.name) == ratio)
 
     if sides[0] is sides[1] and all(is_baseline_ratio(*item) for item in changes.items()):
         return baseline_family(sides[0], metric.name), {
-            place: new.name for place in changes if (new := pairs[place].new)}
+            place: new.name for place in changes if (new := rows[place].new)}
     return family_make({place: change.ratio for place, change in changes.items()}), {
         place: place for place in changes}
 
@@ -84,12 +74,6 @@ def change_settle(change: Change, family: Family, key: Hashable) -> Change:
     verdict = Verdict.EXACT if exact else family.verdict(key, change.ratio)
     return replace(change, adjusted=family.adjusted.get(key), verdict=verdict,
                    detectable=change.detectable if verdict is Verdict.SAME else None)
-
-
-def pairs_good(pairing: Pairing) -> list[tuple[Cell, Cell]]:
-    """The pairs with good runs on both sides."""
-    return [(pair.base, pair.new) for pair in pairing.pairs
-            if pair.base and pair.new and pair.base.runs_ok and pair.new.runs_ok]
 
 
 def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric]
@@ -109,24 +93,22 @@ def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric
 def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[Metric],
                     differences: Sequence[Difference], notes: Sequence[str]) -> Comparison:
     """The comparison of two sides whose cells have been brought together."""
-    sides, pairs = (base.matrix, new.matrix), pairs_good(pairing)
-    metrics, more = metrics_allowed(pairs, metrics)
+    sides, rows = (base.matrix, new.matrix), pairing.rows
+    metrics, more = metrics_allowed(pairing.good, metrics)
     unit = Unit.SESSION
     if sides[0] is sides[1]:  # a single pair that shares no rounds makes all of them unpaired
-        unit = Unit.ROUND if all(map(rounds_common, pairs)) else Unit.BOOT
-    found = {metric.name: metric_compare(sides, pairing.pairs, metric, unit) for metric in metrics}
-    rows = tuple(Row(pair.axes, pair.base, pair.new,
-                     {name: one.changes[place] for name, one in found.items()
-                      if place in one.changes})
-                 for place, pair in enumerate(pairing.pairs))
-    alone = sum(pair.base is None or pair.new is None for pair in pairing.pairs)
+        unit = Unit.ROUND if all(map(rounds_common, pairing.good)) else Unit.BOOT
+    found = {metric.name: metric_compare(sides, rows, metric, unit) for metric in metrics}
+    alone = sum(row.pair is None for row in rows)
     if alone:
-        more.append(f"{alone} of {len(pairing.pairs)} rows have a cell on one side only")
+        more.append(f"{alone} of {len(rows)} rows have a cell on one side only")
     return Comparison(
-        base, new, pairing.axes, metrics, rows, unit,
-        {name: one.geomean for name, one in found.items()},
-        {name: one.family.tested for name, one in found.items()},
-        tuple(name for name, one in found.items() if one.family.hopeless),
+        base, new, pairing.axes, metrics,
+        tuple(replace(row, changes={name: changes[place] for name, (changes, _, _) in found.items()
+                                    if place in changes}) for place, row in enumerate(rows)),
+        unit, {name: geomean for name, (_, geomean, _) in found.items()},
+        {name: family.tested for name, (_, _, family) in found.items()},
+        tuple(name for name, (_, _, family) in found.items() if family.hopeless),
         tuple(differences), (*more, *notes))
 
 
@@ -145,7 +127,7 @@ def compare_cells(matrix: Matrix, base: Selection, new: Selection,
     sessions = tuple(sessions_of(matrix))
     sides = [Side(words_text({key: words[key] for key in compared}), matrix, words, sessions)
              for words in (base, new)]
-    machines = differences_declare(cells_compare((matrix, matrix), pairs_good(pairing)), compared)
+    machines = differences_declare(cells_compare((matrix, matrix), pairing.good), compared)
     differences = (*builds_compare((matrix, matrix), (base, new)), *machines,
                    *pairing.differences)
     return comparison_make(sides[0], sides[1], pairing, metrics, differences, matrix.result.notes)
@@ -202,7 +184,7 @@ def compare_results(base: Matrix, new: Matrix, base_words: Selection, new_words:
     names = result_names(matrices, cells, words, compared)
     sides = [Side(name, matrix, side, tuple(sessions_of(matrix)))
              for name, matrix, side in zip(names, matrices, words, strict=True)]
-    differences = (*cells_compare(matrices, pairs_good(pairing)),
+    differences = (*cells_compare(matrices, pairing.good),
                    *facts_compare(*map(plan_facts, matrices)), *builds_compare(matrices, words),
                    *(Difference("words", key, base_words[key], new_words[key])
                      for key in compared),

@@ -30,15 +30,13 @@ FACTS = {
     "clocksource": ("clocksource",),
     "governor": ("governor", "frequency_driver", "idle_driver", "idle_governor"),
 }
-FACT_GROUPS = {"mitigations": "mitigations", "sysctl": "sysctl"}  # in hosts.json: kind
-DEVICE = "device"
-LIBRARIES = "versions"
+FACT_GROUPS = ("mitigations", "sysctl")  # each is a kind
 BINARY_VERSIONS = ("uncork", "revision")  # of the versions those that say which binaries these are
-REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"),
-           ("congestion", "congestion")}
+REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("cpu", ""),
+           ("congestion", "congestion")}  # kind and name of facts, no name: all of the kind
 SOCKETS = {"congestion": "congestion", "libraries": "security"}  # facts of records: kind, name
 # all kinds of facts about a machine
-MACHINE_KINDS = (*FACTS, *FACT_GROUPS.values(), "cmdline", "offloads", "boot", "binaries", *SOCKETS)
+MACHINE_KINDS = (*FACTS, *FACT_GROUPS, "cmdline", "offloads", "boot", "binaries", *SOCKETS)
 # what may differ with what is declared
 IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: MACHINE_KINDS}
 UNKNOWN_FACT = "unknown"
@@ -49,16 +47,6 @@ Hosts = Mapping[str, Mapping[str, str]]  # by end: its hosts, each with its targ
 Matrices = tuple[Matrix, Matrix]  # base and new
 
 
-def flat_device(device: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name, MTU and offloads of the device by which an end reaches its peer."""
-    for key, value in device.items():
-        if key == "offloads":
-            yield from ((name, "on" if on is True else "off" if on is False else str(on))
-                        for name, on in value.items())
-        elif key != "local_address":
-            yield key, str(value)
-
-
 def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
     """One machine of hosts.json as (kind, name): value."""
     flat = {(kind, name): str(facts[name]) for kind, names in FACTS.items() for name in names
@@ -67,11 +55,14 @@ def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
         name, _, value = word.partition("=")
         before = flat.get(("cmdline", name))
         flat["cmdline", name] = (f"{before}," if before else "") + (value or "given")
-    for key, kind in FACT_GROUPS.items():
-        flat |= {(kind, name): " ".join(str(value).split())
-                 for name, value in facts.get(key, {}).items()}
-    flat |= {("offloads", name): value for name, value in flat_device(facts.get(DEVICE, {}))}
-    for name, value in facts.get(LIBRARIES, {}).items():
+    flat |= {(kind, name): " ".join(str(value).split()) for kind in FACT_GROUPS
+             for name, value in facts.get(kind, {}).items()}
+    device = facts.get("device", {})  # by which an end reaches its peer: name, MTU, offloads
+    states = {name: {True: "on", False: "off"}[on] if isinstance(on, bool) else str(on)
+              for name, on in device.get("offloads", {}).items()}
+    flat |= {("offloads", name): str(value) for name, value in (device | states).items()
+             if name not in ("offloads", "local_address")}
+    for name, value in facts.get("versions", {}).items():
         flat["binaries" if name in BINARY_VERSIONS else "libraries", name] = str(value)
     return flat
 
@@ -79,8 +70,8 @@ def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
 def plan_facts(matrix: Matrix) -> FlatFacts:
     """What plan.json tells of binaries and boots."""
     plan = matrix.result.plan
-    boots = dict.fromkeys(session.boots.here for session in plan.sessions)
-    return {("binaries", "build"): plan.programs.digest, ("boot", "boot"): ",".join(boots)}
+    return {("binaries", "build"): plan.programs.digest,
+            ("boot", "boot"): ",".join(dict.fromkeys(one.boots.here for one in plan.sessions))}
 
 
 def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
@@ -108,18 +99,15 @@ def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
     """The facts that differ, in order. Of a kind that one side does not know, and the other knows
     several facts of, only their number."""
     counts = [Counter(kind for kind, _ in facts) for facts in (base, new)]
-    counted: set[str] = set()
-    for kind, name in dict.fromkeys([*base, *new]):
-        known = [count[kind] for count in counts]
-        one, two = (facts.get((kind, name), UNKNOWN_FACT) for facts in (base, new))
-        refuses = (kind, name) in REFUSES
-        if min(known) == 0 and max(known) > 1:
-            one, two = (f"{count} known" if count else UNKNOWN_FACT for count in known)
-            name, refuses = "", any(kind == refused for refused, _ in REFUSES)
-        if one != two and kind not in counted:
-            yield Difference(kind, name, one, two, refuses=refuses)
-        if not name:
-            counted.add(kind)
+    both = counts[0] + counts[1]
+    several = {kind: f"{both[kind]} known" for kind in counts[0].keys() ^ counts[1].keys()
+               if both[kind] > 1}
+    sides = [{(kind, "" if kind in several else name): several.get(kind, value)
+              for (kind, name), value in facts.items()} for facts in (base, new)]
+    for key in dict.fromkeys([*sides[0], *sides[1]]):
+        one, two = (facts.get(key, UNKNOWN_FACT) for facts in sides)
+        if one != two:
+            yield Difference(*key, one, two, refuses=key in REFUSES)
 
 
 def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
@@ -150,22 +138,15 @@ def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
     return [{end: hosts for end, hosts in side.items() if end not in same} for side in (base, new)]
 
 
-def cells_compare(matrices: Matrices, pairs: Iterable[Sequence[Cell]]) -> tuple[Difference, ...]:
+def cells_compare(matrices: Matrices, pairs: Sequence[Sequence[Cell]]) -> tuple[Difference, ...]:
     """Everything in which the machines, and then the sockets, of pairs of cells differ, each
     difference once."""
-    machines: dict[Difference, None] = {}
-    sockets: dict[Difference, None] = {}
-    known: dict[str, tuple[Difference, ...]] = {}
-    for cells in pairs:
-        hosts = pair_hosts(matrices, cells)
-        name = repr(hosts)  # nearly all pairs ran on the same machines
-        if name not in known:
-            known[name] = hosts_compare(matrices, hosts)
-        machines |= dict.fromkeys(known[name])
-        facts = [socket_facts(matrix, cell) for matrix, cell in zip(matrices, cells, strict=True)]
-        sockets |= dict.fromkeys(one for one in facts_compare(*facts)
-                                 if UNKNOWN_FACT not in (one.base, one.new))
-    return *machines, *sockets
+    # nearly all pairs ran on the same machines
+    hosts = {repr(sides): sides for sides in (pair_hosts(matrices, cells) for cells in pairs)}
+    machines = (one for sides in hosts.values() for one in hosts_compare(matrices, sides))
+    sockets = (one for cells in pairs for one in facts_compare(*map(socket_facts, matrices, cells))
+               if UNKNOWN_FACT not in (one.base, one.new))
+    return *dict.fromkeys(machines), *dict.fromkeys(sockets)
 
 
 def builds_compare(matrices: Matrices, words: Sequence[Mapping[str, str]]
@@ -194,14 +175,9 @@ def differences_declare(differences: Iterable[Difference],
                  for one in differences)
 
 
-def undeclared(comparison: Comparison) -> tuple[Difference, ...]:
-    """The differences that the comparison is not about."""
-    return tuple(one for one in comparison.differences if not one.declared)
-
-
 def forced(comparison: Comparison) -> tuple[Difference, ...]:
-    """The differences across which ratios of time say nothing."""
-    return tuple(one for one in undeclared(comparison) if one.refuses)
+    """The differences across which ratios of time say nothing, without declared ones."""
+    return tuple(one for one in comparison.differences if one.refuses and not one.declared)
 
 
 def differences_line(differences: Collection[Difference]) -> str:
@@ -213,12 +189,11 @@ def differences_line(differences: Collection[Difference]) -> str:
 
 def times_check(comparison: Comparison, where: str) -> None:
     """UsageError where the times of a cell mean nothing. where: an output that has times only."""
-    for row in comparison.rows:
-        for side, cell in ((comparison.base, row.base), (comparison.new, row.new)):
-            if cell is not None and cell.emulated:
-                raise UsageError(
-                    f"{where}: {FUNCTIONAL_ONLY}: {cell.name or side.matrix.result.folder}: "
-                    f"{cell.emulated}: its times say nothing")
+    for _, side, cell in comparison.cells():
+        if cell.emulated:
+            raise UsageError(
+                f"{where}: {FUNCTIONAL_ONLY}: {cell.name or side.matrix.result.folder}: "
+                f"{cell.emulated}: its times say nothing")
 
 
 def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,
@@ -239,7 +214,8 @@ def refusals_check(comparison: Comparison, declared: Collection[str], strict: bo
         axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in others)]))
         return "" if comparison.within else f" (axis={axes} declares it)"  # within, words do
 
-    others, refusing = undeclared(comparison), forced(comparison)
+    others = [one for one in comparison.differences if not one.declared]
+    refusing = forced(comparison)
     if strict and others:
         raise UsageError("--strict: the sides differ in more than what is compared: "
                          f"{differences_line(others)}{axis_hint(others)}")
@@ -249,5 +225,5 @@ def refusals_check(comparison: Comparison, declared: Collection[str], strict: bo
     if not force:
         raise UsageError(f"{line}: a ratio across that says nothing of what else differs"
                          f"{axis_hint(refusing)}; --force compares all the same")
-    note = f"forced across {line}: no ratio here says what it comes from"
-    return replace(comparison, notes=(note, *comparison.notes))
+    return replace(comparison, notes=(
+        f"forced across {line}: no ratio here says what it comes from", *comparison.notes))

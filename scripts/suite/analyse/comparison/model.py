@@ -6,8 +6,8 @@ A ratio is always new / base, and a change is that less 1, whichever way is bett
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from suite import stats
@@ -45,8 +45,7 @@ class Change:
     """One metric of one pair of cells.
 
     ratio: new / base, None where a side has no value or one that is not above 0.
-    p: of no change, by the test that the interval inverts; None where there is no interval.
-    adjusted: p after the correction for its family (suite/analyse/verdicts.py).
+    adjusted: p of the ratio after the correction for its family (suite/analyse/verdicts.py).
     detectable: as a fraction, the smallest change that so many rounds with this noise would show;
     with SAME.
     outliers: rounds of the two sides that are marked as outliers (they are counted all the same).
@@ -56,7 +55,6 @@ class Change:
     base: Figure
     new: Figure
     ratio: stats.Estimate | None
-    p: float | None
     adjusted: float | None
     verdict: Verdict
     detectable: float | None = None
@@ -74,14 +72,19 @@ class Change:
 class Row:
     """A pair of cells that agree in everything but what is compared.
 
-    axes: the words that name the row, in order. changes: by metric, absent where a side has no
-    figure; base or new is None where that side has no such cell.
+    axes: the words that name the row, in order. base or new is None where that side has no such
+    cell. changes: by metric, absent where a side has no figure.
     """
 
     axes: Mapping[str, str]
     base: Cell | None
     new: Cell | None
-    changes: Mapping[str, Change]
+    changes: Mapping[str, Change] = field(default_factory=dict)
+
+    @property
+    def pair(self) -> tuple[Cell, Cell] | None:
+        """Both cells, base first; None where a side has none."""
+        return (self.base, self.new) if self.base and self.new else None
 
 
 @dataclass(frozen=True)
@@ -138,8 +141,23 @@ class Comparison:
 
     def floor_most(self, metric: str) -> float | None:
         """The highest noise floor of the rows; None where none is known."""
-        floors = [row.changes[metric].floor for row in self.rows if metric in row.changes]
-        return max((floor for floor in floors if floor is not None), default=None)
+        return max((change.floor for change in self.changes(metric) if change.floor is not None),
+                   default=None)
+
+    def changes(self, metric: str | None = None) -> list[Change]:
+        """The changes of a metric that are known, or of all metrics, row by row."""
+        return [change for row in self.rows for name, change in row.changes.items()
+                if metric in (name, None)]
+
+    def cells(self) -> Iterator[tuple[Row, Side, Cell]]:
+        """Every cell with its row and its side, row by row, the base first."""
+        return ((row, side, cell) for row in self.rows
+                for side, cell in zip(self.sides, (row.base, row.new), strict=True) if cell)
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Base and new."""
+        return self.base, self.new
 
     @property
     def paired(self) -> bool:

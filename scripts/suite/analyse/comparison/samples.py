@@ -89,10 +89,7 @@ def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
         rounds = list(rounds_join(*rounds))
     if not all(map(len, rounds)):
         return None
-    values = rounds
-    if unit is Unit.SESSION:
-        values = [session_medians(matrix, side)
-                  for (matrix, _), side in zip(taken, rounds, strict=True)]
+    values = list(map(session_medians, sides, rounds)) if unit is Unit.SESSION else rounds
     shown = [medians if len(medians) > 1 else side
              for side, medians in zip(rounds, values, strict=True)]
     base, new = (figure_make(side.values, side.bounds, matrix.is_exact(cell.name, metric.name))
@@ -114,8 +111,8 @@ def change_make(sample: Sample) -> Change:
         ratio = ratio_of(new, base, sample.paired)
         if not sample.censored:
             detectable = stats.smallest_detectable(new.values, base.values, sample.paired)
-    return Change(sample.base, sample.new, ratio, ratio.p if ratio else None, None, Verdict.UNKNOWN,
-                  detectable, sample.outliers, sample.floor)
+    return Change(sample.base, sample.new, ratio, None, Verdict.UNKNOWN, detectable,
+                  sample.outliers, sample.floor)
 
 
 def exclusion_text(sample: Sample | None, most: int) -> str:
@@ -153,8 +150,8 @@ def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:
     """The geometric mean of the ratios of samples; None where nothing is in all of them."""
     base, new = (pd.concat([pd.Series(side.values, index=side.rounds) for side in sides], axis=1,
                            join="inner")
-                 for sides in ([one.base_values for one in usable],
-                               [one.new_values for one in usable]))
+                 for sides in zip(*((one.base_values, one.new_values) for one in usable),
+                                  strict=True))
     if usable[0].paired:
         both = base.index.intersection(new.index)
         ratios = new.loc[both].to_numpy() / base.loc[both].to_numpy()
@@ -172,7 +169,7 @@ def row_figures(comparison: Comparison, row: Row,
     if change:
         return change.base, change.new
     base, new = (figure_build(side.matrix, cell, metric, None) if cell else None
-                 for side, cell in ((comparison.base, row.base), (comparison.new, row.new)))
+                 for side, cell in zip(comparison.sides, (row.base, row.new), strict=True))
     return base, new
 
 

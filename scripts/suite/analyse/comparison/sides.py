@@ -18,33 +18,30 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from suite.analyse.arrangement import layout_choose
-from suite.analyse.comparison.model import Difference
+from suite.analyse.comparison.model import Difference, Row
 from suite.analyse.frame import Cell, Matrix, baseline_words
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.selection import Selection, cells_select, left_out_text
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET
-from suite.base.words import names_split, word_split, words_split
+from suite.base.words import names_split, word_split, words_split, words_text
 from suite.scenario.scenario import TableLayout
 
 
 @dataclass(frozen=True)
-class CellPair:
-    """Two cells that belong together, or one without a partner; axes name the row."""
-
-    axes: Selection
-    base: Cell | None
-    new: Cell | None
-
-
-@dataclass(frozen=True)
 class Pairing:
-    """All pairs in the order of the plan, the axes that name them, and other words that differ but
-    are not compared."""
+    """All rows in the order of the plan, without changes, the axes that name them, and other words
+    that differ but are not compared."""
 
     axes: tuple[str, ...]
-    pairs: tuple[CellPair, ...]
+    rows: tuple[Row, ...]
     differences: tuple[Difference, ...]
+
+    @property
+    def good(self) -> list[tuple[Cell, Cell]]:
+        """The pairs with good runs on both sides."""
+        return [row.pair for row in self.rows
+                if row.pair and row.pair[0].runs_ok and row.pair[1].runs_ok]
 
 
 def baseline_others(matrix: Matrix, base: Selection, narrow: Selection) -> list[dict[str, str]]:
@@ -65,26 +62,25 @@ def values_of(cells: Iterable[Cell], key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cell.words.get(key, "") for cell in cells))
 
 
-def pairs_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
-               shared: Sequence[str], varying: Selection) -> Iterator[CellPair]:
+def rows_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
+               shared: Sequence[str], varying: Selection) -> Iterator[Row]:
     """Every cell of the base with its partners, in order, then cells that only the new side has.
     varying: by word that has no partner, its side."""
     def key(cell: Cell) -> tuple[str, ...]:
         return tuple(cell.words.get(axis, "") for axis in shared)
 
-    def pair(one: Cell | None, other: Cell | None) -> CellPair:
-        sides = {"base": one or other, "new": other or one}
-        named = {axis: sides[varying.get(axis, "base")] for axis in axes}
-        return CellPair({axis: cell.words.get(axis, "") if cell else ""
-                     for axis, cell in named.items()}, one, other)
-
     partners: dict[tuple[str, ...], list[Cell]] = {}
     for cell in new:
         partners.setdefault(key(cell), []).append(cell)
-    for cell in base:
-        yield from (pair(cell, other) for other in partners.get(key(cell), [None]))
     known = set(map(key, base))
-    yield from (pair(None, cell) for cell in new if key(cell) not in known)
+    pairs: list[tuple[Cell | None, Cell | None]] = [
+        (cell, other) for cell in base for other in partners.get(key(cell), [None])]
+    pairs += [(None, cell) for cell in new if key(cell) not in known]
+    for one, other in pairs:
+        sides = {"base": one or other, "new": other or one}
+        named = {axis: sides[varying.get(axis, "base")] for axis in axes}
+        yield Row({axis: cell.words.get(axis, "") if cell else ""
+                   for axis, cell in named.items()}, one, other)
 
 
 def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
@@ -108,8 +104,8 @@ def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
             varying[axis] = "new" if len(values[1]) > 1 else "base"
             texts = [",".join(value or "none" for value in side) for side in values]
             differences.append(Difference("words", axis, texts[0], texts[1]))
-    pairs = tuple(pairs_make(base, new, rows, shared, varying))
-    if not any(pair.base and pair.new for pair in pairs):
+    pairs = tuple(rows_make(base, new, rows, shared, varying))
+    if not any(row.pair for row in pairs):
         raise UsageError("no cell of one side has a partner on the other: "
                          f"they share no value of {', '.join(shared)}")
     return Pairing(tuple(rows), pairs, tuple(differences))
@@ -118,34 +114,27 @@ def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
 def fixed_differences(pairing: Pairing, compared: Sequence[str]) -> tuple[Difference, ...]:
     """The words in which partners differ although they are no axis: of two results what was fixed,
     or a default."""
-    pairs = [(pair.base.words, pair.new.words) for pair in pairing.pairs if pair.base and pair.new]
     known = {*compared, *pairing.axes, *(difference.name for difference in pairing.differences)}
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for base, new in pairs:
-        for key in base.keys() & new.keys() - known:
-            if base[key] != new[key]:
-                sides = found.setdefault(key, ({}, {}))
-                sides[0][base[key]] = sides[1][new[key]] = None
+    for base, new in (row.pair for row in pairing.rows if row.pair):
+        for key in words_compared(base.words, new.words):
+            sides = found.setdefault(key, ({}, {}))
+            sides[0][base.words[key]] = sides[1][new.words[key]] = None
     return tuple(Difference("words", key, ",".join(sides[0]), ",".join(sides[1]))
-                 for key, sides in sorted(found.items()))
+                 for key, sides in sorted(found.items()) if key not in known)
 
 
 WordsPair = tuple[Selection, Selection]  # base and new
-
-
-def is_opposed(one: Selection, two: Selection) -> bool:
-    """Whether two selectors give one word two values."""
-    return any(two.get(key, value) != value for key, value in one.items())
 
 
 def words_join(selectors: Sequence[Selection]) -> dict[str, str]:
     """All words of selectors that narrow; UsageError where they contradict each other."""
     joined: dict[str, str] = {}
     for selector in selectors:
-        if is_opposed(joined, selector):
-            key = next(key for key, value in selector.items() if joined.get(key, value) != value)
-            raise UsageError(
-                f'"{key}={joined[key]}" and "{key}={selector[key]}": there are two sides, not more')
+        opposed = words_compared(selector, joined)
+        if opposed:
+            one, two = (words_text({opposed[0]: words[opposed[0]]}) for words in (joined, selector))
+            raise UsageError(f'"{one}" and "{two}": there are two sides, not more')
         joined |= selector
     return joined
 
@@ -153,7 +142,7 @@ def words_join(selectors: Sequence[Selection]) -> dict[str, str]:
 def sides_opposed(selectors: Sequence[Selection]) -> WordsPair | None:
     """The first two selectors that give one word two values, each with the words of all others."""
     for one, two in combinations(selectors, 2):
-        if is_opposed(one, two):
+        if words_compared(one, two):
             narrow = words_join([other for other in selectors if other is not one
                                  and other is not two])
             return words_join([one, narrow]), words_join([two, narrow])
