@@ -19,28 +19,22 @@ from suite.analyse.comparison.samples import sample_take
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 
-# of metrics, as benchstat scales them
-UNITS = {"s": "sec", "bit/s": "bit/s", "1/s": "1/s", "B": "B", "1": ""}
+UNITS = {"s": "sec", "1": ""}  # that benchstat calls otherwise, as it scales them
 SIDE_NAMES = ("base", "new")
 
 
 def unit_text(metric: Metric) -> str:
     """The unit of a metric, which names it too: `latency_p50-sec`, `segments_per_message`."""
-    unit = UNITS[metric.unit]
+    unit = UNITS.get(metric.unit, metric.unit)
     return f"{metric.name}-{unit}" if unit else metric.name
 
 
-def is_exact_everywhere(comparisons: Sequence[Comparison], metric: Metric) -> bool:
-    """Whether a metric is the same in every round of every cell, so that any difference is one."""
-    changes = [row.changes[metric.name] for one in comparisons for row in one.rows
-               if metric.name in row.changes]
-    return bool(changes) and all(change.verdict is Verdict.EXACT for change in changes)
-
-
 def units_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Which way is better, and what is exact."""
+    """Which way is better, and what is exact: the same in every round of every cell, so that any
+    difference is one."""
     for metric in dict.fromkeys(metric for one in comparisons for metric in one.metrics):
-        exact = " assume=exact" if is_exact_everywhere(comparisons, metric) else ""
+        verdicts = {change.verdict for one in comparisons for change in one.changes(metric.name)}
+        exact = " assume=exact" if verdicts == {Verdict.EXACT} else ""
         yield f"Unit {unit_text(metric)} better={metric.better}{exact}"
 
 
@@ -59,11 +53,10 @@ def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
 
 def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
     """The values of both sides, a column for each metric that both know."""
-    sides = comparison.base.matrix, comparison.new.matrix
+    base, new = (side.matrix for side in comparison.sides)
     columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDE_NAMES}
     for metric in comparison.metrics:
-        sample = sample_take(sides, (row.base, row.new), metric,
-                             comparison.unit) if row.base and row.new else None
+        sample = sample_take((base, new), row.pair, metric, comparison.unit) if row.pair else None
         # of which benchstat would take bounds for values
         if sample is not None and not sample.censored:
             for side, values in zip(SIDE_NAMES, (sample.base_values, sample.new_values),

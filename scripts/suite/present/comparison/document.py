@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from suite import stats
@@ -12,12 +12,12 @@ from suite.analyse.comparison.model import (
     Change,
     Comparison,
     Difference,
-    Row,
     Side,
     Unit,
     difference_text,
 )
 from suite.analyse.comparison.samples import row_figures, sides_known
+from suite.analyse.frame import Cell
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
@@ -58,42 +58,27 @@ def scale_of(comparison: Comparison, metric: Metric) -> Scale:
     return scale_choose((figure.median for figure in figures if figure), metric.unit)
 
 
-def silent_text(comparison: Comparison, side: Side, metric: Metric) -> str:
-    """That no run of a side knows a metric that the other side knows; else empty."""
-    known = sides_known(comparison, metric)
-    return f"no run of {side.name} knows it" if any(
-        known) and not known[side is comparison.new] else ""
-
-
 def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Footnotes,
                  side_name: str) -> list[Column]:
     """Median and +/- of one side, `base` or `new`."""
-    first, medians, widths = metric is comparison.metrics[0], [], []
     side: Side = getattr(comparison, side_name)
-    silent = silent_text(comparison, side, metric)
-    for row in comparison.rows:
-        cell, figure = getattr(row, side_name), row_figures(comparison, row,
-                                                            metric)[side_name == "new"]
-        why = (side.matrix.coverage_text(cell, metric.name) if cell else "") or silent
-        medians.append(value_item(cell, figure, metric, scale, notes, first, why) if cell
-                       else Item(NOTHING))
-        widths.append(width_item(figure))
-    columns = [Column(side_name, tuple(medians))]
-    return columns + ([Column("+/-", tuple(widths))] if any(item.text for item in widths) else [])
-
-
-def floor_note(floor: float | None) -> str:
-    """The footnote of a change that lies within the noise floor of its row."""
-    return (
-        f"within the noise floor of {percent_text((floor or 1.0) - 1)}: the baseline compared with "
-            "itself does not exclude it")
+    cells: list[Cell | None] = [getattr(row, side_name) for row in comparison.rows]
+    figures = [row_figures(comparison, row, metric)[side_name == "new"] for row in comparison.rows]
+    silent = "" if any(figures) else f"no run of {side.name} knows it"  # the other side does
+    medians = [value_item(cell, figure, metric, scale, notes, metric is comparison.metrics[0],
+                          side.matrix.coverage_text(cell, metric.name) or silent)
+               if cell else Item(NOTHING) for cell, figure in zip(cells, figures, strict=True)]
+    columns = [Column(side_name, tuple(medians)), Column("+/-", tuple(map(width_item, figures)))]
+    return [column for column in columns if column.head == side_name or not column.is_empty]
 
 
 def change_item(change: Change | None, notes: Footnotes) -> Item:
     """A change with its mark, and a footnote where it is within the noise floor."""
     if change is None:
         return Item(NOTHING)
-    mark = notes.mark(floor_note(change.floor)) if change.within_floor else ""
+    mark = notes.mark(
+        f"within the noise floor of {percent_text((change.floor or 1.0) - 1)}: the baseline "
+        "compared with itself does not exclude it") if change.within_floor else ""
     return Item(verdict_text(change.ratio, change.verdict), mark)
 
 
@@ -105,47 +90,16 @@ def change_columns(comparison: Comparison, metric: Metric, notes: Footnotes) -> 
                                    for change in changes))]
 
 
-def outliers_text(change: Change | None) -> str:
-    """`1+0`: outliers of base and new; empty where there are none."""
-    return f"{change.outliers[0]}+{change.outliers[1]}" if change and any(change.outliers) else ""
-
-
-def detectable_text(change: Change | None) -> str:
-    """The smallest change that would show, of a `~`."""
-    return percent_text(change.detectable) if change and change.detectable is not None else ""
-
-
 def doubt_columns(comparison: Comparison, metric: Metric) -> list[Column]:
-    """What would have been found, and outliers; each only where some row has it."""
+    """The smallest change that a `~` would have shown, and the outliers of base and new, `1+0`;
+    each only where some row has it."""
     changes = [row.changes.get(metric.name) for row in comparison.rows]
-    columns = [Column(head, tuple(Item(text(change)) for change in changes))
-               for head, text in (("finds", detectable_text), ("outliers", outliers_text))]
-    return [column for column in columns if any(item.text for item in column.items)]
-
-
-def mean_items(comparison: Comparison, metric: Metric) -> dict[str, Item]:
-    """The geometric mean by the heads of the columns in which it stands; empty where there is
-    none."""
-    mean = comparison.geomeans.get(metric.name)
-    if mean is None:
-        return {}
-    return {"change": Item(verdict_text(mean.ratio, mean_verdict(mean))),
-            "95% CI": Item(interval_text(mean.ratio))}
-
-
-def keys_build(comparison: Comparison) -> list[Column]:
-    """The columns that name the rows."""
-    if not comparison.axes:
-        return [Column(NO_AXIS, (Item(ALL),) * len(comparison.rows), left=True)]
-    return [Column(axis, tuple(Item(row.axes[axis] or "none") for row in comparison.rows),
-                   left=True)
-            for axis in comparison.axes]
-
-
-def breaks_find(rows: Sequence[Row]) -> list[int]:
-    """The rows before which another axis than the last one changes."""
-    places = [tuple(row.axes.values())[:-1] for row in rows]
-    return [index for index in range(1, len(rows)) if places[index] != places[index - 1]]
+    finds = [percent_text(change.detectable) if change and change.detectable is not None else ""
+             for change in changes]
+    outliers = ["+".join(map(str, change.outliers)) if change and any(change.outliers) else ""
+                for change in changes]
+    return [Column(head, tuple(map(Item, texts)))
+            for head, texts in (("finds", finds), ("outliers", outliers)) if any(texts)]
 
 
 def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Column, ...]:
@@ -159,17 +113,23 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
     could be compared."""
     if not any(sides_known(comparison, metric)):
         return Table(title=metric_title(metric, ""), missing="no cell knows it")
-    scale, breaks = scale_of(comparison, metric), breaks_find(comparison.rows)
-    keys: Sequence[Column] = keys_build(comparison)
+    scale, rows = scale_of(comparison, metric), comparison.rows
+    places = [tuple(row.axes.values())[:-1] for row in rows]
+    breaks = [index for index in range(1, len(rows)) if places[index] != places[index - 1]]
+    keys: Sequence[Column] = [
+        Column(axis, tuple(Item(row.axes.get(axis, ALL) or "none") for row in rows), left=True)
+        for axis in comparison.axes or (NO_AXIS,)]
     sides = [column for side in ("base", "new")
              for column in side_columns(comparison, metric, scale, notes, side)]
     groups: list[Sequence[Column]] = [sides, change_columns(comparison, metric, notes),
                                       doubt_columns(comparison, metric)]
-    mean = mean_items(comparison, metric)
+    mean = comparison.geomeans.get(metric.name)
     if mean:
         keys = mean_add(keys, {keys[0].head: Item(MEAN)})
-        groups = [mean_add(group, mean) for group in groups]
-        breaks += [len(comparison.rows)] if breaks else []
+        groups = [mean_add(group, {"change": Item(verdict_text(mean.ratio, mean_verdict(mean))),
+                                   "95% CI": Item(interval_text(mean.ratio))})
+                  for group in groups]
+        breaks += [len(rows)] if breaks else []
     *shown, doubts = (Group("", tuple(group)) for group in groups)
     return Table(tuple(keys),
                  (*shown, *([replace(doubts, optional=True)] if doubts.columns else [])),
@@ -189,7 +149,7 @@ def side_line(comparison: Comparison, side: Side) -> str:
 
 def declared_text(comparison: Comparison) -> str:
     """The line above a comparison of two targets, whose machines differ; else empty."""
-    targets = [side.words.get(TARGET) for side in (comparison.base, comparison.new)]
+    targets = [side.words.get(TARGET) for side in comparison.sides]
     if None in targets or targets[0] == targets[1]:
         return ""
     return (f"{TARGET}={targets[0]},{targets[1]} compares whole systems: a change comes from "
@@ -235,8 +195,8 @@ def sides_pairs(comparison: Comparison) -> list[Pair]:
 
 def measured_pairs(comparison: Comparison) -> list[Pair]:
     """Where and how both were measured: once where it is the same."""
-    sides = {name: dict(machine_pairs(getattr(comparison, name).matrix))
-             for name in ("base", "new")}
+    sides = {name: dict(machine_pairs(side.matrix))
+             for name, side in zip(("base", "new"), comparison.sides, strict=True)}
     pairs: list[Pair] = []
     for label in dict.fromkeys([*sides["base"], *sides["new"]]):
         texts = {name: known[label] for name, known in sides.items() if label in known}
@@ -248,54 +208,41 @@ def measured_pairs(comparison: Comparison) -> list[Pair]:
 
 def title_of(comparison: Comparison) -> str:
     """The first line: the runs, and their question where it is one."""
-    base, new = (side.matrix.result for side in (comparison.base, comparison.new))
+    base, new = (side.matrix.result for side in comparison.sides)
     if comparison.within:
         return title_text(comparison.base.matrix)
     asked = f": {base.scenario.question}" if base.scenario.question == new.scenario.question else ""
     return f"{new.name} against {base.name}{asked}".rstrip(": ")
 
 
-def marks_pairs(changes: Sequence[Change], unit: Unit) -> Iterator[Pair]:
+def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
     """The meaning of each mark that occurs."""
     verdicts = {change.verdict for change in changes}
-    if Verdict.SAME in verdicts:
-        yield "~", "no change found: the 95 % interval contains 0"
-    if any(change.detectable is not None for change in changes):
-        yield "finds", (f"the smallest change that so many {unit.value}s with this noise find in 8 "
-                        "of 10 comparisons")
-    if any(change.ratio and change.ratio.directed for change in changes):
-        yield ">0% <0%", ("larger, smaller: where some values are only bounds, no more than the "
-                          "direction is known")
-    if Verdict.BRACKETED in verdicts:
-        yield "()", ("the interval excludes 0, but among so many rows it may be chance (Benjamini "
-                     "and Hochberg)")
-    if any(change.verdict is Verdict.UNKNOWN and change.ratio for change in changes):
-        yield "?", (f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval"
-                    if unit is Unit.ROUND else
-                    f"fewer than {stats.SIDES_NEEDED} {unit.value}s a side: nothing can be said")
-    if any(any(change.outliers) for change in changes):
-        yield "outliers", ("rounds of base + new that lie far from the others of their cell; they "
-                           "are counted")
+    marks = [
+        ("~", "no change found: the 95 % interval contains 0", Verdict.SAME in verdicts),
+        ("finds", f"the smallest change that so many {unit.value}s with this noise find in 8 of 10 "
+         "comparisons", any(change.detectable is not None for change in changes)),
+        (">0% <0%", "larger, smaller: where some values are only bounds, no more than the "
+         "direction is known", any(change.ratio and change.ratio.directed for change in changes)),
+        ("()", "the interval excludes 0, but among so many rows it may be chance (Benjamini and "
+         "Hochberg)", Verdict.BRACKETED in verdicts),
+        ("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval"
+         if unit is Unit.ROUND else
+         f"fewer than {stats.SIDES_NEEDED} {unit.value}s a side: nothing can be said",
+         any(change.verdict is Verdict.UNKNOWN and change.ratio for change in changes)),
+        ("outliers", "rounds of base + new that lie far from the others of their cell; they are "
+         "counted", any(any(change.outliers) for change in changes)),
+    ]
+    return [(mark, meaning) for mark, meaning, occurs in marks if occurs]
 
 
-def widths_pairs(figures: Iterable[Figure]) -> Iterator[Pair]:
+def widths_pairs(figures: Iterable[Figure]) -> list[Pair]:
     """The meaning of what stands beside medians."""
-    shown = [figure.interval for figure in figures if figure.interval]
-    if any(interval.level for interval in shown):
-        yield "+/-", "farther end of the 95 % interval of the median (order statistics)"
-    if any(not interval.level for interval in shown):
-        yield "r", (f"fewer than {stats.ROUNDS_NEEDED} values: not an interval, the farther of "
-                    "minimum and maximum")
-
-
-def hopeless_pairs(comparisons: Sequence[Comparison]) -> Iterator[Pair]:
-    """The metrics of which no change could survive the correction."""
-    notes = (
-        f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows "
-        "cannot survive "
-             f"the correction: more {one.unit.value}s, or fewer rows, are needed"
-             for one in comparisons for name in one.hopeless)
-    yield from (("note", note) for note in dict.fromkeys(notes))
+    marks = {bool(figure.interval.level) for figure in figures if figure.interval}
+    told = {True: ("+/-", "farther end of the 95 % interval of the median (order statistics)"),
+            False: ("r", f"fewer than {stats.ROUNDS_NEEDED} values: not an interval, the farther "
+                         "of minimum and maximum")}
+    return [pair for known, pair in told.items() if known in marks]
 
 
 def tables_build(comparison: Comparison, notes: Footnotes) -> list[Table]:
@@ -316,28 +263,23 @@ def comparison_document(comparisons: Sequence[Comparison]) -> Document:
                     data=lambda: comparisons_json(comparisons))
 
 
-def changes_all(comparison: Comparison) -> list[Change]:
-    """The changes of all rows and metrics."""
-    return [change for row in comparison.rows for change in row.changes.values()]
-
-
 def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list[Pair]:
     """Everything below: marks, footnotes, remarks."""
-    changes = [change for one in comparisons for change in changes_all(one)]
+    changes = [change for one in comparisons for change in one.changes()]
     units = list(dict.fromkeys(one.unit for one in comparisons))
-    pairs: list[Pair] = list(widths_pairs(figure for change in changes
-                                          for figure in (change.base, change.new)))
+    pairs = widths_pairs(figure for change in changes for figure in (change.base, change.new))
     if any(change.ratio for change in changes):
         pairs += [("change", f"new / base - 1, {HOW[unit]} (Hodges-Lehmann)") for unit in units]
     for unit in units:
         pairs += marks_pairs([change for one in comparisons if one.unit is unit
-                              for change in changes_all(one)], unit)
-    means = [(one, metric) for one in comparisons for metric in one.metrics
-             if one.geomeans.get(metric.name)]
-    if means:
+                              for change in one.changes()], unit)
+    if any(one.geomeans.get(metric.name) for one in comparisons for metric in one.metrics):
         pairs.append((MEAN,
                       f"geometric mean of new / base over rows, within each {units[0].value}"))
-    pairs += notes.lines()
-    pairs += hopeless_pairs(comparisons)
-    return pairs + [("note", note)
-                    for note in dict.fromkeys(note for one in comparisons for note in one.notes)]
+    hopeless = [
+        f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows "
+        f"cannot survive the correction: more {one.unit.value}s, or fewer rows, are needed"
+        for one in comparisons for name in one.hopeless]
+    remarks = [note for one in comparisons for note in one.notes]
+    return [*pairs, *notes.lines(),
+            *(("note", note) for found in (hopeless, remarks) for note in dict.fromkeys(found))]

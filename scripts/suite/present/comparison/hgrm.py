@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from suite.analyse.comparison.differences import times_check
-from suite.analyse.comparison.model import Comparison, Row, Side
-from suite.analyse.frame import Cell
+from suite.analyse.comparison.model import Comparison
 from suite.analyse.histograms import histogram_of, runs_good
 from suite.base.errors import UsageError
 from suite.present.hgrm import hgrm_text
@@ -20,18 +19,10 @@ from suite.present.hgrm import hgrm_text
 OF, UNIT = "latency", "us"
 
 
-def cells_of(comparison: Comparison) -> Iterator[tuple[Row, Side, Cell]]:
-    """Every cell of every row, the base first."""
-    for row in comparison.rows:
-        for side, cell in ((comparison.base, row.base), (comparison.new, row.new)):
-            if cell is not None:
-                yield row, side, cell
-
-
 def histogram_tables(comparison: Comparison) -> Iterator[str]:
     """A table for each cell that has latencies, its side and row above it."""
     times_check(comparison, "--hgrm")
-    for row, side, cell in cells_of(comparison):
+    for row, side, cell in comparison.cells():
         histogram = histogram_of(runs_good(side.matrix, cell.name), OF)
         words = [f"{axis}={value or 'none'}" for axis, value in row.axes.items()]
         if histogram is not None:

@@ -17,7 +17,6 @@ from suite.analyse.comparison.model import Comparison, Row, Side
 from suite.analyse.frame import Cell
 from suite.base.by_hand import command_by_hand
 from suite.base.errors import UsageError
-from suite.present.comparison.hgrm import cells_of
 from suite.result.plan import folders_of
 
 TIME, USER, SYSTEM = "time", "user", "system"
@@ -61,7 +60,7 @@ def render(comparisons: Sequence[Comparison]) -> str:
     entries: list[dict[str, Any]] = []
     for one in comparisons:
         times_check(one, "--hyperfine")
-        for row, side, cell in cells_of(one):
+        for row, side, cell in one.cells():
             fixed_work_check(side, cell)
             entry = entry_json(row, side, cell)
             if entry and entry not in entries:

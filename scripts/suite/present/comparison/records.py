@@ -4,20 +4,19 @@ fractions (docs/record.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from suite import stats
 from suite.analyse.comparison.differences import forced
-from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side
-from suite.analyse.metrics import Metric
+from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.analyse.summary import Figure
 from suite.present.comparison.texts import floor_fraction, mean_verdict, row_name
 from suite.present.table import figure_censored, figure_json, ratio_json
 from suite.present.tables.csv import csv_number
 
-CELL, MEAN = "cell", "geomean"  # of the column `row`
+MEAN = "geomean"  # in the column `row`
 PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high", "new_rounds",
          "change", "change_low", "change_high", "p", "p_adjusted", "verdict", "pairs", "detectable",
          "base_outliers", "new_outliers", "noise_floor", "base_censored", "new_censored")
@@ -37,19 +36,18 @@ def change_ratio_parts(ratio: stats.Estimate | None) -> dict[str, str]:
     """The change; empty where there is none."""
     if ratio is None:
         return {}
-    if ratio.directed:
-        return {"pairs": str(ratio.pairs), "p": csv_number(ratio.p)}
-    within = ratio.interval
-    return {"change": csv_number(ratio.value - 1),
+    within = None if ratio.directed else ratio.interval
+    return {"change": csv_number(None if ratio.directed else ratio.value - 1),
             "change_low": csv_number(within.low - 1 if within else None),
             "change_high": csv_number(within.high - 1 if within else None),
             "pairs": str(ratio.pairs),
             "p": csv_number(ratio.p)}
 
 
-def change_parts(change: Change) -> dict[str, str]:
-    """One row of one metric by PARTS."""
-    return figure_parts("base", change.base) | figure_parts("new", change.new) | {
+def change_parts(change: Change | None) -> dict[str, str]:
+    """One row of one metric by PARTS; empty where one side lacks it."""
+    return {} if change is None else {
+        **figure_parts("base", change.base), **figure_parts("new", change.new),
         **change_ratio_parts(change.ratio),
         "p_adjusted": csv_number(change.adjusted), "verdict": change.verdict.word,
         "detectable": csv_number(change.detectable),
@@ -57,36 +55,24 @@ def change_parts(change: Change) -> dict[str, str]:
         "noise_floor": csv_number(floor_fraction(change.floor))}
 
 
-def lines_of(comparison: Comparison,
-             metric: Metric) -> Iterable[tuple[str, Mapping[str, str], Mapping[str, str]]]:
-    """(CELL or MEAN, the words of the row, PARTS) of one metric; a row that one side lacks has no
-    parts."""
-    for row in comparison.rows:
-        change = row.changes.get(metric.name)
-        yield CELL, row.axes, change_parts(change) if change else {}
-    mean = comparison.geomeans.get(metric.name)
-    if mean is not None:
-        yield MEAN, {}, change_ratio_parts(mean.ratio) | {"verdict": mean_verdict(mean).word}
-
-
-def comparisons_axes(comparisons: Sequence[Comparison]) -> list[str]:
-    """The axes of all comparisons, each once."""
-    return list(dict.fromkeys(axis for one in comparisons for axis in one.axes))
-
-
 def comparison_heads(comparisons: Sequence[Comparison]) -> list[str]:
     """The columns of records: metric, sides, row, the axes of all, PARTS."""
-    return ["metric", "unit", "base_name", "new_name", "row", *comparisons_axes(comparisons),
-            *PARTS]
+    return ["metric", "unit", "base_name", "new_name", "row",
+            *dict.fromkeys(axis for one in comparisons for axis in one.axes), *PARTS]
 
 
 def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[dict[str, str]]:
     """One line for each metric and row, then its geometric mean, by comparison_heads()."""
     for one in comparisons:
         for metric in one.metrics:
-            for kind, words, parts in lines_of(one, metric):
-                yield {"metric": metric.name, "unit": metric.unit, "base_name": one.base.name,
-                       "new_name": one.new.name, "row": kind, **words, **parts}
+            head = {"metric": metric.name, "unit": metric.unit, "base_name": one.base.name,
+                    "new_name": one.new.name}
+            yield from ({**head, "row": "cell", **row.axes,
+                         **change_parts(row.changes.get(metric.name))} for row in one.rows)
+            mean = one.geomeans.get(metric.name)
+            if mean is not None:
+                yield {**head, "row": MEAN, **change_ratio_parts(mean.ratio),
+                       "verdict": mean_verdict(mean).word}
 
 
 def side_json(side: Side) -> dict[str, Any]:
@@ -97,9 +83,7 @@ def side_json(side: Side) -> dict[str, Any]:
 
 def change_ratio_json(ratio: stats.Estimate | None) -> dict[str, Any] | None:
     """new / base with its interval; null where there is none."""
-    if ratio is None:
-        return None
-    return ratio_json(ratio) | {"p": ratio.p}
+    return None if ratio is None else ratio_json(ratio) | {"p": ratio.p}
 
 
 def change_json(change: Change) -> dict[str, Any]:
@@ -121,16 +105,10 @@ def row_json(row: Row) -> dict[str, Any]:
 
 def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | None:
     """A geometric mean and the rows that it leaves out; null where there is none."""
-    if mean is None:
-        return None
-    left_out = {row_name(comparison.rows[place]): why for place, why in mean.left_out.items()}
-    return {**(change_ratio_json(mean.ratio) or {}), "rows": mean.rows, "left_out": left_out}
-
-
-def difference_json(difference: Difference) -> dict[str, Any]:
-    """What differs, of which kind."""
-    value = asdict(difference)
-    return {"of": value.pop("kind"), **value}
+    return None if mean is None else {
+        **(change_ratio_json(mean.ratio) or {}), "rows": mean.rows,
+        "left_out": {row_name(comparison.rows[place]): why
+                     for place, why in mean.left_out.items()}}
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
@@ -139,7 +117,9 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "base": side_json(comparison.base), "new": side_json(comparison.new),
         "paired": comparison.paired, "unit": comparison.unit.value,
         "forced": bool(forced(comparison)), "axes": list(comparison.axes),
-        "differences": [difference_json(one) for one in comparison.differences],
+        "differences": [{"of" if key == "kind" else key: value
+                         for key, value in asdict(one).items()}
+                        for one in comparison.differences],
         "metrics": {metric.name: {
             "unit": metric.unit, "better": metric.better,
             "noise_floor": floor_fraction(comparison.floor_most(metric.name)),

@@ -4,7 +4,7 @@ Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
@@ -15,7 +15,7 @@ from suite.base.words import words_text
 from suite.stats import Estimate
 
 NOTHING = "-"
-EXACT = "exact"
+ROWS_TOLD = 4  # of those that a geometric mean leaves out
 
 
 def metric_title(metric: Metric, unit: str) -> str:
@@ -52,7 +52,7 @@ def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
 
 def within_text(change: Change) -> str:
     """What stands in the column of intervals."""
-    return EXACT if change.verdict is Verdict.EXACT else interval_text(change.ratio)
+    return "exact" if change.verdict is Verdict.EXACT else interval_text(change.ratio)
 
 
 def mean_verdict(mean: Mean) -> Verdict:
@@ -70,19 +70,18 @@ def row_name(row: Row) -> str:
 def mean_size(comparison: Comparison, metric: Metric, mean: Mean) -> tuple[str, str]:
     """(`of 5 of 6 cells`, `n=9`): the rows and rounds of a geometric mean; no n where every row has
     as many."""
-    size = f"of {mean.rows} of {len(comparison.rows)} cells" if mean.left_out else (
-        f"of {mean.rows} "
-                                                                                  "cells")
-    same = {change.ratio.pairs for change in changes_of(comparison.rows, metric) if change.ratio}
-    return size, "" if same == {mean.ratio.pairs} else f"n={mean.ratio.pairs}"
+    every = f" of {len(comparison.rows)}" if mean.left_out else ""
+    same = {change.ratio.pairs for change in comparison.changes(metric.name) if change.ratio}
+    return (f"of {mean.rows}{every} cells",
+            "" if same == {mean.ratio.pairs} else f"n={mean.ratio.pairs}")
 
 
-def rows_left_out(comparison: Comparison, mean: Mean, most: int = 4) -> str:
+def rows_left_out(comparison: Comparison, mean: Mean) -> str:
     """`cork (n=3), nagle (exact counts)`: the rows that a geometric mean leaves out; of many the
     first."""
     texts = [f"{row_name(comparison.rows[place])} ({why})" for place, why in mean.left_out.items()]
-    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
-    return ", ".join([*texts[:most], *more])
+    more = [f"and {len(texts) - ROWS_TOLD} more"] if len(texts) > ROWS_TOLD else []
+    return ", ".join([*texts[:ROWS_TOLD], *more])
 
 
 def mean_text(comparison: Comparison, metric: Metric) -> str:
@@ -93,18 +92,13 @@ def mean_text(comparison: Comparison, metric: Metric) -> str:
         return ""
     size, rounds = mean_size(comparison, metric, mean)
     without = f"without {rows_left_out(comparison, mean)}" if mean.left_out else ""
-    parts = ", ".join(filter(None, (size, rounds, without)))
-    return f"geomean: {parts}" if rounds or without else ""
+    return (f"geomean: {', '.join(filter(None, (size, rounds, without)))}"
+            if rounds or without else "")
 
 
 def floor_fraction(floor: float | None) -> float | None:
     """A noise floor as a fraction: 0.05 for 1.05."""
     return None if floor is None else floor - 1
-
-
-def changes_of(rows: Iterable[Row], metric: Metric) -> list[Change]:
-    """The changes of a metric that are known."""
-    return [row.changes[metric.name] for row in rows if metric.name in row.changes]
 
 
 def span_text(numbers: Sequence[int]) -> str:
@@ -120,28 +114,21 @@ def floor_text(floor: float | None, unit: Unit = Unit.ROUND) -> str:
     return f"A/A{boot} unknown" if floor is None else f"A/A{boot} max {percent_text(floor - 1)}"
 
 
-def pairs_text(changes: Sequence[Change]) -> str:
-    """How many values stand behind changes: pairs, or on the smaller side."""
-    return span_text([change.ratio.pairs if change.ratio
-                      else min(change.base.rounds, change.new.rounds)
-                      for change in changes])
-
-
 def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
     """How many rounds, boots or sessions, and whether both sides took turns."""
     if comparison.unit is Unit.SESSION:
-        sides = [len(side.sessions) for side in (comparison.base, comparison.new)]
-        several = f"{counted_text(sides[0], 'session')} a side" if sides[0] == sides[1] else (
-            f"{sides[0]} and {counted_text(sides[1], 'session')}")
-        return [f"n={several}", "in blocks"]
-    pairs = pairs_text(changes)
+        base, new = (len(side.sessions) for side in comparison.sides)
+        return [f"n={counted_text(base, 'session')} a side" if base == new else
+                f"n={base} and {counted_text(new, 'session')}", "in blocks"]
+    pairs = span_text([change.ratio.pairs if change.ratio  # else values on the smaller side
+                       else min(change.base.rounds, change.new.rounds) for change in changes])
     several = f"n={pairs} {comparison.unit.value}{'s' if pairs != '1' else ''}"
     return [several, "interleaved"] if comparison.paired else [f"{several} a side", "in turns"]
 
 
 def rounds_text(comparison: Comparison, metric: Metric) -> str:
     """Rounds, order, test, correction and the highest noise floor, in one line."""
-    changes = changes_of(comparison.rows, metric)
+    changes = comparison.changes(metric.name)
     if not changes:
         return "no row has it on both sides: nothing to compare"
     parts = order_text(comparison, changes)
