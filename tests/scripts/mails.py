@@ -12,7 +12,7 @@ from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.words import arguments_sort, words_text
 from suite.commands import parser_make
-from suite.present.mail.blocks import blocks_build
+from suite.present.mail.block import blocks_build
 from suite.present.tables.mail import block_lines
 
 

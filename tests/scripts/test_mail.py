@@ -18,13 +18,11 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import Failure, UsageError
 from suite.commands import paste, verify
 from suite.present.comparison.texts import mean_text
-from suite.present.mail.block import comparison_block, sides_name
-from suite.present.mail.blocks import blocks_build
+from suite.present.mail.block import blocks_build, comparison_block, sides_name
 from suite.present.mail.figures import comparison_tables
 from suite.present.mail.foot import LINE_WIDTH, items_fit
-from suite.present.mail.parse import blocks_read, side_words
+from suite.present.mail.parse import blocks_read, deviations_find, side_words
 from suite.present.mail.rules import BLOCK_RULES, COLUMNS, RULES, lines_require, rules_broken
-from suite.present.mail.verify import deviations_find
 from suite.present.tables.mail import STYLES, block_lines
 from suite.result.plan import Build
 
@@ -61,8 +59,8 @@ def test_the_printer_refuses_what_a_mail_cannot_carry(line):
 
 
 def test_every_rule_is_broken_by_some_line_and_none_by_what_is_allowed():
-    for rule in RULES:
-        assert any(rule.broken(line) for line in BAD), rule.why
+    for broken, why in RULES:
+        assert any(broken(line) for line in BAD), why
     for lines in ([], ["", "a"], ["a", ""], ["a", "", "", "b"]):
         assert any(broken(lines) for broken, _ in BLOCK_RULES), lines
     good = ["----", "x" * COLUMNS, "- an item", "  --- indented", "Fromage", "indexes: 1", "|---|",

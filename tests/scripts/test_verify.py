@@ -18,9 +18,8 @@ from mails import ODD, command_run, comparison_random, pasted
 from suite.base.errors import UsageError
 from suite.commands import paste, verify
 from suite.present.mail.block import comparison_block
-from suite.present.mail.parse import blocks_read
+from suite.present.mail.parse import blocks_read, deviations_find
 from suite.present.mail.rules import rules_broken
-from suite.present.mail.verify import deviations_find
 from suite.present.tables.mail import STYLES, block_lines
 
 CHECKPATCH_COLUMNS = 75

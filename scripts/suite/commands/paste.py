@@ -11,7 +11,7 @@ from suite.analyse.frame import matrix_build
 from suite.analyse.results import result_load
 from suite.base.text import say
 from suite.base.words import arguments_sort
-from suite.present.mail.blocks import blocks_build
+from suite.present.mail.block import blocks_build
 from suite.present.tables.mail import block_lines
 
 

@@ -13,9 +13,8 @@ from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.metrics import METRICS
 from suite.analyse.results import result_load
 from suite.base.errors import UsageError
-from suite.present.mail.blocks import cells_block, pair_block
-from suite.present.mail.parse import Posted, blocks_read, side_words
-from suite.present.mail.verify import Deviation, deviation_text, deviations_find, texts_count
+from suite.present.mail.block import cells_block, pair_block
+from suite.present.mail.parse import Posted, blocks_read, deviations_find, side_words
 from suite.present.tables.mail import block_lines
 from suite.present.tables.model import Document
 
@@ -48,13 +47,12 @@ def sides_text(posted: Posted) -> str:
                             if label in posted.heads)
 
 
-def answer_text(posted: Posted, deviations: Sequence[Deviation]) -> str:
+def answer_text(posted: Posted, deviations: Sequence[str]) -> str:
     """What is not the same, one line each, and a line that says how much is."""
     sides = sides_text(posted)
     if not deviations:
-        return f"the same: all {texts_count(posted)} figures and texts of {sides}"
-    return "\n".join([*map(deviation_text, deviations),
-                      f"not the same: {len(deviations)} of {sides}"])
+        return f"the same: all {len(posted.said)} figures and texts of {sides}"
+    return "\n".join([*deviations, f"not the same: {len(deviations)} of {sides}"])
 
 
 def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:

@@ -5,8 +5,8 @@
     figures    the figures of a comparison, or of a result, as tables of short texts
     foot       the lines below: rounds and noise, the machine, what differs
     command    the one command that measures the same plan again
-    block      all of it together, as a document, which present/tables/mail.py prints
-    blocks     the blocks that words of the shell ask for, or that a posted block was
-    parse      a posted block, however it was quoted, as figures by name
-    verify     whether posted figures are those of a result
+    block      all of it together, as a document, which present/tables/mail.py prints: the blocks
+               that words of the shell ask for, or that a posted block was
+    parse      a posted block, however it was quoted, as figures by name, and which of them are not
+               those of a result
 """

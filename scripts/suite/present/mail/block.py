@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""A finished block: sides and words above, a table for each metric, at most four lines below.
-Pure."""
+"""Finished blocks, those that words of the shell ask for or that a posted block was: sides and
+words above, a table for each metric, at most four lines below."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from suite.analyse.comparison.model import Comparison, Side
-from suite.analyse.frame import Cell
-from suite.analyse.summary import Summary
+from suite.analyse.comparison.build import compare_cells, compare_results
+from suite.analyse.comparison.differences import forced
+from suite.analyse.comparison.model import Comparison, Side, difference_text
+from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
+from suite.analyse.frame import Cell, Matrix
+from suite.analyse.metrics import Metric
+from suite.analyse.selection import Selection
+from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD
-from suite.base.words import words_text
+from suite.base.text import say
+from suite.base.words import words_split, words_text
 from suite.present.comparison.texts import side_text
-from suite.present.mail.command import commands_join
+from suite.present.mail.command import command_of, commands_join
 from suite.present.mail.figures import cells_tables, comparison_tables
 from suite.present.mail.foot import CUT, cells_remarks, differs_text, known_remarks, machine_line
 from suite.present.tables.model import Document, Section
@@ -27,20 +33,17 @@ NAME_WIDTH = 48
 
 def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
     """The words of the plan that all cells share, without those that stand elsewhere."""
-    given = [cell.given for cell in cells]
-    first = given[0] if given else {}
-    return {key: value for key, value in first.items()
-            if key not in set(but) and all(words.get(key) == value for words in given)}
+    given = [cell.given.items() for cell in cells]
+    return {key: value for key, value in next(iter(given), ())
+            if key not in set(but) and all((key, value) in words for words in given)}
 
 
 def name_fit(side: Side) -> str:
     """What a side is called, in parts that fit into a line: of a longer one, a folder's, the end is
     kept."""
     known = words_text(side.words).split()
-    parts = [part if part in known or len(part) <= NAME_WIDTH else CUT +
-             part[len(CUT) - NAME_WIDTH:]
-             for part in side.name.split()]
-    return " ".join(parts)
+    return " ".join(part if part in known or len(part) <= NAME_WIDTH
+                    else CUT + part[len(CUT) - NAME_WIDTH:] for part in side.name.split())
 
 
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
@@ -48,53 +51,87 @@ def sides_name(base: Side, new: Side) -> tuple[str, str]:
     called."""
     named = [replace(side, name=revision_of(side.matrix.result.plan, side.words))
              for side in (base, new)]
-    builds = BUILD in base.words and all(side.name
-                                         for side in named) and named[0].name != named[1].name
-    first, second = (replace(side, name=name_fit(side))
+    builds = (BUILD in base.words and all(side.name for side in named)
+              and named[0].name != named[1].name)
+    first, second = (side_text(replace(side, name=name_fit(side))) or EVERYTHING
                      for side in (named if builds else (base, new)))
-    return side_text(first) or EVERYTHING, side_text(second) or EVERYTHING
-
-
-def cells_measured(comparison: Comparison) -> list[Cell]:
-    """The cells whose machines a block names: of two results those of the base, and what differs
-    says the rest."""
-    sides = [(row.base, row.new if comparison.within else None) for row in comparison.rows]
-    return [cell for pair in sides for cell in pair if cell]
+    return first, second
 
 
 def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) -> Document:
     """The block of two sides; commands are those that measure them. UsageError where there is
     nothing to show."""
-    cells = [cell for row in comparison.rows for cell in (row.base, row.new) if cell]
-    sides = (comparison.base, comparison.new)
-    words = words_common(cells, [*comparison.axes, *(key for side in sides for key in side.words)])
-    heads = list(zip(("base", "new"), sides_name(*sides), strict=True))
+    cells = [cell for _, _, cell in comparison.cells()]
+    words = words_common(cells, [*comparison.axes, *comparison.base.words, *comparison.new.words])
+    heads = list(zip(("base", "new"), sides_name(*comparison.sides), strict=True))
     if not any(row.changes for row in comparison.rows):
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
     heads += [("with", words_text(words))] if words else []
-    below = [machine_line(comparison.base.matrix, cells_measured(comparison)),
-             differs_text(comparison)]
+    measured = [cell for _, side, cell in comparison.cells()  # what differs says the rest
+                if comparison.within or side is comparison.base]
+    below = [machine_line(comparison.base.matrix, measured), differs_text(comparison)]
     return Document("", [Section(heads, comparison_tables(comparison))],
                     [(None, line) for line in below], commands=commands_join(commands))
 
 
-def table_block(summary: Summary, words: Mapping[str, str], command: Sequence[str]) -> Document:
+def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
+               metrics: Sequence[Metric]) -> Document:
+    """The block of two sides of one result, or of two; UsageError where a ratio between them says
+    nothing."""
+    comparison = (compare_cells(matrices[0], base, new, metrics) if len(matrices) == 1 else
+                  compare_results(matrices[0], matrices[1], base, new, metrics))
+    for one in forced(comparison):
+        raise UsageError(
+            f"{difference_text(one)}: ratios across that say nothing, and none are posted")
+    return comparison_block(comparison, [command_of(matrix) for matrix in matrices])
+
+
+def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Selection, Selection]],
+                 metrics: Sequence[Metric]) -> list[Document]:
+    """The block of each pair. A pair with nothing to show is left out with a line on standard
+    error. UsageError where all are."""
+    blocks, wrong = [], []
+    for base, new in pairs:
+        try:
+            blocks.append(pair_block([matrix], base, new, metrics))
+        except UsageError as error:
+            wrong.append(error)
+    if pairs and not blocks:
+        raise wrong[0]
+    for reason in wrong:
+        say(f"left out: {reason}")
+    return blocks
+
+
+def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Document:
     """The block of a result, or of its cells with these words, where there is nothing to compare
     them with."""
-    cells = [cell for cell in summary.matrix.cells.values()
+    summary = summary_build(matrix, tuple(metric.name for metric in metrics))
+    cells = [cell for cell in matrix.cells.values()
              if all(cell.words.get(key) in value.split(",") for key, value in words.items())]
-    axes = tuple(axis for axis in summary.matrix.axes
+    axes = tuple(axis for axis in matrix.axes
                  if len({cell.axes[axis] for cell in cells}) > 1)
     common = words_common(cells, [*axes, *words])
     tables = cells_tables(summary, axes, [cell.name for cell in cells])
     if not tables:
-        raise UsageError(f"no good run of {words_text(words) or summary.matrix.result.name} knows "
-                         f"{' or '.join(metric.name for metric in summary.metrics)}")
-    remarks = [*cells_remarks(cells), *known_remarks(summary.matrix, cells, summary.metrics)]
+        raise UsageError(f"no good run of {words_text(words) or matrix.result.name} knows "
+                         f"{' or '.join(metric.name for metric in metrics)}")
+    remarks = [*cells_remarks(cells), *known_remarks(matrix, cells, metrics)]
     heads = [("cells", words_text(words) or "all")]
     heads += [("with", words_text(common))] if common else []
-    below = [machine_line(summary.matrix, cells)]
+    below = [machine_line(matrix, cells)]
     below += [f"remarks: {'; '.join(remarks)}"] if remarks else []
     return Document("", [Section(heads, tables)], [(None, line) for line in below],
-                    commands=[command])
+                    commands=[command_of(matrix)])
+
+
+def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str],
+                 columns: str | None = None) -> list[Document]:
+    """All blocks that are asked for; selectors and columns are words of the shell."""
+    metrics = metrics_choose(matrices[0], columns)
+    if len(matrices) == 2:
+        return [pair_block(matrices, *sides_between(selectors, "paste"), metrics)]
+    blocks = pairs_blocks(matrices[0], sides_within(matrices[0], selectors, "paste"), metrics)
+    return blocks or [cells_block(matrices[0], words_join(
+        [words_split(selector.split(), "paste: ") for selector in selectors]), metrics)]

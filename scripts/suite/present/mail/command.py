@@ -59,12 +59,9 @@ def is_of(shipped: Scenario, run: Scenario) -> bool:
 def baseline_usual(plan: Plan) -> str:
     """The baseline that a plan has without the word baseline: the first value of the last axis that
     can run; else empty."""
-    if not plan.axes:
-        return ""
-    axis = plan.axes[-1]
-    values = [cell.given.get(axis) for cell in plan.runnable]
-    value = next(filter(None, values), None)
-    return f"{axis}={value}" if value else ""
+    words = (f"{axis}={cell.given[axis]}" for axis in plan.axes[-1:] for cell in plan.runnable
+             if cell.given.get(axis))
+    return next(words, "")
 
 
 def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> list[str]:
@@ -130,10 +127,8 @@ def command_lines(words: Sequence[str], width: int = COLUMNS) -> list[str]:
             continue
         lines[-1] += " \\"
         first, *rest = word_pieces(word, width - len(INDENT) - 2)
-        lines.append(INDENT + first)
-        for piece in rest:
-            lines[-1] += "\\"
-            lines.append(piece)
+        pieces = [INDENT + first, *rest]
+        lines += [*(f"{piece}\\" for piece in pieces[:-1]), pieces[-1]]
     return lines
 
 

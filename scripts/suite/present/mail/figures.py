@@ -8,6 +8,7 @@ posted block can be read again, however its columns were moved.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 
 from suite.analyse.comparison.model import Comparison, Row
 from suite.analyse.comparison.samples import row_figures, sides_known
@@ -22,10 +23,11 @@ from suite.present.comparison.texts import (
     mean_size,
     mean_verdict,
     metric_title,
+    rounds_text,
     verdict_text,
     within_text,
 )
-from suite.present.mail.foot import rounds_short, table_rounds_text
+from suite.present.mail.foot import line_shorten, table_rounds_text
 from suite.present.tables.mail import ONLY_AXIS, ONLY_CELL
 from suite.present.tables.model import Column, Group, Item, Table
 
@@ -44,39 +46,32 @@ def width_word(figure: Figure) -> str:
 def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str, str]:
     """The median of one side and its width; NOTHING where the side has none."""
     return (median_text(figure.median, metric, scale).replace(" ", ""),
-            width_word(figure)) if figure else (
-        NOTHING, NOTHING)
+            width_word(figure)) if figure else (NOTHING, NOTHING)
 
 
 def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
     """The figures of one row; where a side has none, what the other one has."""
     change = row.changes.get(metric.name)
-    said = (verdict_text(change.ratio, change.verdict),
-            within_text(change)) if change else (NOTHING, NOTHING)
     return (*(text for figure in row_figures(comparison, row, metric)
               for text in side_texts(figure, metric, scale)),
-            *said)
+            *((verdict_text(change.ratio, change.verdict), within_text(change)) if change
+              else (NOTHING, NOTHING)))
 
 
 def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | None:
     """The geometric mean of all ratios; None where there is none."""
     mean = comparison.geomeans.get(metric.name)
-    if mean is None:
-        return None
-    label = ", ".join(filter(None, mean_size(comparison, metric, mean)))
-    return f"geomean {label}", verdict_text(mean.ratio,
-                                            mean_verdict(mean)), interval_text(mean.ratio)
+    return None if mean is None else (
+        f"geomean {', '.join(filter(None, mean_size(comparison, metric, mean)))}",
+        verdict_text(mean.ratio, mean_verdict(mean)), interval_text(mean.ratio))
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
     """The rows, by their values on the axes, in the order of the plan, but `default` before all
     others."""
-    known: list[dict[str, int]] = [{} for _ in (places[0] if places else ())]
-    for place in places:
-        for ranks, value in zip(known, place, strict=True):
-            ranks.setdefault(value, -1 if value == FIRST else len(ranks))
+    known = [list(dict.fromkeys([FIRST, *values])) for values in zip(*places, strict=True)]
     return sorted(range(len(places)), key=lambda index: [
-        ranks[value] for ranks, value in zip(known, places[index], strict=True)])
+        values.index(value) for values, value in zip(known, places[index], strict=True)])
 
 
 def columns_make(heads: Sequence[str], rows: Sequence[Sequence[str]], left: bool = False
@@ -99,12 +94,9 @@ def table_make(title: str, axes: tuple[str, ...], groups: Sequence[Texts],
     if total:
         keys.append((total[0], *[""] * (len(axes) - 1)))
         figures.append((*[""] * (sum(map(len, groups)) - len(total) + 1), *total[1:]))
-    made, begin = [], 0
-    for heads in groups:
-        end = begin + len(heads)
-        made.append(Group("", columns_make(heads, [row[begin:end] for row in figures])))
-        begin = end
-    return Table(columns_make(axes, keys, left=True), tuple(made), title,
+    columns = iter(columns_make(list(chain(*groups)), figures))
+    return Table(columns_make(axes, keys, left=True),
+                 tuple(Group("", tuple(islice(columns, len(heads)))) for heads in groups), title,
                  foot=int(total is not None), below=rounds)
 
 
@@ -118,7 +110,8 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
                     for row in comparison.rows]
             tables.append(table_make(
                 metric_title(metric, scale.unit), comparison.axes, (SIDES, CHANGE), rows,
-                total_texts(comparison, metric), rounds_short(comparison, metric)))
+                total_texts(comparison, metric),
+                line_shorten(rounds_text(comparison, metric))))
     return tables
 
 

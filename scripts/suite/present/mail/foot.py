@@ -4,24 +4,24 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from suite.analyse.comparison.build import NO_TIMES
-from suite.analyse.comparison.model import Comparison, Side, difference_text
+from suite.analyse.comparison.model import Comparison, difference_text
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import FUNCTIONAL_ONLY
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.units import counted_text
-from suite.present.comparison.texts import floor_text, rounds_text, rows_left_out, span_text
+from suite.present.comparison.texts import floor_text, rows_left_out, span_text
 from suite.present.heading import congestion_text, known_text, machines_text
 from suite.present.mail.rules import COLUMNS
 
 CUT = "..."
 LINE_WIDTH = COLUMNS - 2  # a style may put a mark before a line
 PIECE_WIDTH = 16  # of an item that is cut, at least
-NO_DIFFERENCE = "nothing else"
 # What gives way in a line of rounds that is too long, in turn.
 SHORTER = (("exact rank CI", "rank CI"), (" rounds,", ","), (" a side,", ","), (" in turns,", ""))
 
@@ -33,13 +33,8 @@ def line_shorten(line: str) -> str:
     return line
 
 
-def rounds_short(comparison: Comparison, metric: Metric) -> str:
-    """Rounds, order, test, correction and the highest noise floor, in one line."""
-    return line_shorten(rounds_text(comparison, metric))
-
-
 def table_rounds_text(figures: Sequence[Figure], floor: float | None, metric: Metric) -> str:
-    """The same line of a table, which compares nothing."""
+    """The line of rounds of a table, which compares nothing."""
     rounds = span_text([figure.rounds for figure in figures])
     parts = [f"n={rounds} round{'s' if rounds != '1' else ''}, medians"]
     if any(figure.interval and figure.interval.level for figure in figures):
@@ -89,40 +84,26 @@ def machine_line(matrix: Matrix, cells: Sequence[Cell]) -> str:
 
 def comparison_remarks(comparison: Comparison) -> list[str]:
     """What must not be overlooked, in few words: failures, and marks that the figures have."""
-    changes = [change for row in comparison.rows for change in row.changes.values()]
-    verdicts = {change.verdict for change in changes}
-    remarks = cells_remarks([cell for row in comparison.rows for cell in (row.base, row.new)
-                             if cell])
+    changes, sessions = comparison.changes(), len(comparison.base.sessions)
+    cells = [cell for _, _, cell in comparison.cells()]
     small = sum(change.within_floor for change in changes)
-    remarks += [f"{small} within A/A"] if small else []
-    sessions = len(comparison.base.sessions)
-    remarks += [f"{sessions} sessions"] if comparison.within and sessions > 1 else []
-    if Verdict.BRACKETED in verdicts:
-        remarks.append("brackets: may be chance")
-    if any(comparison.tested.get(name, 0) for name in comparison.hopeless):
-        remarks.append("too few rounds for so many cells")
-    remarks += [f"geomean without {rows_left_out(comparison, mean)}"
-                for mean in comparison.geomeans.values()
-                if mean and any(why.startswith("n=") for why in mean.left_out.values())]
-    remarks += list(dict.fromkeys(text for side in (comparison.base, comparison.new)
-                                  for text in known_remarks(
-        side.matrix, side_cells(comparison, side), comparison.metrics)))
-    remarks += ranges_remarks([figure for change in changes
-                               for figure in (change.base, change.new)])
-    return [*remarks, *(note for note in comparison.notes if note != NO_TIMES),
-            *cells_notes(comparison)]
-
-
-def side_cells(comparison: Comparison, side: Side) -> list[Cell]:
-    """The cells of one side."""
-    cells = [row.base if side is comparison.base else row.new for row in comparison.rows]
-    return [cell for cell in cells if cell]
-
-
-def cells_notes(comparison: Comparison) -> list[str]:
-    """What good runs did otherwise than the words of their cells say."""
-    cells = [cell for row in comparison.rows for cell in (row.base, row.new) if cell]
-    return list(dict.fromkeys(note for cell in cells for note in cell.remarks))
+    few = any(comparison.tested.get(name, 0) for name in comparison.hopeless)
+    marks = {f"{small} within A/A": small > 0,
+             f"{sessions} sessions": comparison.within and sessions > 1,
+             "brackets: may be chance": Verdict.BRACKETED in {one.verdict for one in changes},
+             "too few rounds for so many cells": few}
+    partly = [text for side in comparison.sides for text in known_remarks(
+        side.matrix, [cell for _, own, cell in comparison.cells() if own is side],
+        comparison.metrics)]
+    ranges = any(figure.interval and figure.interval.level is None for change in changes
+                 for figure in (change.base, change.new))
+    return [*cells_remarks(cells), *(remark for remark, holds in marks.items() if holds),
+            *(f"geomean without {rows_left_out(comparison, mean)}"
+              for mean in comparison.geomeans.values()
+              if mean and any(why.startswith("n=") for why in mean.left_out.values())),
+            *dict.fromkeys(partly), *(["r is min..max"] if ranges else []),
+            *(note for note in comparison.notes if note != NO_TIMES),
+            *dict.fromkeys(note for cell in cells for note in cell.remarks)]
 
 
 def known_remarks(matrix: Matrix, cells: Iterable[Cell], metrics: Iterable[Metric]) -> list[str]:
@@ -132,20 +113,16 @@ def known_remarks(matrix: Matrix, cells: Iterable[Cell], metrics: Iterable[Metri
 
 def cells_remarks(cells: Sequence[Cell]) -> list[str]:
     """Runs that failed, cells that could not run, and those that have no times."""
-    failed, emulated = sum(cell.runs_failed for cell in cells), sum(bool(cell.emulated)
-        for cell in cells)
-    told = FUNCTIONAL_ONLY if all(cell.emulated or not cell.runs_ok for cell in cells) else (
-        f"{counted_text(emulated, 'cell')} {FUNCTIONAL_ONLY}")
-    return ([told] if emulated else []) + ([f"{counted_text(failed, 'run')} failed"] if failed
-                                             else []) + [
-        f"{counted_text(count, 'cell')} {status}" for status in ("unsupported", "failed", "missing")
-        if (count := sum(cell.status == status for cell in cells))]
-
-
-def ranges_remarks(figures: Sequence[Figure]) -> list[str]:
-    """What `r` is, where some figure has it."""
-    ranges = any(figure.interval and figure.interval.level is None for figure in figures)
-    return ["r is min..max"] if ranges else []
+    emulated = sum(bool(cell.emulated) for cell in cells)
+    failed = sum(cell.runs_failed for cell in cells)
+    every = all(cell.emulated or not cell.runs_ok for cell in cells)
+    statuses = Counter(cell.status for cell in cells)
+    counts = [
+        (emulated, f"{'' if every else counted_text(emulated, 'cell') + ' '}{FUNCTIONAL_ONLY}"),
+        (failed, f"{counted_text(failed, 'run')} failed"),
+        *((statuses[status], f"{counted_text(statuses[status], 'cell')} {status}")
+          for status in ("unsupported", "failed", "missing"))]
+    return [remark for count, remark in counts if count]
 
 
 def differs_text(comparison: Comparison) -> str:
@@ -153,7 +130,7 @@ def differs_text(comparison: Comparison) -> str:
     parentheses."""
     ordered = sorted(comparison.differences,
                      key=lambda difference: (not difference.refuses, difference.declared))
-    found = list(map(difference_text, ordered)) or [NO_DIFFERENCE]
+    found = list(map(difference_text, ordered)) or ["nothing else"]
     remarks = comparison_remarks(comparison)
     room = LINE_WIDTH - len("differs:  ()") - min(len("; ".join(found)),
                                              PIECE_WIDTH + len("; and 9999 more"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A posted block read again: quoted, indented, inside a longer mail, in either style. Pure.
 
-Every text of a block gets a name of its own, so that two blocks can be held against each other. A
-line of it that this reader does not know is such a text as well.
+Every text of a block gets a name of its own, so that two blocks can be held against each other:
+everything that differs, by name. A line that this reader does not know is such a text as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from suite.present.mail.command import RUN_COMMAND
 from suite.present.mail.figures import WIDTH
 
 QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
-FOLDED = {"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192": "->", "\u00a0": " ", "\r": ""}
+FOLDED = str.maketrans({"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192": "->",
+                        "\u00a0": " ", "\r": ""})
 HEAD = re.compile(r"(base|cells): +(\S.*)")
 LABELLED = re.compile(r"(new|with|at): +(\S.*)")
 TITLE = re.compile(r"(\w[\w ]*?)(?:, (\S+))? \((lower|higher) is better\)")
@@ -28,6 +29,7 @@ BELOW = re.compile(r"(machine|differs|remarks): ")
 ROUNDS = re.compile(r"n=[\d.]+(,| [a-z])|no row has it on both sides")
 ITEM = re.compile(r"- (?=(base|new|cells|with|at|machine|differs|remarks): |n=|no row )")
 BROKEN = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
+NO_TEXT = "nothing"  # in place of a text that one of two blocks has not
 
 Name = tuple[str, ...]
 
@@ -41,6 +43,11 @@ class Posted:
     metrics: list[str] = field(default_factory=list)
     texts: dict[Name, str] = field(default_factory=dict)
     unread: int = 0  # lines of it that are no part of a block
+
+    @property
+    def said(self) -> dict[Name, str]:
+        """All texts by name, those above the tables first."""
+        return {**{(label,): text for label, text in self.heads.items()}, **self.texts}
 
 
 class BlockReader:
@@ -67,12 +74,6 @@ class BlockReader:
         """Keeps a text; of one that is there twice both."""
         known = self.block.texts.get(name)
         self.block.texts[name] = text if known is None else f"{known} and {text}"
-
-    def unread_take(self, line: str) -> None:
-        """A line that this reader does not know: a damaged one, or one from elsewhere."""
-        self.block.unread += 1
-        name = self.title or "block", f"unread line {self.block.unread}"
-        self.store(name, " ".join(line.split()))
 
     def take(self, depth: int, line: str) -> None:
         """Takes one line, without quotes; what is no part of a block is left alone."""
@@ -115,8 +116,9 @@ class BlockReader:
     def goes_on(self, line: str) -> bool:
         """Whether the line below a table, or the command, that was taken last goes on in this
         one."""
-        command = self.below is not None and self.below[0].startswith("command")
-        return WORDS_LINE.fullmatch(line) is not None if command else not begins_below(line)
+        if self.below is not None and self.below[0].startswith("command"):
+            return WORDS_LINE.fullmatch(line) is not None
+        return not (line.startswith("```") or ROUNDS.match(line) or BELOW.match(line))
 
     def below_take(self, name: Name, text: str) -> None:
         """A line below a table, or a command: a block ends with the last of these."""
@@ -144,31 +146,32 @@ class BlockReader:
     def table_take(self, line: str) -> None:
         """A line of a table, or one below."""
         columns, cells = self.columns or [], cells_split(line)
-        label, figures = total_split(line)
+        bare = line.replace("|", " ").lstrip()
+        label = TOTAL.match(bare)
+        figures = FIGURE.findall(bare[label.end():]) if label else []
         if ROUNDS.match(line) and self.title:
             self.below_take((self.title, "rounds"), line)
         elif BELOW.match(line):
             self.below_take((line.partition(":")[0],), line.partition(": ")[2])
-        elif self.title and not columns and is_heads(cells):
-            self.columns = columns_name(cells)
+        elif self.title and not columns and (  # a line without figures is a sentence
+                WIDTH in cells and not FIRST_FIGURES.isdisjoint(cells)
+                or {"change", "95% CI"} <= set(cells)):
+            self.columns = [f"{before} {head}" if head == WIDTH else head
+                            for before, head in zip(cells[-1:] + cells, cells, strict=False)]
         elif label and 0 < len(figures) < len(columns):  # they are of the last columns
             for column, figure in zip(columns[-len(figures):], figures, strict=True):
-                self.store((self.title, label, column), figure)
-        elif is_rule(cells):
-            pass
+                self.store((self.title, label[0], column), figure)
+        elif all(re.fullmatch(r"(:?-{3,}:?)?", cell) for cell in cells):
+            pass  # the line between the heads and the rows, or the wrapped end of a row
         elif columns and len(cells) == len(columns):
-            self.row_take(columns, cells)
-        else:
-            self.unread_take(line)
-
-    def row_take(self, columns: Sequence[str], cells: Sequence[str]) -> None:
-        """A row: its names, then its figures."""
-        axes = next(index for index, column in enumerate(columns) if column in FIRST_FIGURES)
-        row = " ".join([*self.at,
-                        *(f"{axis}={cell}" for axis, cell in zip(columns[:axes], cells,
-                            strict=False))])
-        for column, cell in zip(columns[axes:], cells[axes:], strict=True):
-            self.store((self.title, row, column), cell)
+            axes = next(index for index, column in enumerate(columns) if column in FIRST_FIGURES)
+            row = " ".join([*self.at, *map("=".join, zip(columns[:axes], cells, strict=False))])
+            for column, cell in zip(columns[axes:], cells[axes:], strict=True):
+                self.store((self.title, row, column), cell)
+        else:  # a damaged line, or one from elsewhere
+            self.block.unread += 1
+            name = self.title or "block", f"unread line {self.block.unread}"
+            self.store(name, " ".join(line.split()))
 
 
 FIRST_FIGURES = frozenset(("base", "change", "median"))
@@ -182,43 +185,12 @@ def cells_split(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in PIPE.split(bare)]
 
 
-def total_split(line: str) -> tuple[str, list[str]]:
-    """The label of the line under all rows, empty where it is another, and the figures."""
-    bare = line.replace("|", " ").lstrip()
-    label = TOTAL.match(bare)
-    return (label[0], FIGURE.findall(bare[label.end():])) if label else ("", [])
-
-
-def columns_name(heads: Sequence[str]) -> list[str]:
-    """The heads, each `+/-` after the column that it belongs to."""
-    return [f"{heads[index - 1]} {head}" if head == WIDTH else head
-            for index, head in enumerate(heads)]
-
-
-def begins_below(line: str) -> bool:
-    """Whether a line below a table begins here."""
-    return line.startswith("```") or any(begin.match(line) for begin in (ROUNDS, BELOW))
-
-
-def is_heads(cells: Sequence[str]) -> bool:
-    """Whether this is the line above the rows; one without figures is a sentence."""
-    return WIDTH in cells and not FIRST_FIGURES.isdisjoint(cells) or {"change",
-        "95% CI"} <= set(cells)
-
-
-def is_rule(cells: Sequence[str]) -> bool:
-    """Whether this is the line between the heads and the rows, or the wrapped end of a row."""
-    return all(re.fullmatch(r"(:?-{3,}:?)?", cell) for cell in cells)
-
-
 def line_bare(line: str) -> tuple[int, str]:
     """How often a line is quoted, and what it says without quotes, indentation, symbols and the
     marks of Markdown."""
-    for symbol, text in FOLDED.items():
-        line = line.replace(symbol, text)
-    quotes = QUOTED.match(line)
-    depth = quotes[0].count(">") if quotes else 0
-    bare = QUOTED.sub("", line).rstrip()
+    line = line.translate(FOLDED)
+    bare = QUOTED.sub("", line)
+    depth, bare = line[:len(line) - len(bare)].count(">"), bare.rstrip()
     if bare.startswith("**") and bare.endswith("**"):
         return depth, bare[2:-2]
     item = ITEM.match(bare)
@@ -248,6 +220,15 @@ def blocks_read(text: str) -> list[Posted]:
     for depth, line in lines_join(text.splitlines()):
         reader.take(depth, line)
     return [block for block in reader.blocks if block.metrics and len(block.texts) > 1]
+
+
+def deviations_find(posted: Posted, lines: Sequence[str]) -> list[str]:
+    """What is not the same in the lines of the block as it would be printed now, one text each, in
+    the order of the posted."""
+    said, again = posted.said, blocks_read("\n".join(lines))[0].said
+    return [f"{', '.join(name)}: posted {said.get(name, NO_TEXT)}, recomputed "
+            f"{again.get(name, NO_TEXT)}"
+            for name in dict.fromkeys([*said, *again]) if said.get(name) != again.get(name)]
 
 
 def side_words(text: str) -> Mapping[str, str]:
