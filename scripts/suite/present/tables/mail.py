@@ -8,7 +8,7 @@ not printed at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from suite.base.errors import UsageError
@@ -22,7 +22,7 @@ LABEL_WIDTH = len("base:")
 NUMBER_TEXT = re.compile(r"\d+(\.\d+)?[KMG]?|default|none")
 ONLY_AXIS, ONLY_CELL = "cells", "all"  # of a block whose cells differ in nothing but the side
 SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s"}  # what --utf8 writes instead, as words
-ARROW = {" -> ": " \u2192 "}
+ARROW = " \u2192 "
 
 
 @dataclass(frozen=True)
@@ -112,22 +112,18 @@ def groups_cut(table: Table) -> list[Table]:
 
 def rows_cut(table: Table) -> list[Table]:
     """A table for each value of the first key, which then stands above it."""
-    key, *others = table.keys
-    values = list(dict.fromkeys(item.text for item in key.items[:table.rows - table.foot]))
+    key, end = table.keys[0], table.rows - table.foot
+    values = list(dict.fromkeys(item.text for item in key.items[:end]))
     parts = []
     for value in values:
-        last = value == values[-1]
-        rows = [row for row, item in enumerate(key.items)
-                if item.text == value or (last and row >= table.rows - table.foot)]
-        part = table.take(rows)
-        label = key.items[-1] if table.foot else Item("")
-        keys = list(part.keys[1:])
-        if not keys:
-            keys = [Column(ONLY_AXIS, tuple(Item(ONLY_CELL) for _ in rows), left=True)]
-        if last and table.foot:
-            keys[0] = replace(keys[0], items=(*keys[0].items[:-1], label))
-        parts.append(replace(part, keys=tuple(keys), place={**table.place, key.head: value},
-                             foot=table.foot if last else 0, below=table.below if last else ""))
+        summing = range(end, table.rows) if value == values[-1] else range(0)
+        rows = [row for row in range(end) if key.items[row].text == value]
+        part = table.take([*rows, *summing])
+        keys = part.keys[1:] or (Column(ONLY_AXIS, (Item(ONLY_CELL),) * part.rows, left=True),)
+        labelled = (*keys[0].items[:len(rows)], *(key.items[row] for row in summing))
+        parts.append(replace(part, keys=(replace(keys[0], items=labelled), *keys[1:]),
+                             place={**table.place, key.head: value}, foot=len(summing),
+                             below=table.below if value == values[-1] else ""))
     return parts
 
 
@@ -136,13 +132,9 @@ def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]
 
     UsageError where no cut makes it fit: what is too wide then is a figure.
     """
-    def fits(part: Table) -> bool:
-        return all(len(line) <= COLUMNS for line in lines(part))
-
-    if fits(table):
-        return [table]
-    if len(table.groups) > 1 and all(map(fits, groups_cut(table))):
-        return groups_cut(table)
+    for parts in ([table], groups_cut(table)):
+        if all(len(line) <= COLUMNS for part in parts for line in lines(part)):
+            return parts
     if [key.head for key in table.keys] != [ONLY_AXIS]:
         return [part for rows in rows_cut(table) for part in tables_fit(rows, lines)]
     raise UsageError(f"{table.title}: its figures are too long for a table of {COLUMNS} columns")
@@ -166,11 +158,7 @@ def table_symbols(table: Table) -> Table:
 def line_clean(line: str, utf8: bool) -> str:
     """A line with facts that others wrote: no tabs, and ASCII or symbols."""
     line = " ".join(line.split())
-    if not utf8:
-        return line.encode("ascii", "replace").decode()
-    for text, symbol in ARROW.items():
-        line = line.replace(text, symbol)
-    return line
+    return line.replace(" -> ", ARROW) if utf8 else line.encode("ascii", "replace").decode()
 
 
 def metric_lines(table: Table, style: Style) -> list[str]:
@@ -183,13 +171,10 @@ def metric_lines(table: Table, style: Style) -> list[str]:
     return lines
 
 
-def empty_once(lines: Iterable[str]) -> list[str]:
+def empty_once(lines: Sequence[str]) -> list[str]:
     """Lines without a second empty one in a row, none at the ends."""
-    kept: list[str] = []
-    for line in lines:
-        if line or (kept and kept[-1]):
-            kept.append(line)
-    return kept[:-1] if kept and not kept[-1] else kept
+    kept = [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
+    return kept if not kept or kept[-1] else kept[:-1]
 
 
 def block_lines(document: Document, style: str = "plain", utf8: bool = False) -> list[str]:

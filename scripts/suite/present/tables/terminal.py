@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
 from suite.base.text import GAP, labelled_lines
 from suite.present.tables.model import Column, Document, Group, Pair, Table
@@ -53,9 +54,9 @@ def group_texts(group: Group) -> list[str]:
 
 
 def title_lines(group: Group, height: int) -> list[str]:
-    """The title wrapped at its underscores and blanks, at the bottom of so many lines."""
+    """The title wrapped at its underscores and blanks, at the bottom of at least so many lines."""
     width = group_width(group)
-    lines = textwrap.wrap(group.title.replace("_", " "), width) or [""]
+    lines = textwrap.wrap(group.title.replace("_", " "), width)
     lines = [""] * (height - len(lines)) + lines
     return [line.rjust(width) if len(group.columns) == 1 else line.ljust(width) for line in lines]
 
@@ -64,14 +65,11 @@ def groups_split(table: Table, width: int) -> list[list[Group]]:
     """The groups in blocks that fit beside the keys in width; at least one group a block."""
     beside = width - sum(column_width(key) + len(GAP) for key in table.keys) + len(GAP)
     blocks: list[list[Group]] = []
-    room = -1
     for group in table.groups:
-        needed = group_width(group) + len(GAP)
-        if not blocks or needed > room:
-            blocks.append([])
-            room = beside
-        blocks[-1].append(group)
-        room -= needed
+        if blocks and sum(group_width(one) + len(GAP) for one in (*blocks[-1], group)) <= beside:
+            blocks[-1].append(group)
+        else:
+            blocks.append([group])
     return blocks
 
 
@@ -79,12 +77,9 @@ def groups_lines(table: Table, groups: Sequence[Group]) -> list[str]:
     """One block: titles, heads, a rule, rows; a blank line before each row in breaks."""
     keys = [column_texts(key) for key in table.keys]
     lines = [GAP.join(texts) for texts in zip(*keys, *map(group_texts, groups), strict=True)]
-    height = 0
-    if any(group.title for group in groups):
-        height = max(len(textwrap.wrap(group.title.replace("_", " "), group_width(group)))
-                     for group in groups)
+    height = max((len(title_lines(group, 0)) for group in groups), default=0)
     margin = [[" " * len(texts[0])] * height for texts in keys]
-    titles = [title_lines(group, height)[:height] for group in groups]
+    titles = [title_lines(group, height) for group in groups]
     heads = [*(GAP.join(texts) for texts in zip(*margin, *titles, strict=True)), lines[0]]
     rule = "-" * max(max(map(len, heads)), 4)
     rows = [line for row, text in enumerate(lines[1:])
@@ -94,22 +89,19 @@ def groups_lines(table: Table, groups: Sequence[Group]) -> list[str]:
 
 def blocks_lines(table: Table, width: int) -> list[str]:
     """All columns; what does not fit in width follows as another block under the first."""
-    lines: list[str] = []
-    for block in groups_split(table, width):
-        lines += ([""] if lines else []) + groups_lines(table, block)
-    return lines
+    return [line for block in groups_split(table, width)
+            for line in ["", *groups_lines(table, block)]][1:]
 
 
 def table_lines(table: Table, width: int) -> list[str]:
     """The whole table; optional groups below it where there is no room beside."""
-    fixed = Table(table.keys, tuple(group for group in table.groups if not group.optional),
-                  breaks=table.breaks)
     optional = tuple(group for group in table.groups if group.optional)
+    fixed = replace(table, groups=tuple(group for group in table.groups if not group.optional))
     if len(groups_split(table, width)) == len(groups_split(fixed, width)):
         return blocks_lines(table, width)
     rows = [row for row in range(table.rows)
             if any(column.items[row].text for group in optional for column in group.columns)]
-    below = Table(table.keys, optional).take(rows)
+    below = replace(table, groups=optional).take(rows)
     return [*blocks_lines(fixed, width), "", *blocks_lines(below, width), ""]
 
 
