@@ -50,56 +50,44 @@ class Posted:
         return {**{(label,): text for label, text in self.heads.items()}, **self.texts}
 
 
+@dataclass
 class BlockReader:
-    """Reads the lines of a mail one by one; blocks are what it has found."""
+    """Reads the lines of one block.
 
-    def __init__(self) -> None:
-        self.blocks: list[Posted] = []
-        # how often the block is quoted: what is quoted otherwise was written between its lines
-        self.depth = 0
-        self.ended = True
-        self.label = ""  # of the head that may go on in the next line
-        # the text that may go on in the next line, where a mail program broke it
-        self.below: Name | None = None
-        self.title = ""
-        self.at: tuple[str, ...] = ()
-        self.columns: list[str] | None = None
+    depth: how often it is quoted; what is quoted otherwise was written between its lines.
+    label: of the head that may go on in the next line. below: the name of the text that may go on
+    in the next line, where a mail program broke it.
+    """
 
-    @property
-    def block(self) -> Posted:
-        """The block that is being read."""
-        return self.blocks[-1]
+    depth: int
+    block: Posted = field(default_factory=Posted)
+    ended: bool = False
+    commands: int = 0
+    label: str = ""
+    below: Name | None = None
+    title: str = ""
+    at: tuple[str, ...] = ()
+    columns: Sequence[str] = ()
 
     def store(self, name: Name, text: str) -> None:
         """Keeps a text; of one that is there twice both."""
         known = self.block.texts.get(name)
         self.block.texts[name] = text if known is None else f"{known} and {text}"
 
-    def take(self, depth: int, line: str) -> None:
-        """Takes one line, without quotes; what is no part of a block is left alone."""
-        head = HEAD.fullmatch(line)
-        if head and (self.ended or depth == self.depth):
-            self.blocks.append(Posted())
-            self.depth, self.ended, self.below = depth, False, None
-            self.title, self.at, self.columns = "", (), None
-            self.head_take(head[1], head[2])
-        elif not self.ended and depth == self.depth:
-            if line:
-                self.line_take(line)
-            else:
-                self.below = None
-
     def line_take(self, line: str) -> None:
         """Takes a line that may belong to the block."""
         labelled, title = LABELLED.fullmatch(line), TITLE.fullmatch(line)
-        if labelled:
+        if not line:
+            self.below = None
+        elif labelled:
             self.head_take(labelled[1], labelled[2])
         elif self.label and WORDS_LINE.fullmatch(line):
             self.head_take(self.label, line)
         elif title and title[1].lower().replace(" ", "_") in METRICS:
             self.title_take(title[1], title[2] or "", title[3])
         elif line.startswith(RUN_COMMAND):
-            self.below_take((f"command {self.commands + 1}",), line)
+            self.commands += 1
+            self.below_take((f"command {self.commands}",), line)
         elif self.below and self.goes_on(line):
             self.block.texts[self.below] += f" {line}"
         elif not line.startswith("```"):
@@ -108,15 +96,10 @@ class BlockReader:
             if not self.ended:
                 self.table_take(line)
 
-    @property
-    def commands(self) -> int:
-        """How many commands the block has so far."""
-        return sum(name[0].startswith("command") for name in self.block.texts)
-
     def goes_on(self, line: str) -> bool:
-        """Whether the line below a table, or the command, that was taken last goes on in this
+        """Whether the command, or else the line below a table, that was taken last goes on in this
         one."""
-        if self.below is not None and self.below[0].startswith("command"):
+        if self.commands:
             return WORDS_LINE.fullmatch(line) is not None
         return not (line.startswith("```") or ROUNDS.match(line) or BELOW.match(line))
 
@@ -136,7 +119,7 @@ class BlockReader:
     def title_take(self, title: str, unit: str, better: str) -> None:
         """The line that says what the table below is of."""
         name = title.lower().replace(" ", "_")
-        self.title, self.at, self.columns, self.label = title, (), None, ""
+        self.title, self.at, self.columns, self.label = title, (), (), ""
         if name not in self.block.metrics:
             self.block.metrics.append(name)
         for key, text in (("unit", unit), ("better", better)):
@@ -145,7 +128,7 @@ class BlockReader:
 
     def table_take(self, line: str) -> None:
         """A line of a table, or one below."""
-        columns, cells = self.columns or [], cells_split(line)
+        columns, cells = self.columns, cells_split(line)
         bare = line.replace("|", " ").lstrip()
         label = TOTAL.match(bare)
         figures = FIGURE.findall(bare[label.end():]) if label else []
@@ -216,10 +199,16 @@ def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
 
 def blocks_read(text: str) -> list[Posted]:
     """All blocks in a text, in order; those that have figures."""
-    reader = BlockReader()
+    readers: list[BlockReader] = []
     for depth, line in lines_join(text.splitlines()):
-        reader.take(depth, line)
-    return [block for block in reader.blocks if block.metrics and len(block.texts) > 1]
+        head, last = HEAD.fullmatch(line), readers[-1] if readers else None
+        if head and (last is None or last.ended or depth == last.depth):
+            readers.append(BlockReader(depth))
+            readers[-1].head_take(head[1], head[2])
+        elif last and not last.ended and depth == last.depth:
+            last.line_take(line)
+    blocks = [reader.block for reader in readers]
+    return [block for block in blocks if block.metrics and len(block.texts) > 1]
 
 
 def deviations_find(posted: Posted, lines: Sequence[str]) -> list[str]:
