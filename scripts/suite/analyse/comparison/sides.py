@@ -92,9 +92,7 @@ def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
             raise UsageError(f"{key}={','.join(several)}: a side has one value of what is compared")
     rows, shared, differences = [], [], []
     varying: dict[str, str] = {}
-    for axis in axes:
-        if axis in compared:
-            continue
+    for axis in (axis for axis in axes if axis not in compared):
         values = values_of(base, axis), values_of(new, axis)
         if max(map(len, values)) > 1:
             rows.append(axis)

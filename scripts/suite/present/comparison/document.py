@@ -82,24 +82,19 @@ def change_item(change: Change | None, notes: Footnotes) -> Item:
     return Item(verdict_text(change.ratio, change.verdict), mark)
 
 
-def change_columns(comparison: Comparison, metric: Metric, notes: Footnotes) -> list[Column]:
-    """Changes and their intervals."""
-    changes = [row.changes.get(metric.name) for row in comparison.rows]
-    return [Column("change", tuple(change_item(change, notes) for change in changes)),
-            Column("95% CI", tuple(Item(within_text(change) if change else NOTHING)
-                                   for change in changes))]
-
-
-def doubt_columns(comparison: Comparison, metric: Metric) -> list[Column]:
-    """The smallest change that a `~` would have shown, and the outliers of base and new, `1+0`;
-    each only where some row has it."""
-    changes = [row.changes.get(metric.name) for row in comparison.rows]
+def change_columns(changes: Sequence[Change | None], notes: Footnotes
+                   ) -> tuple[list[Column], list[Column]]:
+    """Changes and their intervals; and the smallest change that a `~` would have shown, and the
+    outliers of base and new, `1+0`, each only where some row has it."""
     finds = [percent_text(change.detectable) if change and change.detectable is not None else ""
              for change in changes]
     outliers = ["+".join(map(str, change.outliers)) if change and any(change.outliers) else ""
                 for change in changes]
-    return [Column(head, tuple(map(Item, texts)))
-            for head, texts in (("finds", finds), ("outliers", outliers)) if any(texts)]
+    shown = [Column("change", tuple(change_item(change, notes) for change in changes)),
+             Column("95% CI", tuple(Item(within_text(change) if change else NOTHING)
+                                    for change in changes))]
+    return shown, [Column(head, tuple(map(Item, texts)))
+                   for head, texts in (("finds", finds), ("outliers", outliers)) if any(texts)]
 
 
 def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Column, ...]:
@@ -121,8 +116,8 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
         for axis in comparison.axes or (NO_AXIS,)]
     sides = [column for side in ("base", "new")
              for column in side_columns(comparison, metric, scale, notes, side)]
-    groups: list[Sequence[Column]] = [sides, change_columns(comparison, metric, notes),
-                                      doubt_columns(comparison, metric)]
+    groups: list[Sequence[Column]] = [sides, *change_columns(
+        [row.changes.get(metric.name) for row in rows], notes)]
     mean = comparison.geomeans.get(metric.name)
     if mean:
         keys = mean_add(keys, {keys[0].head: Item(MEAN)})
