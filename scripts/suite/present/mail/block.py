@@ -68,7 +68,8 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
     heads += [("with", words_text(words))] if words else []
-    measured = [cell for _, side, cell in comparison.cells()  # what differs says the rest
+    # of two results those of the base: what differs says the rest
+    measured = [cell for _, side, cell in comparison.cells()
                 if comparison.within or side is comparison.base]
     below = [machine_line(comparison.base.matrix, measured), differs_text(comparison)]
     return Document("", [Section(heads, comparison_tables(comparison))],
