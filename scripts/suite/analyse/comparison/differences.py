@@ -58,7 +58,7 @@ def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
     flat |= {(kind, name): " ".join(str(value).split()) for kind in FACT_GROUPS
              for name, value in facts.get(kind, {}).items()}
     device = facts.get("device", {})  # by which an end reaches its peer: name, MTU, offloads
-    states = {name: {True: "on", False: "off"}[on] if isinstance(on, bool) else str(on)
+    states = {name: ("off", "on")[on] if isinstance(on, bool) else on
               for name, on in device.get("offloads", {}).items()}
     flat |= {("offloads", name): str(value) for name, value in (device | states).items()
              if name not in ("offloads", "local_address")}

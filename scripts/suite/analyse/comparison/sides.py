@@ -63,7 +63,7 @@ def values_of(cells: Iterable[Cell], key: str) -> tuple[str, ...]:
 
 
 def rows_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
-               shared: Sequence[str], varying: Selection) -> Iterator[Row]:
+              shared: Sequence[str], varying: Selection) -> Iterator[Row]:
     """Every cell of the base with its partners, in order, then cells that only the new side has.
     varying: by word that has no partner, its side."""
     def key(cell: Cell) -> tuple[str, ...]:
