@@ -83,8 +83,7 @@ def commands_join(commands: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     it."""
     bare = {tuple(word for word in words if not word.startswith(f"{SEED_WORD}="))
             for words in commands}
-    return list(bare) if len(bare) == 1 < len(commands) else list(dict.fromkeys(map(tuple,
-        commands)))
+    return list(bare if len(bare) == 1 < len(commands) else dict.fromkeys(map(tuple, commands)))
 
 
 def word_quoted(word: str) -> str:
@@ -116,19 +115,18 @@ def word_pieces(word: str, width: int) -> list[str]:
     return [quote(piece) for piece in pieces if piece]
 
 
-def command_lines(words: Sequence[str], width: int = COLUMNS) -> list[str]:
+def command_lines(words: Sequence[str]) -> list[str]:
     """The command, wrapped with ` \\`; a word that is longer than a line goes on at the left of the
     next."""
     lines = [RUN_COMMAND]
     for word in words:
         quoted = word_quoted(word)
-        if len(lines[-1]) + len(quoted) + 3 <= width:  # a blank before it, and ` \\` after it
+        if len(lines[-1]) + len(quoted) + 3 <= COLUMNS:  # a blank before it, and ` \\` after it
             lines[-1] += f" {quoted}"
-            continue
-        lines[-1] += " \\"
-        first, *rest = word_pieces(word, width - len(INDENT) - 2)
-        pieces = [INDENT + first, *rest]
-        lines += [*(f"{piece}\\" for piece in pieces[:-1]), pieces[-1]]
+        else:
+            first, *rest = word_pieces(word, COLUMNS - len(INDENT) - 2)
+            pieces = [f"{lines.pop()} ", INDENT + first, *rest]
+            lines += [*(f"{piece}\\" for piece in pieces[:-1]), pieces[-1]]
     return lines
 
 
