@@ -42,18 +42,16 @@ def is_left(table: Table, column: Column) -> bool:
     return column in table.keys and not all(NUMBER_TEXT.fullmatch(item.text) for item in items)
 
 
-def texts_of(table: Table) -> tuple[list[list[str]], list[str]]:
-    """(heads and rows, the line that sums up: a label and the figures of the last columns)."""
-    rows = [[column.head for column in table.columns],
+def texts_of(table: Table) -> list[list[str]]:
+    """Heads and rows; in one that sums up a label and the figures of the last columns."""
+    return [[column.head for column in table.columns],
             *([column.items[row].text for column in table.columns] for row in range(table.rows))]
-    total = [text for text in rows.pop() if text] if table.foot else []
-    return rows, total
 
 
 def plain_table(table: Table) -> list[str]:
     """Aligned text, as kernel lists have it: names stand left, numbers right."""
-    lines, total = texts_of(table)
-    label, *figures = total or [""]
+    lines = texts_of(table)
+    label, *figures = filter(None, lines.pop()) if table.foot else [""]
     widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
     first = len(widths) - len(figures)
     widths[first:] = map(max, widths[first:], map(len, figures))
@@ -65,7 +63,7 @@ def plain_table(table: Table) -> list[str]:
     whole = sum(widths) + len(GAP) * (len(widths) - 1)
     right = GAP.join(text.rjust(width)
                      for text, width in zip(figures, widths[first:], strict=True))
-    sums = [label.ljust(whole - len(right)) + right] if total else []
+    sums = [label.ljust(whole - len(right)) + right] if table.foot else []
     return [texts[0], "-" * max(4, whole), *texts[1:], *sums]
 
 
@@ -83,9 +81,7 @@ def pipes(texts: Sequence[str]) -> str:
 
 def markdown_table(table: Table) -> list[str]:
     """Heads, alignment, the rows and what sums them up, with an empty line on both sides."""
-    (heads, *rows), total = texts_of(table)
-    if total:
-        rows.append([total[0], *[""] * (len(heads) - len(total)), *total[1:]])
+    heads, *rows = texts_of(table)
     marks = [":---" if is_left(table, column) else "---:" for column in table.columns]
     return ["", pipes(heads), "|" + "|".join(marks) + "|", *map(pipes, rows), ""]
 
