@@ -27,7 +27,7 @@ from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run, cells_run
 from suite.places.lab.lab import Labs
 from suite.places.remote import Part, part_parse
-from suite.places.ssh import machine, server
+from suite.places.ssh import machine
 from suite.places.ssh.machine import Greeting, exec_line, greeting_parse, keyed_words, word_quote
 from suite.places.ssh.programs import checksum
 from suite.places.ssh.target import Ssh
@@ -332,7 +332,7 @@ def test_a_server_that_does_not_start_fails_its_runs_with_its_own_words(
     (record,) = records_in(client, "target=ssh:one+ssh:two/192.0.2.77")
     assert record["status"] == "failed" and record["reason"].startswith("no server on two: ")
     assert "192.0.2.77" in record["reason"]
-    monkeypatch.setattr(server, "READY_S", 0.2)
+    monkeypatch.setattr(machine, "READY_S", 0.2)
     hosts(f'{MASTER}case "$*" in *--listen*) exec sleep 60 ;; esac\n{LOGIN}')
     (record,) = records_in(client, "target=ssh:one+ssh:two")
     assert record["reason"] == "no server on two: it was not ready within 0 s"

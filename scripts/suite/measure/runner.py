@@ -39,7 +39,7 @@ from suite.places.batch import (
     runs_limit,
 )
 from suite.places.lab.lab import Lab, Labs
-from suite.places.ssh.server import key_options
+from suite.places.ssh.machine import key_options
 from suite.places.targets import Targets
 from suite.result.files import machines_merge
 from suite.result.journal import Journal

@@ -24,9 +24,8 @@ from suite.base.runner_words import (
     serving_ends,
     words_for_client,
 )
-from suite.places.ssh.machine import LocalMachine
+from suite.places.ssh.machine import ADDRESS_WORDS, LocalMachine, endpoint, proxy_options
 from suite.places.ssh.programs import programs_choose
-from suite.places.ssh.server import ADDRESS_WORDS, endpoint, proxy_options
 from suite.places.target import Target, word_list
 from suite.result.record import ENDS
 

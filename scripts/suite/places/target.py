@@ -14,7 +14,7 @@ from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import HERE, Place
 from suite.base.runner_words import OWN_ENDS, TARGET, build_of, words_for_client
-from suite.places.ssh.server import key_options
+from suite.places.ssh.machine import key_options
 from suite.result.record import JsonObject
 
 # words that an isolated system may have with this value only; None: not at all

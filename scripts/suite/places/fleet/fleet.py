@@ -36,7 +36,17 @@ from suite.places.fleet.jobs import (
     server_words,
 )
 from suite.places.remote import PLANNED_PORT, RemoteTarget
-from suite.places.ssh.machine import Greeting, first_parsed, greeting_parse, script_words
+from suite.places.ssh.machine import (
+    ADDRESS_WORDS,
+    KEY_BYTES,
+    Greeting,
+    endpoint,
+    greeting_parse,
+    key_line,
+    key_options,
+    ready_parse,
+    script_words,
+)
 from suite.places.ssh.programs import (
     COPIES_S,
     COPY_SCRIPT,
@@ -47,14 +57,6 @@ from suite.places.ssh.programs import (
     programs_choose,
     programs_missing,
     system_refusal,
-)
-from suite.places.ssh.server import (
-    ADDRESS_WORDS,
-    KEY_BYTES,
-    endpoint,
-    key_line,
-    key_options,
-    ready_parse,
 )
 from suite.places.target import Target, word_list
 from suite.result.plan import PlannedCell
@@ -203,7 +205,7 @@ class Fleet:
         outcomes = self.step(dict.fromkeys(new, Job(greet_words(digest, BINARIES))), GREETS_S)
         lack = {}
         for host, outcome in outcomes.items():
-            greeting = first_parsed(outcome.lines(), greeting_parse)
+            greeting = next(filter(None, map(greeting_parse, outcome.lines())), None)
             refusal = system_refusal(host, greeting) if greeting else "it does not run sh"
             if greeting and not refusal:
                 self.greetings[host] = greeting
@@ -260,7 +262,7 @@ class Fleet:
                 endpoint(pair.address(role), 0), IDLE_S, pair.server_options(role)),
                 (self.key_path,)) for host, pair in new.items()}
             for host, outcome in self.step(jobs, STARTS_S).items():
-                port = first_parsed(outcome.lines(), ready_parse)
+                port = next(filter(None, map(ready_parse, outcome.lines())), None)
                 if port:
                     self.servers[host, role, digest] = endpoint(new[host].address(role), port)
                 else:

@@ -28,15 +28,12 @@ HOST_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 def members(listing: Mapping[str, Any], group: str) -> list[str]:
     """The hosts of a group and of the groups in it, each once, in the order of the inventory."""
-    found: dict[str, None] = {}
-    waiting, seen = [group], set()
-    while waiting:
-        name = waiting.pop(0)
+    found, groups = list[str](), [group]
+    for name in groups:  # which grows meanwhile
         entry = listing.get(name, {})
-        found.update(dict.fromkeys(entry.get("hosts", ())))
-        seen.add(name)
-        waiting += [child for child in entry.get("children", ()) if child not in seen]
-    return list(found)
+        found += entry.get("hosts", ())
+        groups += [child for child in entry.get("children", ()) if child not in groups]
+    return list(dict.fromkeys(found))
 
 
 def variables_of(listing: Mapping[str, Any], name: str) -> Mapping[str, Any]:

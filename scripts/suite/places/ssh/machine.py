@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A machine where the runner starts programs: this one, or another by ssh(1).
+"""A machine where the runner starts programs, this one, or another by ssh(1), and servers there.
 
 All sessions on another machine share one connection. Its master is a child of the runner and runs a
 shell there that reads a pipe of the runner. So the connection ends with the runner, however that
@@ -14,20 +14,21 @@ mark. So commands use only that, and whatever does more than start a program is 
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
 import re
 import selectors
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO
 
-from suite.base.client import complaint_text
+from suite.base.client import complaint_text, line_read
 from suite.base.errors import Failure, Unreachable, UsageError
-from suite.base.process import group_kill
+from suite.base.process import PIECE_BYTES, group_kill
 
 SSH = "ssh"
 SSH_CHOICE = "UNCORK_SSH"  # the environment variable that names another ssh, or ssh with options
@@ -40,8 +41,8 @@ OPTIONS = tuple(word for option in (
 SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR")
 OPENS_S = 30.0
 ANSWERS_S = 4.0
+READY_S = 20.0  # of a server
 SSH_ENDS_S = 3.0
-STREAM_BYTES = 1 << 16
 GREETING = "uncork-host"
 CACHE = "${XDG_CACHE_HOME:-$HOME/.cache}"
 # The boot is the id that the client reports, or the name of the host where there is no such file.
@@ -50,12 +51,13 @@ GREETING_LINE = (
     f'echo "{GREETING}|$(uname -s) $(uname -m)|$boot|{CACHE}|${{SSH_CONNECTION:-}}"')
 SSH_INSTALL = "scripts/setup/target ssh installs it"
 UNQUOTABLE = re.compile(r"['\\!\x00-\x1f\x7f]")
+KEY_BYTES = 32
 KEY_FILE = "/dev/fd/3"  # where a program reads the key that it was started with
 # Reads a line, the key, from standard input and passes it to the program by a pipe: others could
 # read an argument, the environment or a file. What follows on standard input is the program's, and
 # its end tells the program that the runner has ended.
 KEYED = 'IFS= read -r key; exec 4<&0; echo "$key" | { exec 3<&0 0<&4 4<&-; exec "$@"; }'
-Parsed = TypeVar("Parsed")
+ADDRESS_WORDS = {"server": "server", "proxy": "via"}  # the word with the address of each end
 
 
 # ---- commands that a login shell of any kind understands ----
@@ -84,6 +86,26 @@ def keyed_words(words: Sequence[str]) -> tuple[str, ...]:
     return script_words(KEYED, words)
 
 
+def key_line(key: str) -> str:
+    """A line of a key file. key: hexadecimal digits."""
+    return f"uncork:{key}\n"
+
+
+def key_options(ends: Mapping[str, str]) -> tuple[str, ...]:
+    """The client's options for ends with a key. ends: the words with their addresses."""
+    return ("--psk", KEY_FILE) if ends else ()
+
+
+def endpoint(address: str, port: int) -> str:
+    """`198.18.0.1:80`, `[::1]:80`."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def proxy_options(server: str) -> tuple[str, ...]:
+    """The options of a proxy that connects to the address of its server only."""
+    return "--proxy", "--allow-sink", f"{server}/{ipaddress.ip_address(server).max_prefixlen}"
+
+
 # ---- what comes back ----
 
 @dataclass(frozen=True)
@@ -108,9 +130,11 @@ def greeting_parse(line: bytes) -> Greeting | None:
     return Greeting(*words[1:], *(seen[::2] if known else ("", "")))
 
 
-def first_parsed(lines: Iterable[bytes], parse: Callable[[bytes], Parsed | None]) -> Parsed | None:
-    """The first line that has a meaning, parsed; None where none has one."""
-    return next(filter(None, map(parse, lines)), None)
+def ready_parse(line: bytes) -> int | None:
+    """The port of a ready line; None for any other."""
+    ready = (line_read(line) or {}).get("ready")
+    port = ready.get("port") if isinstance(ready, dict) else None
+    return port if type(port) is int else None
 
 
 class LineStream:
@@ -128,7 +152,7 @@ class LineStream:
         with selectors.DefaultSelector() as selector:
             selector.register(self.stream, selectors.EVENT_READ)
             while not self.ended and selector.select(max(0.0, until - time.monotonic())):
-                piece = os.read(self.stream.fileno(), STREAM_BYTES)
+                piece = os.read(self.stream.fileno(), PIECE_BYTES)
                 self.ended = not piece
                 *whole, self.rest = (self.rest + piece).split(b"\n")
                 yield from whole
@@ -211,7 +235,8 @@ class RemoteMachine(LocalMachine):
             raise Failure(
                 f"{self.ssh[0]} does not start ({error.strerror}): {SSH_INSTALL}") from None
         try:
-            greeting = first_parsed(LineStream(master.stdout).lines(OPENS_S), greeting_parse)
+            greeting = next(filter(None, map(
+                greeting_parse, LineStream(master.stdout).lines(OPENS_S))), None)
         except BaseException:
             child_close(master)
             raise
@@ -274,3 +299,35 @@ class RemoteMachine(LocalMachine):
             group_kill(self.master)
             self.master.wait()
         return False
+
+
+@contextlib.contextmanager
+def server_started(machine: LocalMachine, program: str, address: str, key: str, log: Path,
+                   options: Sequence[str] = ()) -> Iterator[str]:
+    """A server that is ready; it ends with the context, and its pipe is its lifeline.
+
+    It yields the endpoint for the words server= and via=. Unreachable where it does not start. log:
+    gets its standard error.
+    """
+    command = machine.command(keyed_words([
+        program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE, *options]))
+    with open(log, "wb") as file:
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=file, process_group=0)
+    assert child.stdin
+    port = None
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.write(key_line(key).encode())
+            child.stdin.flush()
+            port = next(filter(None, map(
+                ready_parse, LineStream(child.stdout).lines(READY_S))), None)
+        if port is None:
+            child_close(child, 0)
+            reason = log_complaint(log).removeprefix("uncork-server: ")
+            lost = "" if machine.answers() else f"{machine.name} was lost: "
+            raise Unreachable(f"{lost}no server on {machine.name}: "
+                              f"{reason or f'it was not ready within {READY_S:.0f} s'}")
+        yield endpoint(address, port)
+    finally:
+        child_close(child)

@@ -22,9 +22,18 @@ from suite.base.errors import Failure
 from suite.base.process import PlacedCommand
 from suite.base.runner_words import TARGET
 from suite.places.remote import PLANNED_PORT, RemoteTarget
-from suite.places.ssh.machine import LocalMachine, RemoteMachine, child_close, keyed_words
+from suite.places.ssh.machine import (
+    ADDRESS_WORDS,
+    KEY_BYTES,
+    LocalMachine,
+    RemoteMachine,
+    child_close,
+    endpoint,
+    key_line,
+    keyed_words,
+    server_started,
+)
 from suite.places.ssh.programs import programs_choose, programs_folder
-from suite.places.ssh.server import ADDRESS_WORDS, KEY_BYTES, endpoint, key_line, server_started
 from suite.result.record import JsonObject
 
 # The path of a socket has at most 108 bytes, ssh(1) appends to it, and the folder is part of it.
