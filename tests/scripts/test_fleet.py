@@ -29,7 +29,8 @@ from suite.measure.schedule import concurrent_batches, concurrent_round
 from suite.places.fleet import driver
 from suite.places.fleet.driver import Driver, Job, inventory_list, outcomes_read, programs_find
 from suite.places.fleet.inventory import pairs_read
-from suite.places.fleet.jobs import client_words, down_words, note_path, server_words
+from suite.places.fleet.jobs import TAKEN_DOWN, client_words, server_words
+from suite.places.ssh.machine import script_words
 from suite.places.targets import LocalTargets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -269,7 +270,7 @@ def program_write(folder: Path, name: str, script: str) -> str:
 def test_a_client_gets_its_key_its_words_and_its_lines(tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-client",
                             'echo "$*"; cat /dev/fd/3; cat; echo no >&2; exit 3')
-    note = note_path(str(tmp_path), "r", "client")
+    note = f"{tmp_path}/r/client.pid"
     done = told(client_words(program, note, 60, ["--psk", "/dev/fd/3", "a b", "'$c'"]),
                 KEY + b"line 1\nline 2\n")
     assert (done.returncode, done.stderr) == (3, b"no\n")
@@ -281,19 +282,19 @@ def test_a_client_whose_time_is_over_is_ended_and_what_it_has_said_comes_back(
         tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-client", "echo begun; exec sleep 60")
     begun = time.monotonic()
-    done = told(client_words(program, note_path(str(tmp_path), "r", "client"), 1, []))
+    done = told(client_words(program, f"{tmp_path}/r/client.pid", 1, []))
     assert (done.returncode, done.stdout) == (124, b"begun\n") and time.monotonic() - begun < 30
 
 
 def test_a_server_stays_until_it_is_taken_down_and_nobody_else_is(tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-server",
                             f'cat /dev/fd/3 >{tmp_path}/key; echo "$*"; exec sleep 600')
-    note = note_path(str(tmp_path), "r", "server")
+    note = f"{tmp_path}/r/server.pid"
     done = told(server_words(program, note, "127.0.0.1:0", 60, ["--proxy"]))
     assert done.stdout == b"--listen 127.0.0.1:0 --psk /dev/fd/3 --idle 60s --proxy\n", done.stderr
     assert (tmp_path / "key").read_bytes() == KEY
     other = int(Path(note).read_text())
-    assert told(down_words(str(tmp_path), "r")).returncode == 0
+    assert told(script_words(TAKEN_DOWN, [f"{tmp_path}/r"])).returncode == 0
     assert not Path(note).parent.exists()
     # it has become sleep(1): a process id that the kernel has reused belongs to another process
     os.kill(other, signal.SIGKILL)
@@ -302,7 +303,7 @@ def test_a_server_stays_until_it_is_taken_down_and_nobody_else_is(tmp_path: Path
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-server",
                             "echo 'uncork-server: no such address' >&2; exit 1")
-    done = told(server_words(program, note_path(str(tmp_path), "r", "server"), "192.0.2.1:0", 60,
+    done = told(server_words(program, f"{tmp_path}/r/server.pid", "192.0.2.1:0", 60,
                              []))
     assert done.returncode == 1 and done.stderr == b"uncork-server: no such address\n"
 

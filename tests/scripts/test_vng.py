@@ -339,7 +339,7 @@ def test_what_is_no_kernel_is_said_in_a_line(tmp_path: Path, monkeypatch: pytest
 def test_a_kernel_without_a_file_system_for_guests_is_refused(kernel: Path,
                                                               monkeypatch: pytest.MonkeyPatch):
     image = images.image_find(str(kernel), "here")
-    assert image.shares is None and vng.share_options(image, "here") == ("--force-9p",)
+    assert image.shares == {"9p"} and vng.share_options(image, "here") == ("--force-9p",)
     bare = images.Image(image.path, image.release, image.digest, image.root, frozenset())
     with pytest.raises(Failure, match="Linux 6.99.1-test has no 9p, and this machine no virtiofsd"):
         vng.share_options(bare, "here")

@@ -25,7 +25,6 @@ from suite.base.process import Place, PlacedCommand, process_run
 from suite.places.target import Target
 
 RUNSC = "runsc"
-RUNSC_INSTALL = "scripts/setup/target gvisor installs it"
 START_S = 30  # a sandbox starts in 0.1 s
 
 
@@ -61,7 +60,8 @@ class Gvisor(Target):
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         if shutil.which(RUNSC) is None:
-            raise Failure(f"target=gvisor: {RUNSC} is missing: {RUNSC_INSTALL}")
+            raise Failure(f"target=gvisor: {RUNSC} is missing: "
+                          "scripts/setup/target gvisor installs it")
         found = re.search(r"version (\S+)", runsc_run("--version").stdout)
         self.version = found[1] if found else "unknown"
         # runsc needs no network but its own loopback and no cgroup; without root a user namespace

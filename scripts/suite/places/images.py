@@ -27,13 +27,13 @@ SHARES = {"9p": "CONFIG_9P_FS", "virtiofs": "CONFIG_VIRTIO_FS"}
 @dataclass(frozen=True)
 class Image:
     """A bzImage. digest: 16 hexadecimal digits of SHA-256; root: the folder with its modules, or
-    its sources; shares: those of SHARES that it has, None: unknown."""
+    its sources; shares: those of SHARES that it has."""
 
     path: Path
     release: str
     digest: str
     root: Path
-    shares: frozenset[str] | None
+    shares: frozenset[str]
 
 
 def image_find(value: str, where: str) -> Image:
@@ -91,8 +91,8 @@ def modules_folders(root: Path) -> list[Path]:
             if folder.is_dir()]
 
 
-def shares_read(root: Path, release: str) -> frozenset[str] | None:
-    """Which of SHARES a kernel has, by its configuration or its lists of modules; None where it has
+def shares_read(root: Path, release: str) -> frozenset[str]:
+    """Which of SHARES a kernel has, by its configuration or its lists of modules; 9p where it has
     neither."""
     config = root / ".config"
     if config.exists():
@@ -104,4 +104,4 @@ def shares_read(root: Path, release: str) -> frozenset[str] | None:
         texts = [path.read_text(errors="replace") for path in lists if path.exists()]
         patterns = {name: rf"/{name}\.ko" for name in SHARES}
     return frozenset(name for name, pattern in patterns.items() if any(
-        re.search(pattern, text, re.MULTILINE) for text in texts)) if texts else None
+        re.search(pattern, text, re.MULTILINE) for text in texts)) if texts else frozenset({"9p"})

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 from suite.base.client import Client
 from suite.base.errors import Failure, UsageError
@@ -17,8 +17,6 @@ from suite.base.lab_words import lab_wanted
 from suite.base.runner_words import LOCAL, TARGET, target_of
 from suite.places.remote import JOIN
 from suite.places.target import Target
-from suite.result.plan import PlannedCell
-from suite.result.record import JsonObject
 
 KINDS = {  # each module is imported when a cell first needs it
     LOCAL: "suite.places.target:Target",
@@ -29,30 +27,18 @@ KINDS = {  # each module is imported when a cell first needs it
 GROUP = "suite.places.fleet.fleet:Fleet"  # hosts=INVENTORY opens it
 
 
-class TargetGroup(Protocol):
-    """Targets that are opened together and whose cells run at the same time."""
-
-    values: tuple[str, ...]  # of the word `target`
-
-    def target(self, value: str, client: Client) -> Target:
-        """One of them."""
-
-    def run(self, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, JsonObject]]:
-        """(number, record) of each cell, whose targets are open."""
-
-    def close(self) -> None:
-        """Closes all of them."""
-
-
 class Targets(contextlib.ExitStack):
     """The targets of one runner: each opens when a cell first needs it; all close with this
-    context, also where closing one fails."""
+    context, also where closing one fails.
+
+    group: the fleet of hosts=INVENTORY, whose targets open together and run at the same time.
+    """
 
     def __init__(self, client: Client) -> None:
         super().__init__()
         self.local = client
         self.opened: dict[str, Target] = {}
-        self.group: TargetGroup | None = None
+        self.group: Any = None
 
     def target(self, words: Mapping[str, str]) -> Target:
         """The target of a cell of these words. Failure where this machine cannot open it,
@@ -79,7 +65,7 @@ class Targets(contextlib.ExitStack):
         """Opens an inventory; gives the values of `target` of its pairs."""
         self.group = pkgutil.resolve_name(GROUP)(path)
         self.callback(self.group.close)
-        return self.group.values
+        return tuple(self.group.values)
 
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs that run a cell of these words, where it runs."""

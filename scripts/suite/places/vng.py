@@ -43,6 +43,7 @@ SYSTEM_PATHS = "/usr/sbin:/sbin"  # modprobe, for users
 BIN = "/run/uncork/bin"  # the folder of the client, in the guest
 # The guest ends with the runner: when standard input closes, this kills all of virtme-ng.
 LIFELINE = 'exec "$@" < <(exec 2>/dev/null; cat; kill -TERM -- -$$)'
+say_once = functools.cache(say)
 
 
 @dataclass(frozen=True)
@@ -125,11 +126,10 @@ def vng_version(path: str, where: str) -> str:
 
 def share_options(image: Image, where: str) -> tuple[str, ...]:
     """How the guest sees this machine's files: by virtiofs where both ends have it, else by 9p."""
-    kernel = image.shares if image.shares is not None else frozenset({"9p"})
-    if "virtiofs" in kernel and (shutil.which("virtiofsd")
+    if "virtiofs" in image.shares and (shutil.which("virtiofsd")
                                  or Path("/usr/libexec/virtiofsd").exists()):
         return ()
-    if "9p" in kernel:
+    if "9p" in image.shares:
         return ("--force-9p",)
     raise Failure(
         f"{where}: Linux {image.release} has no 9p, and this machine no virtiofsd: take a kernel "
@@ -153,15 +153,9 @@ def guest_open(value: str) -> Guest:
     guest = Guest(image, path, vng_version(path, where), share_options(image, where))
     if hardware_works(guest):
         return guest
-    emulation_warn()
+    say_once("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, which shows "
+             "what a kernel does and not how fast")
     return replace(guest, options=("--disable-kvm", *guest.options), hardware=False)
-
-
-@functools.cache
-def emulation_warn() -> None:
-    """One line on standard error, once."""
-    say("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, which shows what a "
-        "kernel does and not how fast")
 
 
 class Vng(Target):

@@ -27,14 +27,7 @@ from suite.base.text import say
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
 from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, WORD, pairs_read
-from suite.places.fleet.jobs import (
-    ALIVE,
-    client_words,
-    down_words,
-    greet_words,
-    note_path,
-    server_words,
-)
+from suite.places.fleet.jobs import ALIVE, RUNS, TAKEN_DOWN, client_words, greet_words, server_words
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import (
     ADDRESS_WORDS,
@@ -158,8 +151,8 @@ class Fleet:
     """All pairs. Opening it reads the inventory; the first step connects to hosts.
 
     values: of `target`, one for each pair; used: the pairs that have cells, by value; greetings: by
-    host; caches: of all hosts that ever greeted; copies: the folder there, by host and digest of
-    the programs; servers: where one listens, by host, role and digest.
+    host; folders: of this run, on all hosts that ever greeted; copies: the folder there, by host
+    and digest of the programs; servers: where one listens, by host, role and digest.
     """
 
     def __init__(self, path: str) -> None:
@@ -174,7 +167,7 @@ class Fleet:
         self.key_path = Path(f"/proc/{os.getpid()}/fd/{self.key}")
         self.driver: Driver | None = None
         self.greetings: dict[str, Greeting] = {}
-        self.caches: dict[str, str] = {}
+        self.folders: dict[str, str] = {}
         self.copies: dict[tuple[str, str], str] = {}
         self.servers: dict[tuple[str, str, str], str] = {}
         # by folder here; hosts keep the programs that were copied first, even if the files change
@@ -209,13 +202,14 @@ class Fleet:
             refusal = system_refusal(host, greeting) if greeting else "it does not run sh"
             if greeting and not refusal:
                 self.greetings[host] = greeting
+                # several hosts may share one home
+                self.folders[host] = f"{greeting.cache}/{RUNS}/{self.run_id}-{host}"
                 lack[host] = programs_missing(outcome.stdout, sums)
             elif outcome.how == "ok":
                 outcomes[host] = replace(outcome, how="failed", why=str(refusal))
         if self.driver:  # from now on it can take down all hosts that ever greeted
-            self.caches |= {host: greeting.cache for host, greeting in self.greetings.items()}
-            self.driver.send({host: Job(down_words(cache, self.run_name(host)))
-                              for host, cache in self.caches.items()}, STARTS_S, last=True)
+            self.driver.send({host: Job(script_words(TAKEN_DOWN, [place]))
+                              for host, place in self.folders.items()}, STARTS_S, last=True)
         return lack, reasons_of(outcomes)
 
     def copy(self, lack: Mapping[str, Sequence[str]], folder: Path) -> Reasons:
@@ -237,13 +231,9 @@ class Fleet:
                         if host not in reasons}
         return reasons
 
-    def run_name(self, host: str) -> str:
-        """The folder of this run on a host; several hosts may share one home."""
-        return f"{self.run_id}-{host}"
-
     def note(self, host: str, role: str, digest: str) -> str:
         """The file on a host for the process id of a role."""
-        return note_path(self.greetings[host].cache, self.run_name(host), f"{role}-{digest}")
+        return f"{self.folders[host]}/{role}-{digest}.pid"
 
     def prepare(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
         """Greets the hosts of pairs and copies programs; gives failures by pair."""

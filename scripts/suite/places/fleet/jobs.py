@@ -66,24 +66,14 @@ def greet_words(digest: str, names: Sequence[str]) -> tuple[str, ...]:
     return script_words(f"{GREETING_LINE}; {folder}; {LOOK_SCRIPT}", [digest, *names])
 
 
-def note_path(cache: str, run: str, name: str) -> str:
-    """The file for the id of a process there. run: names the folder of the run."""
-    return f"{cache}/{RUNS}/{run}/{name}.pid"
-
-
 def client_words(program: str, note: str, limit_s: float,
                  arguments: Sequence[str]) -> tuple[str, ...]:
-    """A client that gets a key on standard input before all else."""
+    """A client that gets a key on standard input before all else. note: for the process id."""
     return keyed_words(script_words(LIMITED, [note, f"{limit_s:.0f}", program, *arguments]))
 
 
 def server_words(program: str, note: str, listen: str, idle_s: float,
                  options: Sequence[str]) -> tuple[str, ...]:
-    """A server or a proxy that outlives the step and gets a key."""
+    """A server or a proxy that outlives the step and gets a key. note: for the process id."""
     own = ["--listen", listen, "--psk", KEY_FILE, "--idle", f"{idle_s:.0f}s"]
     return keyed_words(script_words(STARTED, [note, program, *own, *options]))
-
-
-def down_words(cache: str, run: str) -> tuple[str, ...]:
-    """Takes down what a run has left."""
-    return script_words(TAKEN_DOWN, [f"{cache}/{RUNS}/{run}"])

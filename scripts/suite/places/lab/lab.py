@@ -84,17 +84,6 @@ def packet_await(namespaces: Mapping[str, FileIO]) -> None:
     raise Failure(f"no packet came from A through B to C within {CARRIES_S:.0f} s")
 
 
-def network_build(namespaces: Mapping[str, FileIO], link: Link) -> None:
-    """Cables, addresses, routes and queues; B forwards."""
-    paths = {host: namespace_path(namespace) for host, namespace in namespaces.items()}
-    lines_run(namespaces[ROUTER_HOST], "ip", cable_lines(paths))
-    for host, namespace in namespaces.items():
-        lines_run(namespace, "ip", host_lines(host, link))
-        lines_run(namespace, "tc", host_queue_lines(host, link))
-    with namespace_inside(namespaces[ROUTER_HOST]):
-        value_write("net.ipv4.ip_forward", "1")
-
-
 @contextlib.contextmanager
 def lab_make(link: Link) -> Iterator[Lab]:
     """A lab with these links while the context is open; Failure says what this machine refuses.
@@ -103,7 +92,13 @@ def lab_make(link: Link) -> Iterator[Lab]:
     """
     with contextlib.ExitStack() as held:
         namespaces = {host: held.enter_context(namespace_make()) for host in LAB_HOSTS}
-        network_build(namespaces, link)
+        paths = {host: namespace_path(namespace) for host, namespace in namespaces.items()}
+        lines_run(namespaces[ROUTER_HOST], "ip", cable_lines(paths))
+        for host, namespace in namespaces.items():
+            lines_run(namespace, "ip", host_lines(host, link))
+            lines_run(namespace, "tc", host_queue_lines(host, link))
+        with namespace_inside(namespaces[ROUTER_HOST]):
+            value_write("net.ipv4.ip_forward", "1")
         packet_await(namespaces)
         yield Lab(namespaces, facts_read(namespaces))
 

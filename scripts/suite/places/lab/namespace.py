@@ -118,15 +118,11 @@ def lines_run(namespace: FileIO, program: str, lines: Sequence[str]) -> None:
 
 # ---- sysctls: below /proc/sys/net a thread sees the values of the namespace that it is in ----
 
-def sysctl_file(name: str) -> Path:
-    """The file of a sysctl like `net.ipv4.tcp_sack`."""
-    return Path("/proc/sys", *name.split("."))
-
-
 def value_read(name: str) -> str:
-    """The value here, with single blanks; Failure where there is no such sysctl."""
+    """The value here of a sysctl like `net.ipv4.tcp_sack`, with single blanks; Failure where there
+    is none."""
     try:
-        return " ".join(sysctl_file(name).read_text().split())
+        return " ".join(Path("/proc/sys", *name.split(".")).read_text().split())
     except OSError as error:
         raise Failure(f"sysctl {name} cannot be read in a network namespace: "
                       f"{error.strerror}") from None
@@ -135,7 +131,7 @@ def value_read(name: str) -> str:
 def value_write(name: str, value: str) -> None:
     """Sets the value here; Failure where the kernel refuses it or sets another one."""
     try:
-        sysctl_file(name).write_text(f"{value}\n")
+        Path("/proc/sys", *name.split(".")).write_text(f"{value}\n")
     except OSError as error:
         raise Failure(f"sysctl {name} does not take {value} in a network namespace: "
                       f"{error.strerror}") from None

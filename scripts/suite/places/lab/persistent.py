@@ -73,13 +73,8 @@ def names_give(namespaces: Mapping[str, FileIO]) -> None:
         for host, namespace in namespaces.items():
             # ip(8) runs inside and takes this thread's namespace for that of the process.
             output_read(namespace, "ip", "netns", "attach", namespace_name(host), str(os.getpid()))
-            failing.callback(name_delete, host)
+            failing.callback(output_read, None, "ip", "netns", "delete", namespace_name(host))
         failing.pop_all()
-
-
-def name_delete(host: str) -> None:
-    """Removes the name of a namespace."""
-    output_read(None, "ip", "netns", "delete", namespace_name(host))
 
 
 def lab_up(words: Mapping[str, str]) -> None:
@@ -105,7 +100,7 @@ def lab_down() -> list[str]:
             if pids:
                 left.append(f"processes still run in {host} and keep it until they end: "
                             f"{' '.join(pids)}")
-            name_delete(host)
+            output_read(None, "ip", "netns", "delete", namespace_name(host))
     return left if standing else [NONE]
 
 

@@ -49,7 +49,6 @@ CACHE = "${XDG_CACHE_HOME:-$HOME/.cache}"
 GREETING_LINE = (
     'boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
     f'echo "{GREETING}|$(uname -s) $(uname -m)|$boot|{CACHE}|${{SSH_CONNECTION:-}}"')
-SSH_INSTALL = "scripts/setup/target ssh installs it"
 UNQUOTABLE = re.compile(r"['\\!\x00-\x1f\x7f]")
 KEY_BYTES = 32
 KEY_FILE = "/dev/fd/3"  # where a program reads the key that it was started with
@@ -233,7 +232,8 @@ class RemoteMachine(LocalMachine):
                                           stderr=log, process_group=0)
         except OSError as error:
             raise Failure(
-                f"{self.ssh[0]} does not start ({error.strerror}): {SSH_INSTALL}") from None
+                f"{self.ssh[0]} does not start ({error.strerror}): "
+                "scripts/setup/target ssh installs it") from None
         try:
             greeting = next(filter(None, map(
                 greeting_parse, LineStream(master.stdout).lines(OPENS_S))), None)
