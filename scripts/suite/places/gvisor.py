@@ -74,8 +74,8 @@ class Gvisor(Target):
 
     def place(self, words: Mapping[str, str]) -> Place:
         """The sandbox; with place=together on the first CPU that this process may use."""
-        together = words.get("place") == "together"
-        return Sandbox(self.options, min(os.sched_getaffinity(0)) if together else None)
+        return Sandbox(self.options, min(os.sched_getaffinity(0))
+                       if words.get("place") == "together" else None)
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Of a sandbox that may use all CPUs; `place` says how few a cell has."""

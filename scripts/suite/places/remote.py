@@ -13,17 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.base.client import Client, build_client
+from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.base.process import Place, PlacedCommand
-from suite.base.runner_words import (
-    LOCAL,
-    OWN_ENDS,
-    TARGET,
-    build_of,
-    serving_ends,
-    words_for_client,
-)
+from suite.base.runner_words import LOCAL, OWN_ENDS, TARGET, serving_ends, words_for_client
 from suite.places.ssh.machine import ADDRESS_WORDS, LocalMachine, endpoint, proxy_options
 from suite.places.ssh.programs import programs_choose
 from suite.places.target import Target, word_list
@@ -112,8 +105,7 @@ class RemoteTarget(Target):
     def unsupported(self, words: Mapping[str, str]) -> str | None:
         """A client takes the path of a Unix socket only from a server on loopback."""
         ends = self.own_ends(words)
-        hosts = {self.host(end) for end in ("client", *ends)}
-        if words.get("transport") == "unix" and ends and hosts != {""}:
+        if words.get("transport") == "unix" and ends and any(map(self.host, ("client", *ends))):
             return "transport=unix needs all ends on one machine; a target names it once: ssh:HOST"
         return None
 
@@ -124,8 +116,7 @@ class RemoteTarget(Target):
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs for a cell of these words: static ones, where those exist and the user has
         chosen no others."""
-        chosen = programs_choose(build_client(self.local, build_of(words)))
-        return replace(chosen, server_options=(), place=self)
+        return replace(programs_choose(super().client(words)), server_options=())
 
     @abstractmethod
     def address(self, end: str) -> str:

@@ -27,7 +27,7 @@ from suite.base.text import say
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
 from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, WORD, pairs_read
-from suite.places.fleet.jobs import ALIVE, RUNS, TAKEN_DOWN, client_words, greet_words, server_words
+from suite.places.fleet.jobs import ALIVE, GREETED, RUNS, TAKEN_DOWN, client_words, server_words
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import (
     ADDRESS_WORDS,
@@ -195,8 +195,8 @@ class Fleet:
         digest = self.digest(folder)
         sums = {name: checksum(folder / name) for name in BINARIES}
         new = [host for host in hosts if (host, digest) not in self.copies]
-        outcomes = self.step(dict.fromkeys(new, Job(greet_words(digest, BINARIES))), GREETS_S)
-        lack = {}
+        job = Job(script_words(GREETED, [digest, *BINARIES]))
+        outcomes, lack = self.step(dict.fromkeys(new, job), GREETS_S), {}
         for host, outcome in outcomes.items():
             greeting = next(filter(None, map(greeting_parse, outcome.lines())), None)
             refusal = system_refusal(host, greeting) if greeting else "it does not run sh"
@@ -310,10 +310,9 @@ class Fleet:
         server again.
         """
         digest = self.digest(folder)
-        notes: dict[str, list[str]] = {host: [] for pair in pairs for host in pair.hosts}
-        for host, role, known in self.servers:
-            if host in notes and known == digest:
-                notes[host].append(self.note(host, role, digest))
+        notes = {host: [self.note(host, role, digest) for name, role, known in self.servers
+                        if (name, known) == (host, digest)]
+                 for pair in pairs for host in pair.hosts}
         reasons = reasons_of(self.step({host: Job(script_words(ALIVE, found))
                                         for host, found in notes.items()}, GREETS_S))
         self.greetings = {host: said for host, said in self.greetings.items()

@@ -16,6 +16,11 @@ from suite.places.ssh.programs import LOOK_SCRIPT, PROGRAMS_FOLDER
 RUNS = "uncork/run"  # below the cache of the user there
 OVERDUE_STATUS = 124  # of a client whose time was over, as of timeout(1)
 
+# $1 is a digest of programs, the rest their names. Prints the greeting of a host, and the checksums
+# of its copies of these programs.
+GREETED = (f'{GREETING_LINE}; digest=$1; shift; set -- "{CACHE}/{PROGRAMS_FOLDER}/$digest" "$@"; '
+           f'{LOOK_SCRIPT}')
+
 # $1 is the file for the process id, $2 the limit in seconds, the rest is the program. Its status is
 # 124 where its time was over.
 LIMITED = """\
@@ -58,12 +63,6 @@ for note; do
     kill -0 "$(cat "$note" 2>/dev/null)" 2>/dev/null || { echo "its server has ended" >&2; exit 1; }
 done
 """
-
-
-def greet_words(digest: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Prints the greeting of a host, and the checksums of its copies of these programs."""
-    folder = f'digest=$1; shift; set -- "{CACHE}/{PROGRAMS_FOLDER}/$digest" "$@"'
-    return script_words(f"{GREETING_LINE}; {folder}; {LOOK_SCRIPT}", [digest, *names])
 
 
 def client_words(program: str, note: str, limit_s: float,
