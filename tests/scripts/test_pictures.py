@@ -258,6 +258,7 @@ def test_one_bad_run_makes_no_flat_line_of_all_others():
     assert ratios_range(series(0.99, 1.0, 1.03, 30.0)) == (0.98, 1.03)
     assert ratios_range(series(0.9, 1.0, 1.1)) == (0.9, 1.1)
     assert ratios_range(series()) == (0.98, 1.02)
+    assert ratios_range(series(0.0, 1.0, 1.1)) == (0.98, 1.1), "a run of 0 lies beyond the axis"
 
 
 def test_runs_stand_in_the_order_in_which_they_were_run(nodelay):

@@ -82,12 +82,12 @@ def series_make(moments: pd.DataFrame, cell: Cell, label: str, metric: Metric) -
 
 
 def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:
-    """The ratios that the axis must have: all but outliers, and of outliers those nearby.
+    """The ratios that the axis must have: all above 0 but outliers, and of outliers those nearby.
 
-    Else one bad run would make one flat line of all others.
+    Else one bad run would make one flat line of all others. What is 0 lies beyond the axis.
     """
     runs = pd.concat([one.good for one in series])
-    usual = runs.loc[~runs["outlier"], "ratio"]
+    usual = runs.loc[~runs["outlier"] & (runs["ratio"] > 0), "ratio"]
     low, high = min([*usual, 1 - RATIOS_LEAST]), max([*usual, 1 + RATIOS_LEAST])
     near = runs.loc[runs["ratio"].between(low / (high / low), high * (high / low)), "ratio"]
     return min([low, *near]), max([high, *near])
