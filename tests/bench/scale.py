@@ -66,7 +66,8 @@ def cost_print(what: str, cost: Cost) -> None:
     print(
         f"{what:<14} {cost.seconds:6.2f} s  {cost.cpu_seconds:6.2f} s of CPU  {cost.peak_mib:6.0f} "
         "MiB at most",
-          flush=True)
+        flush=True,
+    )
 
 
 def table_measure(records: int, folder: Path) -> None:

@@ -65,8 +65,10 @@ def test_a_run_of_all_contests_prints_each_of_them_in_each_place(tmp_path):
     rings = {"proxy/bundle-bundle/32", "proxy/ring/4K"}
     broken = {sample["contest"]: sample["failed"] for sample in samples if "failed" in sample}
     assert all((name, "uncork") in ran or "io_uring" in broken[name] for name in rings), broken
-    installed = {c.name for c in CONTENDERS.values() if c.missing() is None} | {"gnutls-cli",
-        "openssl-speed"}
+    installed = {c.name for c in CONTENDERS.values() if c.missing() is None} | {
+        "gnutls-cli",
+        "openssl-speed",
+    }
     assert {sample["who"] for sample in samples} == installed | {"uncork", "floor again"}
 
 
@@ -214,8 +216,10 @@ def test_the_bench_of_tables_invents_a_result_and_says_what_its_tables_cost(tmp_
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[0][:2] == ["records", "980,"]
-    assert [line[:2] for line in lines if line[0] == "columns"] == [["columns", "made"],
-        ["columns", "kept"]]
+    assert [line[:2] for line in lines if line[0] == "columns"] == [
+        ["columns", "made"],
+        ["columns", "kept"],
+    ]
 
 
 @pytest.mark.parametrize("word", ["records=0", "records"])

@@ -110,8 +110,9 @@ def error_of(share: float, independent: int) -> float:
 
 
 @pytest.mark.parametrize("metric", NAMES)
-def test_the_uncorrected_interval_excludes_1_as_often_as_its_level_says(measured: Matrix,
-    metric: str) -> None:
+def test_the_uncorrected_interval_excludes_1_as_often_as_its_level_says(
+    measured: Matrix, metric: str
+) -> None:
     values, level = runs_of(measured, metric), 1 - stats.signed_rank_null(BLOCK).level
     for seeds, what in (((0,), "as scheduled"), (range(1, PERMUTED + 1), "permuted")):
         outcomes = [outcome for seed in seeds for outcome in excluded(permuted(values, seed))]

@@ -67,8 +67,9 @@ def by_best(matrix: Matrix) -> Iterator[stats.Estimate]:
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.__name__)
-def test_an_interval_of_identical_cells_excludes_1_as_often_as_its_level_says(noise: Draw,
-    rounds: int) -> None:
+def test_an_interval_of_identical_cells_excludes_1_as_often_as_its_level_says(
+    noise: Draw, rounds: int
+) -> None:
     matrix = matrix_identical(noise, GROUPS, 2, rounds, seed=21)
     for command in (by_table, by_gain, by_compare, by_best):
         outcomes = [not ratio.interval.contains(1) for ratio in command(matrix)]
@@ -77,8 +78,9 @@ def test_an_interval_of_identical_cells_excludes_1_as_often_as_its_level_says(no
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.__name__)
-def test_a_geometric_mean_of_identical_rows_excludes_1_as_often_as_its_level_says(noise: Draw,
-    rounds: int) -> None:
+def test_a_geometric_mean_of_identical_rows_excludes_1_as_often_as_its_level_says(
+    noise: Draw, rounds: int
+) -> None:
     matrix = matrix_identical(noise, MEANS * ROWS, 2, rounds, seed=23)
     pairs = zip(*[iter(matrix.cells.values())] * 2, strict=True)
     samples = [sample_take((matrix, matrix), pair, TIME, Unit.ROUND) for pair in pairs]

@@ -44,9 +44,14 @@ def guest_run(guest: Guest, script: str) -> subprocess.CompletedProcess[str]:
     """What a script in this tree does in a guest, of two attempts the one that came to its end."""
     for _ in range(2):
         try:
-            done = process_run(guest.boot(
-                f"cd {shlex.quote(str(TOP))} && {{ {script}; }}; echo ended $?", f"--rodir={TOP}"),
-                             "", BOOTED_SECONDS)
+            done = process_run(
+                guest.boot(
+                    f"cd {shlex.quote(str(TOP))} && {{ {script}; }}; echo ended $?",
+                    f"--rodir={TOP}",
+                ),
+                "",
+                BOOTED_SECONDS,
+            )
         except subprocess.TimeoutExpired:
             continue
         if re.search(r"^ended \d+$", done.stdout, re.MULTILINE):
@@ -114,8 +119,14 @@ def test_boots_alternate_and_each_is_a_machine_of_its_own(compared: Path) -> Non
     hosts = json.loads((compared / "hosts.json").read_text())
     kernels = [hosts[host]["kernel"] for _, _, host in boots]
     assert len({host for *_, host in boots}) == len(boots)
-    assert [kernel.startswith("6.1.") for kernel in kernels] == [False, True, True, False, False,
-        True]
+    assert [kernel.startswith("6.1.") for kernel in kernels] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_nothing_is_said_of_how_fast_an_emulated_kernel_is(compared: Path) -> None:

@@ -123,8 +123,9 @@ def check_record(text: str, record: dict) -> None:
     assert record_sum(driver, "bytes_received") == record_sum(other, "bytes_sent"), text
     if proxy:
         all_bytes = record_sum(driver, "bytes_sent") + record_sum(other, "bytes_sent")
-        assert record_sum(proxy, "bytes_received") == record_sum(proxy,
-            "bytes_sent") == all_bytes, text
+        assert (
+            record_sum(proxy, "bytes_received") == record_sum(proxy, "bytes_sent") == all_bytes
+        ), text
         assert record_sum(proxy, "chunks_sent") >= record_sum(proxy, "groups_sent") > 0, text
 
 

@@ -49,8 +49,10 @@ def pcap_read(path: Path) -> list[Packet]:
         assert size == min(whole, snap) and before <= seconds * 10**9 + fraction
         before, frame = seconds * 10**9 + fraction, data[at + 16:at + 16 + size]
         assert len(frame) == size and frame[12:15] == b"\x08\x00\x45" and frame[23] == 6
-        length, (source, destination) = struct.unpack(">H", frame[16:18])[0], struct.unpack(">HH",
-            frame[34:38])
+        length, (source, destination) = (
+            struct.unpack(">H", frame[16:18])[0],
+            struct.unpack(">HH", frame[34:38]),
+        )
         packets.append(Packet(source, destination, frame[47], length - 20 - 4 * (frame[46] >> 4)))
         at += 16 + size
     return packets
@@ -63,10 +65,16 @@ def tcp_sum(end: dict[str, Any], key: str) -> int:
 def sent_in_all(end: dict[str, Any]) -> int:
     """The segments with data that TCP counted, retransmissions among them: what a record leaves out
     of `data_segs_out` is put back. A FIN by itself that was sent again is left out with them."""
-    again = sum(segments for thread in end["threads"]
-                for segments, size in zip(thread["tcp_info"]["retrans_segs"]["each"],
-                                          thread["tcp_info"]["bytes_retrans"]["each"], strict=True)
-                                          if size)
+    again = sum(
+        segments
+        for thread in end["threads"]
+        for segments, size in zip(
+            thread["tcp_info"]["retrans_segs"]["each"],
+            thread["tcp_info"]["bytes_retrans"]["each"],
+            strict=True,
+        )
+        if size
+    )
     return tcp_sum(end, "data_segs_out") + again
 
 
@@ -160,7 +168,9 @@ def test_where_connections_come_and_go_those_of_the_interval_are_counted() -> No
     lines = [
         f"{WARM} workload=connect message=15x2 write=cork reply=7 connections={count} "
         f"client.engine={engine}"
-             for count in (1, 4) for engine in engines]
+        for count in (1, 4)
+        for engine in engines
+    ]
     for record in batch_run(lines):
         capture = record["client"]["capture"]
         # with the token and the number of the connection

@@ -136,8 +136,9 @@ def test_one_run_answers_in_a_few_readable_lines() -> None:
         ("connections=300 duration=50ms", ["memory per connection: client "]),
     ],
 )
-def test_a_readable_answer_says_what_was_asked_and_what_came_of_it(words: str,
-    said: list[str]) -> None:
+def test_a_readable_answer_says_what_was_asked_and_what_came_of_it(
+    words: str, said: list[str]
+) -> None:
     done = client_run("place=free", "warmup=0s", *words.split())
     assert (done.returncode, done.stderr) == (0, "")
     for part in said:
@@ -337,8 +338,9 @@ def test_waits_are_absent_where_libuv_may_wait_again_by_itself() -> None:
 def test_an_open_loop_by_uv_sends_all_of_its_requests() -> None:
     (record,) = batch_run(
         ["write=uv rate=5000 messages=100 connections=3 warmup=0s place=free verify=on"])
-    assert record_sum(record["client"], "messages_sent") == record_sum(record["client"],
-        "due") == 100
+    assert (
+        record_sum(record["client"], "messages_sent") == record_sum(record["client"], "due") == 100
+    )
 
 
 def test_a_readable_answer_says_that_calls_of_libuv_are_not_counted() -> None:

@@ -79,13 +79,19 @@ def test_an_engine_sends_and_receives_mebibytes_at_once_through_the_smallest_buf
 ) -> None:
     small = (f"transport={transport} engine={engine} message=1M "
              f"read={'recv' if engine == 'poll' else 'uring-multishot'}")
-    check_small([f"{small} {small_buffers(write)} reply_write={write} {rest}"
-                 for write in strategies() for rest in (
-        "messages=16 depth=16 reply=1M",
-        "messages=20 depth=16 window=4 reply=300x3K/1 connections=2",
-        "workload=stream direction=both messages=6",
-        "workload=stream direction=both messages=8 connections=3 window=2")],
-        6 << 20)
+    check_small(
+        [
+            f"{small} {small_buffers(write)} reply_write={write} {rest}"
+            for write in strategies()
+            for rest in (
+                "messages=16 depth=16 reply=1M",
+                "messages=20 depth=16 window=4 reply=300x3K/1 connections=2",
+                "workload=stream direction=both messages=6",
+                "workload=stream direction=both messages=8 connections=3 window=2",
+            )
+        ],
+        6 << 20,
+    )
 
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
@@ -95,9 +101,12 @@ def test_several_threads_a_side_send_both_ways_and_none_waits_for_another(transp
     lines = [
         f"transport={transport} workload=stream direction=both message=64K connections=3 "
         "client.threads=2 "
-             f"server.threads=3 messages=12 warmup=5ms verify=on place=free"] * (30 if SANITIZED
-                 else 100)
+        f"server.threads=3 messages=12 warmup=5ms verify=on place=free"
+    ] * (30 if SANITIZED else 100)
     for record in batch_run(lines):
         assert record["status"] == "ok", record["reason"]
-        assert record_sum(record["server"], "bytes_received") == record_sum(record["client"],
-            "bytes_received") == 12 << 16
+        assert (
+            record_sum(record["server"], "bytes_received")
+            == record_sum(record["client"], "bytes_received")
+            == 12 << 16
+        )

@@ -54,10 +54,14 @@ def test_every_connection_carries_one_request_and_its_reply_whole(setting: str) 
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert record["status"] == "ok", f"{text}: {record['reason']}"
         client, server = record["client"], record["server"]
-        assert record_sum(client, "messages_sent") == record_sum(server,
-            "messages_received") == 40, text
-        assert record_sum(client, "bytes_received") == record_sum(server,
-            "bytes_sent") == 40 * server["message_bytes"], text
+        assert (
+            record_sum(client, "messages_sent") == record_sum(server, "messages_received") == 40
+        ), text
+        assert (
+            record_sum(client, "bytes_received")
+            == record_sum(server, "bytes_sent")
+            == 40 * server["message_bytes"]
+        ), text
         calls = [thread["calls"] for thread in client["threads"]]
         assert all(sum(each.get(kind, 0) for each in calls) == 40
                    for kind in ("socket", "connect", "close")), text
@@ -105,8 +109,11 @@ def test_a_foreign_peer_gets_no_token(name: str) -> None:
     with foreign_started(name) as port:
         for engine in ("block", *LOOPS):
             (record,) = batch_run(
-                [f"workload=connect peer=127.0.0.1:{port} control=none verify=on message=16+100 "
-                                   f"messages=20 engine={engine} place=free warmup=0s"])
+                [
+                    f"workload=connect peer=127.0.0.1:{port} control=none verify=on message=16+100 "
+                    f"messages=20 engine={engine} place=free warmup=0s"
+                ]
+            )
             assert record["status"] == "ok", record.get("reason")
             assert record_sum(record["client"], "bytes_received") == 20 * 116
             assert record_sum(record["client"], "write_calls") == 40  # two fragments each
@@ -181,8 +188,9 @@ def test_ports_that_wait_for_closed_connections_are_no_mystery() -> None:
         (["transport=null"], "transport=null"),
     ],
 )
-def test_what_connections_that_come_and_go_do_not_allow_has_its_reason(words: list[str],
-    named: str) -> None:
+def test_what_connections_that_come_and_go_do_not_allow_has_its_reason(
+    words: list[str], named: str
+) -> None:
     (record,) = batch_run([" ".join(["workload=connect", "messages=5", "place=free", *words])])
     assert record["status"] == "unsupported"
     assert named in record["reason"]
@@ -226,7 +234,9 @@ def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str,
             [
                 f"workload={workload} peer={address} control=none transport=unix connections=20 "
                 "messages=60 "
-                               f"engine={engine} warmup=0s verify=on place=free"])
+                f"engine={engine} warmup=0s verify=on place=free"
+            ]
+        )
     assert record["status"] == "ok", record.get("reason")
     assert record_sum(record["client"], "messages_sent") == 60
 

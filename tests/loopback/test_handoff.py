@@ -40,8 +40,9 @@ def threads(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("transport", [name for name in names("transport") if name != "null"])
-def test_every_strategy_of_a_blocking_thread_sends_what_was_handed_over(transport: str,
-    tally) -> None:
+def test_every_strategy_of_a_blocking_thread_sends_what_was_handed_over(
+    transport: str, tally
+) -> None:
     small = "default" if transport in SLOW_IN_SMALL_BUFFERS else "4K"
     carried = [write for write in strategies()
                if write not in ("uv", "zerocopy") and not write.startswith("uring-")]

@@ -113,9 +113,10 @@ def test_a_mebibyte_goes_whole_through_the_smallest_buffers(direction: str) -> N
     lines = [
         f"security=ktls workload=stream direction={direction} message=1M messages=1 sndbuf=4K "
         "rcvbuf=4K "
-             f"write={write} engine={engine} verify=on warmup=0s place=free"
-             for write, engine in (("nodelay", "poll"), ("uring-sendmsg", "ring"))
-             if (write, engine) in WAYS]
+        f"write={write} engine={engine} verify=on warmup=0s place=free"
+        for write, engine in (("nodelay", "poll"), ("uring-sendmsg", "ring"))
+        if (write, engine) in WAYS
+    ]
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert record["status"] == "ok", f"{text}: {record['reason']}"
 
@@ -128,7 +129,9 @@ def test_a_send_makes_a_record_and_msg_more_adds_to_it() -> None:
     lines = [
         "client.security=ktls server.security=gnutls workload=stream message=16+4K messages=50 "
         f"write={write} "
-             "warmup=0s place=free" for write in writes]
+        "warmup=0s place=free"
+        for write in writes
+    ]
     for write, record in zip(writes, batch_run(lines), strict=True):
         assert record["status"] == "ok", record["reason"]
         assert record_sum(record["server"], "records_received") == 50 * writes[write], write
@@ -142,8 +145,9 @@ def test_a_ticket_that_the_kernel_receives_is_used(engine: str) -> None:
     (record,) = batch_run(
         [f"security=ktls workload=connect handshake=ticket messages=10 engine={engine} place=free"])
     assert record["status"] == "ok", record["reason"]
-    assert record_sum(record["client"], "resumed") == record_sum(record["client"],
-        "handshakes") == 10
+    assert (
+        record_sum(record["client"], "resumed") == record_sum(record["client"], "handshakes") == 10
+    )
     assert record["client"]["threads"][0]["options"]["key_exchange"] == "ticket"
 
 

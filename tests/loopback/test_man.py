@@ -61,8 +61,9 @@ def test_the_clients_page_has_every_word_and_every_value_of_one(client_page: Pat
     assert named == words | values
 
 
-def test_the_examples_of_the_clients_page_have_words_that_are_used(client_page: Path,
-    tmp_path: Path) -> None:
+def test_the_examples_of_the_clients_page_have_words_that_are_used(
+    client_page: Path, tmp_path: Path
+) -> None:
     examples = re.findall(r"^\.Dl uncork-client (?:--(?:psk|pcap) \S+ )?(.*)",
                           client_page.read_text(), re.MULTILINE)
     (tmp_path / "lines").write_text("\n".join(examples))
@@ -76,7 +77,8 @@ def test_the_pages_are_without_errors(client_page: Path) -> None:
     if not mandoc:
         pytest.skip("neither mandoc nor groff is installed")
     for page in (client_page, PAGES / "uncork-server.1"):
-        check = ["-Tlint", "-Werror"] if mandoc.endswith("mandoc") else ["-mdoc", "-Tutf8", "-ww",
-            "-z"]
+        check = (
+            ["-Tlint", "-Werror"] if mandoc.endswith("mandoc") else ["-mdoc", "-Tutf8", "-ww", "-z"]
+        )
         done = subprocess.run([mandoc, *check, str(page)], capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr

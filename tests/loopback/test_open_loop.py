@@ -198,8 +198,9 @@ def test_every_start_of_an_open_loop_is_accounted_for() -> None:
 
 def test_a_fixed_open_loop_sends_all_of_its_requests() -> None:
     (record,) = batch_run(["rate=5000 messages=100 connections=3 warmup=0s place=free"])
-    assert record_sum(record["client"], "messages_sent") == record_sum(record["client"],
-        "due") == 100
+    assert (
+        record_sum(record["client"], "messages_sent") == record_sum(record["client"], "due") == 100
+    )
     assert record_sum(record["client"], "late") == 0
 
 

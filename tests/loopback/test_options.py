@@ -48,8 +48,11 @@ def test_the_buffers_of_a_unix_socket_are_set_after_accept() -> None:
          for word in ("before", "after", "default")])
     assert before["status"] == "unsupported" and "accept(2)" in before["reason"]
     for record in (after, usual):
-        assert options(record, "client")["sndbuf_bytes"] == options(record,
-            "server")["sndbuf_bytes"] == 96 << 10
+        assert (
+            options(record, "client")["sndbuf_bytes"]
+            == options(record, "server")["sndbuf_bytes"]
+            == 96 << 10
+        )
 
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])

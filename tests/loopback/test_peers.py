@@ -35,8 +35,11 @@ def check_echo(port: int) -> None:
         record = run(port, "echo", f"verify=on messages=60 {words}")
         client = record["client"]
         assert record_sum(client, "messages_sent") == record_sum(client, "messages_received") == 60
-        assert record_sum(client, "bytes_received") == record_sum(client,
-            "bytes_sent") == 60 * client["message_bytes"]
+        assert (
+            record_sum(client, "bytes_received")
+            == record_sum(client, "bytes_sent")
+            == 60 * client["message_bytes"]
+        )
         assert sum(thread["latency"]["count"] for thread in client["threads"]) == 60
 
 
@@ -153,8 +156,10 @@ def test_the_time_with_a_peer_that_sends_slowly_is_over_in_the_middle_of_a_messa
             [
                 f"peer=127.0.0.1:{listener.getsockname()[1]} control=none workload=stream "
                 "direction=receive "
-                               "peer_does=chargen message=1M duration=300ms warmup=100ms "
-                               f"engine={engine} place=free"],
-                              within_s=20)
+                "peer_does=chargen message=1M duration=300ms warmup=100ms "
+                f"engine={engine} place=free"
+            ],
+            within_s=20,
+        )
     assert record["status"] == "ok", record.get("reason")
     assert record_sum(record["client"], "bytes_received") > 0

@@ -164,8 +164,9 @@ def test_chargen_sends_the_lines_of_rfc_864_whatever_comes(listen: str, tmp_path
 
 
 @pytest.mark.parametrize("listen", LISTEN)
-def test_echo_holds_back_a_client_that_does_not_read_and_loses_nothing(listen: str,
-    tmp_path: Path) -> None:
+def test_echo_holds_back_a_client_that_does_not_read_and_loses_nothing(
+    listen: str, tmp_path: Path
+) -> None:
     sizes = random.Random(2)
     with plain_started("echo",
                        listen.format(path=tmp_path)) as server, patient(
@@ -204,8 +205,11 @@ def test_200_clients_are_served_at_once(listen: str, tmp_path: Path) -> None:
 
 
 def test_a_client_that_does_not_read_keeps_nobody_waiting() -> None:
-    with plain_started("chargen") as server, patient(server.address) as silent, patient(
-        server.address) as other:
+    with (
+        plain_started("chargen") as server,
+        patient(server.address) as silent,
+        patient(server.address) as other,
+    ):
         assert len(exactly(other, 8 << 20)) == 8 << 20
         assert len(exactly(silent, 1000)) == 1000
 

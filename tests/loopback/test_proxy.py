@@ -73,8 +73,9 @@ def test_every_strategy_sends_on_what_came_whichever_way(transport: str) -> None
     lines = [
         f"workload=proxy transport={transport} direction={direction} write={write} engine=poll "
         f"{size} verify=on "
-             "place=free" for write, direction, size in product(STRATEGIES,
-                                                                ["send", "receive", "both"], SIZES)]
+        "place=free"
+        for write, direction, size in product(STRATEGIES, ["send", "receive", "both"], SIZES)
+    ]
     lines += [line.replace("engine=poll", "engine=block").replace("threads=2 ", "")
               for line in lines if "both" not in line]
     for text, record in zip(lines, batch_run(lines), strict=True):
@@ -83,8 +84,11 @@ def test_every_strategy_sends_on_what_came_whichever_way(transport: str) -> None
             continue
         messages = int(re.findall(r"messages=(\d+)", text)[0]) * (2 if "both" in text else 1)
         proxy = record["proxy"]
-        assert record_sum(proxy, "bytes_received") == record_sum(proxy,
-            "bytes_sent") == messages * MESSAGE, text
+        assert (
+            record_sum(proxy, "bytes_received")
+            == record_sum(proxy, "bytes_sent")
+            == messages * MESSAGE
+        ), text
         chunk, window = (int(re.findall(rf"{key}=(\d+)", text)[0]) for key in ("chunk", "window"))
         if "chunk=64K" not in text:
             assert record_sum(proxy, "chunks_sent") >= messages * MESSAGE / chunk, text
@@ -96,8 +100,10 @@ def test_nothing_is_lost_between_warm_up_and_run() -> None:
     lines = [
         f"workload=proxy direction={direction} messages=4 chunk=999 window=8 connections=2 "
         "warmup=5ms verify=on "
-             f"place=free engine={engine}" for direction in ("send", "receive", "both")
-             for engine in ("poll", "auto")] * 3
+        f"place=free engine={engine}"
+        for direction in ("send", "receive", "both")
+        for engine in ("poll", "auto")
+    ] * 3
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert record["status"] == "ok", f"{text}: {record['reason']}"
         assert record_sum(record["proxy"],

@@ -291,8 +291,9 @@ def test_a_key_crosses_only_what_nobody_else_can_read(keys: str) -> None:
     (["--psk", "{open}"], "every user of this machine may read these keys; chmod 600"),
     (["--psk", "{wrong}"], "wrong:2: there is no colon"),
 ])
-def test_a_wrong_key_file_or_option_is_answered_in_one_line_by_both(arguments: list[str],
-    says: str, keys: str, tmp_path: Path) -> None:
+def test_a_wrong_key_file_or_option_is_answered_in_one_line_by_both(
+    arguments: list[str], says: str, keys: str, tmp_path: Path
+) -> None:
     (tmp_path / "open").write_text(f"alice:{KEY}\n")
     (tmp_path / "open").chmod(0o644)
     keys_write(tmp_path / "wrong")

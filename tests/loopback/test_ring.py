@@ -34,11 +34,15 @@ def figures(record: dict, end: str) -> tuple[int, int, int]:
 @needs_ring
 @pytest.mark.parametrize("write", ["uring-sendmsg", "uring-bundle"])
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
-def test_a_request_is_one_enter_one_request_and_one_completion_on_each_side(transport: str,
-    write: str) -> None:
+def test_a_request_is_one_enter_one_request_and_one_completion_on_each_side(
+    transport: str, write: str
+) -> None:
     (record,) = batch_run(
-        [f"{LONE} transport={transport} write={write} reply_write={write} read=uring-multishot "
-                           f"messages={MESSAGES}"])
+        [
+            f"{LONE} transport={transport} write={write} reply_write={write} read=uring-multishot "
+            f"messages={MESSAGES}"
+        ]
+    )
     # where the end is asked for by itself, and the receive then begun again
     twice = transport == "unix"
     begun = 1 + twice  # the receive that goes on
@@ -82,7 +86,9 @@ def test_a_proxy_begins_its_receive_again_for_a_window_of_buffers_and_not_for_ea
         [
             "workload=proxy engine=ring read=uring-multishot write=uring-ring chunk=32 "
             f"window={window} "
-                           "messages=20 warmup=0s place=free verify=on"])
+            "messages=20 warmup=0s place=free verify=on"
+        ]
+    )
     (thread,) = record["proxy"]["threads"]
     receives = thread["requests"] - thread["chunks_sent"]  # those of both connections
     assert 0 < receives <= thread["chunks_sent"] / window + 8
@@ -91,11 +97,15 @@ def test_a_proxy_begins_its_receive_again_for_a_window_of_buffers_and_not_for_ea
 @needs_ring
 @pytest.mark.parametrize("write", ["uring-ring:4", "uring-bundle:4", "uring-bundle:1"])
 @pytest.mark.parametrize("window", [1, 256])
-def test_a_ring_smaller_than_a_message_has_fragments_carries_it_whole(write: str,
-    window: int) -> None:
+def test_a_ring_smaller_than_a_message_has_fragments_carries_it_whole(
+    write: str, window: int
+) -> None:
     (record,) = batch_run(
-        [f"workload=stream message=15x2/300x3 write={write} window={window} messages=300 "
-                           "verify=on warmup=0s place=free sndbuf=4K"])
+        [
+            f"workload=stream message=15x2/300x3 write={write} window={window} messages=300 "
+            "verify=on warmup=0s place=free sndbuf=4K"
+        ]
+    )
     assert record["status"] == "ok", record["reason"]
 
 
@@ -106,16 +116,22 @@ def test_a_bundle_of_more_buffers_than_the_kernel_takes_is_sent_whole_though_it_
     message: str, depth: int
 ) -> None:
     (record,) = batch_run(
-        [f"{ALONE} transport=unix client.sndbuf=4K message={message} write=uring-bundle:1024 "
-                           f"depth={depth} server.chunk=333 messages=20"])
+        [
+            f"{ALONE} transport=unix client.sndbuf=4K message={message} write=uring-bundle:1024 "
+            f"depth={depth} server.chunk=333 messages=20"
+        ]
+    )
     assert record["status"] == "ok", record["reason"]
 
 
 @needs_ring
 def test_a_proxy_that_may_keep_more_than_a_ring_has_buffers_carries_all() -> None:
     (record,) = batch_run(
-        ["workload=proxy write=uring-bundle read=uring-bundle connections=40 window=1024 chunk=32 "
-                           "messages=300 verify=on warmup=0s place=free"])
+        [
+            "workload=proxy write=uring-bundle read=uring-bundle connections=40 window=1024 chunk=32 "
+            "messages=300 verify=on warmup=0s place=free"
+        ]
+    )
     assert record["status"] == "ok", record["reason"]
 
 
@@ -123,14 +139,18 @@ def test_a_proxy_that_may_keep_more_than_a_ring_has_buffers_carries_all() -> Non
 @pytest.mark.parametrize("read", ["uring-multishot", "uring-bundle"])
 @pytest.mark.parametrize("switches", ["", "defer_taskrun=off"])
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
-def test_an_end_that_came_before_the_receive_was_begun_again_is_seen(transport: str, switches: str,
-    read: str) -> None:
+def test_an_end_that_came_before_the_receive_was_begun_again_is_seen(
+    transport: str, switches: str, read: str
+) -> None:
     """More arrives than there are buffers for, and then the end; the receive is begun again when
     both are there."""
-    for record in batch_run([
-        f"workload=stream direction=receive transport={transport} message=64K messages={messages} "
-                             f"read={read} chunk=333 verify=on warmup=0s place=free {switches}"
-                             for messages in (1, 2, 60, 60, 60, 60)]):
+    for record in batch_run(
+        [
+            f"workload=stream direction=receive transport={transport} message=64K messages={messages} "
+            f"read={read} chunk=333 verify=on warmup=0s place=free {switches}"
+            for messages in (1, 2, 60, 60, 60, 60)
+        ]
+    ):
         assert record["status"] == "ok", record["reason"]
 
 
@@ -189,8 +209,9 @@ def without_ring(errno: int) -> Callable[[], None]:
     libc = ctypes.CDLL(None, use_errno=True)
 
     def forbid() -> None:
-        if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP,
-            SECCOMP_MODE_FILTER, kept[1]):
+        if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(
+            PR_SET_SECCOMP, SECCOMP_MODE_FILTER, kept[1]
+        ):
             raise OSError(ctypes.get_errno(), "seccomp")
 
     return forbid

@@ -166,7 +166,10 @@ def test_a_stream_that_ends_in_the_middle_of_a_record_is_no_end(engine: str, dir
             [
                 f"server={one.address} workload=stream direction={direction} message=1000 "
                 "messages=100 warmup=0s "
-                             f"place=free engine={engine} {side}" for side in SIDES])
+                f"place=free engine={engine} {side}"
+                for side in SIDES
+            ]
+        )
         for session, record in enumerate(records):
             assert record["status"] == "failed" and record["phase"] != "handshake"
             assert "without a close_notify" in one.failure(session, taker)["text"]
@@ -227,8 +230,9 @@ def test_what_ends_a_stream_is_no_record_of_it(security: str) -> None:
                                        for each in words]), strict=True):
         for one, other in permutations([record["client"], record["server"]]):
             for what in ("records", "tls_bytes"):
-                assert record_sum(one, f"{what}_sent") == record_sum(other,
-                    f"{what}_received"), text
+                assert record_sum(one, f"{what}_sent") == record_sum(other, f"{what}_received"), (
+                    text
+                )
 
 
 def told(pids: list[int]) -> bytes:

@@ -52,9 +52,14 @@ def test_a_group_is_one_segment(engine: str, write: str) -> None:
                          ["request reply=16+4K reply_write=zerocopy", "stream", "connect"])
 def test_all_memory_that_was_lent_is_back_when_a_run_is_over(workload: str, engine: str) -> None:
     ours = "client." if workload == "connect" else ""
-    (record,) = batch_run([supported(
-        f"workload={workload} write=zerocopy message=16+4K messages={MESSAGES} connections=3 "
-                                     f"{ours}engine={engine} warmup=0s verify=on place=free")])
+    (record,) = batch_run(
+        [
+            supported(
+                f"workload={workload} write=zerocopy message=16+4K messages={MESSAGES} "
+                f"connections=3 {ours}engine={engine} warmup=0s verify=on place=free"
+            )
+        ]
+    )
     assert record["status"] == "ok", record["reason"]
     for end in ("client", "server"):
         if record[end].get("write") == "zerocopy":
@@ -78,8 +83,9 @@ def traced(folder: Path, words: str) -> tuple[str, dict]:
 
 @pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
 @pytest.mark.parametrize("engine", ENGINES)
-def test_calls_that_lend_and_take_back_are_those_that_strace_counts(engine: str,
-    tmp_path: Path) -> None:
+def test_calls_that_lend_and_take_back_are_those_that_strace_counts(
+    engine: str, tmp_path: Path
+) -> None:
     trace, record = traced(tmp_path, supported(
         f"workload=stream message=16+4K write=zerocopy messages={MESSAGES} warmup=0s place=free "
         f"engine={engine}"))
@@ -106,8 +112,9 @@ def test_pages_that_were_lent_are_mapped_and_what_was_copied_is_not(engine: str)
     lent, copied = batch_run([f"write={write} {common}" for write in ("zerocopy", "nodelay")])
     for record in (lent, copied):
         assert record["status"] == "ok", record["reason"]
-        both = record_sum(record["server"], "mapped_bytes") + record_sum(record["server"],
-            "copied_bytes")
+        both = record_sum(record["server"], "mapped_bytes") + record_sum(
+            record["server"], "copied_bytes"
+        )
         assert both == record_sum(record["server"], "bytes_received") == MESSAGES * size
     assert record_sum(lent["server"], "mapped_bytes") >= (MESSAGES - 2) * size
     assert record_sum(copied["server"], "mapped_bytes") == 0

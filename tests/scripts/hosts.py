@@ -316,6 +316,9 @@ def hosts_open(folder: Path, count: int, shell: str = "/bin/sh",
     finally:
         for host in hosts.hosts.values():
             host.stop()
-        for namespace in (hosts.switch, hosts.runner,
-                           *(host.namespace for host in hosts.hosts.values())):
+        for namespace in (
+            hosts.switch,
+            hosts.runner,
+            *(host.namespace for host in hosts.hosts.values()),
+        ):
             namespace.close()

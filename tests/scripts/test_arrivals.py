@@ -47,8 +47,9 @@ def folder(uncork: Uncork) -> Path:
     return folder
 
 
-def test_a_session_that_is_added_goes_on_with_arrivals_of_its_own(uncork: Uncork,
-    folder: Path) -> None:
+def test_a_session_that_is_added_goes_on_with_arrivals_of_its_own(
+    uncork: Uncork, folder: Path
+) -> None:
     before = seeds_of(folder)
     done = uncork.run("run", *WORDS, "rounds=2", "-o", str(folder), "--more")
     assert done.returncode == 0, done.stderr

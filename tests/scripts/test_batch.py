@@ -99,8 +99,11 @@ def test_output_that_is_cut_costs_the_last_record_and_those_behind_it():
     ("kill -SEGV $$", "uncork-client was ended by SIGSEGV"),
 ])
 def test_how_a_batch_ended_is_the_reason_of_what_is_missing(then: str, says: str):
-    assert outcome(script_of(record("cork"), record("more"), then=then)) == {"cork": "ok",
-        "more": says, "writev": says}
+    assert outcome(script_of(record("cork"), record("more"), then=then)) == {
+        "cork": "ok",
+        "more": says,
+        "writev": says,
+    }
 
 
 def test_the_last_record_is_not_believed_without_its_end_or_with_a_bad_one():

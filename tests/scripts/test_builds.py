@@ -50,8 +50,9 @@ def test_each_cell_is_run_by_its_build_in_the_same_rounds(uncork: Uncork,
     done = uncork.run("run", *SHORT, f"build={old},{new}/bin", "-o", "both")
     assert done.returncode == 0, done.stderr
     counted = [record for record in records_of(Path("both")) if record["run"]["round"] == 1]
-    assert sorted(record["words"]["build"] for record in counted) == sorted([str(old)] * 2 +
-        [f"{new}/bin"])
+    assert sorted(record["words"]["build"] for record in counted) == sorted(
+        [str(old)] * 2 + [f"{new}/bin"]
+    )
     # the baseline twice a round, and a warm-up round
     assert (batches_of(old), batches_of(new)) == (4, 2)
     told = json.loads(Path("both/plan.json").read_text())["builds"]
@@ -71,8 +72,10 @@ def test_what_would_run_names_the_program_of_each_build(uncork: Uncork,
                                                         build: Callable[..., Path]) -> None:
     old = build("old")
     lines = uncork.run("run", *SHORT, f"build=this,{old}", "-n").stdout.splitlines()
-    assert [line.split()[0] for line in lines if not line.startswith("#")] == ["uncork-client",
-        f"{old}/bin/uncork-client"]
+    assert [line.split()[0] for line in lines if not line.startswith("#")] == [
+        "uncork-client",
+        f"{old}/bin/uncork-client",
+    ]
     assert not any("build=" in line for line in lines if not line.startswith("#"))
 
 
@@ -96,7 +99,8 @@ def test_a_folder_without_both_programs_is_refused(uncork: Uncork, build: Callab
     assert told == (
         f"uncork: build={old}: uncork-client and uncork-server are neither in {old} nor in its "
         "bin/: "
-                    "give the folder of a build")
+        "give the folder of a build"
+    )
 
 
 def test_what_an_older_build_does_not_know_names_the_build(uncork: Uncork,

@@ -80,8 +80,9 @@ def test_small_results_keep_nothing(tmp_path):
     assert not load.cache_file(folder / "records.jsonl").exists()
 
 
-def test_columns_stay_with_a_result_that_is_moved_and_nothing_is_written_into_it(path, tmp_path,
-    monkeypatch):
+def test_columns_stay_with_a_result_that_is_moved_and_nothing_is_written_into_it(
+    path, tmp_path, monkeypatch
+):
     assert {file.name for file in path.parent.iterdir()} == {file.name
                                                              for file in NODELAY.iterdir()}
     moved = path.parent.rename(tmp_path / "moved") / "records.jsonl"

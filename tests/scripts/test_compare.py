@@ -167,8 +167,9 @@ def benchmarks_read(lines: str) -> dict[str, list[dict[str, float]]]:
     for line in filter(None, lines.splitlines()):
         fields = line.split(" ")
         if fields[0].startswith("Benchmark"):
-            assert re.fullmatch(r"Benchmark[A-Z][^ ]*", fields[0]) and not re.search(r"-\d+$",
-                fields[0])
+            assert re.fullmatch(r"Benchmark[A-Z][^ ]*", fields[0]) and not re.search(
+                r"-\d+$", fields[0]
+            )
             assert int(fields[1]) > 0 and len(fields) % 2 == 0 and len(fields) > 2
             found.setdefault(fields[0], []).append(
                 {unit: float(value) for value, unit in zip(fields[2::2], fields[3::2],

@@ -155,8 +155,9 @@ def test_under_drift_the_interval_of_a_median_covers_that_of_all_rounds_more_oft
 @pytest.mark.parametrize("rounds", [6, 10, 25])
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("drifting", [False, True], ids=["still", "drifting"])
-def test_a_paired_ratio_covers_at_its_exact_level_also_under_drift(noise: Noise, rounds: int,
-    drifting: bool) -> None:
+def test_a_paired_ratio_covers_at_its_exact_level_also_under_drift(
+    noise: Noise, rounds: int, drifting: bool
+) -> None:
     chance = np.random.default_rng(rounds)
     base, new = noise(chance, (2, SAMPLES, rounds))
     if drifting:  # within a round as well: it is a coin that says which of the two comes first
@@ -177,8 +178,9 @@ def test_an_unpaired_ratio_covers_at_its_exact_level(noise: Noise, sides: tuple[
 
 @pytest.mark.parametrize("rounds", [6, 10])
 @pytest.mark.parametrize("noise", NOISES)
-def test_a_geometric_mean_of_cells_covers_at_its_exact_level_also_under_drift(noise: Noise,
-    rounds: int) -> None:
+def test_a_geometric_mean_of_cells_covers_at_its_exact_level_also_under_drift(
+    noise: Noise, rounds: int
+) -> None:
     cells, chance = 3, np.random.default_rng(rounds)
     machine = drifts(chance, SAMPLES, rounds)  # all cells of a round have it in common
     base, new = noise(chance, (2, cells, SAMPLES, rounds)) + machine
@@ -208,8 +210,9 @@ def test_of_interleaved_runs_on_a_drifting_machine_5_percent_are_claimed_and_of_
                   for place in (first, 1 - first))
     claimed = 1 - stats.signed_rank_null(rounds).level
     assert claimed <= 0.05
-    assert 1 - covered(ratio_paired(other, one), 0) == pytest.approx(claimed,
-        abs=error_of(claimed, runs))
+    assert 1 - covered(ratio_paired(other, one), 0) == pytest.approx(
+        claimed, abs=error_of(claimed, runs)
+    )
     assert 1 - covered(ratio_paired(times[:, rounds:], times[:, :rounds]), 0) >= 0.4
 
 

@@ -340,9 +340,9 @@ def test_no_mutation_of_a_result_ends_in_a_traceback(folder, command):
     chance = random.Random(f"{os.environ.get('UNCORK_SEED', SEED)} {command}")
     whole = {path: path.read_bytes() for path in folder.iterdir()}
     for number in range(int(os.environ.get("UNCORK_MUTATIONS", MUTATIONS))):
-        path = chance.choices([folder / name
-                               for name in ("records.jsonl", "plan.json", "hosts.json")],
-                               (6, 3, 1))[0]
+        path = chance.choices(
+            [folder / name for name in ("records.jsonl", "plan.json", "hosts.json")], (6, 3, 1)
+        )[0]
         mutate = chance.choices((values_swap, bytes_flip, part_cut), (6, 3, 1))[0]
         path.write_bytes(mutate(whole[path], chance))
         try:

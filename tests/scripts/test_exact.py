@@ -74,5 +74,8 @@ def test_no_claim_about_it_is_decided_exactly(folder: Path) -> None:
 
 def test_a_comparison_with_it_is_not_exact(folder: Path) -> None:
     done = uncork("compare", folder, "write=cork", "columns=segments_per_message", "--csv")
-    assert {row["verdict"] for row in csv.DictReader(io.StringIO(done.stdout))} <= {"changed",
-        "bracketed", "same"}
+    assert {row["verdict"] for row in csv.DictReader(io.StringIO(done.stdout))} <= {
+        "changed",
+        "bracketed",
+        "same",
+    }

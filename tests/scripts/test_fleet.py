@@ -37,9 +37,10 @@ from suite.scenario.scenario import Scenario
 
 PATH = "inventory.ini"
 UNREACHABLE = (
-    "Task failed: Data could not be sent to remote host \"b\". Make sure this host can be reached "
+    'Task failed: Data could not be sent to remote host "b". Make sure this host can be reached '
     "over ssh: ssh: "
-               "connect to\r\nhost b: No route to host\r\n")  # as Ansible says it
+    "connect to\r\nhost b: No route to host\r\n"
+)  # as Ansible says it
 KEY = b"uncork:00112233445566778899aabbccddeeff\n"
 
 
@@ -62,8 +63,10 @@ def test_with_a_proxy_they_are_three_and_where_they_listen_is_in_the_value() -> 
 
 
 def test_a_host_that_is_both_ends_is_one_target() -> None:
-    assert targets_of(listing_make({"client": ["a", "b"], "server": ["a", "b"]})) == ["ssh:a",
-        "ssh:b"]
+    assert targets_of(listing_make({"client": ["a", "b"], "server": ["a", "b"]})) == [
+        "ssh:a",
+        "ssh:b",
+    ]
 
 
 def test_groups_may_have_groups() -> None:
@@ -167,9 +170,14 @@ def test_a_fleet_and_a_target_contradict_each_other(binaries: Client) -> None:
 def test_all_pairs_have_the_same_order_and_a_round_is_one_batch(binaries: Client) -> None:
     cells = planned(binaries, "hosts=a.ini", "write=nodelay,writev,more,cork").cells
     runs = [run for number in (1, 2) for run in concurrent_round(cells, 5, number)]
-    orders = [[(run.round, run.position, run.cell.words["write"], run.label) for run in runs
-               if run.cell.words["target"] == target]
-               for target in Pretended(binaries).hosts_open("")]
+    orders = [
+        [
+            (run.round, run.position, run.cell.words["write"], run.label)
+            for run in runs
+            if run.cell.words["target"] == target
+        ]
+        for target in Pretended(binaries).hosts_open("")
+    ]
     assert orders[0] == orders[1] and len(orders[0]) == 2 * 5
     assert [len(batch) for batch in concurrent_batches(runs)] == [10, 10]
     assert runs_seconds(runs, concurrent=True)[0] == pytest.approx(runs_seconds(runs)[0] / 2)
@@ -239,18 +247,25 @@ def test_of_the_events_of_ansible_runner_only_those_of_hosts_count(
         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ansible_runner", types.ModuleType("ansible_runner"))
     event_outcome = runpy.run_path(str(driver.ANSIBLE_PROGRAM))["event_outcome"]
-    assert event_outcome({}) is event_outcome({"event": "playbook_on_stats",
-                                         "event_data": {"host": "a"}}) is None
-    fine = event_outcome({"event": "runner_on_ok",
-                       "event_data": {"host": "a", "res": {"status": 3, "stderr": "no"}}})
+    assert (
+        event_outcome({})
+        is event_outcome({"event": "playbook_on_stats", "event_data": {"host": "a"}})
+        is None
+    )
+    fine = event_outcome(
+        {"event": "runner_on_ok", "event_data": {"host": "a", "res": {"status": 3, "stderr": "no"}}}
+    )
     assert fine == {"host": "a", "how": "ok", "status": 3, "why": "", "stderr": "no"}
     dropped = event_outcome({"event": "runner_on_ok", "event_data": {"host": "a", "res": {}}})
     assert dropped["status"] is None, "and nothing is believed of such a host"
-    lost = event_outcome({"event": "runner_on_unreachable",
-                       "event_data": {"host": "a", "res": {"msg": "x" * 5000}}})
+    lost = event_outcome(
+        {"event": "runner_on_unreachable", "event_data": {"host": "a", "res": {"msg": "x" * 5000}}}
+    )
     assert (lost["how"], len(lost["why"])) == ("unreachable", 2000)
-    assert event_outcome({"event": "runner_on_failed",
-                       "event_data": {"host": "a"}})["why"] == "it does not say why"
+    assert (
+        event_outcome({"event": "runner_on_failed", "event_data": {"host": "a"}})["why"]
+        == "it does not say why"
+    )
 
 
 # ---- what hosts are told ----
@@ -341,13 +356,15 @@ def test_a_fleet_runs_a_matrix_and_leaves_nothing_behind(
     (folder,) = uncork.results.iterdir()
     records = records_of(folder)
     assert len(records) == 2 * 2 * 3 and {record["status"] for record in records} == {"ok"}
-    assert {record["words"]["target"] for record in records} == {"ssh:c1+ssh:s1/127.0.0.1",
-        "ssh:c2+ssh:s2/127.0.0.1"}
+    assert {record["words"]["target"] for record in records} == {
+        "ssh:c1+ssh:s1/127.0.0.1",
+        "ssh:c2+ssh:s2/127.0.0.1",
+    }
     assert not any("psk" in json.dumps(record) or record["words"].get("server", "own") != "own"
                    for record in records)
-    assert set(json.loads((folder /
-                           "plan.json").read_text())["targets"]) == {record["words"]["target"]
-                               for record in records}
+    assert set(json.loads((folder / "plan.json").read_text())["targets"]) == {
+        record["words"]["target"] for record in records
+    }
     assert list((tmp_path / "cache/uncork/run").iterdir()) == []
     assert not started_from(tmp_path), "hosts that share a home take down what is theirs"
     compared = uncork.run("compare", str(folder), "write=nodelay", "write=writev")

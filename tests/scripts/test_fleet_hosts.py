@@ -108,8 +108,9 @@ def of_pair(records: list[dict[str, Any]], pair: str) -> list[dict[str, Any]]:
     return [record for record in records if f"target={pair} " in record["run"]["cell"]]
 
 
-def test_all_pairs_run_the_same_schedule_and_the_key_is_nowhere_to_be_seen(hosts: Hosts,
-    uncork: Uncork) -> None:
+def test_all_pairs_run_the_same_schedule_and_the_key_is_nowhere_to_be_seen(
+    hosts: Hosts, uncork: Uncork
+) -> None:
     run = started(uncork, hosts, "rounds=2", "duration=300ms", "seed=7")
     seen: set[bytes] = set()
     key = b""
@@ -163,8 +164,9 @@ def batches(hosts: Hosts, name: str) -> list[int]:
     return [pid for pid in found if b"--batch" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-def test_a_host_that_disappears_costs_its_pair_only_which_goes_on_when_it_is_back(hosts: Hosts,
-    uncork: Uncork) -> None:
+def test_a_host_that_disappears_costs_its_pair_only_which_goes_on_when_it_is_back(
+    hosts: Hosts, uncork: Uncork
+) -> None:
     run = started(uncork, hosts, "rounds=4", "duration=500ms")
     records_until(uncork, lambda records: len(records) >= 6)
     hosts.hosts["h4"].stop()

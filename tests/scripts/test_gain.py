@@ -132,8 +132,11 @@ def test_the_csv_has_gains_as_fractions_and_nothing_where_there_are_none(replies
 
 def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):
     table = replies.result.scenario.table
-    assert table_asked(words_split([]), table).gain == table_asked(words_split(["rows=security"]),
-        table).gain == RATE.name
+    assert (
+        table_asked(words_split([]), table).gain
+        == table_asked(words_split(["rows=security"]), table).gain
+        == RATE.name
+    )
     assert table_asked(words_split(["gain=time_per_message"]),
                        None) == TableLayout(gain="time_per_message")
     assert table_asked(words_split(["gain=off"]), table) == replace(table, gain=None)

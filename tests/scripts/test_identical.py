@@ -61,8 +61,10 @@ def test_the_best_of_six_identical_values_is_the_baseline_in_one_group_of_six() 
 
 
 def test_the_second_run_stands_in_where_the_first_failed_and_only_there() -> None:
-    first, again = np.array([[[1.0, np.nan, 3.0], [5.0, 6.0, 7.0]]]), np.array([[10.0, 20.0,
-        np.nan]])
+    first, again = (
+        np.array([[[1.0, np.nan, 3.0], [5.0, 6.0, 7.0]]]),
+        np.array([[10.0, 20.0, np.nan]]),
+    )
     matrix = matrix_simulated(first, again)
     assert matrix.rounds_of(cell_name(0, 0), METRIC).tolist() == [1, 20, 3]
     assert matrix.rounds_of(cell_name(0, 1), METRIC).tolist() == [5, 6, 7]

@@ -91,8 +91,9 @@ def test_two_builds_are_called_by_their_revisions(nodelay):
     block = comparison_block(replace(comparison_random(nodelay, 3), base=sides[0], new=sides[1]),
                              [["nodelay"]])
     posted, = blocks_read("\n".join(block_lines(block)))
-    assert [side_words(posted.heads[label]) for label in ("base", "new")] == [side.words
-        for side in sides]
+    assert [side_words(posted.heads[label]) for label in ("base", "new")] == [
+        side.words for side in sides
+    ]
 
 
 def test_blocks_of_other_shapes(made):
@@ -179,8 +180,9 @@ def kernels(tmp_path_factory):
                                         ("large", 1.0, {"cpus_online": 64}))}
 
 
-def test_two_results_are_called_by_their_kernels_and_verified_in_their_order(kernels, tmp_path,
-    capsys):
+def test_two_results_are_called_by_their_kernels_and_verified_in_their_order(
+    kernels, tmp_path, capsys
+):
     old, new = kernels["old"], kernels["new"]
     status, text = command_run(paste, capsys, old, new, "place=together")
     golden_check("paste-kernels.txt", text)

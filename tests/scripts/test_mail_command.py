@@ -46,8 +46,9 @@ def shipped_of(name):
     (["sizes", "message=64..1K", "not=write=nagle message=64"], None),
     (["connections", "place=apart"], "scripts/uncork run connections place=apart seed=7"),
 ])
-def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(binaries, tmp_path,
-    arguments, short):
+def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(
+    binaries, tmp_path, arguments, short
+):
     scenario, plan = stored(binaries, tmp_path, *arguments)
     lines = command_lines(command_words(scenario, plan, shipped_of(arguments[0])))
     assert rules_broken(lines) == [] and lines[0].startswith(f"scripts/uncork run {arguments[0]}")
@@ -65,8 +66,9 @@ def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(b
      "write=cork,more,coalesce", "place=together,apart"],
     ["latency", "rate=closed", "write=cork", "place=together,apart", "reply=4,2"],
 ])
-def test_a_command_of_all_words_makes_the_same_cells_in_the_same_order(binaries, tmp_path,
-    arguments):
+def test_a_command_of_all_words_makes_the_same_cells_in_the_same_order(
+    binaries, tmp_path, arguments
+):
     scenario, known = stored(binaries, tmp_path, *arguments)
     lines = command_lines(command_words(scenario, known, None))
     assert rules_broken(lines) == []

@@ -455,5 +455,6 @@ def test_what_was_mapped_is_a_share_of_what_every_end_received_that_maps(request
         worker |= {"mapped_bytes": 300, "copied_bytes": 0}
     of_server = 100 * len(request_record["server"]["threads"])
     of_client = 300 * len(request_record["client"]["threads"])
-    assert metrics_compute(Record(request_record))["mapped_share"] == of_client / (of_client +
-        of_server)
+    assert metrics_compute(Record(request_record))["mapped_share"] == of_client / (
+        of_client + of_server
+    )

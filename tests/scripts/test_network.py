@@ -27,8 +27,9 @@ WORDS = {"lab": "on", "link_rate": "1gbit", "link_mtu": "9000", "link_delay": "0
 def test_the_words_of_a_cell_are_its_links() -> None:
     assert link_of(WORDS) == SHAPED
     assert set(WORDS) == set(LAB_WORDS)
-    assert lab_text(WORDS) == ("link_rate=1gbit link_mtu=9000 link_delay=0s link_loss=0% "
-                                 "sysctl=net.ipv4.tcp_sack:0")
+    assert lab_text(WORDS) == (
+        "link_rate=1gbit link_mtu=9000 link_delay=0s link_loss=0% sysctl=net.ipv4.tcp_sack:0"
+    )
 
 
 @pytest.mark.parametrize(("text", "bits"), [

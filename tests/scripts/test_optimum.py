@@ -238,9 +238,9 @@ def test_a_scenario_with_a_best_is_read_and_written_again(folder, tmp_path):
     scenario = scenario_load(folder / "scenario.toml")
     path = tmp_path / "again.toml"
     path.write_text(scenario_text(scenario))
-    assert scenario_load(path).table == TableLayout(("direction", "sndbuf"),
-                                                    ("time", "user", "system"),
-                                              best="sndbuf")
+    assert scenario_load(path).table == TableLayout(
+        ("direction", "sndbuf"), ("time", "user", "system"), best="sndbuf"
+    )
     path.write_text('[table]\ngain = "time"\nbest = "sndbuf"\n')
     with pytest.raises(UsageError, match="gain or best, not both"):
         scenario_load(path)

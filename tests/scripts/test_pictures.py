@@ -197,8 +197,10 @@ def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
     def tile(times):
         return Tile({}, "", times, False)
     assert colour_of(tile(1.0), 2.0) == MIDDLE_COLOUR
-    assert colour_of(tile(1000.0), 8.0) == BETTER_COLOUR and colour_of(tile(0.001),
-        8.0) == WORSE_COLOUR
+    assert (
+        colour_of(tile(1000.0), 8.0) == BETTER_COLOUR
+        and colour_of(tile(0.001), 8.0) == WORSE_COLOUR
+    )
     for step in range(-30, 31):
         colour = colour_of(tile(8 ** (step / 30)), 8.0)
         light, dark = sorted((luminance(colour), luminance(text_colour(colour))), reverse=True)
@@ -272,8 +274,9 @@ def test_runs_stand_in_the_order_in_which_they_were_run(nodelay):
     place = next(index for index, cell in enumerate(in_first)
                  if "place=together write=cork" in cell)
     cork = next(block for block in drawing.data.split("\n\n\n") if block.startswith("# cork"))
-    assert float(cork.splitlines()[1].split()[0]) == pytest.approx((place + 0.5) / len(in_first),
-        rel=1e-5)
+    assert float(cork.splitlines()[1].split()[0]) == pytest.approx(
+        (place + 0.5) / len(in_first), rel=1e-5
+    )
 
 
 @needs_gnuplot

@@ -89,8 +89,10 @@ def test_requests_that_were_never_sent_rank_behind_all_others() -> None:
     assert isinstance(p90, Beyond) and p90 == 60
     assert isinstance(histogram(sent, 1).largest(),
                       Beyond) and not isinstance(histogram(sent, 0).largest(), Beyond)
-    assert histogram(sent, 39).quantile(0.99) is None and histogram(sent,
-        40).quantile(0.99) is not None
+    assert (
+        histogram(sent, 39).quantile(0.99) is None
+        and histogram(sent, 40).quantile(0.99) is not None
+    )
 
 
 def test_a_quantile_that_some_round_does_not_know_is_none_of_the_cell(short: Path) -> None:
@@ -149,8 +151,9 @@ def test_a_median_that_is_a_bound_is_the_last_and_its_ratio_is_a_direction(late:
     matrix = matrix_of(late)
     (row,) = compare_cells(matrix, {"write": "nodelay"}, {"write": "cork"}, [P50]).rows
     change = row.changes[P50.name]
-    assert isinstance(change.new.median, Beyond) and change.new.median == pytest.approx(50e-6,
-        rel=0.02)
+    assert isinstance(change.new.median, Beyond) and change.new.median == pytest.approx(
+        50e-6, rel=0.02
+    )
     assert isinstance(change.new.interval.high, Beyond)
     assert change.ratio.directed
     assert change.ratio.value == np.inf

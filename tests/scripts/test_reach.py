@@ -59,8 +59,9 @@ def test_a_matrix_is_run_with_a_key_and_no_file_of_it_knows(uncork: Uncork, keys
     assert KEY not in done.stdout + done.stderr
 
 
-def test_the_commands_of_n_have_the_option_where_a_server_is_named(uncork: Uncork,
-    keys: Path) -> None:
+def test_the_commands_of_n_have_the_option_where_a_server_is_named(
+    uncork: Uncork, keys: Path
+) -> None:
     with server_started(uncork, "--psk", str(keys)) as server:
         planned = uncork.run("run", "-n", server, "workload=stream", "transport=tcp,null", *SHORT,
                              "--psk", str(keys))

@@ -174,8 +174,9 @@ def test_the_page_of_an_emulated_machine_compares_what_was_counted() -> None:
     slow = emulated(matrix)
     time, count = METRICS["time_per_message"], METRICS["segments_per_message"]
     assert [one.metrics for one in changes_drawn(slow, (time, count))] == [(count,)] * 5
-    assert changes_drawn(slow, (time,)) == [] and changes_drawn(matrix,
-                                                          (time, count))[0].metrics == (time,)
+    assert changes_drawn(slow, (time,)) == [] and changes_drawn(matrix, (time, count))[
+        0
+    ].metrics == (time,)
 
 
 def test_of_two_results_the_page_says_first_what_differs(tmp_path: Path) -> None:

@@ -124,8 +124,9 @@ def test_words_that_select_several_cells_list_them():
 
 
 def test_words_that_select_no_cell_are_answered_with_what_was_meant():
-    assert "no cell of nodelay has write=corc: did you mean cork?" in refused("show", NODELAY,
-        "write=corc")
+    assert "no cell of nodelay has write=corc: did you mean cork?" in refused(
+        "show", NODELAY, "write=corc"
+    )
     assert "no word wirte in nodelay: did you mean write?" in refused("show", NODELAY, "wirte=cork")
 
 

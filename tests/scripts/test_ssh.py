@@ -204,9 +204,10 @@ def test_a_machine_of_another_kind_is_said(client: Client, hosts: Callable[[str]
     hosts(
         'case "$*" in *uname*) echo "uncork-host|FreeBSD arm64|b|/c|1.1.1.1 1 1.1.1.2 22"; exec '
         'cat ;; esac\n' + LOGIN)
-    with Targets(client) as targets, pytest.raises(Failure,
-                                                        match="one is FreeBSD arm64, and these "
-                                                              "programs are for"):
+    with (
+        Targets(client) as targets,
+        pytest.raises(Failure, match="one is FreeBSD arm64, and these programs are for"),
+    ):
         cells_of(targets, "target=ssh:one")
 
 
@@ -265,8 +266,7 @@ def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork,
 def test_words_that_contradict_the_target_are_refused(
     client: Client, hosts: Callable[[str], None], words: list[str], says: str,
 ):
-    with Targets(client) as targets, pytest.raises((UsageError, Failure),
-                                                        match=re.escape(says)):
+    with Targets(client) as targets, pytest.raises((UsageError, Failure), match=re.escape(says)):
         for cell in cells_of(targets, *words):
             targets.target(cell.words).facts(cell.given)
 
@@ -294,9 +294,10 @@ def test_facts_are_asked_of_all_ends_that_a_target_has(client: Client,
 def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client,
                                                         hosts: Callable[[str], None]):
     hosts(f"SSH_CONNECTION='UNKNOWN 65535 UNKNOWN 65535'; {LOGIN}")
-    with Targets(client) as targets, pytest.raises(Failure,
-                                                        match="at which address two is: write "
-                                                              "ssh:two/ADDRESS"):
+    with (
+        Targets(client) as targets,
+        pytest.raises(Failure, match="at which address two is: write ssh:two/ADDRESS"),
+    ):
         cells_of(targets, "target=ssh:one+ssh:two")
     (record,) = records_in(client, "target=ssh:one+ssh:two/127.0.0.1")
     assert record["status"] == "ok"
@@ -413,8 +414,10 @@ def test_a_machine_that_says_nothing_any_more_is_named(
         assert target.failure_explain({}, {"status": "failed", "reason": "x"})["reason"] == "x"
         hosts(f'[ "$host" = one ] || exec sleep 60\n{LOGIN}')
         assert target.failure_explain({}, {"status": "ok"}) == {"status": "ok"}
-        assert target.failure_explain({},
-                              {"status": "failed", "reason": "x"})["reason"] == "two was lost: x"
+        assert (
+            target.failure_explain({}, {"status": "failed", "reason": "x"})["reason"]
+            == "two was lost: x"
+        )
 
 
 def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, hosts: Callable[[str], None]):
@@ -441,8 +444,10 @@ def test_a_result_is_gone_on_with_on_the_same_boots_and_has_sessions_of_others(
     records = records_of(uncork.results / "x")
     assert [record["status"] for record in records] == ["ok"] * len(records)
     assert not re.search(r"127\.0\.0\.1|[0-9a-f]{64}", done.stdout)
-    assert {record["run"]["cell"].split()[-1] for record in records} == {"target=ssh:one+ssh:two",
-        "target=local"}
+    assert {record["run"]["cell"].split()[-1] for record in records} == {
+        "target=ssh:one+ssh:two",
+        "target=local",
+    }
     faked.program("cat", BOOT_PREFIX)
     path = uncork.results / "x" / "records.jsonl"
     path.write_bytes(path.read_bytes().rpartition(b"\n{")[0] + b"\n")

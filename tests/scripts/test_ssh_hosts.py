@@ -204,8 +204,11 @@ def test_a_matrix_goes_on_without_a_machine_that_is_lost_in_the_middle(
     assert len(whole) == 4 * 7 and statuses(whole) == {
         "ok"}, "baseline cells run twice, and round 0 warms up"
     facts = json.loads((folder / "hosts.json").read_text())
-    assert {facts[record[end]["host"]]["host_name"] for record in whole for end in ENDS} == {"h1",
-        "h2", "h3"}
+    assert {facts[record[end]["host"]]["host_name"] for record in whole for end in ENDS} == {
+        "h1",
+        "h2",
+        "h3",
+    }
     assert left_on(hosts) == []
 
 

@@ -155,8 +155,9 @@ def test_the_noise_floor_is_the_farther_end_in_logarithms_and_the_same_for_the_r
 def test_a_ratio_and_its_reciprocal_are_both_within_a_noise_floor_or_neither():
     for ratio, floor, within in ((1.05, 1.06, True), (1.07, 1.06, False), (0.2, 9.0, True),
                                  (0.1, 9.0, False)):
-        assert stats.is_within_floor(ratio, floor) is within is stats.is_within_floor(1 / ratio,
-            floor)
+        assert (
+            stats.is_within_floor(ratio, floor) is within is stats.is_within_floor(1 / ratio, floor)
+        )
     assert not stats.is_within_floor(1.0, None)
 
 

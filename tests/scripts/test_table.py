@@ -76,8 +76,10 @@ def test_counts_that_are_the_same_in_every_round_carry_no_interval_and_all_else_
     seen = set()
     for cell in matrix.cells.values():
         for name, figure in summary.figures[cell.name].items():
-            same = METRICS[name].unit in ("1", "B") and matrix.rounds_of(cell.name,
-                name).nunique() == 1
+            same = (
+                METRICS[name].unit in ("1", "B")
+                and matrix.rounds_of(cell.name, name).nunique() == 1
+            )
             shown = ends[cell.axes["write"], cell.axes["place"], name] != ""
             assert shown == ("low" in told[cell.name][name]) == (figure.interval is not None) == (
                 not same)
@@ -160,8 +162,10 @@ def test_the_json_is_json_with_ratios_and_published_figures():
 
 def test_every_axis_is_in_the_table_even_if_nobody_named_it(made):
     matrix = matrix_of(made["sizes-4-5"])
-    assert layout_choose(matrix, TableLayout(("write",), ("bandwidth",))).rows == ("write",
-        "message")
+    assert layout_choose(matrix, TableLayout(("write",), ("bandwidth",))).rows == (
+        "write",
+        "message",
+    )
     assert layout_choose(matrix, TableLayout(("workload", "write"), PIVOT)).rows == ("message",)
 
 

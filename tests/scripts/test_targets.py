@@ -171,8 +171,10 @@ def test_a_result_of_another_sandbox_is_not_gone_on_with(uncork: Uncork, faked: 
     words = ("run", "target=local,gvisor", "place=free", "rounds=1", *SHORT, "-o",
              str(tmp_path / "r"))
     assert uncork.run(*words).returncode == 0
-    assert {record["words"]["target"] for record in records_of(tmp_path / "r")} == {"local",
-        "gvisor"}
+    assert {record["words"]["target"] for record in records_of(tmp_path / "r")} == {
+        "local",
+        "gvisor",
+    }
     faked.program("runsc", HERE.replace("release-1.2", "release-1.3"))
     said = uncork.refused(*words, "--more")
     assert ("was measured where target=gvisor was another (runsc release-1.2; now it is runsc "
@@ -187,6 +189,5 @@ def test_only_a_kernel_that_is_booted_makes_a_round_one_batch():
 def test_a_target_that_this_runner_does_not_have_is_said(binaries: Client,
                                                          monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("suite.places.targets.KINDS", {})
-    with Targets(binaries) as targets, pytest.raises(Failure,
-                                                          match="does not know target=gvisor"):
+    with Targets(binaries) as targets, pytest.raises(Failure, match="does not know target=gvisor"):
         targets.target({"target": "gvisor"})

@@ -151,8 +151,9 @@ def test_what_is_exact_and_what_fails_is_waited_for_in_no_run(misbehave: Callabl
     scene.write_text(
         '[sweep]\nwrite = ["nodelay", "cork"]\n[fixed]\nplace = "free"\nduration = "20ms"\nwarmup '
         '= "0s"\n'
-                     '[run]\nrounds = 2\nuntil = "0.01%"\n[table]\ncolumns = '
-                     '["sends_per_message"]\n')
+        '[run]\nrounds = 2\nuntil = "0.01%"\n[table]\ncolumns = '
+        '["sends_per_message"]\n'
+    )
     uncork = misbehave('read -r line; case $line in *cork*) exit 1;; esac\n'
                        'echo "$line" > "$STATE/line"; exec "$REAL" --batch "$STATE/line" '
                        '--with-parent')
@@ -208,7 +209,8 @@ def test_a_quick_plan_says_what_it_changed_and_is_a_plan_of_its_own(binaries: Cl
     assert planned.scenario.run == {"warmup": "50ms", "rounds": "6", "baseline": "write=nodelay"}
     assert planned.notes == (
         "--quick: a first look: rounds=6 in place of 20, duration=200ms in place of 1s, "
-                          "warmup=50ms in place of 200ms, without until=1%",)
+        "warmup=50ms in place of 200ms, without until=1%",
+    )
     with pytest.raises(UsageError, match="several values"):
         quick_of(binaries, scene, "duration=1s,2s")
     with pytest.raises(UsageError, match="--quick and until=2% contradict"):
@@ -223,8 +225,9 @@ def test_a_quick_run_says_so_in_its_heading_and_in_its_plan(uncork: Uncork) -> N
     assert "uncork: --quick: a first look: warmup=50ms in place of 200ms" in done.stderr
     assert "quick                 a first look: warmup=50ms in place of 200ms" in done.stdout
     folder = only_folder(uncork)
-    assert json.loads((folder / "plan.json").read_text())["quick"] == {"warmup": {"was": "200ms",
-        "is": "50ms"}}
+    assert json.loads((folder / "plan.json").read_text())["quick"] == {
+        "warmup": {"was": "200ms", "is": "50ms"}
+    }
     assert scenario_load(folder / "scenario.toml").run["warmup"] == "50ms"
 
 

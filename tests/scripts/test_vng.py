@@ -76,8 +76,9 @@ def batch_of(client: Client, cells: tuple[PlannedCell, ...],
     return [found[number] for number in sorted(found)]
 
 
-def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(binaries: Client,
-    kernel: Path):
+def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(
+    binaries: Client, kernel: Path
+):
     met: list[dict[str, Any]] = []
     cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
     records = batch_of(binaries, cells, Artifacts(met.append))
@@ -86,8 +87,9 @@ def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(binaries:
     assert [facts["client"]["id"] for facts in met] == [records[0]["client"]["host"]]
 
 
-def test_each_boot_is_asked_for_once_and_emulated_without_the_modules(binaries: Client,
-    faked: Faked, kernel: Path):
+def test_each_boot_is_asked_for_once_and_emulated_without_the_modules(
+    binaries: Client, faked: Faked, kernel: Path
+):
     batch_of(binaries, cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork"))
     asked = faked.asked()
     assert asked.count(f"--run={kernel}") == 2  # to check, and to run
@@ -105,8 +107,9 @@ def test_paths_with_blanks_and_quotes_reach_the_guest(binaries: Client, kernel: 
     assert record["status"] == "ok"
 
 
-def test_what_a_kernel_says_before_and_between_records_is_passed_over(binaries: Client,
-    faked: Faked, kernel: Path):
+def test_what_a_kernel_says_before_and_between_records_is_passed_over(
+    binaries: Client, faked: Faked, kernel: Path
+):
     cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
     faked.program("vng", VNG +
                   'echo "[    0.1] Linux {version}"; sh -c "$script" | sed "a [    9.9] virtio: '
@@ -123,8 +126,10 @@ def test_a_guest_that_crashed_is_booted_once_more_and_what_was_measured_stays(
     faked.program("vng", ONLY_BATCHES + "[ $verbose ] && echo 'the second boot' >&2\n" + FIRST +
                   crash)
     log = tmp_path / "boots/round-1-position-0.log"
-    assert [record["status"] for record in batch_of(binaries, cells, Artifacts(log=log))] == ["ok",
-        "ok"]
+    assert [record["status"] for record in batch_of(binaries, cells, Artifacts(log=log))] == [
+        "ok",
+        "ok",
+    ]
     assert log.read_text() == "the second boot\n"
 
 
@@ -144,9 +149,11 @@ def test_what_crashed_twice_is_a_failed_run_with_its_log(binaries: Client, faked
     faked.program("vng", ONLY_BATCHES +
                   "[ $verbose ] && echo '[    1.5] Kernel panic - not syncing' >&2\nexit 255")
     (record,) = batch_of(binaries, cells, Artifacts(log=tmp_path / "boots/round-1-position-0.log"))
-    assert record == {"status": "failed",
-                      "reason": "uncork-client ended with status 255; tried twice, "
-                                                    "log: boots/round-1-position-0.log"}
+    assert record == {
+        "status": "failed",
+        "reason": "uncork-client ended with status 255; tried twice, "
+        "log: boots/round-1-position-0.log",
+    }
     assert "Kernel panic" in (tmp_path / "boots/round-1-position-0.log").read_text()
 
 
@@ -175,8 +182,9 @@ def test_a_guest_ends_with_the_runner_whatever_it_is_at(binaries: Client, faked:
                                                         kernel: Path):
     faked.program("vng", ONLY_BATCHES + f'echo $$ >"{faked.folder}/pid"; exec sleep 600')
     with Targets(binaries) as targets:
-        command = targets.client({"target": f"vng:{kernel}"}).command(["--batch", "-",
-            "--with-parent"], "end\n")
+        command = targets.client({"target": f"vng:{kernel}"}).command(
+            ["--batch", "-", "--with-parent"], "end\n"
+        )
     child = subprocess.Popen(command.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              process_group=0)
     while not (faked.folder / "pid").exists() or not (faked.folder / "pid").read_text().strip():
@@ -217,8 +225,9 @@ def test_what_is_missing_is_named_with_the_one_command(
     monkeypatch.setattr(vng, "SYSTEM_PATHS", str(tmp_path))
     with pytest.raises(Failure) as raised:
         Targets(binaries).target({"target": f"vng:{kernel}"})
-    assert f"target=vng:{kernel}: {missing} " in str(raised.value).replace("virtme-ng (vng)",
-        "vng (vng)")
+    assert f"target=vng:{kernel}: {missing} " in str(raised.value).replace(
+        "virtme-ng (vng)", "vng (vng)"
+    )
     assert str(raised.value).endswith("is missing: scripts/setup/target vng installs it")
 
 
@@ -227,8 +236,9 @@ def test_virtme_ng_is_also_found_where_it_is_installed(
 ):
     for version in ("1.41", "1.42"):
         (tmp_path / f"pypi/virtme-ng-{version}/bin").mkdir(parents=True)
-        (tmp_path / f"pypi/virtme-ng-{version}/bin/vng").write_text((faked.folder /
-            "vng").read_text())
+        (tmp_path / f"pypi/virtme-ng-{version}/bin/vng").write_text(
+            (faked.folder / "vng").read_text()
+        )
         (tmp_path / f"pypi/virtme-ng-{version}/bin/vng").chmod(0o755)
     (faked.folder / "vng").unlink()
     monkeypatch.setattr(vng, "INSTALLED", tmp_path / "pypi")

@@ -128,7 +128,8 @@ def test_where_nothing_can_be_fetched_the_log_is_named_and_what_came_is_gone_on_
         done = sandbox.run(KERNELS, "6.1")
         assert done.stderr.splitlines()[-1] == (
             f"uncork: Linux 6.1.0-50-amd64 could not be had from {MIRROR}; "
-                                                "log: build/logs/kernel-6.1.0-50-amd64.log")
+            "log: build/logs/kernel-6.1.0-50-amd64.log"
+        )
         assert (sandbox.cache / "kernels/6.1.0-50-amd64.new/part").read_text() == part
     assert not image(sandbox, "6.1.0-50-amd64").exists()
 
@@ -158,9 +159,14 @@ def test_of_a_kernel_what_a_guest_needs_is_kept_wherever_it_was(
     sandbox: Sandbox, tmp_path: Path, version: str, place: str,
 ) -> None:
     modules = f"{'usr/' if place.startswith('usr') else ''}lib/modules/{version}"
-    package = package_make(tmp_path,
-                           {place: "image"} | {f"{modules}/kernel/{name}.ko": "module" for name in (
-        "net/tls/tls", "fs/fscache/fscache", "sound/beep")})
+    package = package_make(
+        tmp_path,
+        {place: "image"}
+        | {
+            f"{modules}/kernel/{name}.ko": "module"
+            for name in ("net/tls/tls", "fs/fscache/fscache", "sound/beep")
+        },
+    )
     mirror_add(sandbox, f'cp "{package}" .')
     # What depmod finds out: that a module that is wanted needs one that is not.
     sandbox.recorder_add("depmod",
@@ -177,5 +183,8 @@ def test_of_a_kernel_what_a_guest_needs_is_kept_wherever_it_was(
                   for path in kept.parent.rglob("*.ko*")) == [
         "kernel/fs/fscache/fscache.ko", "kernel/net/tls/tls.ko"]
     assert sandbox.calls_read()[-2:] == [f"depmod -b . {version}"] * 2
-    assert sorted(path.name for path in (sandbox.cache / "kernels").iterdir()) == [version, "apt",
-        "lock"]
+    assert sorted(path.name for path in (sandbox.cache / "kernels").iterdir()) == [
+        version,
+        "apt",
+        "lock",
+    ]

@@ -171,12 +171,14 @@ def test_sources_are_those_of_the_suite_that_this_system_has(sandbox: Sandbox,
         "jansson/CMakeLists.txt", "jansson/src/jansson.h"]
 
 
-def test_sources_that_are_not_what_is_built_leave_nothing_behind(sandbox: Sandbox,
-    tmp_path: Path) -> None:
+def test_sources_that_are_not_what_is_built_leave_nothing_behind(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
     archive = archive_make(tmp_path, "configure.ac")
     sandbox.command_add("apt-get", INDEX, f'source) cp "{archive}" . ;; esac')
     done = sandbox.shell(SOURCES)
     assert done.stdout == (
         "why: the sources of jansson could not be had from http://mirror/debian/; "
-                           "log: build/logs/sources.log\n")
+        "log: build/logs/sources.log\n"
+    )
     assert not (sandbox.tree / "build/portability/sources").exists()

@@ -135,8 +135,9 @@ def counted(record: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_an_empty_root_is_enough_and_all_counts_are_those_of_the_usual_build(pairs: dict[str, Any],
-    cell: str) -> None:
+def test_an_empty_root_is_enough_and_all_counts_are_those_of_the_usual_build(
+    pairs: dict[str, Any], cell: str
+) -> None:
     static, usual = pairs[cell]
     if usual["status"] == "unsupported":
         assert static["status"] == "unsupported"

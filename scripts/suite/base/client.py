@@ -174,7 +174,8 @@ def build_client(client: Client, value: str) -> Client:
             return replace(client, folder=place, built=None)
     raise UsageError(
         f"{BUILD}={value}: {' and '.join(BINARIES)} are neither in {folder} nor in its bin/: "
-                     "give the folder of a build")
+        "give the folder of a build"
+    )
 
 
 def exit_text(status: int) -> str:

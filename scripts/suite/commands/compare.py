@@ -41,7 +41,8 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
     if not pairs:
         raise UsageError(
             f"{matrices[0].result.folder}: nothing to compare: give one word two values, "
-                         "write=nodelay write=cork, or another result")
+            "write=nodelay write=cork, or another result"
+        )
     return [compare_cells(matrices[0], *pair, metrics) for pair in pairs]
 
 

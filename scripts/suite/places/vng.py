@@ -126,8 +126,9 @@ def vng_version(path: str, where: str) -> str:
 
 def share_options(image: Image, where: str) -> tuple[str, ...]:
     """How the guest sees this machine's files: by virtiofs where both ends have it, else by 9p."""
-    if "virtiofs" in image.shares and (shutil.which("virtiofsd")
-                                 or Path("/usr/libexec/virtiofsd").exists()):
+    if "virtiofs" in image.shares and (
+        shutil.which("virtiofsd") or Path("/usr/libexec/virtiofsd").exists()
+    ):
         return ()
     if "9p" in image.shares:
         return ("--force-9p",)

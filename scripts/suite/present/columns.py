@@ -110,8 +110,12 @@ def median_text(value: float, metric: Metric, scale: Scale) -> str:
 def width_item(figure: Figure | None) -> Item:
     """The farther end of the interval in percent, `r` where it is only min..max; empty for a median
     that is a bound."""
-    if figure is None or figure.interval is None or figure.median == 0 or isinstance(figure.median,
-        stats.Beyond):
+    if (
+        figure is None
+        or figure.interval is None
+        or figure.median == 0
+        or isinstance(figure.median, stats.Beyond)
+    ):
         return Item("")
     text = beyond_text(figure.interval.high,
                        percent_text(stats.relative_width(figure.median, figure.interval)))

@@ -484,8 +484,9 @@ x = "sndbuf"
 
 def buffer_record(words: dict[str, str], number: int, chance: random.Random) -> dict[str, Any]:
     """Fixed work by SO_SNDBUF, timed by hyperfine; a receiver takes less than a second of CPU."""
-    took = BUFFERS[words["direction"]][words["sndbuf"]] * chance.gauss(1,
-        0.006) * (1 + 0.003 * number)
+    took = (
+        BUFFERS[words["direction"]][words["sndbuf"]] * chance.gauss(1, 0.006) * (1 + 0.003 * number)
+    )
     count, elapsed = 4096, int(took * 1e9)
     ends = [thread_of(words, side, elapsed, {kind: count}, elapsed // 2, **{
         f"messages_{way}": count, f"bytes_{way}": count << 18})

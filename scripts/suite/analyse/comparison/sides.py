@@ -181,8 +181,11 @@ def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[W
 def first_system(matrix: Matrix, words: Selection) -> Selection | None:
     """The first target of a result that has several, unless words are about its baseline; None
     else. The pairs of a fleet are the same system several times."""
-    if TARGET not in matrix.axes or matrix.result.plan.hosts or any(key in words
-        for key in baseline_words(matrix)):
+    if (
+        TARGET not in matrix.axes
+        or matrix.result.plan.hosts
+        or any(key in words for key in baseline_words(matrix))
+    ):
         return None
     return {TARGET: next(cell.words[TARGET] for cell in matrix.cells.values()
                          if TARGET in cell.words)}
