@@ -128,8 +128,8 @@ def test_a_bundle_of_more_buffers_than_the_kernel_takes_is_sent_whole_though_it_
 def test_a_proxy_that_may_keep_more_than_a_ring_has_buffers_carries_all() -> None:
     (record,) = batch_run(
         [
-            "workload=proxy write=uring-bundle read=uring-bundle connections=40 window=1024 chunk=32 "
-            "messages=300 verify=on warmup=0s place=free"
+            "workload=proxy write=uring-bundle read=uring-bundle connections=40 window=1024 "
+            "chunk=32 messages=300 verify=on warmup=0s place=free"
         ]
     )
     assert record["status"] == "ok", record["reason"]
@@ -146,8 +146,8 @@ def test_an_end_that_came_before_the_receive_was_begun_again_is_seen(
     both are there."""
     for record in batch_run(
         [
-            f"workload=stream direction=receive transport={transport} message=64K messages={messages} "
-            f"read={read} chunk=333 verify=on warmup=0s place=free {switches}"
+            f"workload=stream direction=receive transport={transport} message=64K "
+            f"messages={messages} read={read} chunk=333 verify=on warmup=0s place=free {switches}"
             for messages in (1, 2, 60, 60, 60, 60)
         ]
     ):
