@@ -8,13 +8,9 @@ by accident.
 from __future__ import annotations
 
 import json
-import resource
 import socket
 import struct
-import time
 from typing import Any
-
-from programs import Server, cpu_seconds
 
 
 def connect(address: str) -> socket.socket:
@@ -24,20 +20,6 @@ def connect(address: str) -> socket.socket:
         return channel
     host, port = address.rsplit(":", 1)
     return socket.create_connection((host.strip("[]"), int(port)), timeout=10)
-
-
-def crowd_refused(server: Server, files: int) -> None:
-    """Connects to a server that is left three descriptors more than it has open, and gives it
-    enough again: meanwhile it must wait and not accept in circles."""
-    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (files + 3, 4096))
-    crowd = [connect(server.address) for _ in range(40)]
-    time.sleep(0.3)
-    before = cpu_seconds(server.pid)
-    time.sleep(0.5)
-    assert cpu_seconds(server.pid) - before < 0.2, "it accepts in circles"
-    for connection in crowd:
-        connection.close()
-    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (1024, 4096))
 
 
 class Channel:

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import socket
 import struct
+import time
 
 import pytest
 
-from control import Channel, connect, crowd_refused, data_join, long_value_receive, plan_send
-from programs import client_json, client_run, server_started
+from control import Channel, connect, data_join, long_value_receive, plan_send
+from programs import Server, client_json, client_run, cpu_seconds, server_started
 
 VERSION = client_json("--list=json")[0]["uncork"]
 ONE_REQUEST = ["message=4", "reply=2", "messages=1", "warmup=0s", "place=free"]
@@ -169,6 +171,20 @@ def test_what_is_over_a_limit_is_refused_and_not_tried(words: list[str], limit: 
         assert answer["type"] == "refused"
         assert limit in answer["text"]
         assert works(server.address)
+
+
+def crowd_refused(server: Server, files: int) -> None:
+    """Connects to a server that is left three descriptors more than it has open, and gives it
+    enough again: meanwhile it must wait and not accept in circles."""
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (files + 3, 4096))
+    crowd = [connect(server.address) for _ in range(40)]
+    time.sleep(0.3)
+    before = cpu_seconds(server.pid)
+    time.sleep(0.5)
+    assert cpu_seconds(server.pid) - before < 0.2, "it accepts in circles"
+    for connection in crowd:
+        connection.close()
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (1024, 4096))
 
 
 def test_a_server_without_descriptors_stays_idle_and_recovers() -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from control import connect, crowd_refused
+from control import connect
 from foreign import foreign_names, foreign_started, port_free
 from programs import (
     LOOP_CHANGES,
@@ -34,6 +34,7 @@ from programs import (
     settled,
     strace_trouble,
 )
+from test_control import crowd_refused
 
 SERVICES = ("echo", "discard", "chargen")
 LISTEN = ("127.0.0.1:0", "[::1]:0", "unix:{path}/plain")
