@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS, metric_find
@@ -12,8 +12,7 @@ from suite.base.errors import UsageError, nearest_hint
 from suite.scenario.scenario import TableLayout
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """The names that a table is laid out by.
 
     rows: axes that name the rows. across: axes spread over columns. metrics: names of metrics, in

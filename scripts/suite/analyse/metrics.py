@@ -7,7 +7,7 @@ fits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from suite.analyse.formulas import (
     SEGMENTS,
@@ -39,8 +39,7 @@ from suite.result.record import ENDS, Record
 from suite.stats.histogram import Histogram
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(NamedTuple):
     """One row: unit is the base unit (in CSV too); better is `lower` or `higher`; ranked: a
     quantile, which a run may have too few values to know, or of which it may know only a bound."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix
@@ -20,8 +20,7 @@ from suite.base.units import counted_text, number_text
 CELLS_SHOWN = 8  # cells that a line names
 
 
-@dataclass(frozen=True)
-class Precision:
+class Precision(NamedTuple):
     """The width that until= asks for and the cells that missed it, by a table's first metric.
 
     asked: as it was typed. cells: the number of cells that count. wide: the cells that missed it

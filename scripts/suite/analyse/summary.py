@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from suite import stats
 from suite.analyse.frame import (
@@ -36,8 +37,7 @@ from suite.base.words import words_split
 from suite.scenario.scenario import LABEL, LABEL_AGAIN, Published
 
 
-@dataclass(frozen=True)
-class PublishedRatio:
+class PublishedRatio(NamedTuple):
     """A published figure of a cell. ratio: to the published figure of its baseline in the same set,
     None where the set has none; 1 for a baseline."""
 
@@ -45,8 +45,7 @@ class PublishedRatio:
     ratio: float | None
 
 
-@dataclass(frozen=True)
-class Gain:
+class Gain(NamedTuple):
     """pre, post: medians, which may be stats.Beyond. ratio: post / pre (Hodges-Lehmann). worst,
     best: gains of one round, None where none is shared or known. verdict: of the ratio."""
 

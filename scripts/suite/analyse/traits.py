@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from suite.base.units import size_text
 from suite.result.record import ENDS, Record
@@ -14,8 +14,7 @@ from suite.result.record import ENDS, Record
 AGREED = ("tls_version", "cipher", "key_exchange")  # options that a handshake ends with
 
 
-@dataclass(frozen=True)
-class End:
+class End(NamedTuple):
     """One end: its machine, its engine, and the layer that it sends through. message_bytes: of the
     messages that it drives, None where it drives none."""
 

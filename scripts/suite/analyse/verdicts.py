@@ -14,9 +14,8 @@ row.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from enum import Enum
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words, ratio_between
@@ -39,8 +38,7 @@ class Verdict(Enum):
         return self.name.lower()
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(NamedTuple):
     """Ratios that are corrected together. adjusted: their p after the correction, by key.
 
     hopeless: no p that so few rounds can give would survive the correction. Of m rows of which k

@@ -14,7 +14,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from suite.base.units import value_text
 
@@ -25,8 +25,7 @@ LOSSLESS = "0%"
 UNSET = "none"  # of the word sysctl
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(NamedTuple):
     """One end of a cable: the host it is in, its name there, and its address."""
 
     host: str

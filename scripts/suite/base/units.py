@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 UNIT_PREFIXES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
@@ -25,8 +25,7 @@ class Beyond(float):
     """A figure of which only a bound is known (it is censored): it lies beyond this value."""
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """Divide a value in the base unit by `factor` to have it in `unit`."""
 
     factor: float

@@ -5,8 +5,8 @@ that reads results. What a word means uncork-client or a result knows."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from suite.base.errors import UsageError
 
@@ -45,8 +45,7 @@ def names_split(key: str, value: str) -> tuple[str, ...]:
     return names
 
 
-@dataclass(frozen=True)
-class Arguments:
+class Arguments(NamedTuple):
     """The arguments of a command that reads results: folders, selectors of cells as they are typed
     (one may hold several words), and the words of the command itself."""
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from suite.base.errors import Failure, UsageError
 from suite.result.checks import SCHEMA, Damaged, Newer, Shape, constant_refuse, shown
@@ -136,8 +136,7 @@ def digest_read(file: BufferedIOBase, size_bytes: int) -> hashlib.blake2b:
     return digest
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A whole line. offset: in bytes, from the start of the file; size_bytes: with the line feed;
     data: None where it is longer than LINE_BYTES_MOST."""
 

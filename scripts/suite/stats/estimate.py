@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 ALPHA = 0.05  # of every interval, two-sided
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """A closed interval; level is its coverage (0.969), None where it is only min..max. An end may
     be Beyond."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 Pair = tuple[str | None, str]  # label and text; the label None: the text belongs to the one before
 
@@ -92,8 +92,7 @@ class Table:
                          for group in self.groups))
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """Tables with what must be known before they are read."""
 
     head: Sequence[Pair]
@@ -101,8 +100,7 @@ class Section:
     title: str = ""
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """Sections, and below all of them what marks mean, notes, the answer, commands.
 
     records: the same figures as lines for programs, base units, by the name of the column.
