@@ -19,7 +19,7 @@ from suite.analyse.results import Result
 from suite.analyse.runs import NUMBERS, TEXTS, Runs
 from suite.analyse.traits import Traits
 from suite.result.plan import Boots, Plan, PlannedCell
-from suite.scenario.scenario import LABEL, LABEL_AGAIN, Scenario
+from suite.scenario.scenario import LABEL, LABEL_REPEAT, Scenario
 
 METRIC = "time_per_message"
 BASE = "w0"
@@ -88,7 +88,7 @@ def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
     columns = dict.fromkeys(TEXTS, np.full(len(values), "", dtype=object)) | dict.fromkeys(
         NUMBERS, np.zeros(len(values), dtype=np.int64)) | {
         "status": np.where(failed, "failed", "ok").astype(object), "cell": names[cell],
-        "label": np.repeat([LABEL, LABEL_AGAIN], [first.size, again.size]).astype(object),
+        "label": np.repeat([LABEL, LABEL_REPEAT], [first.size, again.size]).astype(object),
         "round": np.tile(np.arange(1, rounds + 1), number + groups)}
     return Runs(columns, metrics, np.zeros(metrics.shape, dtype=bool), (Traits(),))
 

@@ -46,7 +46,7 @@ from suite.analyse.expressions import (
     references_of,
 )
 from suite.analyse.frame import Cell, Matrix, Series, rounds_common, words_match
-from suite.analyse.machines import FUNCTIONAL_ONLY
+from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET
@@ -112,7 +112,7 @@ def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
     if not len(series):
         why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
         if cell.emulated and METRICS[metric].timed:
-            why = f"{FUNCTIONAL_ONLY}: {cell.emulated}: {metric} says nothing there"
+            why = f"{TIMES_INVALID}: {cell.emulated}: {metric} says nothing there"
         raise Undecidable(f"{cell.name}: {why}")
     return Evidence(cell, series, matrix.is_exact(cell.name, metric))
 

@@ -28,7 +28,7 @@ from suite.base.runner_words import TARGET, boot_of, target_of
 from suite.base.words import words_split
 from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
-from suite.scenario.scenario import LABEL, LABEL_AGAIN
+from suite.scenario.scenario import LABEL, LABEL_REPEAT
 
 TIMED = frozenset(name for name, metric in METRICS.items() if metric.timed)
 SPLIT_LEAST_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
@@ -392,7 +392,7 @@ def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series]
     rows = matrix.rows_good[cell]
     labels = matrix.result.runs.columns["label"][rows]
     sides = rounds_join(*(matrix.series_at(rows[labels == label], metric)
-                          for label in (LABEL, LABEL_AGAIN)))
+                          for label in (LABEL, LABEL_REPEAT)))
     return sides if all(side.positive for side in sides) else None
 
 
@@ -418,7 +418,7 @@ def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> flo
 def noise_floors(matrix: Matrix, metric: str) -> dict[str, float]:
     """The noise floors that are known, by the baseline cell that they are of."""
     runs = matrix.result.runs
-    doubled = set(runs.columns["cell"][runs.columns["label"] == LABEL_AGAIN])
+    doubled = set(runs.columns["cell"][runs.columns["label"] == LABEL_REPEAT])
     floors = {cell.name: noise_floor(matrix, cell, metric) for cell in cells_compared(matrix)
               if cell.name in doubled}
     return {cell: floor for cell, floor in floors.items() if floor is not None}

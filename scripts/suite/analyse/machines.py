@@ -17,7 +17,7 @@ from suite.base.runner_words import TARGET, boot_of, target_of
 from suite.result.machine import Facts, Machine
 
 EMULATION = "tcg"
-FUNCTIONAL_ONLY = "functional only"
+TIMES_INVALID = "functional only"
 EMULATED, UNCERTAIN = "emulated", "perhaps emulated"
 OF_A_BOOT = ("memory",)  # facts that no two boots of one machine have quite the same
 SYSCTLS_OF_A_BOOT = ("net.ipv4.tcp_mem",)

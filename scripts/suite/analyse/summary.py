@@ -34,7 +34,7 @@ from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.optimum import Optimum, optima_build
 from suite.analyse.verdicts import Family, Verdict, baseline_ratio, baseline_verdict
 from suite.base.words import words_split
-from suite.scenario.scenario import LABEL, LABEL_AGAIN, Published
+from suite.scenario.scenario import LABEL, LABEL_REPEAT, Published
 
 
 class PublishedRatio(NamedTuple):
@@ -257,5 +257,5 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     verdict = (Family({cell.name: 1.0}, False).verdict(cell.name, ratio) if same
                else baseline_verdict(matrix, cell, metric.name))
     medians = [stats.median(side.values, side.bounds) for side in sides]
-    published = published_ratios(matrix, cell, metric.name, base, LABEL_AGAIN if same else LABEL)
+    published = published_ratios(matrix, cell, metric.name, base, LABEL_REPEAT if same else LABEL)
     return Gain(medians[0], medians[1], ratio, gains[0], gains[-1], published, verdict)

@@ -77,10 +77,10 @@ def run_arguments(parser: ArgumentParser) -> None:
                               "repository or $UNCORK_RESULTS)")
     parser.add_argument("-n", "--dry-run", action="store_true",
                         help="only say what would run, how long, and as which commands")
-    reach = parser.add_mutually_exclusive_group()
-    reach.add_argument("--psk", metavar="FILE", help="speak by TLS to a server that "
+    transport = parser.add_mutually_exclusive_group()
+    transport.add_argument("--psk", metavar="FILE", help="speak by TLS to a server that "
                        "server= names, with the first key of FILE")
-    reach.add_argument("--insecure", action="store_true",
+    transport.add_argument("--insecure", action="store_true",
                        help="speak to it in the clear, although it is on another machine")
     parser.add_argument("--quick", action="store_true",
                         help=f"a first look: {quick_limits()}; never more than without it")

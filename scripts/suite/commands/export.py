@@ -9,7 +9,7 @@ from pathlib import Path
 
 from suite.analyse.frame import Cell, Matrix, matrix_build
 from suite.analyse.histograms import histogram_of, runs_good
-from suite.analyse.machines import FUNCTIONAL_ONLY
+from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.results import result_load
 from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import UsageError, nearest_hint
@@ -29,7 +29,7 @@ def cell_file(matrix: Matrix, cell: Cell, histogram: str) -> str:
 
 def missing_text(cells: Sequence[Cell], histogram: str) -> str:
     """Why cells have no histogram, and which they are."""
-    reasons = {True: f"{FUNCTIONAL_ONLY}, its times say nothing", False: f"no run has {histogram}"}
+    reasons = {True: f"{TIMES_INVALID}, its times say nothing", False: f"no run has {histogram}"}
     named = {why: [cell for cell in cells if bool(cell.emulated) is why] for why in reasons}
     return "; ".join(f"{reasons[why]}: {cells_text(found)}" for why, found in named.items()
                      if found)

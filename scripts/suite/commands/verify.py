@@ -31,7 +31,7 @@ def text_read(name: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def block_again(posted: Posted, matrices: Sequence[Matrix]) -> Document:
+def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:
     """The block that `paste` makes now of the same sides and metrics; UsageError where the results
     have none."""
     metrics = [METRICS[name] for name in posted.metrics]
@@ -59,7 +59,7 @@ def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
     """Says of one block whether it is the same; with symbols or without, whatever else the mail is
     written in."""
     try:
-        block = block_again(posted, matrices)
+        block = block_recompute(posted, matrices)
     except UsageError as error:
         print(f"not the same: {sides_text(posted)} is not of this result: {error}")
         return False

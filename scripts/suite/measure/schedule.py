@@ -17,7 +17,7 @@ from suite.base.runner_words import ARRIVAL_SEED, BUILD, DRAWN, boot_of, serving
 from suite.places.batch import cells_by_target
 from suite.result.plan import Plan, PlannedCell, Session
 from suite.result.record import WARMUP_ROUND
-from suite.scenario.scenario import LABEL, LABEL_AGAIN
+from suite.scenario.scenario import LABEL, LABEL_REPEAT
 
 SEEDS = 2**32
 
@@ -56,7 +56,7 @@ def round_order(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Ru
     """
     cells = [cell_in_round(cell, seed, number) for cell in cells]
     entries = [*((cell, LABEL) for cell in cells),
-               *((cell, LABEL_AGAIN) for cell in cells if cell.baseline)]
+               *((cell, LABEL_REPEAT) for cell in cells if cell.baseline)]
     generator = random.Random(f"{seed}:{number}")
     turns = boot_turns(cells, number)
     draws = [(turns[boot_of(cell.words)], generator.random(), index)

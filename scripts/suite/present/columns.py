@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, unreported_text, words_match
-from suite.analyse.machines import FUNCTIONAL_ONLY
+from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio, is_speed, optimum_of
 from suite.analyse.summary import Figure, Gain, Summary, published_sets
@@ -89,7 +89,7 @@ def absence(cell: Cell, metric: Metric, why: str) -> tuple[str, str]:
     ABSENT without a reason: they have no such figure by their nature.
     """
     if is_hidden(cell, metric):
-        return "-", f"{FUNCTIONAL_ONLY}: {cell.emulated}"
+        return "-", f"{TIMES_INVALID}: {cell.emulated}"
     if metric.name in cell.unsplit:
         return "", UNSPLIT_NOTE
     return ABSENT, uncounted_note(cell) if cell.uncounted and metric.of_records else why

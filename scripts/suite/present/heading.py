@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from suite import stats
 from suite.analyse.frame import SPLIT_LEAST_S, Cell, Matrix
-from suite.analyse.machines import FUNCTIONAL_ONLY, machines_group, machines_of
+from suite.analyse.machines import TIMES_INVALID, machines_group, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.precision import precision_measure, precision_text
 from suite.analyse.summary import Summary
@@ -196,7 +196,7 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     plan, emulated, precision = matrix.result.plan, emulated_text(matrix), precision_measure(matrix)
     pairs = [
         ("machine", machines_text(matrix)),
-        (FUNCTIONAL_ONLY, emulated and f"{emulated}; no times and no ratios of them are shown"),
+        (TIMES_INVALID, emulated and f"{emulated}; no times and no ratios of them are shown"),
         ("disturbed", disturbances_text(matrix)),
         ("place", word_values_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),

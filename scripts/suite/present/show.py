@@ -13,7 +13,7 @@ from typing import Any
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
-from suite.analyse.machines import FUNCTIONAL_ONLY
+from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
 from suite.analyse.metrics import METRICS, SPLITS, Metric
 from suite.analyse.runs import METRIC_PLACES
@@ -285,7 +285,7 @@ def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[
                                                                                  segments)
     unsplit = dict.fromkeys(SPLITS[name].rstrip("_") for name in SPLITS if name in cell.unsplit)
     notes = {
-        f"{FUNCTIONAL_ONLY}: {cell.emulated}: its times say nothing and are not shown":
+        f"{TIMES_INVALID}: {cell.emulated}: its times say nothing and are not shown":
             cell.emulated,
         f"{segments} differs between runs: a measurement, not exact": measured,
         uncounted_note(cell): cell.uncounted,

@@ -34,7 +34,7 @@ PICTURES = {
 }
 WORD_TABLES = ("fixed", "sweep", "run")
 LABEL = "A"
-LABEL_AGAIN = "A'"  # the second run of a baseline cell in a round: the A/A pair
+LABEL_REPEAT = "A'"  # the second run of a baseline cell in a round: the A/A pair
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_.-]*")
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -229,8 +229,8 @@ def sweep_read(table: dict[str, Any], key: str, where: str) -> dict[str, tuple[s
 def label_read(table: dict[str, Any], key: str, where: str) -> str:
     """A or A'; absent is A."""
     label = string_read(table, key, where) or LABEL
-    if label not in (LABEL, LABEL_AGAIN):
-        raise UsageError(f"{where}{key} must be {LABEL} or {LABEL_AGAIN}")
+    if label not in (LABEL, LABEL_REPEAT):
+        raise UsageError(f"{where}{key} must be {LABEL} or {LABEL_REPEAT}")
     return label
 
 

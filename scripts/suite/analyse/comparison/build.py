@@ -25,14 +25,14 @@ from suite.analyse.comparison.sides import (
     words_compared,
 )
 from suite.analyse.frame import Cell, Matrix, baseline_words, rounds_common
-from suite.analyse.machines import FUNCTIONAL_ONLY, machines_of
+from suite.analyse.machines import TIMES_INVALID, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.selection import Selection, cells_select
 from suite.analyse.verdicts import Family, Verdict, baseline_family, baseline_ratio, family_make
 from suite.base.errors import UsageError
 from suite.base.words import words_text
 
-NO_TIMES = f"{FUNCTIONAL_ONLY}: under emulation times say nothing, and are not compared"
+NO_TIMES = f"{TIMES_INVALID}: under emulation times say nothing, and are not compared"
 
 
 def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Metric,
@@ -85,7 +85,7 @@ def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric
     counted = tuple(metric for metric in metrics if not metric.timed)
     if not counted:
         times = ", ".join(metric.name for metric in metrics)
-        raise UsageError(f"{FUNCTIONAL_ONLY}: under emulation {times} says nothing; "
+        raise UsageError(f"{TIMES_INVALID}: under emulation {times} says nothing; "
                          "ask for counts, columns=segments_per_message")
     return counted, [NO_TIMES] if len(counted) < len(metrics) else []
 

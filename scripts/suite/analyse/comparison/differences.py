@@ -16,7 +16,7 @@ from typing import Any
 
 from suite.analyse.comparison.model import Comparison, Difference, difference_text
 from suite.analyse.frame import Cell, Matrix, rounds_common
-from suite.analyse.machines import FUNCTIONAL_ONLY, hosts_by_end, machine_find, machines_group
+from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find, machines_group
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import BUILD, TARGET, build_of
 from suite.result.record import ENDS
@@ -192,7 +192,7 @@ def times_check(comparison: Comparison, where: str) -> None:
     for _, side, cell in comparison.cells():
         if cell.emulated:
             raise UsageError(
-                f"{where}: {FUNCTIONAL_ONLY}: {cell.name or side.matrix.result.folder}: "
+                f"{where}: {TIMES_INVALID}: {cell.name or side.matrix.result.folder}: "
                 f"{cell.emulated}: its times say nothing")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from suite.analyse.comparison.build import NO_TIMES
 from suite.analyse.comparison.model import Comparison, difference_text
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.machines import FUNCTIONAL_ONLY
+from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
@@ -118,7 +118,7 @@ def cells_remarks(cells: Sequence[Cell]) -> list[str]:
     every = all(cell.emulated or not cell.runs_ok for cell in cells)
     statuses = Counter(cell.status for cell in cells)
     counts = [
-        (emulated, f"{'' if every else counted_text(emulated, 'cell') + ' '}{FUNCTIONAL_ONLY}"),
+        (emulated, f"{'' if every else counted_text(emulated, 'cell') + ' '}{TIMES_INVALID}"),
         (failed, f"{counted_text(failed, 'run')} failed"),
         *((statuses[status], f"{counted_text(statuses[status], 'cell')} {status}")
           for status in ("unsupported", "failed", "missing"))]

@@ -16,10 +16,10 @@ from suite.present.comparison.document import sides_pairs, title_of
 from suite.present.report.drawings import Drawn, figure_element, switch_rules
 from suite.present.report.elements import element, page_text, pairs_list
 from suite.present.report.sections import (
-    again_make,
     by_hand_make,
     changes_make,
     machine_make,
+    repeat_make,
     verdicts_make,
 )
 from suite.present.table import answer_pairs, result_document
@@ -90,7 +90,7 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
                                 *changes_make(comparisons)]),
         ("pictures", "Pictures", pictures_make(drawings, drawings.figures)),
         ("machine", "Machine", machine_make(result.machines.values())),
-        ("commands", "Commands", [*again_make([command], commands), by_hand_make(matrix)]),
+        ("commands", "Commands", [*repeat_make([command], commands), by_hand_make(matrix)]),
     ]
     below = [result.name] if result.scenario.question else []
     below += [f"after {result.scenario.source}"] if result.scenario.source else []
@@ -109,7 +109,7 @@ def pair_page(comparison: Comparison, drawings: Drawings, commands: Sequence[Seq
         ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
                                 *changes_make([comparison])]),
         ("machine", "Machine", machine_make(machines)),
-        ("commands", "Commands", again_make(commands, answers)),
+        ("commands", "Commands", repeat_make(commands, answers)),
     ]
     return page_make(f"{new.name} against {base.name}", title_of(comparison), new.scenario.source,
                      sections, drawings)

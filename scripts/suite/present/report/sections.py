@@ -61,7 +61,7 @@ def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
     return document_elements(Document("", sections, comparison_foot(comparisons, notes)))
 
 
-def again_make(commands: Sequence[Sequence[str]], answers: Sequence[str]) -> list[ET.Element]:
+def repeat_make(commands: Sequence[Sequence[str]], answers: Sequence[str]) -> list[ET.Element]:
     """The commands that measure again, and those that made the answers from the records."""
     lines = ["\n".join(command_lines(words)) for words in commands]
     return [element("p", "To measure it again:"), element("pre", "\n".join(lines)),
