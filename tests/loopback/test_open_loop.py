@@ -7,11 +7,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +24,7 @@ from programs import Server, batch_run, client_run, client_start, record_sum, se
 STOP_S = 1.0
 STOPPED_AFTER_S = 1.5
 OPEN_S = 5
+WAITS = 300
 
 
 def quantile(histogram: dict[str, Any], share: float) -> float:
@@ -47,15 +51,21 @@ class Stalled:
         return thread
 
 
-def threads_of(pid: int) -> int:
-    return len(os.listdir(f"/proc/{pid}/task"))
+def waits_of(pid: int) -> int:
+    """How often the threads of a process have waited so far."""
+    waits = 0
+    for path in Path(f"/proc/{pid}/task").glob("*/status"):
+        with suppress(OSError):  # a thread that has ended meanwhile
+            waits += int(re.findall(r"^voluntary_ctxt_switches:\s+(\d+)", path.read_text(),
+                                    re.MULTILINE)[0])
+    return waits
 
 
 def stop_while_running(server: Server, client: subprocess.Popen[str], after_s: float) -> float:
-    """Stops the server that long after its data thread has started, for STOP_S; gives how long it
-    was."""
-    idle = threads_of(server.pid)
-    while threads_of(server.pid) == idle and client.poll() is None:
+    """Stops the server that long after its messages have begun to come, for STOP_S; gives how long
+    it was. A thread waits for each message; a run is set up in fewer waits than WAITS."""
+    idle = waits_of(server.pid)
+    while waits_of(server.pid) < idle + WAITS and client.poll() is None:
         time.sleep(0.005)
     time.sleep(after_s)
     begun = time.monotonic()
