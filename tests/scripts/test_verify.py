@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import textwrap
 from collections import Counter
+from email.message import EmailMessage
 
 import pytest
 
@@ -239,6 +240,55 @@ def test_verify_finds_a_block_in_a_mail_and_says_that_all_is_the_same(tmp_path, 
                                    "".join(f"> {line}\n" for line in block.splitlines()))
     assert command_run(verify, capsys, tmp_path / "mail", NODELAY) == (
         0, "the same: all 23 figures and texts of write=cork against write=nodelay\n")
+
+
+def flowed(text, without_space):
+    """A text as a program that sends format=flowed breaks its lines: behind spaces."""
+    lines = []
+    for line in text.splitlines():
+        depth = len(line) - len(line.lstrip(">"))
+        first, *parts = re.findall(r".{1,40}(?: |$)|\S+(?: |$)", line[depth:]) or [""]
+        parts = [first, *(f" {part}" if depth or part[0] in " >" else part for part in parts)]
+        soft = " " if without_space else ""
+        lines += [">" * depth + part + soft * (place < len(parts) - 1)
+                  for place, part in enumerate(parts)]
+    return "\n".join(lines) + "\n"
+
+
+def mails_of(text):
+    """A text as mails, by what its sender's program did to it."""
+    mails = {}
+    for encoding in ("8bit", "quoted-printable", "base64"):
+        mail = EmailMessage()
+        mail["From"], mail["Subject"] = "A U Thor <author@example.org>", "net: cork"
+        mail.set_content(text, cte=encoding)
+        mails[encoding] = mail.as_bytes()
+    both = EmailMessage()
+    both.set_content(f"On Monday you wrote:\n{text}", cte="quoted-printable")
+    both.add_attachment(text.encode(), maintype="application", subtype="octet-stream")
+    mails["with an attachment"] = b"From author Mon Nov 23 2026\n" + both.as_bytes()
+    for name, without_space in (("flowed", False), ("flowed, DelSp", True)):
+        head = "Content-Type: text/plain; charset=utf-8; format=flowed"
+        mails[name] = (f"{head}{'; delsp=yes' * without_space}\n\n"
+                       + flowed(text, without_space)).encode()
+    mails["of an unknown character set"] = (
+        "Content-Type: text/plain; charset=x-none\n\n" + text).encode()
+    mails["not declared"] = text.encode()
+    return mails
+
+
+@pytest.mark.parametrize("quote", ["", "> "])
+@pytest.mark.parametrize("utf8", [False, True])
+def test_a_block_in_any_mail_is_the_same_and_a_changed_digit_is_found(
+    quote, utf8, tmp_path, capsys,
+):
+    _, block = command_run(paste, capsys, NODELAY, "write=cork", *["--utf8"] * utf8)
+    block = "".join(f"{quote}{line}\n" for line in block.splitlines())
+    for old, new, same in (("8.63", "8.63", 0), ("8.63", "8.36", 1)):
+        for name, mail in mails_of(block.replace(old, new)).items():
+            (tmp_path / "mail").write_bytes(mail)
+            status, said = command_run(verify, capsys, tmp_path / "mail", NODELAY)
+            assert status == same and ("posted 8.36" in said) == bool(same), (name, said)
 
 
 def test_a_block_of_another_result_is_not_the_same(tmp_path, capsys):

@@ -14,6 +14,7 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.results import result_load
 from suite.base.errors import UsageError
 from suite.present.mail.block import cells_block, pair_block
+from suite.present.mail.decode import mail_text
 from suite.present.mail.parse import Posted, blocks_read, deviations_find, side_words
 from suite.present.tables.mail import block_lines
 from suite.present.tables.model import Document
@@ -28,7 +29,7 @@ def text_read(name: str) -> str:
     except IsADirectoryError:
         raise UsageError(
             f"{name}: is a folder: the file with the block comes first, then RESULTS") from None
-    return data.decode("utf-8", "replace")
+    return mail_text(data)
 
 
 def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:

@@ -7,6 +7,7 @@
     command    the one command that measures the same plan again
     block      all of it together, as a document, which present/tables/mail.py prints: the blocks
                that words of the shell ask for, or that a posted block was
+    decode     a mail as its reader sees it
     parse      a posted block, however it was quoted, as figures by name, and which of them are not
                those of a result
 """
