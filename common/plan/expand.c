@@ -67,9 +67,6 @@ static int append_range(json_t *values, const struct word *word, const char *tex
 {
     struct range range;
 
-    if (!word->kind->ranges)
-        return problem_usage(problem, "%s=%.60s: %s takes no range; list the values with commas", word->key,
-                             text, word->key);
     if (parse_range(&range, word, text, problem) < 0)
         return -1;
     for (uint64_t value = range.first; value <= range.last;) {
@@ -85,10 +82,19 @@ static int append_range(json_t *values, const struct word *word, const char *tex
     return 0;
 }
 
+/* Dots between two values are a range, but where the word takes none they may be part of a path. */
 static int append_item(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
-    return strstr(text, "..") && word->kind->lists ? append_range(values, word, text, problem)
-                                                   : append_value(values, word, text, problem);
+    struct problem dropped = {0};
+
+    if (!strstr(text, "..") || !word->kind->lists)
+        return append_value(values, word, text, problem);
+    if (word->kind->ranges)
+        return append_range(values, word, text, problem);
+    if (append_value(values, word, text, &dropped) < 0)
+        return problem_usage(problem, "%s=%.60s: %s takes no range; list the values with commas", word->key,
+                             text, word->key);
+    return 0;
 }
 
 static int append_list(json_t *values, const struct word *word, const char *text, struct problem *problem)

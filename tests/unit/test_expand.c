@@ -66,6 +66,13 @@ TEST(a_list_holds_values_and_ranges)
     expands("write=cork,cork:65536", "cork cork:64K");
 }
 
+TEST(dots_in_a_path_or_a_name_are_no_range)
+{
+    expands("build=this,../old", "this ../old");
+    expands("build=../a,../../b", "../a ../../b");
+    expands("target=vng:../old,ssh:a..b", "vng:../old ssh:a..b");
+}
+
 TEST(a_bad_range_is_refused)
 {
     static const char *const ranges[] = {"64..",      "..64",      "64...128",  "128..64",      "0..64",
@@ -165,6 +172,7 @@ int main(void)
         cmocka_unit_test(a_range_doubles_multiplies_or_adds),
         cmocka_unit_test(a_range_never_goes_beyond_its_end),
         cmocka_unit_test(a_list_holds_values_and_ranges),
+        cmocka_unit_test(dots_in_a_path_or_a_name_are_no_range),
         cmocka_unit_test(a_bad_range_is_refused),
         cmocka_unit_test(every_value_of_a_list_must_be_right),
         cmocka_unit_test(names_and_durations_take_no_range),
