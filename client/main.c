@@ -56,7 +56,7 @@ static const char help[] =
     "  --expand        write out the lists and ranges of words\n"
     "  --facts         what kind of machines both ends are\n"
     "  --version       print the version\n"
-    "  --help          print this\n";
+    "  -h, --help      print this\n";
 
 struct words {
     const char *const *list;
@@ -312,10 +312,12 @@ static int run(int count, char **arguments, struct problem *problem)
     struct words words = {(const char *const *)arguments + 1, (size_t)count - 1};
     const char *first = words.count ? words.list[0] : "";
 
-    if (!strcmp(first, "--help") || !strcmp(first, "--version") || !strncmp(first, "--list", 6)) {
+    bool asks_help = !strcmp(first, "-h") || !strcmp(first, "--help");
+
+    if (asks_help || !strcmp(first, "--version") || !strncmp(first, "--list", 6)) {
         if (words.count > 1)
             return refuse(words.list[1], problem);
-        if (!strcmp(first, "--help"))
+        if (asks_help)
             return fputs(help, stdout) < 0;
         if (!strcmp(first, "--version"))
             return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision()) < 0;

@@ -34,7 +34,7 @@ static const char help[] =
     "  --with-parent      end when standard input closes\n"
     "  --idle DURATION    end when there has been no client for so long, like 1800s\n"
     "  --version          print the version\n"
-    "  --help             print this\n"
+    "  -h, --help         print this\n"
     "\n"
     "Services for foreign clients; a connection ends when the client ends what it sends:\n"
     "\n";
@@ -126,7 +126,7 @@ static int parse_options(struct options *options, int count, char **arguments, s
     int option;
 
     opterr = 0;
-    while ((option = getopt_long(count, arguments, ":", names, NULL)) >= 0) {
+    while ((option = getopt_long(count, arguments, ":h", names, NULL)) >= 0) {
         switch (option) {
         case 'l':
             options->listen = optarg;

@@ -19,11 +19,11 @@ PAGES = TOP / "docs/man"
 def options_of_help(program: Path) -> set[str]:
     text = subprocess.run([str(program), "--help"], capture_output=True, text=True,
                           check=True).stdout
-    return set(re.findall(r"^  --([a-z-]+)", text, re.MULTILINE))
+    return set(re.findall(r"^  (?:-h, )?--([a-z-]+)", text, re.MULTILINE))
 
 
 def options_of_page(page: str) -> set[str]:
-    return set(re.findall(r"^\.It Fl -([a-z-]+)", page, re.MULTILINE))
+    return set(re.findall(r"^\.It Fl (?:h , Fl )?-([a-z-]+)", page, re.MULTILINE))
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,13 @@ def client_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, str(PAGES / "words.py"), str(CLIENT), template, str(page)],
                    check=True)
     return page
+
+
+@pytest.mark.parametrize("program", [CLIENT, SERVER], ids=["client", "server"])
+def test_h_prints_the_same_help(program: Path) -> None:
+    short, long = (subprocess.run([str(program), option], capture_output=True, text=True)
+                   for option in ("-h", "--help"))
+    assert (short.returncode, short.stdout) == (0, long.stdout) and long.stdout
 
 
 def test_the_servers_page_has_the_servers_options() -> None:

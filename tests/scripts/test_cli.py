@@ -244,6 +244,13 @@ def test_the_version_is_that_of_the_programs(uncork: Uncork, binaries: Client) -
 @pytest.mark.parametrize(("words", "says"), [
     (["--hlep"], "did you mean --help?"), (["help", "tabel"], "did you mean table?"),
     (["run", "quick", "--qick"], "did you mean --quick?"),
+    (["run", "quick", "--rounds", "5"], "a word has no dashes, rounds=5"),
+    (["run", "quick", "--duration=5ms"], "a word has no dashes, duration=5ms"),
+    (["run", "nodelay", "rounds"], '"rounds" is no scenario, and a word has a value: rounds=...'),
+    (["run", "quick", "nodelay"], 'one scenario at a time, not "quick" and "nodelay"'),
+    (["run", "quick", "write", "=", "cork"], '"write = cork": write a word without blanks'),
+    (["run", "quick", "write=", "cork"], '"write= cork": write a word without blanks'),
+    (["run", "quick", "write", "=cork"], '"write =cork": write a word without blanks'),
     (["list", "wrte"], "did you mean write?"), (["list", "bandwith"], "did you mean bandwidth?"),
     (["list", "write", "--json"], "leave out the word"),
     (["plot", NODELAY, "-o", "-"], "a picture is several files"),

@@ -18,8 +18,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError instead of printing the usage and leaving."""
-        unknown = re.match(r"unrecognized arguments: --([\w-]+)", message)
-        names = [name.removeprefix("--") for name in self._option_string_actions]
-        near = nearest_hint(unknown[1], names) if unknown else ""
-        hint = near.replace("mean ", "mean --") if near.startswith(":") else ""  # no list of all
+        unknown = re.match(r"unrecognized arguments: --([\w.-]+)(?:[= ](\S+))?", message)
+        hint = ""
+        if unknown:
+            names = [name.removeprefix("--") for name in self._option_string_actions]
+            near = nearest_hint(unknown[1], names)
+            if near.startswith(":"):  # else it is a list of all
+                hint = near.replace("mean ", "mean --")
+            elif any(action.dest == "words" for action in self._actions):
+                hint = f": a word has no dashes, {unknown[1]}={unknown[2] or '...'}"
         raise UsageError(f"{message}{hint} (see {self.prog} --help)")

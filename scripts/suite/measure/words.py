@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.base.client import Client, Vocabulary, client_expand, scenario_path
+from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
 from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import TARGET
 from suite.base.words import words_split
@@ -167,12 +167,26 @@ def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str
     return {key: word for key, word in ({**words} | shorter).items() if key != "until"}, changes
 
 
+def name_odd_text(names: Sequence[str]) -> str:
+    """What is wrong with several names of scenarios: one may be a word without its value."""
+    odd = next((name for name in names[1:] if name not in scenario_names()), None)
+    if odd is None:
+        return f'one scenario at a time, not "{names[0]}" and "{names[1]}"'
+    return f'"{odd}" is no scenario, and a word has a value: {odd}=...'
+
+
 def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, list[str]]:
     """(scenario, its file, words) from what stood in the shell."""
     names = [argument for argument in arguments if "=" not in argument]
     words = [argument for argument in arguments if "=" in argument]
+    spaced = next((place for place, text in enumerate(arguments)
+                   if text.startswith("=") or (text.endswith("=") and arguments[place + 1:])), None)
+    if spaced is not None:
+        before = arguments[spaced].startswith("=") and spaced > 0
+        near = arguments[spaced - before:spaced + 2]
+        raise UsageError(f'"{" ".join(near)}": write a word without blanks, key=value')
     if len(names) > 1:
-        raise UsageError(f'one scenario at a time, not "{names[0]}" and "{names[1]}"')
+        raise UsageError(name_odd_text(names))
     if names:
         path = scenario_path(names[0])
         return scenario_load(path), path, words
