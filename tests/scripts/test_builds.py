@@ -40,7 +40,7 @@ def build(binaries: Client, tmp_path: Path) -> Callable[[str], Path]:
 
 
 def batches_of(tree: Path) -> int:
-    """How many runs a build was started for."""
+    """How many batches a build was started for; the first is the trial before all rounds."""
     return sum("--batch" in line for line in (tree / "asked").read_text().splitlines())
 
 
@@ -53,8 +53,8 @@ def test_each_cell_is_run_by_its_build_in_the_same_rounds(uncork: Uncork,
     assert sorted(record["words"]["build"] for record in counted) == sorted(
         [str(old)] * 2 + [f"{new}/bin"]
     )
-    # the baseline twice a round, and a warm-up round
-    assert (batches_of(old), batches_of(new)) == (4, 2)
+    # the trial, then the baseline twice a round, and a warm-up round
+    assert (batches_of(old), batches_of(new)) == (5, 3)
     told = json.loads(Path("both/plan.json").read_text())["builds"]
     assert told[str(old)]["folder"] == str(old /
                                            "bin") and told[str(old)][
@@ -97,10 +97,40 @@ def test_a_folder_without_both_programs_is_refused(uncork: Uncork, build: Callab
         (old / "bin" / missing).unlink()
     told = uncork.refused("run", *SHORT, f"build=this,{old}")
     assert told == (
-        f"uncork: build={old}: uncork-client and uncork-server are neither in {old} nor in its "
-        "bin/: "
-        "give the folder of a build"
-    )
+        f"uncork: build={old}: uncork-client and uncork-server are not in {old}, nor in its bin or "
+        "build/release/bin: give a checkout that is built, or the folder of a build")
+
+
+def test_a_build_may_be_a_checkout(uncork: Uncork, build: Callable[..., Path],
+                                   tmp_path: Path) -> None:
+    (tmp_path / "checkout/build").mkdir(parents=True)
+    build("old").rename(tmp_path / "checkout/build/release")
+    lines = uncork.run("run", *SHORT, "build=checkout", "-n").stdout.splitlines()
+    assert lines[-1].startswith(f"{tmp_path}/checkout/build/release/bin/uncork-client ")
+
+
+INCOMPATIBLE = {  # what a client does that differs from ours: what is said of it
+    '[ "$1" = --batch ] && { echo "uncork-client: line 1: \'end\' is no word" >&2; exit 2; }':
+        "its client does not know the line \"end\" of a batch (line 1: 'end' is no word): "
+        "is it of another version?",
+    '[ "$1" = --batch ] && kill -SEGV $$':
+        'its client does not know the line "end" of a batch (was ended by SIGSEGV): '
+        "is it of another version?",
+    '[ "$1" = --list=json ] && exec echo "{}"':
+        '{old}/bin/uncork-client --list=json answered without "words": is it of another version?',
+    "exit 3": "{old}/bin/uncork-client --list=json ended with status 3",
+}
+
+
+@pytest.mark.parametrize("script", INCOMPATIBLE)
+@pytest.mark.parametrize("options", [("-n",), ("-o", "both")])
+def test_an_incompatible_build_is_one_line_before_anything_is_written(
+    uncork: Uncork, build: Callable[..., Path], script: str, options: tuple[str, ...],
+) -> None:
+    old = build("old", script)
+    told = uncork.refused("run", *SHORT, f"build=this,{old}", *options, status=1)
+    assert told == f"uncork: build={old}: " + INCOMPATIBLE[script].replace("{old}", str(old))
+    assert not Path("both").exists()
 
 
 def test_what_an_older_build_does_not_know_names_the_build(uncork: Uncork,

@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[3]
 RELEASE = ROOT / "build" / "release"
 BINARIES = ("uncork-client", "uncork-server")
 ASK_SECONDS = 120  # a question answers at once, but probes of a slow machine are given time
+BUILD_FOLDERS = ("bin", "build/release/bin")  # where a build or a checkout has them
 BATCH_END = "end"  # the line behind the last of a batch
 BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
 
@@ -164,17 +165,17 @@ def build_digest(client: Client) -> str:
 
 
 def build_client(client: Client, value: str) -> Client:
-    """The client of a value of the word build, in that folder or its bin/; UsageError where there
-    is none."""
+    """The client of a value of the word build: a checkout, the folder of a build, or its bin/.
+    UsageError where there is none."""
     if value == THIS:
         return client
     folder = Path(value).expanduser().absolute()
-    for place in (folder, folder / "bin"):
+    for place in (folder, *(folder / inner for inner in BUILD_FOLDERS)):
         if all(os.access(place / name, os.X_OK) and (place / name).is_file() for name in BINARIES):
             return replace(client, folder=place, built=None)
     raise UsageError(
-        f"{BUILD}={value}: {' and '.join(BINARIES)} are neither in {folder} nor in its bin/: "
-        "give the folder of a build"
+        f"{BUILD}={value}: {' and '.join(BINARIES)} are not in {folder}, nor in its "
+        f"{' or '.join(BUILD_FOLDERS)}: give a checkout that is built, or the folder of a build"
     )
 
 
@@ -330,6 +331,21 @@ def client_batch(
     except OSError as error:
         raise Failure(f"{client.name} does not start: {error.strerror}") from None
     return ProcessOutput(child, limit_s, client.boot_s, (command.given or "").encode())
+
+
+def build_try(client: Client, value: str) -> None:
+    """Tries the build of a value of the word build on this machine. Failure where its client tells
+    no words or does not know the line `end`, as old ones do."""
+    tried = build_client(client, value)
+    try:
+        client_list(tried)
+        heard = client_batch(tried, [], ASK_SECONDS)
+        if [line_read(line) for line in heard.lines()] != [{BATCH_END: 0}]:
+            why = complaint_text(heard.stderr) or exit_text(heard.status)
+            raise Failure(f'its client does not know the line "{BATCH_END}" of a batch ({why}): '
+                          "is it of another version?")
+    except (Failure, UsageError) as error:
+        raise Failure(f"{BUILD}={value}: {error}") from None
 
 
 def scenario_path(name: str) -> Path:

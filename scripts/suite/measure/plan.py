@@ -16,12 +16,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.base.client import Checked, Client, Vocabulary, client_check, client_expand, client_list
+from suite.base.client import (
+    Checked,
+    Client,
+    Vocabulary,
+    build_try,
+    client_check,
+    client_expand,
+    client_list,
+)
 from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import (
     DEFAULT_WORD,
     OWN_ENDS,
     TARGET,
+    THIS,
+    build_of,
     line_for_client,
     words_for_client,
     words_for_runner,
@@ -143,7 +153,10 @@ def refusal_text(error: UsageError, lines: Sequence[str], row: Mapping[str, str]
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
     """The answers of the clients for the rows, one for each, in order: each row asks the client of
-    its build on its target. UsageError for a row that its client does not take."""
+    its build on its target. Every build is tried first. UsageError for a row that its client does
+    not take."""
+    for value in dict.fromkeys(build_of(row) for row in rows if build_of(row) != THIS):
+        build_try(targets.local, value)
     rows_of: dict[Client, list[int]] = {}
     for number, row in enumerate(rows):
         rows_of.setdefault(targets.client(row), []).append(number)
