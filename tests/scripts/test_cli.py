@@ -72,6 +72,51 @@ def test_a_wrong_scenario_is_answered_in_one_line(
     assert says in message and str(path) in message
 
 
+CLAIMS = """[fixed]
+message = '15x2'
+[sweep]
+write = ['nodelay', 'cork']
+[run]
+rounds = '1'
+duration = '1ms'
+[[claim]]
+says = 'corked it is one segment'
+that = 'segments_per_message(WORDS) == 1'
+"""
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    ("", "segments_per_message: write varies and is not named; it is one of nodelay, cork"),
+    ("write=cork link_rate=1gbit",
+     "segments_per_message(write=cork link_rate=1gbit): no cell has the word link_rate"),
+])
+def test_a_claim_that_the_scenario_leaves_undecided_is_refused_before_anything_runs(
+    uncork: Uncork, tmp_path: Path, words: str, says: str,
+) -> None:
+    path = tmp_path / "scene.toml"
+    path.write_text(CLAIMS.replace("WORDS", words).replace("()", ""))
+    for options in ((), ("-n",)):
+        said = uncork.refused("run", str(path), *options)
+        assert said.startswith(f"uncork: {path}: [claim] that ") and said.endswith(says)
+    assert not uncork.results.exists()
+
+
+@pytest.mark.parametrize(("word", "note"), [
+    ("write=nodelay,more", ""), ("message=15x2,64", "message varies: 1 claim of the scenario "
+                                                    "cannot be decided without it"),
+    ("transport=null", ""), ("rounds=2", ""),
+])
+def test_a_claim_that_words_of_the_shell_leave_undecided_is_no_error(
+    uncork: Uncork, tmp_path: Path, word: str, note: str,
+) -> None:
+    path = tmp_path / "scene.toml"
+    path.write_text(CLAIMS.replace("WORDS", "write=cork"))
+    done = uncork.run("run", str(path), word, "-n")
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if "claim" in line] == (
+        [f"# {note}"] if note else [])
+
+
 def test_missing_binaries_name_what_builds_them(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=f"no uncork-client in {tmp_path}.*scripts/demo"):
         client_require(client_place({"UNCORK_BIN": str(tmp_path)}))

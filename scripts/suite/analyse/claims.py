@@ -45,13 +45,13 @@ from suite.analyse.expressions import (
     claim_parse,
     references_of,
 )
-from suite.analyse.frame import Cell, Matrix, Series, rounds_common, words_match
+from suite.analyse.frame import Cell, Matrix, Series, rounds_common
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
+from suite.analyse.named import cells_named, claim_targets
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET
 from suite.base.units import count_text, counted_text, number_text, value_text
-from suite.base.words import words_split
 from suite.scenario.scenario import Claim
 
 
@@ -82,26 +82,13 @@ Factor = tuple[Expression, int]  # an expression and its power: 1, or -1 where i
 
 
 def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
-    """The cells that a reference may mean: one, or those whose best is searched.
-
-    UsageError: a key that no cell has, or an axis that varies and is not named. Undecidable: there
-    is no such cell here (the words of this run left it out).
-    """
-    wanted = words_split(reference.words.split(), f"{reference.text}: ")
-    cells = list(matrix.cells.values())
-    for key in wanted:
-        if not any(key in cell.words for cell in cells):
-            raise UsageError(f"{reference.text}: no cell of this result has the word {key}")
-    selector = {key: value for key, value in wanted.items() if key not in reference.searched}
-    found = [cell for cell in cells if words_match(selector, cell.words)]
-    if not found:
-        raise Undecidable(f"{reference.words}: this result has no such cell")
-    for axis in matrix.axes:
-        values = list(dict.fromkeys(cell.axes[axis] for cell in found))
-        if axis not in wanted and len(values) > 1:
-            raise UsageError(f"{reference.text}: {axis} varies and is not named; "
-                             f"it is one of {', '.join(value or 'none' for value in values)}")
-    return found if reference.searched else found[:1]
+    """The cells that a reference may mean: one, or those whose best is searched. Undecidable where
+    it means none."""
+    named = cells_named(reference, {name: cell.words for name, cell in matrix.cells.items()},
+                        matrix.axes)
+    if not named.cells:
+        raise Undecidable(named.why)
+    return [matrix.cells[name] for name in named.cells]
 
 
 def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
@@ -356,10 +343,8 @@ def claims_decide(matrix: Matrix) -> list[ClaimVerdict]:
     A claim that names no target is decided for each target of the result."""
     verdicts = []
     for claim in matrix.result.scenario.claims:
-        named = any(TARGET in words_split(name.words.split(), f"{name.text}: ")
-                    for name in references_of(claim_parse(claim.that)))
-        targets = {""} if named or TARGET not in matrix.axes else dict.fromkeys(
-            cell.target for cell in matrix.whole.cells.values())
+        targets = claim_targets(
+            claim, {name: cell.words for name, cell in matrix.whole.cells.items()}, matrix.axes)
         verdicts += [claim_decide(matrix.whole, claim, target) for target in targets
                      if claim_is_shown(matrix, claim, target)]
     return verdicts

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from suite.analyse.expressions import axes_of, selectors_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
+from suite.analyse.named import claims_check
 from suite.base.client import ROOT, Client, Vocabulary, build_digest, client_open
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.base.server_options import server_options_check, server_options_choose
@@ -34,7 +35,7 @@ from suite.measure.runner import (
     timer_require,
 )
 from suite.measure.schedule import session_schedule
-from suite.measure.words import scenario_choose
+from suite.measure.words import RUN_WORDS, scenario_choose
 from suite.places.targets import Targets
 from suite.result.files import RECORDS
 from suite.result.journal import Journal
@@ -211,6 +212,9 @@ def main(options: argparse.Namespace) -> int:
         server_options_check(server_options, (cell.name.split() for cell in planned.plan.cells))
         if path is not None:
             answers_check(client, planned.vocabulary, scenario, path)
+            overridden = any(text.partition("=")[0] not in RUN_WORDS for text in words)
+            notes = claims_check(scenario, path, planned.plan, overridden)
+            planned = replace(planned, notes=(*planned.notes, *notes))
         if options.dry_run:
             print(plan_text(planned, targets))
             return 0
