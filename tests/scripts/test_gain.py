@@ -94,7 +94,8 @@ def test_few_rounds_have_a_gain_without_an_interval(tmp_path):
 
 
 def test_a_result_without_a_baseline_says_that_it_has_no_gain(replies):
-    plan = replace(replies.result.plan, baseline="")
+    plan = replace(replies.result.plan, baseline="", cells=tuple(
+        replace(cell, baseline=False) for cell in replies.result.plan.cells))
     matrix = replace(replies, result=replace(replies.result, plan=plan),
                      cells={name: replace(cell, baseline=False)
                             for name, cell in replies.cells.items()})

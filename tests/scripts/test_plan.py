@@ -11,6 +11,7 @@ import pytest
 from conftest import ROOT
 from suite.base.client import Client
 from suite.base.errors import UsageError
+from suite.measure.dry_run import deciding_lines
 from suite.measure.plan import Planned, plan_make, scenario_seeded
 from suite.measure.schedule import runs_per_round
 from suite.places.targets import Targets
@@ -70,6 +71,27 @@ def test_published_figures_are_of_the_fixed_words_that_the_shell_has_changed(
                              (["message=64,15x2"], "write=cork message=15x2")):
         (figure,) = planned_of(binaries, *words, scenario=scene).scenario.published
         assert figure.words == published
+
+
+@pytest.mark.parametrize("words, lines", [
+    (["rounds=6"], ["6 rounds can decide one change of at most 1 row; 8 rounds decide for 4"]),
+    (["rounds=7"], ["7 rounds can decide one change of at most 3 rows; 8 rounds decide for 4"]),
+    (["rounds=8"], []), (["rounds=1"], ["1 round can decide nothing; 8 rounds decide for 4"]),
+    (["write=cork", "place=free", "rounds=2"], []), (["write=nodelay,cork,more", "rounds=6"], [
+        "6 rounds can decide one change of at most 1 row; 8 rounds decide for 4"]),
+])
+def test_a_plan_says_how_many_rounds_can_decide_where_it_has_fewer(
+        binaries: Client, words: list[str], lines: list[str]) -> None:
+    plan = plan_of(binaries, *words, scenario=SCENE)
+    assert deciding_lines(plan, plan.rounds) == lines
+
+
+def test_a_quick_look_says_what_it_cannot_decide(binaries: Client) -> None:
+    scene = replace(SCENE, run=SCENE.run | {"rounds": "8"})
+    plan = plan_make(Targets(binaries), scene, None, ["write=nodelay,cork,more,writev"], True).plan
+    assert deciding_lines(plan, plan.rounds) == [
+        "6 rounds can decide one change of at most 1 row; 8 rounds decide for 6; --quick leaves a "
+        "change of fewer than 4 of them undecided"]
 
 
 def test_a_range_doubles_and_spellings_become_canonical(binaries: Client) -> None:

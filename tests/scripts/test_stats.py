@@ -288,6 +288,30 @@ def test_adjusted_p_keep_the_given_order_and_never_turn_it():
     assert stats.benjamini_hochberg([]) == []
 
 
+@pytest.mark.parametrize("rows, rounds", [(1, 6), (2, 7), (15, 10), (25, 10), (26, 11), (100, 12)])
+def test_a_single_changed_row_is_decided_from_the_first_round_whose_least_p_survives(rows, rounds):
+    assert stats.rounds_deciding(rows) == rounds
+    for n in range(2, rounds + 3):
+        least = float(stats.signed_rank_null(n).two_sided(0))
+        adjusted = stats.benjamini_hochberg([least] + [1.0] * (rows - 1))[0]
+        assert (adjusted <= stats.ALPHA) == (n >= rounds) == (stats.rows_decided(n) >= rows)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 12])
+def test_boots_that_share_no_round_decide_by_the_least_p_of_all_pairs(rows):
+    for n in range(2, 9):
+        least = stats.mann_whitney_null(n, n).two_sided(0)
+        assert (stats.benjamini_hochberg([least] + [1.0] * (rows - 1))[0] <= stats.ALPHA) == (
+            n >= stats.rounds_deciding(rows, paired=False))
+
+
+def test_several_changed_rows_need_fewer_rounds_than_one():
+    least = stats.signed_rank_null(6).two_sided(0)
+    for changed in range(1, 11):
+        adjusted = stats.benjamini_hochberg([least] * changed + [1.0] * (10 - changed))[0]
+        assert (adjusted <= stats.ALPHA) == (stats.rows_decided(6, changed=changed) >= 10)
+
+
 def test_below_the_rounds_that_an_interval_needs_no_change_is_detectable():
     assert stats.smallest_detectable([1.1, 0.9, 1, 1.2, 0.8], [1] * 5, True) is None
     assert stats.smallest_detectable([1, 2, 3], [1, 2, 3, 4], False) is None

@@ -25,7 +25,6 @@ from suite.analyse.results import Result
 from suite.analyse.runs import METRIC_PLACES, TEXTS, Runs
 from suite.analyse.traits import Traits
 from suite.base.runner_words import TARGET, boot_of, target_of
-from suite.base.words import words_split
 from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
 from suite.scenario.scenario import LABEL, LABEL_REPEAT
@@ -318,17 +317,8 @@ def matrix_build(result: Result) -> Matrix:
 
 
 def baseline_words(matrix: Matrix) -> dict[str, str]:
-    """The axes that make a cell a baseline: the plan's word, else what all baseline cells share.
-
-    Of a list of values (`write=nodelay,cork`) the first is what others are compared with.
-    """
-    words = words_split(matrix.result.plan.baseline.split(), "plan.json: baseline: ")
-    chosen = {key: value.split(",")[0] for key, value in words.items() if key in matrix.axes}
-    if chosen:
-        return chosen
-    marked = [cell.axes for cell in matrix.whole.cells.values() if cell.baseline]
-    return {axis: marked[0][axis] for axis in matrix.axes
-            if marked and len({axes[axis] for axes in marked}) == 1}
+    """The axes that make a cell a baseline (Plan.baseline_axes)."""
+    return matrix.result.plan.baseline_axes
 
 
 def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str]) -> Cell | None:

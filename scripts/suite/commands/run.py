@@ -22,7 +22,7 @@ from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.base.server_options import server_options_check, server_options_choose
 from suite.base.text import say, terminal_width
 from suite.base.units import counted_text, value_text
-from suite.measure.dry_run import builds_named, estimate_text, plan_text
+from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
 from suite.measure.progress import FigureText, Log, Pace, Watch, round_text
@@ -97,8 +97,8 @@ def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> No
                              "cell") + (f" and {out} unsupported" if out else "")
         begins = (f"{plan.name}: {cells}, {least}{total} runs, {estimate_text(plan, runs)}, "
                   f"into {folder}")
-    for line in (begins, *machine, *planned.notes) if journal.resumed else (
-            *machine, *planned.notes, begins):
+    notes = (*planned.notes, *deciding_lines(plan, plan.session.last))
+    for line in (begins, *machine, *notes) if journal.resumed else (*machine, *notes, begins):
         say(line)
 
 

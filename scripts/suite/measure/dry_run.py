@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from suite import stats
 from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
 from suite.base.client import build_client
-from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, THIS, build_of, target_of
+from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, THIS, boot_of, build_of, target_of
 from suite.base.units import counted_text
 from suite.measure.plan import Planned
 from suite.measure.progress import clock_text
@@ -32,6 +33,26 @@ def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
     return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round "
             f"(baseline cells twice), {least}{counted_text(plan.rounds, 'round')}{more} and a "
             f"warm-up: {least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
+
+
+def deciding_lines(plan: Plan, rounds: int) -> list[str]:
+    """What so many rounds cannot decide, in one line; none where a single changed row of all is
+    found, or nothing is compared."""
+    compared = plan.compared
+    rows, paired = len(compared), any(boot_of(cell.words) == boot_of(base.words)
+                                      for cell, base in compared)
+    decided = stats.rows_decided(rounds, paired)
+    if decided >= rows:
+        return []
+    can = (f"can decide one change of at most {counted_text(decided, 'row')}" if decided else
+           "can decide nothing")
+    line = (f"{counted_text(rounds, 'round')} {can}; {stats.rounds_deciding(rows, paired)} rounds "
+            f"decide for {rows}")
+    if plan.quick is not None and decided:
+        least = next(changed for changed in range(1, rows + 1)
+                     if stats.rows_decided(rounds, paired, changed) >= rows)
+        line += f"; --quick leaves a change of fewer than {least} of them undecided"
+    return [line]
 
 
 def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
@@ -64,7 +85,7 @@ def plan_text(planned: Planned, targets: Targets) -> str:
              f"# varies: {', '.join(plan.axes) or 'nothing'}; "
              f"baseline: {plan.baseline or 'the only cell'}; "
              f"seed: {'random' if plan.seed is None else plan.seed}",
-             *(f"# {note}" for note in planned.notes)]
+             *(f"# {note}" for note in (*planned.notes, *deciding_lines(plan, plan.rounds)))]
     if any(cell.words.get(ARRIVAL_SEED) == DRAWN for cell in plan.runnable):
         lines.append(f"# each round draws an {ARRIVAL_SEED} of its own; the commands have "
                      + ("the default" if plan.seed is None else "that of round 1"))

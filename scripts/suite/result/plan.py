@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suite.base.runner_words import THIS, build_of
+from suite.base.words import words_split
 from suite.result.checks import (
     FLAG,
     INDEX,
@@ -177,6 +178,32 @@ class Plan:
     def runnable(self) -> tuple[PlannedCell, ...]:
         """The cells that can run."""
         return tuple(cell for cell in self.cells if cell.unsupported is None)
+
+    @property
+    def baseline_axes(self) -> dict[str, str]:
+        """The axes that make a cell a baseline: those of the word, else what all baseline cells
+        share.
+
+        Of a list of values (`write=nodelay,cork`) the first is what others are compared with.
+        """
+        words = words_split(self.baseline.split(), "plan.json: baseline: ")
+        chosen = {key: value.split(",")[0] for key, value in words.items() if key in self.axes}
+        if chosen:
+            return chosen
+        marked = [cell.all_words for cell in self.cells if cell.baseline]
+        return {axis: marked[0].get(axis, "") for axis in self.axes
+                if marked and len({words.get(axis, "") for words in marked}) == 1}
+
+    @property
+    def compared(self) -> list[tuple[PlannedCell, PlannedCell]]:
+        """Every cell that can run and is no baseline, with its baseline, which can run too."""
+        base = self.baseline_axes
+        at = {tuple(cell.all_words.get(axis, "") for axis in self.axes): cell
+              for cell in reversed(self.runnable)}
+        pairs = ((cell, at.get(tuple(
+            base.get(axis, cell.all_words.get(axis, "")) for axis in self.axes)))
+            for cell in self.runnable)
+        return [(cell, other) for cell, other in pairs if base and other and other is not cell]
 
     @property
     def session(self) -> Session:

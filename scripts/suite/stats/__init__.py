@@ -35,6 +35,8 @@ from suite.stats.nulls import (
     benjamini_hochberg,
     mann_whitney_counts,
     mann_whitney_null,
+    rounds_deciding,
+    rows_decided,
     sign_null,
     signed_rank_counts,
     signed_rank_null,
@@ -46,7 +48,8 @@ __all__ = [
     "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval", "Spans",
     "benjamini_hochberg", "direction_estimate", "geometric_mean", "is_within_floor",
     "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "estimate_floor",
-    "outliers_mark", "ratio_directed", "ratio_estimate", "relative_width", "shift_estimate",
+    "outliers_mark", "ratio_directed", "ratio_estimate", "relative_width", "rounds_deciding",
+    "rows_decided", "shift_estimate",
     "sign_null", "sign_test_rank", "signed_rank_counts", "signed_rank_null",
     "smallest_detectable",
 ]

@@ -8,6 +8,7 @@ chapters 1 and 3. p of many: Benjamini and Hochberg (1995), "Controlling the fal
 
 from __future__ import annotations
 
+import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -117,6 +118,23 @@ def sign_null(n: int) -> Null | None:
 def unpaired_null(n: int, m: int) -> Null | None:
     """The null of n against m values; None where either side has too few for an interval."""
     return mann_whitney_null(n, m) if min(n, m) >= SIDES_NEEDED else None
+
+
+def rows_decided(n: int, paired: bool = True, changed: int = 1) -> int:
+    """Of how many rows so many changed ones can survive the correction, each of n shared rounds, or
+    of n against n values.
+
+    The least p of a test, two-sided, is that of the one arrangement in which all values agree: 2 /
+    2^n (Wilcoxon), 2 / C(2n, n) (Mann and Whitney). Benjamini and Hochberg hold the k-th smallest p
+    of m rows against ALPHA k / m.
+    """
+    arrangements = 2 ** n if paired else math.comb(2 * n, n)
+    return int(ALPHA * changed * arrangements / 2)
+
+
+def rounds_deciding(rows: int, paired: bool = True) -> int:
+    """The fewest rounds in which a single changed row of so many can survive the correction."""
+    return next(n for n in itertools.count(1) if rows_decided(n, paired) >= rows)
 
 
 def benjamini_hochberg(ps: Sequence[float]) -> list[float]:
