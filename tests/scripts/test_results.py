@@ -126,6 +126,47 @@ def test_a_missing_folder_or_a_file_in_its_place_is_a_usage_error(tmp_path):
     assert "is a file, not the folder of a result" in refused("show", tmp_path / "file")
 
 
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """The folder of results, with one of the scenario nodelay in it; the shell is elsewhere."""
+    shutil.copytree(NODELAY, tmp_path / "results/nodelay-20261122-101500")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("UNCORK_RESULTS", str(tmp_path / "results"))
+    return tmp_path / "results"
+
+
+@pytest.mark.parametrize("arguments", [
+    ("table", "NAME"), ("show", "NAME", "place=apart", "write=cork"), ("check", "NAME"),
+    ("compare", "NAME"), ("paste", "NAME", "write=cork"), ("report", "NAME"),
+    ("export", "NAME", "write=cork"),
+])
+def test_a_result_is_found_by_its_name_from_anywhere(kept, tmp_path, arguments):
+    done = uncork(*(str(one).replace("NAME", "nodelay-20261122-101500") for one in arguments))
+    assert done.stdout and not done.stderr.startswith("uncork: nodelay"), done.stderr
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+@pytest.mark.parametrize("command", ["compare", "paste", "report"])
+def test_the_second_of_two_results_is_found_by_its_name(kept, command):
+    said = refused(command, NODELAY, "nodelay-20261122-101500")
+    assert f"{kept}/nodelay-20261122-101500 are of one session" in said
+
+
+def test_a_folder_that_is_here_comes_before_one_among_the_results(kept, tmp_path):
+    (tmp_path / "elsewhere/nodelay-20261122-101500").mkdir()
+    assert "is no result" in refused("table", "nodelay-20261122-101500")
+
+
+@pytest.mark.parametrize(("name", "hint"), [
+    ("nodelay", ": did you mean nodelay-20261122-101500?"),
+    ("nodelay-20261122-101501", ": did you mean nodelay-20261122-101500?"),
+    ("latency", " (there is nodelay-20261122-101500)"),
+])
+def test_a_name_that_no_result_has_is_refused_with_the_nearest(kept, name, hint):
+    assert refused("table", name) .strip() == f"{name}: no such folder, here or in {kept}{hint}"
+
+
 def test_a_result_in_which_nothing_was_measured_says_so(folder):
     (folder / "records.jsonl").write_text("")
     assert "no record yet" in refused("check", folder)

@@ -15,7 +15,7 @@ from suite.analyse.load import records_read, runs_load
 from suite.analyse.runs import PROBLEMS_SHOWN, Runs
 from suite.base.errors import Failure, UsageError
 from suite.result.checks import Damaged
-from suite.result.files import PLAN, RECORDS, SCENARIO, folder_require, machines_read, plan_read
+from suite.result.files import PLAN, RECORDS, SCENARIO, machines_read, plan_read, result_find
 from suite.result.machine import Machine
 from suite.result.plan import Plan
 from suite.result.record import Record
@@ -104,12 +104,12 @@ def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
 
 
 def result_load(folder: Path) -> Result:
-    """Loads a result.
+    """Loads a result, by its path or by its name in results/.
 
     UsageError: no such folder or file, nothing measured yet, a newer plan. Failure: a plan that is
     damaged, or records of which none is whole.
     """
-    folder_require(folder)
+    folder = result_find(folder)
     notes: list[str] = []
     plan = plan_read(folder)
     if plan is None:

@@ -36,21 +36,21 @@ with workload=proxy the proxy is in B: --proxy-in 198.18.1.2@/run/netns/uncork-b
 
 
 def result_folder(text: str) -> Path:
-    """The folder of a result; UsageError for a path that is none, before pandas is imported."""
+    """The folder of a result; UsageError for a text that names none, before pandas is imported."""
     from pathlib import Path
 
     from suite.base.errors import UsageError
-    from suite.result.files import folder_require
+    from suite.result.files import result_find
     path = Path(text)
     if "=" in text and not path.is_dir():
         raise UsageError(f'"{text}": the folder of a result comes first')
-    folder_require(path)
-    return path
+    return result_find(path)
 
 
 def result_add(parser: ArgumentParser, words: str, metavar: str = "WORD") -> None:
     """RESULTS and the words behind it."""
-    parser.add_argument("results", type=result_folder, metavar="RESULTS", help="folder of a result")
+    parser.add_argument("results", type=result_folder, metavar="RESULTS",
+                        help="folder of a result, or its name in results/")
     parser.add_argument("words", nargs="*", default=[], metavar=metavar, help=words)
 
 

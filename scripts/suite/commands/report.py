@@ -31,6 +31,7 @@ from suite.present.pictures.picture import Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn
 from suite.present.report.page import Drawings, pair_page, result_page
+from suite.result.files import result_find
 from suite.scenario.scenario import TableLayout
 
 NAME = "report.html"
@@ -109,7 +110,7 @@ def page_write(path: Path, text: str) -> None:
 def main(options: argparse.Namespace) -> int:
     """Writes the page and prints its name, or the page where it goes to standard output."""
     asked = arguments_sort([options.results, *options.words])
-    path = Path(options.output) if options.output else asked.folders[-1] / NAME
+    path = Path(options.output) if options.output else result_find(asked.folders[-1]) / NAME
     if path.is_dir():
         raise UsageError(f"-o {path} is a folder: give the name of a file")
     matrices = [matrix_narrow(matrix_build(result_load(folder)), asked.words)

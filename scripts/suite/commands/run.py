@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from suite.analyse.expressions import axes_of, selectors_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
 from suite.analyse.named import claims_check
-from suite.base.client import ROOT, Client, Vocabulary, build_digest, client_open
+from suite.base.client import Client, Vocabulary, build_digest, client_open
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.base.server_options import server_options_check, server_options_choose
 from suite.base.text import say, terminal_width
@@ -37,7 +36,7 @@ from suite.measure.runner import (
 from suite.measure.schedule import session_schedule
 from suite.measure.words import RUN_WORDS, scenario_choose
 from suite.places.targets import Targets
-from suite.result.files import RECORDS
+from suite.result.files import RECORDS, results_place
 from suite.result.journal import Journal
 from suite.result.plan import Boots, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Record
@@ -45,11 +44,6 @@ from suite.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from suite.analyse.precision import Precision
-
-def results_place() -> Path:
-    """Where folders of results go without -o."""
-    chosen = os.environ.get("UNCORK_RESULTS")
-    return Path(chosen) if chosen else ROOT / "results"
 
 
 def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path) -> None:

@@ -16,7 +16,8 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from suite.base.errors import Failure, UsageError
+from suite.base.client import ROOT
+from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.result.checks import SCHEMA, Damaged, Newer, Shape, constant_refuse, shown
 from suite.result.machine import MACHINES_SHAPE, Facts
 from suite.result.plan import PLAN_SHAPE, Plan, plan_document, plan_from
@@ -26,11 +27,28 @@ CHUNK_BYTES = 1 << 20
 LINE_BYTES_MOST = 64 << 20  # a record with hundreds of threads has some MiB
 
 
-def folder_require(folder: Path) -> None:
-    """UsageError where there is no such folder."""
-    if not folder.is_dir():
-        what = "is a file, not the folder of a result" if folder.exists() else "no such folder"
-        raise UsageError(f"{folder}: {what}")
+def results_place() -> Path:
+    """Where folders of results are that have only a name."""
+    chosen = os.environ.get("UNCORK_RESULTS")
+    return Path(chosen) if chosen else ROOT / "results"
+
+
+def result_find(given: Path) -> Path:
+    """The folder of a result: a path, or the name of one in results_place(). UsageError where there
+    is no such folder."""
+    if given.is_dir():
+        return given
+    if given.exists():
+        raise UsageError(f"{given}: is a file, not the folder of a result")
+    if len(given.parts) != 1:
+        raise UsageError(f"{given}: no such folder")
+    place = results_place()
+    if (place / given).is_dir():
+        return place / given
+    names = [path.name for path in place.iterdir() if path.is_dir()] if place.is_dir() else []
+    mine = sorted(name for name in names if name.startswith(f"{given}-"))
+    hint = f": did you mean {mine[-1]}?" if mine else nearest_hint(str(given), names)
+    raise UsageError(f"{given}: no such folder, here or in {place}{hint}")
 
 
 def json_parse(data: bytes) -> Any:
