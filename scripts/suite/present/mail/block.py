@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Finished blocks, those that words of the shell ask for or that a posted block was: sides and
-words above, a table for each metric, at most four lines below."""
+words above, a table for each metric, and below how and where it was measured."""
 
 from __future__ import annotations
 
@@ -22,13 +22,11 @@ from suite.base.words import words_split, words_text
 from suite.present.comparison.texts import side_text
 from suite.present.mail.command import command_of, commands_join
 from suite.present.mail.figures import cells_tables, comparison_tables
-from suite.present.mail.foot import CUT, cells_remarks, differs_text, known_remarks, machine_line
+from suite.present.mail.foot import cells_remarks, comparison_remarks, foot_pairs, known_remarks
 from suite.present.tables.model import Document, Section
 from suite.result.plan import revision_of
 
 EVERYTHING = "everything"  # a side that nothing narrows
-# of a part of a side's name: what a folder is called, `-YYYYmmdd-HHMMSS` at its end
-NAME_WIDTH = 48
 
 
 def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
@@ -38,14 +36,6 @@ def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
             if key not in set(but) and all((key, value) in words for words in given)}
 
 
-def name_fit(side: Side) -> str:
-    """What a side is called, in parts that fit into a line: of a longer one, a folder's, the end is
-    kept."""
-    known = words_text(side.words).split()
-    return " ".join(part if part in known or len(part) <= NAME_WIDTH
-                    else CUT + part[len(CUT) - NAME_WIDTH:] for part in side.name.split())
-
-
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
     """Both sides for the heads: two builds by their revisions, if these differ, else as they are
     called."""
@@ -53,7 +43,7 @@ def sides_name(base: Side, new: Side) -> tuple[str, str]:
              for side in (base, new)]
     builds = (BUILD in base.words and all(side.name for side in named)
               and named[0].name != named[1].name)
-    first, second = (side_text(replace(side, name=name_fit(side))) or EVERYTHING
+    first, second = (side_text(side) or EVERYTHING
                      for side in (named if builds else (base, new)))
     return first, second
 
@@ -62,7 +52,8 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
     """The block of two sides; commands are those that measure them. UsageError where there is
     nothing to show."""
     cells = [cell for _, _, cell in comparison.cells()]
-    words = words_common(cells, [*comparison.axes, *comparison.base.words, *comparison.new.words])
+    told = comparison.base.words.keys() & comparison.new.words.keys()  # of both sides, above
+    words = words_common(cells, [*comparison.axes, *told])
     heads = list(zip(("base", "new"), sides_name(*comparison.sides), strict=True))
     if not any(row.changes for row in comparison.rows):
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
@@ -71,9 +62,9 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
     # of two results those of the base: what differs says the rest
     measured = [cell for _, side, cell in comparison.cells()
                 if comparison.within or side is comparison.base]
-    below = [machine_line(comparison.base.matrix, measured), differs_text(comparison)]
     return Document("", [Section(heads, comparison_tables(comparison))],
-                    [(None, line) for line in below], commands=commands_join(commands))
+                    foot_pairs(comparison.base.matrix, measured, comparison_remarks(comparison),
+                               comparison), commands=commands_join(commands))
 
 
 def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
@@ -121,9 +112,7 @@ def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
     remarks = [*cells_remarks(cells), *known_remarks(matrix, cells, metrics)]
     heads = [("cells", words_text(words) or "all")]
     heads += [("with", words_text(common))] if common else []
-    below = [machine_line(matrix, cells)]
-    below += [f"remarks: {'; '.join(remarks)}"] if remarks else []
-    return Document("", [Section(heads, tables)], [(None, line) for line in below],
+    return Document("", [Section(heads, tables)], foot_pairs(matrix, cells, remarks),
                     commands=[command_of(matrix)])
 
 

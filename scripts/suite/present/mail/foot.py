@@ -3,27 +3,30 @@
 
 from __future__ import annotations
 
-import functools
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from suite.analyse.comparison.build import NO_TIMES
-from suite.analyse.comparison.model import Comparison, difference_text
+from suite.analyse.comparison.model import Comparison
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.units import counted_text
+from suite.present.comparison.document import KIND_MOST, kinds_texts
 from suite.present.comparison.texts import floor_text, rows_left_out, span_text
 from suite.present.heading import congestion_text, known_text, machines_text
 from suite.present.mail.rules import COLUMNS
+from suite.present.tables.model import Pair
 
-CUT = "..."
+LABELS = ("machine", "differs", "remarks")  # of the lines below all figures
+# what a maker puts into the name of a processor and nobody says
+CPU_NOISE = re.compile(r"\((?:R|TM)\)|(?: CPU)? @ \S+| CPU$", re.IGNORECASE)
 LINE_WIDTH = COLUMNS - 2  # a style may put a mark before a line
-PIECE_WIDTH = 16  # of an item that is cut, at least
 # What gives way in a line of rounds that is too long, in turn.
-SHORTER = (("exact rank CI", "rank CI"), (" rounds,", ","), (" a side,", ","), (" in turns,", ""))
+SHORTER = (("exact rank CI", "rank CI"), (" a side,", ","), (" in turns,", ""))
 
 
 def line_shorten(line: str) -> str:
@@ -42,44 +45,17 @@ def table_rounds_text(figures: Sequence[Figure], floor: float | None, metric: Me
     return ", ".join(parts) + ("" if metric.counts and floor is None else f"; {floor_text(floor)}")
 
 
-def text_cut(text: str, width: int = LINE_WIDTH) -> str:
-    """Text that fits; what is cut off is marked."""
-    return text if len(text) <= width else text[:width - len(CUT)].rstrip() + CUT
+def cpu_name(name: str) -> str:
+    """The name of a processor as people say it."""
+    return " ".join(CPU_NOISE.sub(" ", name).split())
 
 
-def items_fit(items: Sequence[str], room: int) -> str:
-    """`a; b; and 3 more`: as many as fit, the last of them cut where enough of it is left; "" where
-    none has room."""
-    for kept in range(len(items), 0, -1):
-        tail = f"; and {len(items) - kept} more" if kept < len(items) else ""
-        before = "".join(f"{item}; " for item in items[:kept - 1])
-        left = room - len(before + tail)
-        if len(items[kept - 1]) <= left or left >= PIECE_WIDTH:
-            return before + text_cut(items[kept - 1], left) + tail
-    return ""
-
-
-def machines_cut(matrix: Matrix, cells: Sequence[Cell], room: int) -> str:
-    """The machines of cells in so many columns; the names of processors give way first, and then
-    are left out."""
-    names = [len(machine.fact("cpu")) for machine in matrix.result.machines.values()]
-    for most in range(max(names, default=0), len(CUT), -1):
-        text = machines_text(matrix, cells, functools.partial(text_cut, width=most))
-        if len(text) <= room:
-            return text
-    return text_cut(machines_text(matrix, cells, lambda _: ""), room)
-
-
-def machine_line(matrix: Matrix, cells: Sequence[Cell]) -> str:
-    """Machines of cells, congestion control and, if there is room, the revision that measured."""
+def machine_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
+    """Machines of cells, congestion control and the revision that measured."""
     name = congestion_text(matrix)
     congestion = {"none": "", "unknown": "; congestion unknown"}.get(name, f"; {name}")
-    revision = f"; uncork {matrix.result.plan.programs.revision}"
-    line = f"machine: {machines_text(matrix, cells)}{congestion}{revision}"
-    if len(line) <= LINE_WIDTH:
-        return line
-    room = LINE_WIDTH - len("machine: " + congestion)
-    return f"machine: {machines_cut(matrix, cells, room)}{congestion}"
+    return (f"{machines_text(matrix, cells, cpu_name)}{congestion}"
+            f"; uncork {matrix.result.plan.programs.revision}")
 
 
 def comparison_remarks(comparison: Comparison) -> list[str]:
@@ -126,14 +102,15 @@ def cells_remarks(cells: Sequence[Cell]) -> list[str]:
 
 
 def differs_text(comparison: Comparison) -> str:
-    """Everything in which the sides differ beside what they are called, and remarks in
-    parentheses."""
+    """Everything in which the sides differ beside what they are called."""
     ordered = sorted(comparison.differences,
                      key=lambda difference: (not difference.refuses, difference.declared))
-    found = list(map(difference_text, ordered)) or ["nothing else"]
-    remarks = comparison_remarks(comparison)
-    room = LINE_WIDTH - len("differs:  ()") - min(len("; ".join(found)),
-                                             PIECE_WIDTH + len("; and 9999 more"))
-    fitting = items_fit(remarks, room) or counted_text(len(remarks), "remark")
-    tail = f" ({fitting})" if remarks else ""
-    return "differs: " + items_fit(found, LINE_WIDTH - len("differs: " + tail)) + tail
+    return "; ".join(kinds_texts(ordered, KIND_MOST)) or "nothing else"
+
+
+def foot_pairs(matrix: Matrix, cells: Sequence[Cell], remarks: Sequence[str],
+               comparison: Comparison | None = None) -> list[Pair]:
+    """All lines below the figures of these cells, each with its label, without empty ones."""
+    texts = (machine_text(matrix, cells), differs_text(comparison) if comparison else "",
+             "; ".join(remarks))
+    return [pair for pair in zip(LABELS, texts, strict=True) if pair[1]]

@@ -11,9 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from suite.analyse.comparison.model import Unit
 from suite.analyse.metrics import METRICS
 from suite.present.mail.command import RUN_COMMAND
 from suite.present.mail.figures import WIDTH
+from suite.present.mail.foot import LABELS
 
 QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
 FOLDED = str.maketrans({"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192": "->",
@@ -25,9 +27,10 @@ WORDS_LINE = re.compile(r"[a-z][a-z0-9_.-]*=\S+( [a-z][a-z0-9_.-]*=\S+)*")
 FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
 PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean of \d+( of \d+)? cells(, n=\d+)?")
-BELOW = re.compile(r"(machine|differs|remarks): ")
-ROUNDS = re.compile(r"n=[\d.]+(,| [a-z])|no row has it on both sides")
-ITEM = re.compile(r"- (?=(base|new|cells|with|at|machine|differs|remarks): |n=|no row )")
+BELOW = re.compile(rf"({'|'.join(LABELS)}): ")
+ROUNDS = re.compile(rf"n=[\d.]+ (and \d|({'|'.join(unit.value for unit in Unit)})s?\b)"
+                    "|no row has it on both sides")
+ITEM = re.compile(rf"- (?=(base|new|cells|with|at|{'|'.join(LABELS)}): |n=|no row )")
 BROKEN = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
 NO_TEXT = "nothing"  # in place of a text that one of two blocks has not
 

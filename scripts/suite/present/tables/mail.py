@@ -32,7 +32,7 @@ class Style:
     table: Callable[[Table], list[str]]
     labelled: Callable[[str, str], list[str]]
     title: Callable[[str], list[str]]
-    below: Callable[[Sequence[str]], list[str]]
+    below: Callable[[str], list[str]]
     command: Callable[[Sequence[str]], list[str]]
 
 
@@ -88,12 +88,13 @@ def markdown_table(table: Table) -> list[str]:
 
 STYLES = {
     # LKML, netdev: aligned text
-    "plain": Style(plain_table, plain_labelled, lambda text: [text], list, list),
+    "plain": Style(plain_table, plain_labelled, lambda text: [text],
+                   lambda text: words_wrap(text, "", "  "), list),
     # qemu-devel, libguestfs, GitLab: pipes
     "md": Style(markdown_table,
                 lambda label, text: words_wrap(text, f"- {label}: ", "  "),
                 lambda text: ["", f"**{text}**", ""],
-                lambda lines: [f"- {line}" for line in lines],
+                lambda text: words_wrap(text, "- ", "  "),
                 lambda lines: ["", "```sh", *lines, "```"]),
 }
 
@@ -163,7 +164,7 @@ def metric_lines(table: Table, style: Style) -> list[str]:
     for part in tables_fit(table, style.table):
         place = " ".join(f"{key}={value}" for key, value in part.place.items())
         lines += [*style.title(part.title), *(style.labelled("at", place) if place else []),
-                  *style.table(part), *(style.below([part.below]) if part.below else [""])]
+                  *style.table(part), *(style.below(part.below) if part.below else [""])]
     return lines
 
 
@@ -181,7 +182,8 @@ def block_lines(document: Document, style: str = "plain", utf8: bool = False) ->
                   for line in chosen.labelled(label or "", line_clean(text, utf8))]
         for table in section.tables:
             lines += ["", *metric_lines(table_symbols(table) if utf8 else table, chosen)]
-    lines += chosen.below([line_clean(text, utf8) for _, text in document.foot])
+    lines += [line for label, text in document.foot
+              for line in chosen.labelled(label or "", line_clean(text, utf8))]
     lines += [line for words in document.commands for line in chosen.command(command_lines(words))]
     lines = empty_once(lines)
     lines_require(lines, utf8)
