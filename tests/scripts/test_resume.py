@@ -176,7 +176,30 @@ def test_more_without_a_folder_takes_the_newest_result(uncork: Uncork, finished:
 
 def test_more_of_nothing_is_refused(uncork: Uncork) -> None:
     assert "no finished result" in uncork.refused(*AGAIN[:-1], "--more")
-    assert "no result to add" in uncork.refused(*AGAIN, str(uncork.results / "new"), "--more")
+    assert "no such folder" in uncork.refused(*AGAIN, str(uncork.results / "new"), "--more")
+    uncork.results.mkdir()
+    for words in (AGAIN, ("run", "-o")):
+        assert "no result to add a session to" in uncork.refused(*words, ".", "--more")
+
+
+@pytest.mark.parametrize("options", [(), ("--quick",)])
+def test_more_without_words_takes_those_of_the_result(
+    uncork: Uncork, options: tuple[str, ...], tmp_path: Path,
+) -> None:
+    path = tmp_path / "scene.toml"
+    path.write_text("[sweep]\nwrite = ['nodelay', 'cork']\n[[claim]]\nsays = 'one segment'\n"
+                    "that = 'segments_per_message(write=cork) == 1'\n")
+    words = ("rounds=1", "duration=5ms", "warmup=0s", "place=free", "message=15x2,64")
+    folder = uncork.results / "mine"
+    done = uncork.run("run", str(path), *words, *options, "-o", str(folder))
+    assert done.returncode == 0, done.stderr
+    path.unlink()
+    for name in ("mine", str(folder)):
+        assert uncork.run("run", "--more", "-o", name, "-n").returncode == 0
+        done = uncork.run("run", "--more", "-o", name)
+        assert done.returncode == 0, done.stderr
+    assert [one["rounds"] for one in plan_read(folder)["sessions"]] == [[1, 1], [2, 2], [3, 3]]
+    assert_complete(folder)
 
 
 def test_more_of_an_unfinished_folder_is_refused(uncork: Uncork) -> None:

@@ -86,7 +86,8 @@ def run_arguments(parser: ArgumentParser) -> None:
                         help=f"a first look: {quick_limits()}; never more than without it")
     begin = parser.add_mutually_exclusive_group()
     begin.add_argument("--more", action="store_true",
-                       help="add a session to a finished result: as many rounds again")
+                       help="add a session to a finished result: as many rounds again; with "
+                            "-o DIR alone, of the words of DIR")
     begin.add_argument("--new", action="store_true",
                        help="begin a new result, also where one of this plan is unfinished "
                             "(default: go on with that)")

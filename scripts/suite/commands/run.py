@@ -36,9 +36,9 @@ from suite.measure.runner import (
 from suite.measure.schedule import session_schedule
 from suite.measure.words import RUN_WORDS, scenario_choose
 from suite.places.targets import Targets
-from suite.result.files import RECORDS, results_place
+from suite.result.files import RECORDS, SCENARIO, plan_read, result_find, results_place
 from suite.result.journal import Journal
-from suite.result.plan import Boots, Programs
+from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Record
 from suite.scenario.scenario import Scenario
 
@@ -192,11 +192,26 @@ def outcome_check(journal: Journal) -> None:
         raise Failure(f"every run of {cell}{more} failed: {reason}")
 
 
+def result_more(options: argparse.Namespace) -> tuple[Path, Plan] | None:
+    """With `--more -o DIR` the folder of that result, which may be a name, and its plan; UsageError
+    where there is none."""
+    if not (options.more and options.output):
+        return None
+    folder = result_find(Path(options.output))
+    plan = plan_read(folder)
+    if plan is None:
+        raise UsageError(f"{folder} has no result to add a session to")
+    return folder, plan
+
+
 def main(options: argparse.Namespace) -> int:
     """Plans, runs or says what would run, and prints the table."""
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
-    scenario, path, words = scenario_choose(options.words)
+    more = result_more(options)
+    stored = None if options.words or options.quick else more  # whose words are taken
+    scenario, path, words = scenario_choose(
+        [str(stored[0] / SCENARIO)] if stored else options.words)
     server_options = server_options_choose(Path(options.psk) if options.psk else None,
                                            options.insecure)
     client = replace(client_open(), server_options=server_options)
@@ -204,7 +219,9 @@ def main(options: argparse.Namespace) -> int:
     with Targets(client) as targets:
         planned = plan_make(targets, scenario, path, words, options.quick)
         server_options_check(server_options, (cell.name.split() for cell in planned.plan.cells))
-        if path is not None:
+        if stored:
+            planned = replace(planned, plan=replace(planned.plan, quick=stored[1].quick))
+        elif path is not None:
             answers_check(client, planned.vocabulary, scenario, path)
             overridden = any(text.partition("=")[0] not in RUN_WORDS for text in words)
             notes = claims_check(scenario, path, planned.plan, overridden)
@@ -213,7 +230,8 @@ def main(options: argparse.Namespace) -> int:
             print(plan_text(planned, targets))
             return 0
         timer_require(planned.plan.timer)
-        journal = journal_begin(options, planned, targets)
+        folder = more[0] if more else Path(options.output) if options.output else None
+        journal = journal_begin(options, folder, planned, targets)
         try:
             journal_run(targets, journal)
             answer_print(journal)
@@ -223,7 +241,8 @@ def main(options: argparse.Namespace) -> int:
     return 0
 
 
-def journal_begin(options: argparse.Namespace, planned: Planned, targets: Targets) -> Journal:
+def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,
+                  targets: Targets) -> Journal:
     """The folder to write, with what machines and programs there are, which it says on standard
     error."""
     client = targets.local
@@ -233,8 +252,7 @@ def journal_begin(options: argparse.Namespace, planned: Planned, targets: Target
                         builds_read(client, builds_named(planned.plan)), targets.identities())
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
                   intervals_are_wide)
-    journal = journal_open(start, Path(options.output) if options.output else None,
-                           results_place(), say, options.more, options.new)
+    journal = journal_open(start, folder, results_place(), say, options.more, options.new)
     try:
         journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)
         header_say(planned, journal, hosts_header(hosts, mine))

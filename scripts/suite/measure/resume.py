@@ -192,7 +192,5 @@ def journal_open(start: Start, folder: Path | None, results: Path, say: Say, mor
                 raise UsageError(f"{folder} has a result: --new begins another, "
                                  "choose another folder with -o")
             return journal_continue(start, folder, more)
-        if more:
-            raise UsageError(f"{folder} has no result to add a session to")
     plan = start.plan if start.plan.seed is not None else replace(start.plan, seed=seed_draw())
     return journal_create(folder or folder_name(results, plan.name), plan.begun(start.boots))
