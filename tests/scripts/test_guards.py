@@ -246,7 +246,7 @@ def said_of(folder: Path) -> dict[str, str]:
              for name, done in said.items()}
     matrix = matrix_of(folder)
     pictures = [Picture(kind, None, None, None, kind) for kind in (
-        "bars", "curve", "heatmap", "forest", "order", "counts", "percentiles", "ecdf")]
+        "bars", "heatmap", "forest", "order", "counts", "percentiles", "ecdf")]
     return texts | {drawing.name: drawing.data + drawing.script
                     for drawing in drawings_make(matrix, pictures)}
 

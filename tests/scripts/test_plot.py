@@ -14,6 +14,7 @@ from answers import NODELAY, golden_check, matrix_of, refused, result_make, unco
 from drawn import draw, made, needs_gnuplot
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.summary import Figure
+from suite.base.errors import UsageError
 from suite.base.units import scale_choose
 from suite.present.pictures.bars import Panel, panels_group
 from suite.present.pictures.curve import height_settings, labels_thin
@@ -30,7 +31,7 @@ from suite.present.pictures.picture import (
 )
 from suite.present.pictures.plot import drawings_make, pictures_default
 from suite.result.record import Record
-from suite.scenario.scenario import PICTURES
+from suite.scenario.scenario import PICTURES, Picture
 from suite.stats import Interval
 
 HISTOGRAM_PICTURES = [kind for kind, key in PICTURES.items() if key == "of"]
@@ -102,8 +103,6 @@ def test_lines_say_what_was_never_sent_and_why_there_is_none(tmp_path):
     assert "(" not in " ".join(lines_of(tcp))
     assert list(lines_of(unix)) == [
         "nodelay", "cork (unsupported)", "more (unsupported)", "coalesce (failed)"]
-    (streams,) = drawings_make(made(tmp_path, result_make.recipe_sizes(2, 1, 1), pictures))
-    assert list(lines_of(streams)) == ["nagle (none)", "nodelay (none)"]
 
 
 def test_a_picture_of_what_good_cells_do_not_have_is_left_out(tmp_path):
@@ -181,11 +180,12 @@ def test_percentiles_are_on_a_logarithmic_axis_only_if_they_span_a_lot(tmp_path)
 @needs_gnuplot
 @pytest.mark.parametrize("recipe", [
     result_make.recipe_open(), result_make.recipe_open(("20",), rounds=1),
-    result_make.recipe_transports(), result_make.recipe_sizes(14, 1, rounds=1),
+    result_make.recipe_transports(),
 ], ids=lambda recipe: recipe.name)
-def test_distributions_of_many_few_and_no_values_are_drawn(tmp_path, recipe):
+def test_distributions_of_many_and_few_values_are_drawn(tmp_path, recipe):
+    names = result_make.OF_OPEN_LOOPS if "open" in recipe.name else ("latency",)
     pictures = "".join(f'\n[[picture]]\nkind = "{kind}"\nof = "{of}"\n'
-                       for kind in HISTOGRAM_PICTURES for of in result_make.OF_OPEN_LOOPS)
+                       for kind in HISTOGRAM_PICTURES for of in names)
     for drawing in draw(made(tmp_path, recipe, pictures), tmp_path):
         text = (tmp_path / f"{drawing.name}.txt").read_text()
         assert recipe.name in text
@@ -222,26 +222,52 @@ def test_unsupported_and_failed_cells_are_named_in_the_picture(tmp_path):
 @needs_gnuplot
 def test_pictures_of_a_scenario(tmp_path):
     pictures = ('\n[[picture]]\nkind = "bars"\nmetric = "segments_per_message"\n'
-                '\n[[picture]]\nkind = "curve"\nx = "write"\nname = "by strategy"\n'
+                '\n[[picture]]\nkind = "curve"\nx = "message"\nname = "by size"\n'
                 '\n[[picture]]\nkind = "bars"\nx = "message"\nmetric = "cpu_per_byte"\n')
     drawings = draw(made(tmp_path, result_make.recipe_sizes(3, 4), pictures), tmp_path)
     assert [drawing.name for drawing in drawings] == [
-        "segments_per_message-bars", "by_strategy", "cpu_per_byte-bars"]
+        "segments_per_message-bars", "by_size", "cpu_per_byte-bars"]
 
 
-@needs_gnuplot
-def test_a_curve_along_an_axis_of_one_value_is_drawn_as_bars(tmp_path):
-    matrix = made(tmp_path, result_make.recipe_sizes(3, 1), '\n[[picture]]\nkind = "curve"\n')
-    assert [drawing.template for drawing in draw(matrix, tmp_path)] == ["bars"]
+@pytest.mark.parametrize("x, said", [
+    ("write", "curve: write has no two numbers here; x=message would do; kind=bars draws any axis"),
+    ("segments", "curve: segments has no two numbers here; x=message would do"),
+])
+def test_a_curve_along_words_is_refused_and_the_line_says_what_would_do(tmp_path, x, said):
+    folder = result_make.result_write(result_make.recipe_sizes(3, 4, rounds=1), tmp_path)
+    words = matrix_of(folder).cells.values()
+    fixed = next(word for word in next(iter(words)).words if word not in ("write", "message"))
+    said = said.replace("segments", fixed)
+    assert said in refused("plot", folder, "kind=curve", f"x={x.replace('segments', fixed)}")
+    assert not (folder / "plots").exists()
 
 
-@needs_gnuplot
-def test_a_matrix_in_which_everything_failed_is_still_drawn(tmp_path):
+def test_a_curve_along_an_axis_of_one_value_is_refused(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
+    with pytest.raises(UsageError, match="message has no two numbers here; kind=bars draws any"):
+        drawings_make(matrix, [Picture("curve", None, None, None, None)])
+
+
+@pytest.mark.parametrize("kind", HISTOGRAM_PICTURES)
+def test_a_distribution_of_runs_without_requests_is_refused(tmp_path, kind):
+    folder = result_make.result_write(result_make.recipe_buffers(rounds=1), tmp_path)
+    assert f"picture: {kind}: no cell has the latency of its requests; kind=bars" in refused(
+        "plot", folder, f"kind={kind}")
+
+
+def test_a_curve_of_nothing_but_failures_is_refused(tmp_path):
     path = result_make.result_write(result_make.recipe_sizes(2, 5), tmp_path)
     records = (path / "records.jsonl").read_text()
     (path / "records.jsonl").write_text(records.replace('"status":"ok"', '"status":"failed"'))
-    (drawing,) = draw(matrix_of(path), tmp_path)
-    assert "'nagle (none)'" in drawing.script
+    assert "picture: curve: no cell has messages_per_second; kind=bars says" in refused(
+        "plot", path, "kind=curve")
+
+
+def test_two_pictures_of_one_name_get_names_of_their_own(tmp_path):
+    twice = '\n[[picture]]\nkind = "bars"\n' + '\n[[picture]]\nkind = "bars"\nx = "write"\n'
+    matrix = made(tmp_path, result_make.recipe_sizes(2, 2, rounds=1), twice)
+    assert [drawing.name for drawing in drawings_make(matrix)] == [
+        "bandwidth-bars", "bandwidth-bars-2"]
 
 
 def test_many_bars_become_several_pictures(tmp_path):
@@ -297,11 +323,15 @@ def test_a_missing_gnuplot_is_one_line_that_names_the_package(tmp_path):
     assert "gnuplot is missing: install the package gnuplot-nox" in done.stderr
 
 
+def with_picture(tmp_path, picture):
+    """A result whose scenario names this picture beside that of NODELAY."""
+    folder = shutil.copytree(NODELAY, tmp_path / "result")
+    with (folder / "scenario.toml").open("a") as file:
+        file.write(f"\n[[picture]]\n{picture}\n")
+    return folder
+
+
 @pytest.mark.parametrize("picture, said", [
-    ('kind = "bars"\nmetric = "bandwith"', "did you mean bandwidth"),
-    ('kind = "curve"\nx = "mesage"', "did you mean message"),
-    ('kind = "bars"', 'two pictures are called "time_per_message-bars"'),
-    ('kind = "percentiles"\nx = "wirte"', "did you mean write"),
     ('kind = "ecdf"\nof = "latencies"', '[picture] of: unknown histogram "latencies": '
                                         "did you mean latency"),
     ('kind = "ecdf"\nmetric = "latency_p50"', '[picture] metric: "ecdf" takes "of" instead'),
@@ -309,10 +339,32 @@ def test_a_missing_gnuplot_is_one_line_that_names_the_package(tmp_path):
     ('kind = "percentile"', "did you mean percentiles"),
 ])
 def test_pictures_that_cannot_be_are_refused(tmp_path, picture, said):
-    folder = shutil.copytree(NODELAY, tmp_path / "result")
+    assert said in refused("plot", with_picture(tmp_path, picture), "-o", tmp_path)
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("picture, said", [
+    ('kind = "bars"\nmetric = "bandwith"', "did you mean bandwidth"),
+    ('kind = "curve"\nx = "mesage"', "did you mean message"),
+    ('kind = "percentiles"\nx = "wirte"', "did you mean write"),
+    ('kind = "curve"\nx = "write"', "write has no two numbers"),
+])
+def test_a_picture_of_the_scenario_that_cannot_be_drawn_is_left_out(tmp_path, picture, said):
+    folder = with_picture(tmp_path, picture)
+    done = uncork("plot", folder)
+    assert done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("uncork: left out: picture: ") and said in done.stderr
+    assert done.stdout.split() == [f"{folder}/plots/time_per_message-bars.{form}"
+                                   for form in ("png", "svg", "txt")]
+
+
+def test_a_run_for_which_no_picture_of_the_scenario_fits_says_what_to_choose(tmp_path):
+    folder = result_make.result_write(result_make.recipe_sizes(3, 1, rounds=1), tmp_path)
     with (folder / "scenario.toml").open("a") as file:
-        file.write(f"\n[[picture]]\n{picture}\n")
-    assert said in refused("plot", folder, "-o", tmp_path)
+        file.write('\n[[picture]]\nkind = "curve"\n')
+    done = uncork("plot", folder)
+    assert done.returncode == 1 and "choose one, kind=bars" in done.stderr
+    assert not (folder / "plots").exists()
 
 
 def test_names_become_file_names_and_strings_are_quoted():

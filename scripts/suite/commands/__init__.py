@@ -144,7 +144,7 @@ def plot_arguments(parser: ArgumentParser) -> None:
                        f"({', '.join(PICTURES)}); metric=METRIC,... or of=HISTOGRAM,...: what they "
                        "show; x=WORD: along which word; "
                        "other words select cells: write=cork,more (default: all)")
-    output_add(parser, "DIR", "where the pictures go (default: plots/NAME of this repository)")
+    output_add(parser, "DIR", "where the pictures go (default: RESULTS/plots)")
 
 
 def report_arguments(parser: ArgumentParser) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 from suite.analyse.frame import matrix_build
 from suite.analyse.results import result_load
 from suite.analyse.selection import left_out_text, matrix_narrow
-from suite.base.errors import UsageError, nearest_hint
+from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.text import say
 from suite.base.words import arguments_sort, names_split
-from suite.present.pictures.gnuplot import ROOT, drawing_write
+from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import PICTURES, Picture
 from suite.stats.histogram import histogram_find
@@ -54,9 +54,12 @@ def main(options: argparse.Namespace) -> int:
     asked = arguments_sort([options.results, *options.words], PLOT_WORDS, most=1)
     pictures = pictures_asked(asked.own)
     matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words, PLOT_WORDS)
-    drawings = drawings_make(matrix, pictures)
+    drawings = drawings_make(matrix, pictures, say)
+    if not drawings:
+        raise Failure("no picture of the scenario can be drawn from this result: "
+                      "choose one, kind=bars")
     say(left_out_text(matrix, asked.words))
-    folder = Path(options.output) if options.output else ROOT / "plots" / matrix.result.name
+    folder = Path(options.output) if options.output else options.results / "plots"
     folder.mkdir(parents=True, exist_ok=True)
     for drawing in drawings:
         for path in drawing_write(drawing, folder):

@@ -86,7 +86,7 @@ def page_of_one(matrix: Matrix) -> str:
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     verdicts = unless_refused(lambda: claims_decide(matrix), notes)
     comparisons = unless_refused(lambda: changes_drawn(matrix, summary.metrics), notes)
-    figures = unless_refused(lambda: drawings_make(matrix), notes)
+    figures = drawings_make(matrix, refused=notes.append)
     drawings = Drawings(drawings_draw(figures), changes_draw(comparisons))
     return result_page(summary, layout, verdicts, comparisons, drawings, command_of(matrix), notes)
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_words
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import optima_build, optimum_of
 from suite.analyse.summary import Figure
+from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
-from suite.present.pictures import bars
 from suite.present.pictures.picture import (
     Drawing,
     Tics,
@@ -27,7 +27,6 @@ from suite.present.pictures.picture import (
     interval_ends,
     medians_text,
     note_text,
-    picture_axis,
     picture_metric,
     picture_name,
     pictures_divide,
@@ -56,12 +55,14 @@ class Axis:
     """The position of each value of a word along x, and whether the axis is logarithmic.
 
     apart: a word among numbers (`default`), which stands on their left and is joined to none.
+    numeric: all values but at most one are numbers, and these are two or more.
     """
 
     name: str
     positions: Mapping[str, float]
     logarithmic: bool
     apart: str | None = None
+    numeric: bool = True
 
     def value(self, cell: Cell) -> str:
         """The cell's value of the word, which need not vary in this result."""
@@ -81,23 +82,32 @@ def axis_make(matrix: Matrix, x: str) -> Axis:
                     if end.message_bytes is not None}
     known = {value: float(number) for value, number in numbers.items() if number}
     words = [value for value in values if value not in known]
-    if len(set(known.values())) < len(known) or len(words) > 1 or len(known) < 2:
-        return Axis(x, {value: float(index) for index, value in enumerate(values)}, False)
+    numeric = len(words) <= 1 < len(known)
+    if len(set(known.values())) < len(known) or not numeric:
+        return Axis(x, {value: float(index) for index, value in enumerate(values)}, False,
+                    numeric=numeric)
     apart = {word: min(known.values()) / APART for word in words}
     return Axis(x, apart | known, True, next(iter(words), None))
+
+
+def axis_find(matrix: Matrix, x: str | None) -> Axis:
+    """The axis along x, by default along message; UsageError without two numbers on it."""
+    axis = axis_make(matrix, x or "message")
+    if not axis.numeric:
+        fitting = [name for name in matrix.axes if axis_make(matrix, name).numeric]
+        would = f"; x={' or x='.join(fitting)} would do" if fitting else ""
+        raise UsageError(f"picture: curve: {axis.name} has no two numbers here{would}; "
+                         "kind=bars draws any axis")
+    return axis
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     """A picture for each combination of the axes other than x and that of the series.
 
-    Along an axis of one value there is no curve, and bars are drawn. If the scenario's table looks
-    for the best value of x, all other axes are series, and of each the best value is shaded, with
-    those that cannot be told apart from it.
+    If the scenario's table looks for the best value of x, all other axes are series, and of each
+    the best value is shaded, with those that cannot be told apart from it.
     """
-    picture = replace(picture, x=picture.x or "message")
-    axis = axis_make(matrix, picture_axis(matrix, picture) or "")
-    if len(axis.positions) < 2:
-        return bars.draw(matrix, replace(picture, kind="bars"))
+    axis = axis_find(matrix, picture.x)
     metric, table = picture_metric(matrix, picture), matrix.result.scenario.table
     alike = None
     if table and axis.name == table.best:
@@ -107,6 +117,8 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     others = tuple(name for name in matrix.axes if name != axis.name)
     inner = others if alike is not None else others[-1:]
     figures, name = figures_of(matrix, metric), picture_name(picture, metric.name)
+    if not figures:
+        raise UsageError(f"picture: curve: no cell has {metric.name}; kind=bars says why")
     return [curve_drawing(matrix, metric, axis, cells, inner, place, place_name(name, values),
                           figures, alike)
             for values, place, cells in pictures_divide(matrix, (axis.name, *inner))]

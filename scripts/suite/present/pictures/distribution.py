@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.histograms import histogram_of, runs_good
 from suite.analyse.measured import NANOSECOND, MeasuredRun
+from suite.base.errors import UsageError
 from suite.base.units import Scale, counted_text, percent_text, scale_choose
 from suite.present.pictures.picture import (
     Drawing,
@@ -78,16 +79,19 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
                       axes_settings: AxesSettings) -> list[Drawing]:
     """A picture for each combination of the axes other than that of the lines, by default the last.
 
-    There is none for good cells without this histogram if others have it: what is sent inline is
-    not handed over.
+    There is none for good cells without this histogram: what is sent inline is not handed over.
+    UsageError where no cell has one.
     """
     shown = picture.of or "latency"
     x = picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
     # One cell after the other: records are large.
     lines = {name: line_make(matrix, cell, x, shown) for name, cell in matrix.cells.items()}
-    drawings, anywhere = [], any(histogram for _, histogram in lines.values())
+    if not any(histogram for _, histogram in lines.values()):
+        raise UsageError(f"picture: {picture.kind}: no cell has the {HISTOGRAM_TITLES[shown]} of "
+                         "its requests; kind=bars draws what was measured")
+    drawings = []
     for values, place, cells in pictures_divide(matrix, (x,)):
-        if anywhere and all(cell.status == "ok" and not cell.emulated and not lines[cell.name][1]
+        if all(cell.status == "ok" and not cell.emulated and not lines[cell.name][1]
                             for cell in cells):
             continue
         inside = [lines[cell.name] for cell in cells]

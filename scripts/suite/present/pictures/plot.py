@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
+from itertools import count
 
 from suite.analyse.frame import Matrix
 from suite.base.errors import UsageError, nearest_hint
@@ -35,21 +37,35 @@ def pictures_default(matrix: Matrix) -> list[Picture]:
     return pictures
 
 
-def drawings_make(matrix: Matrix, asked: Sequence[Picture] = ()) -> list[Drawing]:
-    """The pictures asked for, else those of the scenario, else the default.
-
-    UsageError where two would have one name, or one cannot be drawn from this result.
-    """
+def picture_draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
+    """The drawings of one picture; UsageError if it cannot be drawn from this result."""
     words = set(matrix.axes).union(*(cell.words for cell in matrix.cells.values()))
-    drawings: list[Drawing] = []
-    for picture in asked or matrix.result.scenario.pictures or pictures_default(matrix):
-        if picture.x is not None and picture.x not in words:
-            raise UsageError(f'picture: x: no word "{picture.x}" in this result'
-                             f"{nearest_hint(picture.x, words)}")
-        kind = import_module(f"{__package__}.{picture.kind}")
-        drawings += kind.draw(matrix, picture)
-    names = [drawing.name for drawing in drawings]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise UsageError(f'picture: two pictures are called "{twice}": give one a name')
+    if picture.x is not None and picture.x not in words:
+        raise UsageError(f'picture: x: no word "{picture.x}" in this result'
+                         f"{nearest_hint(picture.x, words)}")
+    kind = import_module(f"{__package__}.{picture.kind}")
+    drawings: list[Drawing] = kind.draw(matrix, picture)
     return drawings
+
+
+def drawings_make(matrix: Matrix, asked: Sequence[Picture] = (),
+                  refused: Callable[[str], None] | None = None) -> list[Drawing]:
+    """The pictures asked for, else those of the scenario, else the default, each with its own name.
+
+    UsageError where one cannot be drawn from this result. One of the scenario is then left out
+    where `refused` takes the reason.
+    """
+    named: dict[str, Drawing] = {}
+    for picture in asked or matrix.result.scenario.pictures or pictures_default(matrix):
+        try:
+            drawings = picture_draw(matrix, picture)
+        except UsageError as error:
+            if asked or refused is None:
+                raise
+            refused(f"left out: {error}")
+            continue
+        for drawing in drawings:
+            names = (drawing.name + f"-{n}" * (n > 1) for n in count(1))
+            name = next(name for name in names if name not in named)
+            named[name] = replace(drawing, name=name)
+    return [*named.values()]
