@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
-from answers import GOLDEN, NODELAY, ROOT, emulated, golden_check, matrix_of, result_make
+from answers import GOLDEN, NODELAY, ROOT, changed, emulated, golden_check, matrix_of, result_make
 from mails import ODD, command_run, comparison_random, pasted
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
@@ -22,10 +23,12 @@ from suite.commands import paste, verify
 from suite.present.comparison.texts import mean_text
 from suite.present.mail.block import blocks_build, comparison_block, sides_name
 from suite.present.mail.figures import comparison_tables
-from suite.present.mail.foot import cpu_name
+from suite.present.mail.foot import SIGNS
 from suite.present.mail.parse import blocks_read, deviations_find, side_words
 from suite.present.mail.rules import BLOCK_RULES, COLUMNS, RULES, lines_require, rules_broken
+from suite.present.mail.setup import cpu_name, mitigations_text, network_text
 from suite.present.tables.mail import STYLES, block_lines
+from suite.result.machine import Machine
 from suite.result.plan import Build
 
 
@@ -283,6 +286,60 @@ def test_long_machines_and_differences_are_wrapped_and_verified(
     assert command_run(verify, capsys, tmp_path / "mail", *results)[0] == 0
     (tmp_path / "mail").write_text(text.replace("number 17", "number 71"))
     assert command_run(verify, capsys, tmp_path / "mail", *results)[0] == 1
+
+
+@pytest.mark.parametrize("told, said", [
+    ({"mds": "Not affected", "spectre_v2": "Mitigation: Retpolines", "l1tf": "Vulnerable",
+      "itlb_multihit": "KVM: Mitigation: VMX disabled", "itlb": "Processor vulnerable"},
+     "mitigations itlb_multihit spectre_v2 (vulnerable: itlb l1tf)"),
+    ({"mds": "Not affected"}, "mitigations none"), ({}, "mitigations unknown"),
+])
+def test_mitigations_are_named_and_so_is_what_stays_vulnerable(told, said):
+    assert mitigations_text(Machine(("h",), {"mitigations": told})) == said
+
+
+ETHERNET = {"name": "eth0", "mtu_bytes": 9000}
+
+
+@pytest.mark.parametrize("words, device, other, said", [
+    ({}, {"name": "lo", "mtu_bytes": 65536}, None, "loopback (lo MTU 65536); cubic"),
+    ({}, {}, None, "loopback; cubic"), ({}, ETHERNET, None, "loopback; cubic"),
+    ({}, ETHERNET, {"name": "ens3", "mtu_bytes": 1500},
+     "hosts: client eth0 MTU 9000, server ens3 MTU 1500; cubic"),
+    ({}, ETHERNET, {}, "hosts: client eth0 MTU 9000, server device unknown; cubic"),
+    ({"lab": "on", "link_rate": "1gbit", "link_mtu": "9000"}, {}, None,
+     "lab of three namespaces, link_rate=1gbit link_mtu=9000; cubic"),
+    ({"transport": "unix"}, {}, None, "Unix sockets; cubic"),
+    ({"transport": "null"}, {}, None, "none, nothing is sent; cubic"),
+])
+def test_the_network_path_is_named(words, device, other, said, tmp_path):
+    folder = changed(NODELAY, tmp_path, lambda record: record.get("server", {}).update(
+        {"host": "far"} if other is not None else {}))
+    (host, facts), = json.loads((folder / "hosts.json").read_text()).items()
+    hosts = {host: facts | {"device": device}}
+    if other is not None:
+        hosts["far"] = facts | {"device": other}
+    (folder / "hosts.json").write_text(json.dumps(hosts))
+    matrix = matrix_of(folder)
+    cells = [replace(cell, words={**cell.words, **words}) for cell in matrix.cells.values()]
+    assert network_text(matrix, cells) == said
+
+
+def test_a_block_says_its_version_and_the_meaning_of_the_signs_that_occur(made, nodelay):
+    def legend(*words, of=nodelay):
+        block, = pasted(of, *words)
+        text = re.sub(r"\s+", " ", "\n".join(block))
+        assert "uncork: version 0.1.0, revision 0123abcd" in text
+        return re.search(r"legend: (.*) scripts/uncork run", text)[1]
+    signs = {sign: f"{sign} = {means}" for sign, _, means in SIGNS}
+    said = legend("write=cork")
+    assert said == "; ".join(signs[sign] for sign in ("+/-", "BH", "A/A"))
+    said = legend("write=more", of=matrix_of(made["transports"]))
+    assert all(signs[sign] in said for sign in ("+/-", "r", "?", "-", "A/A"))
+    assert not any(signs[sign] in said for sign in ("~", "exact", "BH"))
+    said = legend("columns=bandwidth,segments_per_message", of=matrix_of(made["sizes-2-6"]))
+    assert all(signs[sign] in said for sign in ("~", "( )")) and signs["exact"] not in said
+    assert signs["exact"] in legend("write=cork", "columns=sends_per_message")
 
 
 def test_paste_takes_one_result_or_two(capsys):

@@ -239,7 +239,7 @@ def test_verify_finds_a_block_in_a_mail_and_says_that_all_is_the_same(tmp_path, 
     (tmp_path / "mail").write_text("Hello,\n\n" +
                                    "".join(f"> {line}\n" for line in block.splitlines()))
     assert command_run(verify, capsys, tmp_path / "mail", NODELAY) == (
-        0, "the same: all 23 figures and texts of write=cork against write=nodelay\n")
+        0, "the same: all 26 figures and texts of write=cork against write=nodelay\n")
 
 
 def flowed(text, without_space):

@@ -22,7 +22,6 @@ from suite.base.units import Scale, counted_text, percent_text
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 
-Shorten = Callable[[str], str]
 WITHIN_BOOT = "within a boot, not between boots"  # of noise floors beside ratios of boots
 BASELINES_TOLD = 4  # of which the noise floor of each stands in a heading
 UNSPLIT_NOTE = (
@@ -30,7 +29,7 @@ UNSPLIT_NOTE = (
     "of it is user and what is system by ticks, too few here")
 
 
-def machine_text(machine: Machine, shorten: Shorten = str) -> str:
+def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
     """One machine in one line: processor, its name shortened, CPUs, system and kernel,
     virtualisation."""
     cpus, virtual = machine.facts.get("cpus_online"), machine.fact("virtualisation")
@@ -53,32 +52,29 @@ def targets_cells(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     return found
 
 
-def machines_line(machines: Iterable[Machine], shorten: Shorten, booted: Iterable[Machine] = ()
-                  ) -> str:
+def machines_line(machines: Iterable[Machine], tell: Callable[[Machine], str],
+                  booted: Iterable[Machine] = ()) -> str:
     """These machines in a line, each once; booted: those that are boots of their own, which are
     counted."""
     counts: Counter[str] = Counter()
     boots = {host for machine in booted for host in machine.hosts}
     for machine in machines_group(machines):
-        counts[machine_text(machine, shorten)] += len(boots.intersection(machine.hosts))
+        counts[tell(machine)] += len(boots.intersection(machine.hosts))
     return "; ".join(f"{text}, {count} boots" if count > 1 else text
                      for text, count in counts.items()) or "unknown"
 
 
 def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
-                  shorten: Shorten = str) -> str:
+                  tell: Callable[[Machine], str] = machine_text) -> str:
     """Every machine of the records, or of these cells; of several targets each with those that are
-    its machines.
-
-    shorten: what is done with the name of a processor.
-    """
+    its machines. tell: one machine as text."""
     if not is_elsewhere(matrix):
-        return machines_line(matrix.result.machines.values(), shorten)
+        return machines_line(matrix.result.machines.values(), tell)
     named: dict[str, list[str]] = {}
     for target, same in targets_cells(matrix.cells.values() if cells is None else cells).items():
         names = {cell.name: target for cell in same}
         booted = machines_of(matrix.result, names, counted=True) if same[0].block else ()
-        text = machines_line(machines_of(matrix.result, names), shorten, booted)
+        text = machines_line(machines_of(matrix.result, names), tell, booted)
         named.setdefault(text, []).append(target)
     return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
 
@@ -113,9 +109,9 @@ def word_values_text(cells: Iterable[Cell], key: str) -> str:
     return ", ".join(value for value in values if value) or "unknown"
 
 
-def labs_text(matrix: Matrix) -> str:
+def labs_text(cells: Iterable[Cell]) -> str:
     """The links of the labs that cells ran in, all values of each word; empty where none did."""
-    cells = [cell for cell in matrix.cells.values() if lab_wanted(cell.words)]
+    cells = [cell for cell in cells if lab_wanted(cell.words)]
     values = {key: dict.fromkeys(cell.words[key] for cell in cells if key in cell.words)
               for key in LAB_WORDS}
     return lab_text({key: ",".join(found) for key, found in values.items() if found})
@@ -200,7 +196,7 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
         ("disturbed", disturbances_text(matrix)),
         ("place", word_values_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),
-        ("security", security_text(matrix)), ("lab", labs_text(matrix)),
+        ("security", security_text(matrix)), ("lab", labs_text(matrix.cells.values())),
         ("timer", timer_text(matrix)), ("builds", builds_text(plan)),
         ("quick", "" if plan.quick is None else quick_text(plan.quick)),
         ("rounds", rounds_heading(matrix)),

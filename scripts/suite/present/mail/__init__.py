@@ -3,7 +3,8 @@
 
     rules      what text must obey to come out of mail programs, git am and checkpatch as it went in
     figures    the figures of a comparison, or of a result, as tables of short texts
-    foot       the lines below: rounds and noise, the machine, what differs
+    setup      where the figures were measured: machines, network path, programs
+    foot       the lines below: rounds and noise, where it was, what differs, what signs mean
     command    the one command that measures the same plan again
     block      all of it together, as a document, which present/tables/mail.py prints: the blocks
                that words of the shell ask for, or that a posted block was

@@ -62,9 +62,10 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
     # of two results those of the base: what differs says the rest
     measured = [cell for _, side, cell in comparison.cells()
                 if comparison.within or side is comparison.base]
-    return Document("", [Section(heads, comparison_tables(comparison))],
-                    foot_pairs(comparison.base.matrix, measured, comparison_remarks(comparison),
-                               comparison), commands=commands_join(commands))
+    tables = comparison_tables(comparison)
+    foot = foot_pairs(comparison.base.matrix, measured, tables, comparison_remarks(comparison),
+                      comparison)
+    return Document("", [Section(heads, tables)], foot, commands=commands_join(commands))
 
 
 def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
@@ -112,7 +113,7 @@ def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
     remarks = [*cells_remarks(cells), *known_remarks(matrix, cells, metrics)]
     heads = [("cells", words_text(words) or "all")]
     heads += [("with", words_text(common))] if common else []
-    return Document("", [Section(heads, tables)], foot_pairs(matrix, cells, remarks),
+    return Document("", [Section(heads, tables)], foot_pairs(matrix, cells, tables, remarks),
                     commands=[command_of(matrix)])
 
 

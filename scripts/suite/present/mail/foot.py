@@ -13,17 +13,29 @@ from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
-from suite.analyse.verdicts import Verdict
 from suite.base.units import counted_text
 from suite.present.comparison.document import KIND_MOST, kinds_texts
 from suite.present.comparison.texts import floor_text, rows_left_out, span_text
-from suite.present.heading import congestion_text, known_text, machines_text
+from suite.present.heading import known_text
 from suite.present.mail.rules import COLUMNS
-from suite.present.tables.model import Pair
+from suite.present.mail.setup import machines_tell, network_text, programs_text
+from suite.present.tables.model import Pair, Table
 
-LABELS = ("machine", "differs", "remarks")  # of the lines below all figures
-# what a maker puts into the name of a processor and nobody says
-CPU_NOISE = re.compile(r"\((?:R|TM)\)|(?: CPU)? @ \S+| CPU$", re.IGNORECASE)
+# of the lines below all figures
+LABELS = ("machine", "network", "uncork", "differs", "remarks", "legend")
+# signs of a block, as they are found in its texts, and what they mean
+SIGNS = (
+    ("+/-", r"\+/-", "farther end of the 95% CI"),
+    ("r", r".*%r", "minimum and maximum, too few rounds for a CI"),
+    ("~", "~", "no change, its CI contains 0"),
+    ("( )", r"\([-+<>].*\)", "may be chance among so many rows"),
+    ("?", r"[-+<>].*%\?", "too few rounds to say"),
+    (">0% <0%", r"\(?[<>]0%.*", "more, less, by how much is not known"),
+    ("exact", "exact", "the same count in every run"),
+    ("-", "-", "none"),
+    ("BH", r".*\bBH \d.*", "Benjamini-Hochberg correction"),
+    ("A/A", r".*\bA/A\b.*", "baseline against itself"),
+)
 LINE_WIDTH = COLUMNS - 2  # a style may put a mark before a line
 # What gives way in a line of rounds that is too long, in turn.
 SHORTER = (("exact rank CI", "rank CI"), (" a side,", ","), (" in turns,", ""))
@@ -45,19 +57,6 @@ def table_rounds_text(figures: Sequence[Figure], floor: float | None, metric: Me
     return ", ".join(parts) + ("" if metric.counts and floor is None else f"; {floor_text(floor)}")
 
 
-def cpu_name(name: str) -> str:
-    """The name of a processor as people say it."""
-    return " ".join(CPU_NOISE.sub(" ", name).split())
-
-
-def machine_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
-    """Machines of cells, congestion control and the revision that measured."""
-    name = congestion_text(matrix)
-    congestion = {"none": "", "unknown": "; congestion unknown"}.get(name, f"; {name}")
-    return (f"{machines_text(matrix, cells, cpu_name)}{congestion}"
-            f"; uncork {matrix.result.plan.programs.revision}")
-
-
 def comparison_remarks(comparison: Comparison) -> list[str]:
     """What must not be overlooked, in few words: failures, and marks that the figures have."""
     changes, sessions = comparison.changes(), len(comparison.base.sessions)
@@ -66,18 +65,15 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
     few = any(comparison.tested.get(name, 0) for name in comparison.hopeless)
     marks = {f"{small} within A/A": small > 0,
              f"{sessions} sessions": comparison.within and sessions > 1,
-             "brackets: may be chance": Verdict.BRACKETED in {one.verdict for one in changes},
              "too few rounds for so many cells": few}
     partly = [text for side in comparison.sides for text in known_remarks(
         side.matrix, [cell for _, own, cell in comparison.cells() if own is side],
         comparison.metrics)]
-    ranges = any(figure.interval and figure.interval.level is None for change in changes
-                 for figure in (change.base, change.new))
     return [*cells_remarks(cells), *(remark for remark, holds in marks.items() if holds),
             *(f"geomean without {rows_left_out(comparison, mean)}"
               for mean in comparison.geomeans.values()
               if mean and any(why.startswith("n=") for why in mean.left_out.values())),
-            *dict.fromkeys(partly), *(["r is min..max"] if ranges else []),
+            *dict.fromkeys(partly),
             *(note for note in comparison.notes if note != NO_TIMES),
             *dict.fromkeys(note for cell in cells for note in cell.remarks)]
 
@@ -108,9 +104,19 @@ def differs_text(comparison: Comparison) -> str:
     return "; ".join(kinds_texts(ordered, KIND_MOST)) or "nothing else"
 
 
-def foot_pairs(matrix: Matrix, cells: Sequence[Cell], remarks: Sequence[str],
-               comparison: Comparison | None = None) -> list[Pair]:
+def legend_text(tables: Sequence[Table]) -> str:
+    """What the signs mean that occur in these tables."""
+    texts = {text for table in tables for text in (table.below, *(
+        one for column in table.columns[len(table.keys):]
+        for one in (column.head, *(item.text for item in column.items))))}
+    return "; ".join(f"{sign} = {means}" for sign, pattern, means in SIGNS
+                     if any(re.fullmatch(pattern, text) for text in texts))
+
+
+def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
+               remarks: Sequence[str], comparison: Comparison | None = None) -> list[Pair]:
     """All lines below the figures of these cells, each with its label, without empty ones."""
-    texts = (machine_text(matrix, cells), differs_text(comparison) if comparison else "",
-             "; ".join(remarks))
+    texts = (machines_tell(matrix, cells), network_text(matrix, cells), programs_text(matrix),
+             differs_text(comparison) if comparison else "", "; ".join(remarks),
+             legend_text(tables))
     return [pair for pair in zip(LABELS, texts, strict=True) if pair[1]]

@@ -19,7 +19,13 @@ from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.base.units import counted_text
-from suite.present.heading import congestion_text, known_text, machines_text, word_values_text
+from suite.present.heading import (
+    congestion_text,
+    known_text,
+    machine_text,
+    machines_text,
+    word_values_text,
+)
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
@@ -206,7 +212,8 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
     """
     place = f"place {word_values_text(cells, 'place')}; "
     congestion = f"congestion {congestion_text(matrix)}; "
-    unnamed = machines_text(matrix, shorten=lambda processor: "")
+    unnamed = machines_text(
+        matrix, tell=lambda machine: machine_text(machine, lambda processor: ""))
     texts = [f"{figures}; {place}{congestion}{machines_text(matrix)}",
              f"{figures}; {place}{congestion}{unnamed}",
              *([f"{figures}; {congestion}{unnamed}"] if "place" in matrix.axes else [])]

@@ -155,7 +155,8 @@ def table_symbols(table: Table) -> Table:
 def line_clean(line: str, utf8: bool) -> str:
     """A line with facts that others wrote: no tabs, and ASCII or symbols."""
     line = " ".join(line.split())
-    return line.replace(" -> ", ARROW) if utf8 else line.encode("ascii", "replace").decode()
+    return (symbols_put(line.replace(" -> ", ARROW)) if utf8
+            else line.encode("ascii", "replace").decode())
 
 
 def metric_lines(table: Table, style: Style) -> list[str]:
