@@ -14,8 +14,11 @@ import pytest
 
 from conftest import Uncork, keys_of, records_of
 from suite.base.client import Client
+from suite.measure.plan import plan_make
 from suite.measure.schedule import session_schedule
+from suite.places.targets import Targets
 from suite.result import files
+from suite.scenario.scenario import Scenario
 from test_run import SHORT, wait_for_records
 
 WORDS = ("run", "write=nodelay,writev,coalesce", "place=free", "rounds=6", *SHORT)
@@ -207,9 +210,31 @@ def test_more_of_an_unfinished_folder_is_refused(uncork: Uncork) -> None:
     assert "finish it without --more" in uncork.refused(*WORDS, "-o", str(folder), "--more")
 
 
-def test_another_plan_is_refused_in_a_folder(uncork: Uncork, finished: Path) -> None:
-    message = uncork.refused("run", "place=free", "rounds=2", *SHORT, "-o", str(finished))
-    assert "another plan" in message and str(finished) in message
+@pytest.mark.parametrize(("words", "differs"), [
+    (("place=free", "rounds=2", *SHORT), "there rounds=1, here rounds=2"),
+    (("place=free", "rounds=1", "write=cork,more", *SHORT),
+     "there no write, here write=cork,more"),
+    (("place=free", "rounds=1", "write=cork", "baseline=write=cork", *SHORT),
+     "there no write, here write=cork"),
+    (("rounds=1", *SHORT), "there place=free, here no place"),
+    (("place=free", "rounds=1", "--quick", *SHORT), "there no quick, here --quick"),
+    (("quick", "place=free", "rounds=1", "message=64", "write=cork", *SHORT),
+     "there scenario words no workload no message no reply no write, here scenario quick "
+     "workload=request message=64 reply=2 write=cork"),
+])
+def test_another_plan_in_a_folder_is_refused_with_what_differs(
+    uncork: Uncork, finished: Path, words: tuple[str, ...], differs: str,
+) -> None:
+    assert uncork.refused("run", *words, "-o", str(finished)) == (
+        f"uncork: {finished} has another plan ({differs}): write its words, or choose another "
+        "folder with -o")
+
+
+def test_plans_that_only_leave_out_other_cells_differ_by_a_cell(binaries: Client) -> None:
+    one, other = (plan_make(Targets(binaries), Scenario("words"), None,
+                            ["write=nagle,nodelay,cork", "place=free,together", *leaves]).plan
+                  for leaves in ((), ("not=write=cork place=free",)))
+    assert one.difference(other) == "one of both leaves out write=cork place=free"
 
 
 def test_records_without_a_plan_are_refused_and_nothing_beside_them_is_touched(

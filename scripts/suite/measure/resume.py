@@ -126,7 +126,8 @@ def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
             raise Failure(f"{folder / PLAN} is gone")
         programs_refuse(folder, plan.programs, start.plan.programs)
         if not plan.is_same(start.plan):
-            raise UsageError(f"{folder} has another plan: choose another folder with -o")
+            raise UsageError(f"{folder} has another plan ({plan.difference(start.plan)}): write "
+                             "its words, or choose another folder with -o")
         done, whole = records_done(folder)
         os.ftruncate(descriptor, whole)
         return Journal(folder, session_choose(start, folder, plan, done, more), done, descriptor)

@@ -225,6 +225,35 @@ class Plan:
                        seed=None if seed is None else self.seed,
                        programs=Programs("", "", ""), boot="", sessions=())
 
+    def words_asked(self) -> dict[str, str]:
+        """What was asked for, as it is typed, by word: all values of the cells, then the words of
+        the run."""
+        values: dict[str, dict[str, None]] = {}
+        for cell in self.cells:
+            for key, value in cell.given.items():
+                values.setdefault(key, {})[value] = None
+        quick = None if self.quick is None else "--quick"
+        run = {"rounds": str(self.rounds), "until": self.until, "timer": self.timer,
+               "hosts": self.hosts, "seed": None if self.seed is None else str(self.seed),
+               "baseline": self.baseline and f'"{self.baseline}"'}
+        return {"scenario": f"scenario {self.name}"} | {
+            key: f"{key}={value}" for key, value in (
+                *((key, ",".join(each)) for key, each in values.items()), *run.items()) if value
+        } | known_items(quick=quick)
+
+    def difference(self, other: Plan) -> str:
+        """What the two ask for that is not the same: `there write=cork, here write=cork,more`."""
+        there, here = self.words_asked(), other.words_asked()
+        keys = [key for key in {**there, **here} if there.get(key) != here.get(key)
+                and (key != "seed" or {key} <= there.keys() & here.keys())]
+        if keys != ["baseline"] and "baseline" in keys:
+            keys.remove("baseline")  # it follows from the others
+        if keys:
+            return ", ".join(f"{where} " + " ".join(one.get(key, f"no {key}") for key in keys)
+                             for where, one in (("there", there), ("here", here)))
+        cells = {cell.name for cell in self.cells} ^ {cell.name for cell in other.cells}
+        return f"one of both leaves out {min(cells)}" if cells else "the order of the words"
+
     def begun(self, boots: Boots) -> Plan:
         """With a new session: as many rounds again, numbers going on."""
         last = max((session.last for session in self.sessions), default=0)
