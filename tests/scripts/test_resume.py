@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import signal
 from collections.abc import Callable
@@ -14,12 +16,14 @@ import pytest
 
 from conftest import Uncork, keys_of, records_of
 from suite.base.client import Client
+from suite.commands.run import command_again
 from suite.measure.plan import plan_make
 from suite.measure.schedule import session_schedule
 from suite.places.targets import Targets
 from suite.result import files
 from suite.scenario.scenario import Scenario
 from test_run import SHORT, wait_for_records
+from within import uncork_call
 
 WORDS = ("run", "write=nodelay,writev,coalesce", "place=free", "rounds=6", *SHORT)
 RUNS = 7 * 4  # warm-up and 6 rounds of three cells, one of them twice
@@ -208,6 +212,47 @@ def test_more_without_words_takes_those_of_the_result(
 def test_more_of_an_unfinished_folder_is_refused(uncork: Uncork) -> None:
     folder = killed(uncork, *WORDS, after=3)
     assert "finish it without --more" in uncork.refused(*WORDS, "-o", str(folder), "--more")
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "plan.json"])
+def test_a_full_disk_names_the_file_and_the_command_that_goes_on(
+    uncork: Uncork, monkeypatch: pytest.MonkeyPatch, name: str,
+) -> None:
+    """Part of what is written fits, its rest does not."""
+    fsync, calls = os.fsync, [0]
+
+    def fsync_full(descriptor: int) -> None:
+        calls[0] += name in os.readlink(f"/proc/self/fd/{descriptor}")
+        if calls[0] <= (name == "records.jsonl") * 3:
+            return fsync(descriptor)
+        os.truncate(descriptor, os.fstat(descriptor).st_size - 50)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    words = ("run", "place=free", "rounds=2", *SHORT, "-o", str(uncork.results / "mine"))
+    monkeypatch.setattr("sys.argv", ["uncork", *words])
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", fsync_full)
+        done = uncork_call(words, uncork.environment)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        f"uncork: {uncork.results}/mine/{name}: No space left on device: what is stored is kept; "
+        f"when there is space, to go on: uncork {' '.join(words)}")
+    assert uncork.run(*words).returncode == 0
+    assert_complete(uncork.results / "mine")
+
+
+def test_a_session_that_more_began_goes_on_without_more(
+    uncork: Uncork, finished: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.argv", ["uncork", "run", "--more", "-o", str(finished)])
+    assert command_again() == f"uncork run -o {finished}"
+    assert uncork.run("run", "--more", "-o", str(finished)).returncode == 0
+    path = finished / "records.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-2]))
+    assert "finish it without --more" in uncork.refused("run", "--more", "-o", str(finished))
+    done = uncork.run("run", "-o", str(finished))
+    assert done.returncode == 0 and f"resuming {finished} at round 2" in done.stderr
+    assert_complete(finished)
 
 
 @pytest.mark.parametrize(("words", "differs"), [

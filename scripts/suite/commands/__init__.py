@@ -74,7 +74,8 @@ def run_arguments(parser: ArgumentParser) -> None:
                         help="a scenario (scenarios/NAME.toml or a path) and words; "
                              'not="a=1 b=2" leaves out cells, and may be repeated')
     output_add(parser, "DIR", "folder of the result (default: results/NAME-YYYYmmdd-HHMMSS, in the "
-                              "repository or $UNCORK_RESULTS)")
+                              "repository or $UNCORK_RESULTS); without words it takes those "
+                              "of the result in DIR")
     parser.add_argument("-n", "--dry-run", action="store_true",
                         help="only say what would run, how long, and as which commands")
     transport = parser.add_mutually_exclusive_group()
@@ -86,8 +87,7 @@ def run_arguments(parser: ArgumentParser) -> None:
                         help=f"a first look: {quick_limits()}; never more than without it")
     begin = parser.add_mutually_exclusive_group()
     begin.add_argument("--more", action="store_true",
-                       help="add a session to a finished result: as many rounds again; with "
-                            "-o DIR alone, of the words of DIR")
+                       help="add a session to a finished result: as many rounds again")
     begin.add_argument("--new", action="store_true",
                        help="begin a new result, also where one of this plan is unfinished "
                             "(default: go on with that)")

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -138,7 +140,7 @@ def journal_run(targets: Targets, journal: Journal) -> None:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
         raise Interrupted(
             signalled, f": {total - left} of {total} runs are kept in "
-            f"{path_text(journal.folder)}; to go on: uncork {shlex.join(sys.argv[1:])}") from None
+            f"{path_text(journal.folder)}; to go on: {command_again()}") from None
 
 
 def precision_read(folder: Path) -> Precision | None:
@@ -192,24 +194,41 @@ def outcome_check(journal: Journal) -> None:
         raise Failure(f"every run of {cell}{more} failed: {reason}")
 
 
-def result_more(options: argparse.Namespace) -> tuple[Path, Plan] | None:
-    """With `--more -o DIR` the folder of that result, which may be a name, and its plan; UsageError
-    where there is none."""
-    if not (options.more and options.output):
+def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
+    """The result that `-o DIR` without words, or with --more, goes on with, and its plan. With
+    --more DIR may be a name; UsageError where there is none."""
+    if not options.output or (options.words and not options.more):
         return None
-    folder = result_find(Path(options.output))
+    folder = result_find(Path(options.output)) if options.more else Path(options.output)
     plan = plan_read(folder)
-    if plan is None:
+    if plan is None and options.more:
         raise UsageError(f"{folder} has no result to add a session to")
-    return folder, plan
+    return (folder, plan) if plan else None
+
+
+def command_again() -> str:
+    """The command that goes on with what this one leaves unfinished."""
+    return f"uncork {shlex.join(text for text in sys.argv[1:] if text != '--more')}"
+
+
+@contextlib.contextmanager
+def full_disk_explained() -> Iterator[None]:
+    """Where no space is left for a file of the result: Failure says how to go on."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise Failure(f"{error.filename}: {error.strerror}: what is stored is kept; when there is "
+                      f"space, to go on: {command_again()}") from None
 
 
 def main(options: argparse.Namespace) -> int:
     """Plans, runs or says what would run, and prints the table."""
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
-    more = result_more(options)
-    stored = None if options.words or options.quick else more  # whose words are taken
+    given = result_given(options)
+    stored = None if options.words or options.quick else given  # whose words are taken
     scenario, path, words = scenario_choose(
         [str(stored[0] / SCENARIO)] if stored else options.words)
     server_options = server_options_choose(Path(options.psk) if options.psk else None,
@@ -230,14 +249,12 @@ def main(options: argparse.Namespace) -> int:
             print(plan_text(planned, targets))
             return 0
         timer_require(planned.plan.timer)
-        folder = more[0] if more else Path(options.output) if options.output else None
-        journal = journal_begin(options, folder, planned, targets)
-        try:
+        folder = given[0] if given else Path(options.output) if options.output else None
+        with full_disk_explained(), contextlib.closing(
+                journal_begin(options, folder, planned, targets)) as journal:
             journal_run(targets, journal)
             answer_print(journal)
             outcome_check(journal)
-        finally:
-            journal.close()
     return 0
 
 

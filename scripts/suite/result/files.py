@@ -7,6 +7,7 @@ Damaged, whose message says where. A file is replaced as a whole; journal.py app
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -125,10 +126,19 @@ def machines_merge(folder: Path, machines: Mapping[str, Facts]) -> None:
         file_write(path, json_text(merged))
 
 
+@contextlib.contextmanager
+def file_named(path: Path) -> Iterator[None]:
+    """An OSError about what is written meanwhile names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
 def file_write(path: Path, text: str) -> None:
     """Replaces a file as a whole: a reader, or a kill, finds the old one or the new one."""
     fresh = path.with_name(path.name + ".new")
-    with open(fresh, "w", encoding="utf-8") as file:
+    with file_named(path), open(fresh, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

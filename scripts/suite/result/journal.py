@@ -22,6 +22,7 @@ from suite.result.files import (
     PLAN,
     RECORDS,
     SCENARIO,
+    file_named,
     file_write,
     machines_merge,
     object_parse,
@@ -56,9 +57,10 @@ class Journal:
     def append(self, record: JsonObject) -> None:
         """Stores one record: written in one piece, flushed and synced before it returns."""
         rest = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
-        while rest:
-            rest = rest[os.write(self.descriptor, rest):]
-        os.fsync(self.descriptor)
+        with file_named(self.folder / RECORDS):
+            while rest:
+                rest = rest[os.write(self.descriptor, rest):]
+            os.fsync(self.descriptor)
         self.done.add(key_of(record))
 
     def extend(self, rounds: int) -> None:
