@@ -57,15 +57,21 @@ from suite.scenario.scenario import Claim
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """outcome: ok, not ok or undecided; remarks: what was measured, or why nothing can be said."""
+    """outcome: ok, not ok or undecided; remarks: what was measured, or why nothing can be said.
+    absent: whether it is about cells that the result does not have."""
 
     claim: Claim
     outcome: str
     remarks: tuple[str, ...]
+    absent: bool = False
 
 
 class Undecidable(Exception):
     """A reason why this result cannot decide a claim."""
+
+
+class Absent(Undecidable):
+    """The same: it does not have the cells."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
     named = cells_named(reference, {name: cell.words for name, cell in matrix.cells.items()},
                         matrix.axes)
     if not named.cells:
-        raise Undecidable(named.why)
+        raise Absent(named.why)
     return [matrix.cells[name] for name in named.cells]
 
 
@@ -308,7 +314,7 @@ def claim_decide(matrix: Matrix, claim: Claim, target: str = "") -> ClaimVerdict
         against = [evidence_decide(parsed, found | {best: evidence})
                    for evidence in candidates[best]]
     except Undecidable as error:
-        return ClaimVerdict(claim, "undecided", (str(error),))
+        return ClaimVerdict(claim, "undecided", (str(error),), isinstance(error, Absent))
     outcome, at = best_decide(parsed, best, [outcome for outcome, _ in against])
     return ClaimVerdict(claim, outcome,
                         (against[at][1], f"against {candidates[best][at].cell.name}"))

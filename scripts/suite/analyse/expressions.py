@@ -191,19 +191,22 @@ def claims_references(scenario: Scenario) -> Iterator[Reference]:
 
 
 def selectors_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """(words, where they stand) of claims and published figures."""
+    """(words, where they stand) of claims, answers and published figures."""
     return chain(
+        ((question.where, f'[answer] where "{question.where}": ')
+         for question in scenario.answers if question.where),
         ((figure.words, f'[published] words "{figure.words}": ') for figure in scenario.published),
         ((reference.selector, f'[claim] that "{reference.text}": ')
          for reference in claims_references(scenario)))
 
 
 def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """(axis, where it stands) of the table, pictures and claims."""
+    """(axis, where it stands) of the table, pictures, answers and claims."""
     table = scenario.table or TableLayout()
     return chain(
         ((row, "[table] rows") for row in table.rows),
         [(table.best, "[table] best")] if table.best else [],
+        ((question.word, "[answer] word") for question in scenario.answers),
         ((picture.x, "[picture] x") for picture in scenario.pictures if picture.x),
         ((key, f'[claim] that "{reference.text}"') for reference in claims_references(scenario)
          for key in reference.searched))

@@ -13,26 +13,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, noise_floor_widest, ratio_between
+from suite.analyse.frame import (
+    Cell,
+    Matrix,
+    noise_floor_widest,
+    ratio_between,
+    ratio_of,
+    rounds_common,
+    series_between,
+)
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Family, both_exact, family_make
 from suite.base.units import size_parse, value_text
 
+ROUNDS_ADVISED = 1000  # more are no advice
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds to say
 
 
 @dataclass(frozen=True)
 class Optimum:
     """One group. place: its words, by key. medians and marks: by value of the word, in the plan's
-    order, of the cells that have a figure; medians are in the base unit of the metric."""
+    order, of the cells that have a figure; medians are in the base unit of the metric. rounds: by
+    value of ALIKE, how many would tell it from the best."""
 
     place: Mapping[str, str]
     medians: Mapping[str, float]
     marks: Mapping[str, str]
+    rounds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
@@ -77,6 +88,28 @@ def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | Non
     return WORSE if worse and not stats.is_within_floor(ratio.value, floor) else ALIKE
 
 
+def rounds_to_tell(matrix: Matrix, one: Cell, other: Cell, metric: str, rows: int) -> float:
+    """How many rounds would show the difference that was seen between two cells, as one of so many
+    rows and beyond a noise floor, which shrinks as intervals do. Infinite where nothing was seen,
+    or no number can be told."""
+    both = series_between(matrix, one, other, metric)
+    if both is None or any(series.censored for series in both):
+        return math.inf
+    shared, rounds = rounds_common((one, other)), min(map(len, both))
+    ratio = ratio_of(*both, shared).value
+    floor = noise_floor_widest([(matrix, one), (matrix, other)], metric) or 1.0
+    needed = stats.rounds_to_find(both[0].values, both[1].values, shared, max(rows, 1))
+    if not math.isfinite(needed):
+        return math.inf
+    return max(needed, math.ceil(rounds * (math.log(floor) / math.log(ratio)) ** 2), rounds + 1)
+
+
+def rounds_advice(needed: float) -> str:
+    """What would decide what noise hides now."""
+    return (f"decide this with rounds={needed:.0f}" if needed <= ROUNDS_ADVISED else
+            f"rounds={ROUNDS_ADVISED} would not decide it either")
+
+
 def groups_find(matrix: Matrix, axis: str, metric: Metric) -> list[list[Cell]]:
     """The cells that differ in the axis only, in the plan's order, those that have figures above 0;
     a cell that stands alone in the plan is in no group."""
@@ -111,7 +144,10 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
         noise_floor_widest([(matrix, cell), (matrix, best)], metric.name),
         family.adjusted.get(frozenset((cell.name, best.name)), 0.0))
         for value, cell in by_value.items()}
-    return Optimum({key: value for key, value in best.axes.items() if key != axis}, medians, marks)
+    rounds = {value: rounds_to_tell(matrix, cell, best, metric.name, family.tested)
+              for value, cell in by_value.items() if marks[value] == ALIKE}
+    return Optimum({key: value for key, value in best.axes.items() if key != axis}, medians, marks,
+                   rounds)
 
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
@@ -167,15 +203,17 @@ def advice_text(optimum: Optimum, axis: str, metric: Metric) -> str:
     worse = [value for value in beyond if value not in alike]
     if not beyond:
         return f"Set {axis}={least}, the largest that was tried: more may be better still."
-    if not worse:
-        return f"Set {axis}={least} or more; nothing is gained beyond."
+    hidden = [value for value in beyond if value in alike]
     word = "slower" if is_speed(metric) else "worse"
-    return (f"Set {axis}={least}; nothing is gained beyond, and {values_list(worse)} "
-            f"{'is' if len(worse) == 1 else 'are'} {word}.")
+    said = [f"noise hides what {values_list(hidden)} may gain"] if hidden else []
+    said += [f"{values_list(worse)} {'is' if len(worse) == 1 else 'are'} {word}"] if worse else []
+    return f"Set {axis}={least}; {', and '.join(said)}."
 
 
-def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
-    """The answer of one group in a sentence or two."""
+def optimum_text(optimum: Optimum, axis: str, metric: Metric, base: str | None = None,
+                 against: str = "") -> str:
+    """The answer of one group in a sentence or two. against: how the best compares with the value
+    base, which is then told and not listed again."""
     found = f"{axis}={optimum.best}"
     median = value_text(optimum.medians[optimum.best], metric.unit)
     if len(optimum.marks) == 1:
@@ -183,11 +221,17 @@ def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
     if not optimum.alike:
         return (f"{found} has the best median ({median}); whether others are worse needs "
                 f"{stats.ROUNDS_NEEDED} rounds.")
-    others = [value for value in optimum.alike if value != optimum.best]
-    if WORSE not in optimum.marks.values():
-        rest = "no other value can be told apart from it"
-    elif others:
-        rest = f"{values_list(others)} cannot be told apart from it"
-    else:
-        rest = f"every other value is {'slower' if is_speed(metric) else 'worse'}"
-    return f"{found} is best ({median}); {rest}. {advice_text(optimum, axis, metric)}".rstrip()
+    others = [value for value in optimum.alike if value not in (optimum.best, base)]
+    rest = [value for value in optimum.marks if value not in (optimum.best, base)]
+    told = ""
+    if others:
+        which = "no other value" if others == rest else values_list(others)
+        told = f"{which} can{'' if others == rest else 'not'} be told apart from it"
+        least = min(others, key=lambda value: optimum.rounds.get(value, math.inf))
+        if optimum.rounds.get(least, math.inf) <= ROUNDS_ADVISED:
+            told += f" (rounds={optimum.rounds[least]:.0f} would tell {least})"
+    elif rest:
+        told = f"every other value is {'slower' if is_speed(metric) else 'worse'}"
+    best = "is best" if WORSE in optimum.marks.values() else "has the best median"
+    sentence = "; ".join(filter(None, (f"{found} {best} ({median}){against}", told)))
+    return f"{sentence}. {advice_text(optimum, axis, metric)}".rstrip()

@@ -52,6 +52,8 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     """Refuses metrics, words and axes that the scenario's answers could not be made from."""
     for figure in scenario.published:
         metric_find(figure.metric, f"{path}: [published] metric")
+    for question in scenario.answers:
+        metric_find(question.metric, f"{path}: [answer] metric")
     for column in scenario.table.columns if scenario.table else ():
         if column not in scenario.sweep:  # an axis spreads its values over columns
             metric_find(column, f"{path}: [table] columns")

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from suite import stats
+from suite.analyse.answers import Pairs, answers_decide, claims_pairs, questions_pairs
 from suite.analyse.arrangement import Layout, layout_choose
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.optimum import WORSE, better_ratio, group_text, optimum_text
@@ -61,18 +62,28 @@ def result_table(summary: Summary, layout: Layout, notes: Footnotes) -> Table:
     return Table(tuple(keys), tuple(groups), breaks=tuple(breaks))
 
 
-def answer_pairs(summary: Summary) -> list[tuple[str, str]]:
-    """The answer for each group, under everything else."""
-    texts = [": ".join(filter(None, (group_text(optimum), optimum_text(
-        optimum, summary.best or "", summary.metrics[0])))) for optimum in summary.optima]
-    floor = summary.floor_most(summary.leading) if texts and summary.leading else None
+def best_pairs(summary: Summary) -> Pairs:
+    """The best value of each group, where no [[answer]] of the scenario says it; the noise floor
+    that goes with it."""
+    axis, metric = summary.best or "", summary.metrics[0]
+    said = any((question.word, question.metric, question.where) == (axis, metric.name, "")
+               for question in summary.matrix.result.scenario.answers)
+    texts = [] if said else [
+        ": ".join(filter(None, (group_text(optimum), optimum_text(optimum, axis, metric))))
+        for optimum in summary.optima]
+    floor = summary.floor_most(summary.leading) if summary.optima and summary.leading else None
     if floor:
         told = any(WORSE in optimum.marks.values() for optimum in summary.optima)
-        many = "up to " if len(summary.floors[summary.metrics[0].name]) > 1 else ""
+        many = "up to " if len(summary.floors[metric.name]) > 1 else ""
         more = "." if told else "; more work in each run or a quieter machine may tell more."
         texts.append(f"Noise floor (A/A): {many}{percent_text(floor - 1)}. No smaller difference "
                      f"is told apart{more}")
-    return [("" if number else "answer", text) for number, text in enumerate(texts)]
+    return [("" if number or said else "answer", text) for number, text in enumerate(texts)]
+
+
+def answer_pairs(summary: Summary) -> Pairs:
+    """The answers, under everything else."""
+    return [*questions_pairs(summary.matrix), *best_pairs(summary)]
 
 
 def listed_text(texts: Sequence[str]) -> str:
@@ -98,13 +109,16 @@ def title_text(matrix: Matrix) -> str:
     return f"{matrix.result.name}: {question}" if question else matrix.result.name
 
 
-def result_document(summary: Summary, layout: Layout) -> Document:
-    """The table of a result with everything around it, and the same for programs."""
+def result_document(summary: Summary, layout: Layout, claims: bool = False) -> Document:
+    """The table of a result with everything around it, and the same for programs. claims: whether
+    they stand in words before the answers."""
     notes = Footnotes()
     table = result_table(summary, layout, notes)
     section = Section(heading_pairs(summary, scales_choose(summary)), [table])
+    matrix = summary.matrix
+    answer = [*(claims_pairs(matrix) if claims else []), *answer_pairs(summary)]
     return Document(
-        title_text(summary.matrix), [section], result_foot(summary, notes), answer_pairs(summary),
+        title_text(matrix), [section], result_foot(summary, notes), answer,
         heads=result_heads(summary), records=lambda: result_records(summary),
         data=lambda: summary_json(summary))
 
@@ -219,7 +233,7 @@ def published_json(ratios: Iterable[PublishedRatio]) -> dict[str, Any]:
         for one in ratios}
 
 
-def answers_json(summary: Summary) -> dict[str, Any] | None:
+def best_json(summary: Summary) -> dict[str, Any] | None:
     """The answer of every group; null where no best value is looked for."""
     if not summary.best:
         return None
@@ -227,6 +241,14 @@ def answers_json(summary: Summary) -> dict[str, Any] | None:
         {"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
          "answer": optimum_text(optimum, summary.best, summary.metrics[0])}
         for optimum in summary.optima]}
+
+
+def answers_json(matrix: Matrix) -> list[dict[str, Any]]:
+    """The scenario's questions with the answer of each group."""
+    return [{**vars(question), "why": why, "groups": [
+        {"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
+         "answer": text} for optimum, text in groups]}
+        for question, groups, why in answers_decide(matrix)]
 
 
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
@@ -257,15 +279,15 @@ def summary_json(summary: Summary) -> dict[str, Any]:
                              "noise_floors": {cell: floor - 1 for cell, floor
                                               in summary.floors[m.name].items()}}
                     for m in summary.metrics},
-        "gain": summary.gain, "best": answers_json(summary),
+        "gain": summary.gain, "best": best_json(summary), "answers": answers_json(matrix),
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),
     }
 
 
 def table_usual(matrix: Matrix, width: int) -> str:
-    """The table that the scenario of a result asks for, as text."""
+    """The table that the scenario of a result asks for, with its claims and answers, as text."""
     asked = matrix.result.scenario.table or scenario.TableLayout()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    return TERMINAL.render(result_document(summary, layout), width)
+    return TERMINAL.render(result_document(summary, layout, claims=True), width)

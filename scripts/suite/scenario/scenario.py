@@ -64,6 +64,17 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Question:
+    """A question in words, and what answers it: which value of a word is best by a metric, in each
+    group of the cells that have the words of `where`."""
+
+    asks: str
+    word: str
+    metric: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class TableLayout:
     """Which axes become rows and which metrics columns; empty means the table's own choice.
 
@@ -105,6 +116,7 @@ class Scenario:
     exclude: tuple[str, ...] = ()
     published: tuple[Published, ...] = ()
     claims: tuple[Claim, ...] = ()
+    answers: tuple[Question, ...] = ()
     table: TableLayout | None = None
     pictures: tuple[Picture, ...] = ()
 
@@ -285,6 +297,10 @@ SCENARIO_KEYS: dict[str, KeyReader] = {
         "from": string_require, "set": string_read,
     }),
     "claim": entries_reader(Claim, {"says": string_require, "that": string_require}),
+    "answer": entries_reader(Question, {
+        "asks": string_require, "word": string_require, "metric": string_require,
+        "where": string_read,
+    }),
     "table": layout_read,
     "picture": entries_reader(Picture, {
         "kind": kind_read, "of": histogram_name_read, "metric": string_or_none, "x": string_or_none,
@@ -292,7 +308,8 @@ SCENARIO_KEYS: dict[str, KeyReader] = {
     }),
 }
 # keys that are not the names of their fields
-FIELDS = {"from": "source", "claim": "claims", "picture": "pictures"}
+FIELDS = {"from": "source", "claim": "claims", "answer": "answers",
+          "picture": "pictures"}
 
 
 def words_check(scenario: Scenario, path: Path) -> None:
@@ -366,6 +383,7 @@ def scenario_text(scenario: Scenario) -> str:
             "label": figure.label if figure.label != LABEL else None,
         }) for figure in scenario.published),
         *(("[[claim]]", vars(claim)) for claim in scenario.claims),
+        *(("[[answer]]", vars(question)) for question in scenario.answers),
         ("[table]", vars(scenario.table) if scenario.table else {}),
         *(("[[picture]]", vars(picture)) for picture in scenario.pictures),
     ]

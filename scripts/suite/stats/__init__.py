@@ -41,7 +41,7 @@ from suite.stats.nulls import (
     signed_rank_counts,
     signed_rank_null,
 )
-from suite.stats.power import smallest_detectable
+from suite.stats.power import rounds_to_find, smallest_detectable
 from suite.stats.shift import geometric_mean, ratio_estimate, shift_estimate
 
 __all__ = [
@@ -49,7 +49,7 @@ __all__ = [
     "benjamini_hochberg", "direction_estimate", "geometric_mean", "is_within_floor",
     "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "estimate_floor",
     "outliers_mark", "ratio_directed", "ratio_estimate", "relative_width", "rounds_deciding",
-    "rows_decided", "shift_estimate",
+    "rounds_to_find", "rows_decided", "shift_estimate",
     "sign_null", "sign_test_rank", "signed_rank_counts", "signed_rank_null",
     "smallest_detectable",
 ]

@@ -22,8 +22,8 @@ from statistics import NormalDist
 import numpy as np
 
 from suite.stats.estimate import ALPHA
-from suite.stats.nulls import mann_whitney_null, signed_rank_null
-from suite.stats.shift import shift_estimate
+from suite.stats.nulls import mann_whitney_null, rounds_deciding, signed_rank_null
+from suite.stats.shift import ROUNDING, shift_estimate
 
 POWER = 0.8
 SEED = 1
@@ -55,6 +55,22 @@ def width_factor(n: int, m: int | None) -> float:
     ordered = np.partition(shifts, [null.rank - 1, null.size - null.rank], axis=1)
     low, high = ordered[:, null.rank - 1], ordered[:, null.size - null.rank]
     return float(np.quantile(-low[:samples // 2] / ((high - low)[samples // 2:] / 2), POWER))
+
+
+def rounds_to_find(new: Sequence[float], base: Sequence[float], paired: bool, rows: int) -> float:
+    """How many rounds (or values a side) find the change that was seen in 80 % of repetitions, as
+    the only one of so many rows that changed. Values above 0, at least 6, or 4 a side.
+
+    The width of an interval falls with the root of their number, and the correction takes ALPHA /
+    rows of the normal distribution in place of ALPHA. Infinite where nothing was seen.
+    """
+    shift = shift_estimate(np.log(new), np.log(base), paired)
+    if shift.interval is None or abs(shift.value) < ROUNDING:
+        return math.inf
+    half = (shift.interval.high - shift.interval.low) / 2
+    longer = (NormalDist().inv_cdf(1 - ALPHA / rows / 2) + Z_POWER) / Z_INTERVAL
+    needed = min(len(new), len(base)) * (half * longer / abs(shift.value)) ** 2
+    return max(math.ceil(needed), rounds_deciding(rows, paired))
 
 
 def smallest_detectable(new: Sequence[float], base: Sequence[float], paired: bool) -> float | None:
