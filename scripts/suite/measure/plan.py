@@ -29,6 +29,7 @@ from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import (
     DEFAULT_WORD,
     OWN_ENDS,
+    RUNNER_WORDS,
     TARGET,
     THIS,
     build_of,
@@ -187,8 +188,30 @@ def answer_complete(target: Target, row: Mapping[str, str], elsewhere: Mapping[s
                    unsupported=checked.unsupported or target.unsupported(used) or lab_refusal(used))
 
 
-def unused_refuse(checked: list[Checked], words: Words) -> tuple[Words, list[str]]:
-    """The words that some cell uses, and notes about the others.
+def users_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
+    """` with workload=request: it needs workload=stream`: which one other word would make a cell of
+    this row use the word key; empty where none is known."""
+    own = words_for_client(row)
+    for other in sorted(vocabulary.words, key=lambda word: word not in row):
+        choices = vocabulary.words[other].get("choices", ())
+        lines = {value: words_text(own | {other: value}) for value in choices
+                 if value != row.get(other)}
+        if other in (key, *RUNNER_WORDS, *vocabulary.run_words) or not lines:
+            continue
+        try:
+            answers = client_check(client, [*lines.values()])
+        except UsageError:  # together with another word of the row it is no plan
+            continue
+        if found := [f"{other}={value}" for value, entry in zip(lines, answers, strict=True)
+                     if key not in entry.unused]:
+            excluded = f" with {other}={row[other]}" if other in row else ""
+            return f"{excluded}: it needs {' or '.join(found)}"
+    return ""
+
+
+def unused_refuse(client: Client, vocabulary: Vocabulary, row: Mapping[str, str],
+                  checked: list[Checked], words: Words) -> tuple[Words, list[str]]:
+    """The words that some cell uses, and notes about the others. row: the words of a cell.
 
     UsageError for a word that no cell uses. A word of the scenario that words of the shell made
     useless is left out, with a note.
@@ -197,7 +220,8 @@ def unused_refuse(checked: list[Checked], words: Words) -> tuple[Words, list[str
             if all(key in entry.unused for entry in checked)}
     for key, word in idle.items():
         if word.typed or not is_overridden(words):
-            raise UsageError(f"{word.where}{word.argument}: no cell uses {key}")
+            raise UsageError(f"{word.where}{word.argument}: no cell uses {key}"
+                             f"{users_text(client, vocabulary, row, key)}")
     return {key: word for key, word in words.items() if key not in idle}, [
         f"{word.where}no cell uses {key} with these words: left out" for key, word in idle.items()]
 
@@ -285,7 +309,7 @@ def plan_make(
     excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
     rows = combinations_exclude(client, combinations_make(words), excludes)
     checked = rows_check(targets, rows, path)
-    words, notes = unused_refuse(checked, words)
+    words, notes = unused_refuse(client, vocabulary, rows[0], checked, words)
     cells = cells_merge(rows, checked)
     axes = tuple(key for key in values_of(words, "sweep")
                  if len({cell.given.get(key) for cell in cells}) > 1)
