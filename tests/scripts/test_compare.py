@@ -20,7 +20,7 @@ from suite.__main__ import main
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
 from suite.analyse.histograms import histogram_of, runs_good
 from suite.analyse.metrics import METRICS
-from suite.analyse.verdicts import Verdict
+from suite.analyse.verdicts import Verdict, verdict_of
 from suite.base.errors import UsageError
 from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
 from suite.present.comparison.texts import verdict_text
@@ -136,10 +136,10 @@ def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
 
 def test_a_change_within_the_noise_floor_has_a_footnote(corked):
     together, apart = (replace(row, changes={
-        name: replace(change, floor=1.06) for name, change in row.changes.items()})
-        for row in corked[0].rows)
+        name: replace(change, floor=1.06, verdict=verdict_of(change.ratio, 1.06))
+        for name, change in row.changes.items()}) for row in corked[0].rows)
     lines = compared_text([replace(corked[0], rows=(together, apart))], 100)
-    assert "+5.1% [1]" in lines and "[1]       within the noise floor of 6.0%" in lines
+    assert "(+5.1%) [1]" in lines and "[1]       within the noise floor of 6.0%" in lines
     assert "-75.8% [1]" not in lines and "A/A max 6.0%" in lines
 
 
@@ -157,6 +157,7 @@ def test_a_change_has_one_text_and_one_mark():
     ratio = stats.Estimate(1.031, stats.Interval(1.01, 1.05, 0.95), 10)
     texts = {verdict: verdict_text(ratio, verdict) for verdict in Verdict}
     assert texts == {Verdict.CHANGED: "+3.1%", Verdict.BRACKETED: "(+3.1%)", Verdict.SAME: "~",
+                     Verdict.WITHIN_NOISE: "(+3.1%)",
                      Verdict.UNKNOWN: "+3.1%?", Verdict.EXACT: "+3.1%"}
     assert verdict_text(None, Verdict.UNKNOWN) == "-"
 

@@ -4,7 +4,6 @@ machines."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from suite.analyse.comparison.build import (
 from suite.analyse.comparison.model import Change
 from suite.analyse.metrics import METRICS
 from suite.analyse.summary import Figure
-from suite.analyse.verdicts import Family, Verdict, family_make
+from suite.analyse.verdicts import Family, Verdict, family_make, verdict_of
 from suite.base.errors import UsageError
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
@@ -235,10 +234,11 @@ def test_a_change_within_the_noise_floor_of_its_row_is_known_in_either_direction
     for factor in (1.02, 1 / 1.02):
         (change,) = changes_of(factor)[1]
         assert change.verdict is Verdict.CHANGED
-        assert [replace(change, floor=floor).within_floor
-                for floor in (1.03, 1.01, None)] == [True, False, False]
+        assert [verdict_of(change.ratio, floor) for floor in (1.03, 1.01, None)] == [
+            Verdict.WITHIN_NOISE, Verdict.CHANGED, Verdict.CHANGED]
 
 
 def test_a_decrease_can_lie_beyond_a_noise_floor_above_100_percent():
     (change,) = changes_of(0.1)[1]
-    assert replace(change, floor=12.0).within_floor and not replace(change, floor=9.0).within_floor
+    assert verdict_of(change.ratio, 12.0) is Verdict.WITHIN_NOISE
+    assert verdict_of(change.ratio, 9.0) is Verdict.CHANGED

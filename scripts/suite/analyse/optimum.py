@@ -27,7 +27,7 @@ from suite.analyse.frame import (
     series_between,
 )
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Family, both_exact, family_make
+from suite.analyse.verdicts import Family, Verdict, both_exact, family_make, verdict_of
 from suite.base.units import size_parse, value_text
 
 ROUNDS_ADVISED = 1000  # more are no advice
@@ -81,11 +81,11 @@ def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | Non
     floor: the noise floor of the two, a ratio of at least 1; None where it is not known. adjusted:
     p, corrected.
     """
-    if ratio is None or ratio.interval is None:
+    verdict = verdict_of(ratio, floor, adjusted)
+    if ratio is None or verdict is Verdict.UNKNOWN:
         return UNKNOWN
-    interval = better_ratio(ratio, metric).interval
-    worse = interval is not None and interval.high < 1 and adjusted <= stats.ALPHA
-    return WORSE if worse and not stats.is_within_floor(ratio.value, floor) else ALIKE
+    worse = better_ratio(ratio, metric).value < 1
+    return WORSE if worse and verdict is Verdict.CHANGED else ALIKE
 
 
 def rounds_to_tell(matrix: Matrix, one: Cell, other: Cell, metric: str, rows: int) -> float:

@@ -23,6 +23,7 @@ from suite.analyse.frame import (
     Matrix,
     baseline_find,
     baseline_words,
+    noise_floor,
     noise_floors,
     ratio_of,
     rounds_common,
@@ -32,7 +33,7 @@ from suite.analyse.frame import (
 )
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.optimum import Optimum, optima_build
-from suite.analyse.verdicts import Family, Verdict, baseline_ratio, baseline_verdict
+from suite.analyse.verdicts import Verdict, baseline_ratio, baseline_verdict, verdict_of
 from suite.base.words import words_split
 from suite.scenario.scenario import LABEL, LABEL_REPEAT, Published
 
@@ -254,7 +255,7 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     gains = [None] if not shared or pre.censored or post.censored else sorted(
         (post.values / pre.values - 1).tolist(), reverse=metric.better == "lower")
     # A' / A is no change but by chance, for nothing differs: no p is small enough
-    verdict = (Family({cell.name: 1.0}, False).verdict(cell.name, ratio) if same
+    verdict = (verdict_of(ratio, noise_floor(matrix, cell, metric.name), 1.0) if same
                else baseline_verdict(matrix, cell, metric.name))
     medians = [stats.median(side.values, side.bounds) for side in sides]
     published = published_ratios(matrix, cell, metric.name, base, LABEL_REPEAT if same else LABEL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verdicts of ratios: of each by its interval, and of all of one metric together.
+"""The verdicts of ratios: by the interval, the noise floor of the row, and all rows together.
 
 Of many rows some look changed by chance. So p is corrected for their number (Benjamini and
 Hochberg): of what is called changed at most 5 % is expected to be chance, and where nothing
@@ -18,24 +18,56 @@ from enum import Enum
 from typing import NamedTuple, TypeVar
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words, ratio_between
+from suite.analyse.frame import (
+    Cell,
+    Matrix,
+    baseline_find,
+    baseline_words,
+    noise_floor,
+    ratio_between,
+)
 
 KeyType = TypeVar("KeyType", bound=Hashable)
 
 
 class Verdict(Enum):
-    """The verdict of a change; the value is its mark in a table."""
+    """The verdict of a change; the value is its word for programs."""
 
-    CHANGED = ""      # the interval excludes 1, and it survives the correction for many rows
-    BRACKETED = "()"  # the interval excludes 1, but as one of so many rows it may be chance
-    SAME = "~"        # the interval contains 1
-    UNKNOWN = "?"     # too few rounds, or sessions, to say anything
-    EXACT = "="       # counts that are the same in every run of both sides: no interval is needed
+    CHANGED = "changed"            # none of the others
+    WITHIN_NOISE = "within_noise"  # the interval excludes 1, but not the noise floor of the row
+    BRACKETED = "bracketed"        # the interval excludes 1, but among so many rows by chance
+    SAME = "same"                  # the interval contains 1
+    UNKNOWN = "unknown"            # too few rounds, or sessions, to say anything
+    EXACT = "exact"                # counts that are the same in every run of both sides
 
     @property
-    def word(self) -> str:
-        """The verdict as programs read it."""
-        return self.name.lower()
+    def doubtful(self) -> bool:
+        """Whether the interval excludes 1, and there is no change all the same: in brackets."""
+        return self in (Verdict.WITHIN_NOISE, Verdict.BRACKETED)
+
+    def marked(self, text: str) -> str:
+        """A change as text with its mark: `~` alone, `(+3.1%)`, `+3.1%?`."""
+        if self is Verdict.SAME:
+            return "~"
+        return f"({text})" if self.doubtful else text + "?" * (self is Verdict.UNKNOWN)
+
+
+def verdict_of(ratio: stats.Estimate | None, floor: float | None, adjusted: float = 0.0,
+               exact: bool = False) -> Verdict:
+    """The one verdict of a ratio, for every command and picture.
+
+    floor: the noise floor of its row, a ratio. adjusted: p, corrected for the other rows; 0 for a
+    figure that stands alone. exact: both sides are counts that were the same in every run.
+    """
+    if exact:
+        return Verdict.EXACT
+    if ratio is None or ratio.interval is None:
+        return Verdict.UNKNOWN
+    if ratio.interval.contains(1.0):
+        return Verdict.SAME
+    if stats.is_within_floor(ratio.value, floor):
+        return Verdict.WITHIN_NOISE
+    return Verdict.CHANGED if adjusted <= stats.ALPHA else Verdict.BRACKETED
 
 
 class Family(NamedTuple):
@@ -53,13 +85,9 @@ class Family(NamedTuple):
         """How many ratios were corrected."""
         return len(self.adjusted)
 
-    def verdict(self, key: Hashable, ratio: stats.Estimate | None) -> Verdict:
-        """The verdict of one of its ratios, or of one that is none of them because it has no p."""
-        if ratio is None or ratio.interval is None:
-            return Verdict.UNKNOWN
-        if ratio.interval.contains(1.0):
-            return Verdict.SAME
-        return Verdict.CHANGED if self.adjusted[key] <= stats.ALPHA else Verdict.BRACKETED
+    def adjusted_of(self, key: Hashable) -> float:
+        """The corrected p of a ratio; 0 for one that needs no correction, as exact counts."""
+        return self.adjusted.get(key, 0.0)
 
 
 def family_make(ratios: Mapping[KeyType, stats.Estimate | None]) -> Family:
@@ -108,6 +136,6 @@ def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:
     base = baseline_find(matrix, cell, baseline_words(matrix))
     if ratio is None or base is None:
         return None
-    if both_exact(matrix, cell, base, metric):
-        return Verdict.EXACT
-    return baseline_family(matrix, metric).verdict(cell.name, ratio)
+    return verdict_of(ratio, noise_floor(matrix, cell, metric),
+                      baseline_family(matrix, metric).adjusted_of(cell.name),
+                      both_exact(matrix, cell, base, metric))

@@ -125,11 +125,11 @@ def width_item(figure: Figure | None) -> Item:
 def verdict_item(text: str, verdict: Verdict | None) -> Item:
     """A ratio or a gain with the mark of its verdict: `0.24x`, `(0.24x)`, `0.98x~`, `0.98x?`, or
     `~` alone for an uncertain direction."""
-    if verdict is Verdict.SAME and text[0] in "<>":
-        return Item(verdict.value)
-    if verdict is Verdict.BRACKETED:
-        return Item(f"({text})")
-    return Item(text, verdict.value if verdict in (Verdict.SAME, Verdict.UNKNOWN) else "")
+    if verdict is Verdict.UNKNOWN:
+        return Item(text, "?")
+    if verdict is Verdict.SAME and text[0] not in "<>":
+        return Item(text, "~")
+    return Item(verdict.marked(text) if verdict else text)
 
 
 def ratio_item(figure: Figure | None, is_base: bool) -> Item:

@@ -55,17 +55,21 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
 
 
 def bracket_legends(summary: Summary, figures: Mapping[str, Sequence[Figure]]) -> list[Legend]:
-    """Brackets around a ratio or a gain."""
-    marked = {name for name in ratio_metrics(summary) | {summary.leading}
-              if any(figure.verdict is Verdict.BRACKETED for figure in figures.get(name or "", ()))}
-    if any(gain.verdict is Verdict.BRACKETED for gain in summary.gains.values()):
-        marked.add(summary.gain)
+    """Brackets around a ratio or a gain, for each reason that occurs."""
+    verdicts = {name: {figure.verdict for figure in figures.get(name or "", ())}
+                for name in ratio_metrics(summary) | {summary.leading}}
+    verdicts.setdefault(summary.gain, set()).update(
+        gain.verdict for gain in summary.gains.values())
+    marked = {name for name, found in verdicts.items() if Verdict.BRACKETED in found}
     families = [baseline_family(summary.matrix, metric.name) for metric in summary.metrics
                 if metric.name in marked]
     tested = ", ".join(dict.fromkeys(str(family.tested) for family in families))
     more = "; more rounds, or fewer rows, are needed" if any(family.hopeless
                                                              for family in families) else ""
-    return [("()", f"the interval excludes 1, but as one of {tested} rows it may be chance "
+    return [("()", "within the noise floor of its row: the comparison of the baseline with itself "
+                   "does not exclude it",
+             any(Verdict.WITHIN_NOISE in found for found in verdicts.values())),
+            ("()", f"the interval excludes 1, but as one of {tested} rows it may be chance "
                    f"(Benjamini and Hochberg){more}", bool(families))]
 
 

@@ -186,7 +186,7 @@ def result_records(summary: Summary) -> Iterator[dict[str, str]]:
                        f"{name}_censored": figure_censored(figure)}
             if name in shown and ratio and figure.verdict:
                 record |= estimate_parts(f"{name}_ratio", ratio) | {
-                    f"{name}_verdict": figure.verdict.word}
+                    f"{name}_verdict": figure.verdict.value}
         if cell.name in summary.gains:
             record |= {f"{summary.gain}_{part}": value
                        for part, value in gain_parts(summary.gains[cell.name]).items()}
@@ -221,7 +221,7 @@ def figure_json(figure: Figure) -> dict[str, Any]:
     if figure_censored(figure):
         value["censored"] = figure_censored(figure)
     if figure.ratio is not None:
-        verdict = figure.verdict.word if figure.verdict else None
+        verdict = figure.verdict.value if figure.verdict else None
         value["ratio"] = ratio_json(figure.ratio) | {"verdict": verdict}
     return value | published_json(figure.published)
 

@@ -28,7 +28,14 @@ from suite.analyse.frame import Cell, Matrix, baseline_words, rounds_common
 from suite.analyse.machines import TIMES_INVALID, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.selection import Selection, cells_select
-from suite.analyse.verdicts import Family, Verdict, baseline_family, baseline_ratio, family_make
+from suite.analyse.verdicts import (
+    Family,
+    Verdict,
+    baseline_family,
+    baseline_ratio,
+    family_make,
+    verdict_of,
+)
 from suite.base.errors import UsageError
 from suite.base.words import words_text
 
@@ -70,8 +77,8 @@ def family_choose(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
 
 def change_settle(change: Change, family: Family, key: Hashable) -> Change:
     """The change with its verdict, as one of its family (suite/analyse/verdicts.py)."""
-    exact = change.base.exact and change.new.exact
-    verdict = Verdict.EXACT if exact else family.verdict(key, change.ratio)
+    verdict = verdict_of(change.ratio, change.floor, family.adjusted_of(key),
+                         change.base.exact and change.new.exact)
     return replace(change, adjusted=family.adjusted.get(key), verdict=verdict,
                    detectable=change.detectable if verdict is Verdict.SAME else None)
 

@@ -61,12 +61,6 @@ class Change:
     outliers: tuple[int, int] = (0, 0)
     floor: float | None = None
 
-    @property
-    def within_floor(self) -> bool:
-        """Whether the interval excludes 1, but the ratio is within the noise floor of the row."""
-        return (self.verdict in (Verdict.CHANGED, Verdict.BRACKETED) and self.ratio is not None
-                and stats.is_within_floor(self.ratio.value, self.floor))
-
 
 @dataclass(frozen=True)
 class Row:

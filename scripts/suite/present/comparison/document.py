@@ -78,7 +78,8 @@ def change_item(change: Change | None, notes: Footnotes) -> Item:
         return Item(NOTHING)
     mark = notes.mark(
         f"within the noise floor of {percent_text((change.floor or 1.0) - 1)}: the baseline "
-        "compared with itself does not exclude it") if change.within_floor else ""
+        "compared with itself does not exclude it"
+    ) if change.verdict is Verdict.WITHIN_NOISE else ""
     return Item(verdict_text(change.ratio, change.verdict), mark)
 
 

@@ -49,7 +49,7 @@ def change_parts(change: Change | None) -> dict[str, str]:
     return {} if change is None else {
         **figure_parts("base", change.base), **figure_parts("new", change.new),
         **change_ratio_parts(change.ratio),
-        "p_adjusted": csv_number(change.adjusted), "verdict": change.verdict.word,
+        "p_adjusted": csv_number(change.adjusted), "verdict": change.verdict.value,
         "detectable": csv_number(change.detectable),
         "base_outliers": str(change.outliers[0]), "new_outliers": str(change.outliers[1]),
         "noise_floor": csv_number(floor_fraction(change.floor))}
@@ -72,7 +72,7 @@ def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[dict[str, 
             mean = one.geomeans.get(metric.name)
             if mean is not None:
                 yield {**head, "row": MEAN, **change_ratio_parts(mean.ratio),
-                       "verdict": mean_verdict(mean).word}
+                       "verdict": mean_verdict(mean).value}
 
 
 def side_json(side: Side) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def change_json(change: Change) -> dict[str, Any]:
     """One metric of one row."""
     base, new = (figure_json(replace(figure, published=())) for figure in (change.base, change.new))
     return {"base": base, "new": new, "ratio": change_ratio_json(change.ratio),
-            "p_adjusted": change.adjusted, "verdict": change.verdict.word,
+            "p_adjusted": change.adjusted, "verdict": change.verdict.value,
             "detectable": change.detectable,
             "noise_floor": floor_fraction(change.floor),
             "outliers": {"base": change.outliers[0], "new": change.outliers[1]}}

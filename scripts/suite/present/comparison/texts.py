@@ -42,12 +42,7 @@ def interval_text(ratio: Estimate | None) -> str:
 
 def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
     """new / base - 1 with its mark: `+3.1%`, `(+3.1%)`, `+3.1%?`, `~`."""
-    if verdict is Verdict.SAME:
-        return verdict.value
-    text = NOTHING if ratio is None else change_text(ratio.value - 1)
-    if verdict is Verdict.BRACKETED:
-        return f"({text})"
-    return f"{text}{verdict.value}" if verdict is Verdict.UNKNOWN and ratio else text
+    return verdict.marked(change_text(ratio.value - 1)) if ratio else NOTHING
 
 
 def within_text(change: Change) -> str:

@@ -61,7 +61,7 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
     """What must not be overlooked, in few words: failures, and marks that the figures have."""
     changes, sessions = comparison.changes(), len(comparison.base.sessions)
     cells = [cell for _, _, cell in comparison.cells()]
-    small = sum(change.within_floor for change in changes)
+    small = sum(change.verdict is Verdict.WITHIN_NOISE for change in changes)
     few = any(comparison.tested.get(name, 0) for name in comparison.hopeless)
     marks = {f"{small} within A/A": small > 0,
              f"{sessions} sessions": comparison.within and sessions > 1,

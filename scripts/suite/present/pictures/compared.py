@@ -69,21 +69,13 @@ def absent_text(row: Row, metric: Metric) -> str:
     return "zero" if change and 0 in (change.base.median, change.new.median) else "n/a"
 
 
-def change_marked(verdict: Verdict, text: str) -> str:
-    """A change with the mark of its verdict; `~` stands alone."""
-    if verdict is Verdict.SAME:
-        return verdict.value
-    return f"({text})" if verdict is Verdict.BRACKETED else text + "?" * (
-        verdict is Verdict.UNKNOWN)
-
-
 def estimate_marked(estimate: stats.Estimate, verdict: Verdict,
                     text: Callable[[float], str]) -> str:
     """A ratio with its mark and interval; an arrow if only the direction is known."""
     if estimate.directed:
-        return change_marked(verdict, "larger ->" if estimate.value > 1 else
-                             "<- smaller" if estimate.value < 1 else "either")
-    within, centre = estimate.interval, change_marked(verdict, text(estimate.value))
+        return verdict.marked("larger ->" if estimate.value > 1 else
+                              "<- smaller" if estimate.value < 1 else "either")
+    within, centre = estimate.interval, verdict.marked(text(estimate.value))
     return f"{centre} [{text(within.low)}, {text(within.high)}]" if within else centre
 
 

@@ -40,8 +40,8 @@ from suite.present.pictures.picture import (
 from suite.scenario.scenario import Picture
 
 ROWS_MAX = 36  # in one picture; more comparisons go into another
-VERDICT_POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.SAME: 6, Verdict.UNKNOWN: 2,
-                  Verdict.EXACT: 5}
+VERDICT_POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.WITHIN_NOISE: 6,
+                  Verdict.SAME: 6, Verdict.UNKNOWN: 2, Verdict.EXACT: 5}
 FLOOR_WIDE = 1.5  # a noise floor above it makes no room for itself: its shade ends with the axis
 GEOMEAN, GEOMEAN_POINT = "geomean", 13
 LINE_COLUMNS = (112, 70)  # of text that have room in a line, drawn and in text

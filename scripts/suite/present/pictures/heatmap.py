@@ -19,7 +19,6 @@ from suite.present.pictures.compared import (
     absent_text,
     base_name,
     baseline_comparisons,
-    change_marked,
     change_of,
     comparison_titles,
     side_value,
@@ -69,7 +68,7 @@ def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
     text = number_text(times)
     if change.ratio.directed:
         text, times = ("better", DARKEST_LEAST) if times > 1 else ("worse", 1 / DARKEST_LEAST)
-    return Tile(place, change_marked(change.verdict, text), times, change.verdict is Verdict.SAME)
+    return Tile(place, change.verdict.marked(text), times, change.verdict is Verdict.SAME)
 
 
 def axis_across(axes: Sequence[str], versus: str, tiles: Sequence[Tile]) -> str:
