@@ -4,7 +4,6 @@ machines."""
 
 from __future__ import annotations
 
-
 import numpy as np
 import pytest
 from sessions_make import recipe_sessions, sessions_write

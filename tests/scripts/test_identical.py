@@ -169,9 +169,29 @@ def test_a_geometric_mean_says_its_n_and_leaves_out_rows_that_failed_too_often()
     first = chance.normal(100, 1, (4, 2, 10))
     first[0, 1, :7] = np.nan
     first[1, 1, 4] = np.nan
+    first[2, 1] *= 1.3
     (comparison,) = compare_baseline(matrix_simulated(first, chance.normal(100, 1, (4, 10))),
                                      [METRICS[METRIC]])
     mean = comparison.geomeans[METRIC]
     assert mean.rows == 3 and mean.ratio.pairs == 9 and mean.left_out == {0: "n=3"}
     assert mean_text(comparison,
                      METRICS[METRIC]) == "geomean: of 3 of 4 cells, n=9, without 00000 (n=3)"
+
+
+def test_where_no_row_has_changed_there_is_no_geometric_mean() -> None:
+    chance = np.random.default_rng(10)
+    (comparison,) = compare_baseline(matrix_simulated(
+        chance.normal(100, 20, (7, 2, 6)), chance.normal(100, 20, (7, 6))), [METRICS[METRIC]])
+    assert Verdict.CHANGED not in {change.verdict for change in comparison.changes()}
+    assert comparison.geomeans == {METRIC: None}
+
+
+def test_a_row_that_waits_for_a_timer_is_in_no_geometric_mean() -> None:
+    chance = np.random.default_rng(11)
+    first = chance.normal(100e-6, 1e-6, (4, 2, 10))
+    first[:, 1] *= 1.3
+    first[3, 1] = chance.normal(0.0411, 1e-4, 10)
+    (comparison,) = compare_baseline(matrix_simulated(
+        first, chance.normal(100e-6, 1e-6, (4, 10))), [METRICS[METRIC]])
+    mean = comparison.geomeans[METRIC]
+    assert mean.left_out == {3: "40 ms timer"} and 1.25 < mean.ratio.value < 1.35

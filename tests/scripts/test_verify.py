@@ -176,9 +176,9 @@ def said_of(change, capsys, tmp_path):
 
 
 @pytest.mark.parametrize("old, new, shown", [
-    ("-49.5%  [-49.7%, -49.4%]", "", "geomean of 2 cells"),
+    ("-49.5%  [-49.7%, -49.4%]", "", "geomean of 2 cells, n=7"),
     ("-49.4%]", "-49.4%] 1 2 3 4 5 6 7",
-     "geomean of 2 cells -49.5% [-49.7%, -49.4%] 1 2 3 4 5 6 7"),
+     "geomean of 2 cells, n=7 -49.5% [-49.7%, -49.4%] 1 2 3 4 5 6 7"),
     ("+5.1%", "+5.1%  +5.1%", "apart 93.5 1.2% 98.1 1.3% +5.1% +5.1% [+4.5%, +5.8%]"),
     ("apart     93.5", "93.5", "93.5 1.2% 98.1 1.3% +5.1% [+4.5%, +5.8%]"),
     ("geomean", "nowhere   1.0  1.0%  2.0  1.0%\ngeomean", "nowhere 1.0 1.0% 2.0 1.0%"),

@@ -4,7 +4,8 @@
 Both sides are evaluated in every round that all named cells share. The claim is decided on the
 log ratio of the two (on their difference, if one is not above 0 in some round) by the interval of
 its Hodges-Lehmann shift. Where only counts are named and each was the same in every run, the claim
-is decided exactly.
+is decided exactly. A claim that holds cells against each other is undecided where the ratio is
+within their noise floor, as a row of a table is then no change.
 
 The right side may be the best of several cells, which differ in a word of the value `best`. Two
 claims say at which size a strategy reaches 95 % of its best, one for that size and one for the next
@@ -45,13 +46,13 @@ from suite.analyse.expressions import (
     claim_parse,
     references_of,
 )
-from suite.analyse.frame import Cell, Matrix, Series, rounds_common
+from suite.analyse.frame import Cell, Matrix, Series, noise_floor_widest, rounds_common
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
 from suite.analyse.named import cells_named, claim_targets
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET
-from suite.base.units import count_text, counted_text, number_text, value_text
+from suite.base.units import count_text, counted_text, number_text, percent_text, value_text
 from suite.scenario.scenario import Claim
 
 
@@ -223,13 +224,33 @@ def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> t
         "never sent only that is known")
 
 
-def sides_decide(claim: Operation, left: Sequence[float], right: Sequence[float]
+def claim_floor(matrix: Matrix, found: Found) -> float | None:
+    """The noise floor of a claim that holds cells against each other by one metric; None of any
+    other claim: a noise floor says nothing about one."""
+    metrics = {name.metric for name in found}
+    cells = {one.cell.name: one.cell for one in found.values()}
+    if len(metrics) > 1 or len(cells) < 2:
+        return None
+    return noise_floor_widest(((matrix, cell) for cell in cells.values()), metrics.pop())
+
+
+def floor_decide(outcome: str, remark: str, ratio: stats.Estimate, floor: float | None
                  ) -> tuple[str, str]:
+    """Outcome and remark, undecided where the ratio of both sides is within the noise floor."""
+    if outcome == "undecided" or not stats.is_within_floor(ratio.value, floor):
+        return outcome, remark
+    return "undecided", (f"{remark}; left / right is within the noise floor of "
+                         f"{percent_text((floor or 1.0) - 1)}")
+
+
+def sides_decide(claim: Operation, left: Sequence[float], right: Sequence[float],
+                 floor: float | None) -> tuple[str, str]:
     """Outcome and remark from the values of both sides, round by round."""
     by_ratio = min(*left, *right) > 0
     estimate = (stats.ratio_estimate if by_ratio else stats.shift_estimate)(left, right, True)
-    return (outcome_of(claim.sign, estimate.interval, 1.0 if by_ratio else 0.0),
-            measured_text(claim, estimate, by_ratio, shared=True))
+    return floor_decide(outcome_of(claim.sign, estimate.interval, 1.0 if by_ratio else 0.0),
+                        measured_text(claim, estimate, by_ratio, shared=True),
+                        estimate, floor if by_ratio else None)
 
 
 def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
@@ -263,7 +284,7 @@ def products_of(factors: Sequence[Factor], found: Found) -> np.ndarray:
                      for figure, (_, power) in zip(figures, factors, strict=True))
 
 
-def boots_decide(claim: Operation, found: Found) -> tuple[str, str]:
+def boots_decide(claim: Operation, found: Found, floor: float | None) -> tuple[str, str]:
     """Outcome and remark where the cells share no rounds: all boots of one kernel against all of
     the other."""
     blocks: dict[str | None, list[Factor]] = {}
@@ -275,24 +296,25 @@ def boots_decide(claim: Operation, found: Found) -> tuple[str, str]:
     first, second = blocks.values()
     estimate = stats.ratio_estimate(products_of([*first, *numbers], found),
                                     1 / products_of(second, found), paired=False)
-    return (outcome_of(claim.sign, estimate.interval, 1.0),
-            measured_text(claim, estimate, True, shared=False))
+    return floor_decide(outcome_of(claim.sign, estimate.interval, 1.0),
+                        measured_text(claim, estimate, True, shared=False), estimate, floor)
 
 
-def evidence_decide(claim: Operation, found: Found) -> tuple[str, str]:
+def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str, str]:
     """Outcome and remark from the values of every metric that a claim names."""
+    floor = claim_floor(matrix, found)
     exact = all(one.exact for one in found.values())
     censored = any(one.series.censored for one in found.values())
     if not rounds_common(one.cell for one in found.values()) and not exact:
         if censored:
             raise Undecidable(
                 "in some boot a value lies among requests that were due and never sent")
-        return boots_decide(claim, found)
+        return boots_decide(claim, found, floor)
     shared = rounds_shared(found)
     if censored:
         return directions_decide(claim, shared)
     sides = sides_evaluate(claim, {name: one.values for name, one in shared.items()})
-    return (exact_decide if exact else sides_decide)(claim, *sides)
+    return exact_decide(claim, *sides) if exact else sides_decide(claim, *sides, floor)
 
 
 def claim_decide(matrix: Matrix, claim: Claim, target: str = "") -> ClaimVerdict:
@@ -309,9 +331,9 @@ def claim_decide(matrix: Matrix, claim: Claim, target: str = "") -> ClaimVerdict
         found = {name: evidence[0] for name, evidence in candidates.items()}
         best = best_of(parsed)
         if best is None:
-            outcome, remark = evidence_decide(parsed, found)
+            outcome, remark = evidence_decide(matrix, parsed, found)
             return ClaimVerdict(claim, outcome, (remark,))
-        against = [evidence_decide(parsed, found | {best: evidence})
+        against = [evidence_decide(matrix, parsed, found | {best: evidence})
                    for evidence in candidates[best]]
     except Undecidable as error:
         return ClaimVerdict(claim, "undecided", (str(error),), isinstance(error, Absent))

@@ -6,9 +6,9 @@ title_lines = 1
 label_x = 'ratio to write=nodelay; shaded: noise floor (A/A), at most 0.9%'
 heads = 5
 bands = 23
-ratios = 28
-lines = 39
-widest = 23
+ratios = 26
+lines = 37
+widest = 28
 told = 31
 left = 8.33158e-05
 right = 2186.61

@@ -52,7 +52,8 @@ def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Me
     family, keys = family_choose(sides, rows, changes, metric)
     settled = {place: change_settle(change, family, keys[place])
                for place, change in changes.items()}
-    return settled, samples_geomean(samples, len(rows)), family
+    changed = any(change.verdict is Verdict.CHANGED for change in settled.values())
+    return settled, samples_geomean(samples, len(rows)) if changed else None, family
 
 
 def family_choose(sides: tuple[Matrix, Matrix], rows: Sequence[Row],

@@ -14,7 +14,7 @@ from suite import stats
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
-from suite.analyse.verdicts import Verdict
+from suite.analyse.verdicts import Verdict, verdict_of
 
 
 class Unit(Enum):
@@ -103,12 +103,19 @@ class Mean:
     """The geometric mean of the ratios of several rows, within the rounds (boots, sessions) that
     all of them have.
 
-    rows: how many. left_out: why other rows are not among them, by their place.
+    rows: how many. left_out: why other rows are not among them, by their place. floor: the highest
+    noise floor of its rows, a ratio; None where none is known.
     """
 
     ratio: stats.Estimate
     rows: int
     left_out: Mapping[int, str]
+    floor: float | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of one figure, which needs no correction for others."""
+        return verdict_of(self.ratio, self.floor)
 
 
 @dataclass(frozen=True)
@@ -116,7 +123,7 @@ class Comparison:
     """Two sides, row by row.
 
     axes: the words of the rows. unit: what is one value of them.
-    geomeans: by metric; None where there are too few rounds or rows.
+    geomeans: by metric; None where no row has changed, or there are too few rounds or rows.
     tested: how many ratios the family of a metric has. hopeless: metrics of which no p at this
     number of rounds could survive the correction for them.
     """

@@ -9,6 +9,7 @@ with it is the same in all of these.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,13 +23,16 @@ from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure, figure_build, figure_make
 from suite.analyse.verdicts import Verdict
 
+TIMER_S = (0.035, 0.050)  # messages that wait for a delayed acknowledgement of 40 ms
+
 
 @dataclass(frozen=True)
 class Sample:
     """One metric of one pair; values are by round, those that both sides have where they share
     them, or by session.
 
-    floor: the noise floor of the row, a ratio; None where it is not known.
+    floor: the noise floor of the row, a ratio; None where it is not known. timer: whether a side
+    waits for a timer of TCP with every message.
     """
 
     base: Figure
@@ -38,6 +42,7 @@ class Sample:
     unit: Unit
     outliers: tuple[int, int]
     floor: float | None = None
+    timer: bool = False
 
     @property
     def paired(self) -> bool:
@@ -96,7 +101,8 @@ def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
                  for (matrix, cell), side in zip(taken, shown, strict=True))
     outliers = [sum(stats.outliers_mark(side.bounds.tolist())) for side in rounds]
     return Sample(base, new, values[0], values[1], unit, (outliers[0], outliers[1]),
-                  noise_floor_widest(taken, metric.name))
+                  noise_floor_widest(taken, metric.name),
+                  any(itertools.starmap(waits_for_timer, taken)))
 
 
 def change_make(sample: Sample) -> Change:
@@ -115,6 +121,13 @@ def change_make(sample: Sample) -> Change:
                   sample.outliers, sample.floor)
 
 
+def waits_for_timer(matrix: Matrix, cell: Cell) -> bool:
+    """Whether a message of a cell takes the time of a delayed acknowledgement (Linux: at least
+    TCP_DELACK_MIN, include/net/tcp.h), so that its ratios are about that timer."""
+    series = matrix.series(cell.name, "time_per_message")
+    return bool(len(series)) and TIMER_S[0] <= stats.median(series.values) <= TIMER_S[1]
+
+
 def exclusion_text(sample: Sample | None, most: int) -> str:
     """The reason that a row is not in a geometric mean; empty if it is. most: the number of values
     that other rows have, on the smaller side.
@@ -128,6 +141,8 @@ def exclusion_text(sample: Sample | None, most: int) -> str:
         return "exact counts"
     if sample.censored:
         return "only a direction"
+    if sample.timer:
+        return "40 ms timer"
     needed = stats.ROUNDS_NEEDED if sample.paired else stats.SIDES_NEEDED
     return f"n={sample.size}" if sample.size < needed <= most else ""
 
@@ -137,13 +152,15 @@ def samples_geomean(samples: Mapping[int, Sample], rows: int) -> Mean | None:
 
     None where fewer than two can be in it, or no round or session is in all of them.
     """
+    floors = [one.floor for one in samples.values() if one.floor is not None]
     most = max((one.size for one in samples.values() if not one.exact and not one.censored),
                default=0)
     reasons = {place: exclusion_text(samples.get(place), most) for place in range(rows)}
     usable = [samples[place] for place, text in reasons.items() if not text]
     ratio = usable_geomean(usable) if len(usable) > 1 else None
     return Mean(ratio, len(usable),
-                {place: text for place, text in reasons.items() if text}) if ratio else None
+                {place: text for place, text in reasons.items() if text},
+                max(floors, default=None)) if ratio else None
 
 
 def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:

@@ -34,7 +34,6 @@ from suite.present.comparison.texts import (
     NOTHING,
     interval_text,
     mean_text,
-    mean_verdict,
     metric_title,
     rounds_text,
     side_text,
@@ -122,7 +121,7 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
     mean = comparison.geomeans.get(metric.name)
     if mean:
         keys = mean_add(keys, {keys[0].head: Item(MEAN)})
-        groups = [mean_add(group, {"change": Item(verdict_text(mean.ratio, mean_verdict(mean))),
+        groups = [mean_add(group, {"change": Item(verdict_text(mean.ratio, mean.verdict)),
                                    "95% CI": Item(interval_text(mean.ratio))})
                   for group in groups]
         breaks += [len(rows)] if breaks else []

@@ -12,7 +12,7 @@ from suite import stats
 from suite.analyse.comparison.differences import forced
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.analyse.summary import Figure
-from suite.present.comparison.texts import floor_fraction, mean_verdict, row_name
+from suite.present.comparison.texts import floor_fraction, row_name
 from suite.present.table import figure_censored, figure_json, ratio_json
 from suite.present.tables.csv import csv_number
 
@@ -72,7 +72,7 @@ def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[dict[str, 
             mean = one.geomeans.get(metric.name)
             if mean is not None:
                 yield {**head, "row": MEAN, **change_ratio_parts(mean.ratio),
-                       "verdict": mean_verdict(mean).value}
+                       "verdict": mean.verdict.value}
 
 
 def side_json(side: Side) -> dict[str, Any]:

@@ -50,25 +50,15 @@ def within_text(change: Change) -> str:
     return "exact" if change.verdict is Verdict.EXACT else interval_text(change.ratio)
 
 
-def mean_verdict(mean: Mean) -> Verdict:
-    """The verdict of a geometric mean, which is one figure and needs no correction."""
-    if mean.ratio.interval is None:
-        return Verdict.UNKNOWN
-    return Verdict.SAME if mean.ratio.interval.contains(1.0) else Verdict.CHANGED
-
-
 def row_name(row: Row) -> str:
     """The values that name a row."""
     return " ".join(value or "none" for value in row.axes.values())
 
 
-def mean_size(comparison: Comparison, metric: Metric, mean: Mean) -> tuple[str, str]:
-    """(`of 5 of 6 cells`, `n=9`): the rows and rounds of a geometric mean; no n where every row has
-    as many."""
+def mean_size(comparison: Comparison, mean: Mean) -> str:
+    """`of 5 of 6 cells, n=9`: the rows and rounds of a geometric mean."""
     every = f" of {len(comparison.rows)}" if mean.left_out else ""
-    same = {change.ratio.pairs for change in comparison.changes(metric.name) if change.ratio}
-    return (f"of {mean.rows}{every} cells",
-            "" if same == {mean.ratio.pairs} else f"n={mean.ratio.pairs}")
+    return f"of {mean.rows}{every} cells, n={mean.ratio.pairs}"
 
 
 def rows_left_out(comparison: Comparison, mean: Mean) -> str:
@@ -80,15 +70,12 @@ def rows_left_out(comparison: Comparison, mean: Mean) -> str:
 
 
 def mean_text(comparison: Comparison, metric: Metric) -> str:
-    """What a geometric mean is of, where that is not all rows with all of their rounds; else
-    empty."""
+    """What a geometric mean is of; empty without one."""
     mean = comparison.geomeans.get(metric.name)
     if mean is None:
         return ""
-    size, rounds = mean_size(comparison, metric, mean)
-    without = f"without {rows_left_out(comparison, mean)}" if mean.left_out else ""
-    return (f"geomean: {', '.join(filter(None, (size, rounds, without)))}"
-            if rounds or without else "")
+    without = f", without {rows_left_out(comparison, mean)}" if mean.left_out else ""
+    return f"geomean: {mean_size(comparison, mean)}{without}"
 
 
 def floor_fraction(floor: float | None) -> float | None:

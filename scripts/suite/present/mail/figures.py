@@ -21,7 +21,6 @@ from suite.present.comparison.texts import (
     NOTHING,
     interval_text,
     mean_size,
-    mean_verdict,
     metric_title,
     rounds_text,
     verdict_text,
@@ -62,8 +61,8 @@ def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | Non
     """The geometric mean of all ratios; None where there is none."""
     mean = comparison.geomeans.get(metric.name)
     return None if mean is None else (
-        f"geomean {', '.join(filter(None, mean_size(comparison, metric, mean)))}",
-        verdict_text(mean.ratio, mean_verdict(mean)), interval_text(mean.ratio))
+        f"geomean {mean_size(comparison, mean)}", verdict_text(mean.ratio, mean.verdict),
+        interval_text(mean.ratio))
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:

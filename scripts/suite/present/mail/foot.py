@@ -13,6 +13,7 @@ from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
+from suite.analyse.verdicts import Verdict
 from suite.base.units import counted_text
 from suite.present.comparison.document import KIND_MOST, kinds_texts
 from suite.present.comparison.texts import floor_text, rows_left_out, span_text
@@ -28,7 +29,7 @@ SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
     ("r", r".*%r", "minimum and maximum, too few rounds for a CI"),
     ("~", "~", "no change, its CI contains 0"),
-    ("( )", r"\([-+<>].*\)", "may be chance among so many rows"),
+    ("( )", r"\([-+<>].*\)", "within noise (A/A), or chance among so many rows"),
     ("?", r"[-+<>].*%\?", "too few rounds to say"),
     (">0% <0%", r"\(?[<>]0%.*", "more, less, by how much is not known"),
     ("exact", "exact", "the same count in every run"),

@@ -12,7 +12,7 @@ from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 from suite.base.units import change_text, number_text, percent_text
-from suite.present.comparison.texts import mean_size, mean_verdict, row_name
+from suite.present.comparison.texts import mean_size, row_name
 from suite.present.pictures.compared import (
     absent_text,
     base_name,
@@ -79,9 +79,8 @@ def group_make(comparison: Comparison, metric: Metric,
     rows = [row_make(row, metric, text) for row in comparison.rows]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
-        sizes = mean_size(comparison, metric, mean) if mean.left_out else ()
-        rows.append(ForestRow(" ".join(filter(None, (GEOMEAN, *sizes))), mean.ratio, GEOMEAN_POINT,
-                              estimate_marked(mean.ratio, mean_verdict(mean), text)))
+        rows.append(ForestRow(f"{GEOMEAN} {mean_size(comparison, mean)}", mean.ratio,
+                              GEOMEAN_POINT, estimate_marked(mean.ratio, mean.verdict, text)))
     return name_cut(side_value(comparison.new)), rows
 
 
