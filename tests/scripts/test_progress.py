@@ -17,9 +17,10 @@ import pytest
 
 from conftest import Uncork
 from suite.measure.bar import Bar
+from suite.measure.dry_run import estimate_text
 from suite.measure.progress import Log, Pace, Watch
 from suite.measure.schedule import Run
-from suite.result.plan import PlannedCell
+from suite.result.plan import Plan, PlannedCell
 
 QUIET_S = 0.4  # a thread that draws ten times a second would have drawn
 
@@ -76,6 +77,27 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
             assert (terminal.read(), threading.active_count()) == ("", before)
             watch.end(run_of(number), {"status": "unsupported"})
             assert terminal.read() == ""
+
+
+def test_the_time_left_of_fixed_work_is_known_when_one_run_is_done() -> None:
+    pace = Pace(4, None)
+    assert pace.left_text == "time left not known yet"
+    pace.done, pace.spent_s = 1, 20.0
+    assert (pace.left_text, Pace(4, 5.0).left_text) == ("1:00 left", "0:20 left")
+
+
+def test_the_time_of_fixed_work_is_not_estimated_before_it_runs() -> None:
+    timed, fixed = (PlannedCell(name, {}, {}, planned_s=seconds)
+                    for name, seconds in (("timed", 2.0), ("fixed", None)))
+    plan = Plan("words", (), (timed, fixed), 2, 1, "", "client")
+
+    def text(*cells: PlannedCell) -> str:
+        return estimate_text(plan, [Run(cell, "A", 1, 0) for cell in cells], 3)
+
+    assert text(timed, timed) == "about 0:12"
+    assert text(fixed, fixed) == "all of fixed work, whose time is not known yet"
+    assert text(timed, fixed) == ("about 0:06 and the time of 3 of fixed work, which is not known "
+                                  "yet")
 
 
 def watches(terminal: Terminal) -> list[Watch]:

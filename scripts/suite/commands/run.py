@@ -133,8 +133,8 @@ def journal_run(targets: Targets, journal: Journal) -> None:
     """Runs what is left; Interrupted says how to go on."""
     plan = journal.plan
     runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
-    pace = Pace(len(runs), runs_seconds(planned, plan.hosts is not None)[0] / max(len(planned), 1),
-                plan.until)
+    seconds, unknown = runs_seconds(planned, plan.hosts is not None)
+    pace = Pace(len(runs), None if unknown else seconds / max(len(planned), 1), plan.until)
     try:
         with watch_open(pace, plan.axes, plan.session.last, record_figure) as watch:
             matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)

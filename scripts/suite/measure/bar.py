@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
-from suite.measure.progress import FigureText, Pace, Watch, cell_short, clock_text
+from suite.measure.progress import FigureText, Pace, Watch, cell_short
 from suite.measure.schedule import Run
 
 
@@ -54,7 +54,7 @@ class Bar(Watch):
         text = (f"{self.round_text(run)}: {cell_short(run, self.axes)} "
                 f"{self.figures.get(run.cell.name, '')}")
         self.bar.update(self.task, description=text.strip(), total=self.pace.total,
-                        completed=self.pace.done, left=f"{clock_text(self.pace.left_s)} left",
+                        completed=self.pace.done, left=self.pace.left_text,
                         refresh=True)
         super().begin(run)
 

@@ -20,10 +20,15 @@ from suite.result.plan import Plan
 
 
 def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
-    """How long the runs take so many times over, in minutes and seconds: `about 0:38`; `at least
-    0:05` for fixed work or with until=."""
+    """How long the runs take so many times over, in minutes and seconds: `about 0:38`, with until=
+    `at least 0:38`. The time of fixed work is not known; how many of the runs are is said."""
     seconds, unknown = runs_seconds(runs, plan.hosts is not None)
-    return f"{'at least' if unknown or plan.until else 'about'} {clock_text(seconds * times)}"
+    about = f"{'at least' if plan.until else 'about'} {clock_text(seconds * times)}"
+    if not unknown:
+        return about
+    if unknown == len(runs):
+        return "all of fixed work, whose time is not known yet"
+    return f"{about} and the time of {unknown * times} of fixed work, which is not known yet"
 
 
 def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:

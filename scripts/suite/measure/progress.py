@@ -42,22 +42,25 @@ def round_text(number: int, last: int) -> str:
 class Pace:
     """How long the rest will take: by the mean of the runs so far, before that by the plan.
 
-    total, done: runs. planned_s: seconds of one run by the plan. spent_s: seconds of all runs that
+    total, done: runs. planned_s: seconds of one run by the plan, None where some are fixed work of
+    unknown time. spent_s: seconds of all runs that
     are done. until: how narrow intervals have to be; with it there may be more runs than are known
     of.
     """
 
     total: int
-    planned_s: float
+    planned_s: float | None
     until: str | None = None
     done: int = 0
     spent_s: float = 0.0
 
     @property
-    def left_s(self) -> float:
-        """Seconds left."""
+    def left_text(self) -> str:
+        """How much time is left: `0:38 left`."""
         mean = self.spent_s / self.done if self.done else self.planned_s
-        return mean * (self.total - self.done)
+        if mean is None:
+            return "time left not known yet"
+        return f"{clock_text(mean * (self.total - self.done))} left"
 
 
 class Watch(AbstractContextManager["Watch"]):
@@ -131,6 +134,7 @@ class Log(Watch):
         super().begin(run)
         if run.round != self.round:
             self.round = run.round
-            least, about = ("", "about") if self.pace.until is None else ("at least ", "at least")
+            least, about = ("", "about ") if self.pace.until is None else ("at least ",) * 2
+            left = self.pace.left_text
             self.say(f"uncork: {self.round_text(run)}: {self.pace.done} of {least}"
-                     f"{self.pace.total} runs done, {about} {clock_text(self.pace.left_s)} left")
+                     f"{self.pace.total} runs done, {about if left[0].isdigit() else ''}{left}")

@@ -211,8 +211,8 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
                 watch.end(run, record)
 
 
-def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, bool]:
-    """(estimated seconds of all runs and their boots, whether some are fixed work of unknown time).
+def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, int]:
+    """(estimated seconds of all runs and their boots, how many are fixed work of unknown time).
 
     concurrent: all targets run at the same time, so that the longest of them counts.
     """
@@ -221,7 +221,7 @@ def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, 
     known = max((sum(OVERHEAD_S + (cells[number].planned_s or 0.0) for number in group)
                  for group in groups), default=0.0)
     boots = sum(bool(boot_of(batch[0].cell.words)) for batch in batches_make(runs))
-    return known + BOOT_S * boots, any(cell.planned_s is None for cell in cells)
+    return known + BOOT_S * boots, sum(cell.planned_s is None for cell in cells)
 
 
 def signals_unify() -> None:
