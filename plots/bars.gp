@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Bars: a panel for each value of the outer axis, a bar for each cell, whiskers for intervals.
 # Set before this: name, headline, note, panels, bars (array of rows per panel), heads (array),
-# tops (array: right end of each axis), label (of the axes), height (pixels), widest (characters
+# tops (array: right end of each axis), label (of the axes), whiskers (what
+# they are, in text), height (pixels), widest (characters
 # of the longest name).
 # Columns of name.dat: row, length of the bar, low, high, where the value is written, colour,
 # where a break or an arrow is drawn and how (empty for a whole bar; no NaN here: gnuplot 5.4 crashes if all
@@ -38,11 +39,11 @@ do for [format in "png svg txt"] {
         if (text) {
             unset grid
             set title p == 1 ? headline.(heads[p] eq "" ? "" : ", ".heads[p]) : heads[p]
-            set xlabel p == panels ? label : ""
+            set xlabel p == panels ? label."\n".whiskers : ""
             # One line of text for each bar: the plot is bars + 1 steps of a line high.
-            set terminal dumb nofeed mono noenhanced size 72,(bars[p] + (p == panels ? 7 : 6))
+            set terminal dumb nofeed mono noenhanced size 72,(bars[p] + (p == panels ? 8 : 6))
             set tmargin 2
-            set bmargin (p == panels ? 3 : 2)
+            set bmargin (p == panels ? 4 : 2)
             set lmargin widest + 3
         } else {
             room = (height - 34.0 - 24.0) / height
@@ -58,6 +59,8 @@ do for [format in "png svg txt"] {
         if (text) {
             set yrange [bars[p]:-1]
             plot data index p-1 using (0):1:2:(0):ytic(10) with vectors nohead, \
+                 "" index p-1 using 3:1:($4 >= $3 ? "[" : "") with labels center, \
+                 "" index p-1 using 4:1:($4 >= $3 ? "]" : "") with labels center, \
                  "" index p-1 using 5:1:9 with labels left offset character 2,0
         } else {
             set yrange [bars[p] - 0.5:-0.5]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Heat map: how many times better than the baseline each cell is, as a figure on a colour.
-# Set before this: name, headline, headline_text (the same in title_lines lines), note, legend (what
-# colours and marks mean), rows, columns (arrays of names), widest (characters of the longest name
+# Set before this: name, headline, headline_text (the same in title_lines lines), note, signs
+# (what colours and marks mean, signs_text in signs_lines lines), rows, columns (arrays of names), widest (characters of the longest name
 # of a row), label_x, height (pixels), and for text wide (characters of a column) and together (how
 # many columns stand beside each other; the others follow below).
 # Columns of name.dat: column, row, colour, colour of the text, text.
@@ -43,7 +43,7 @@ do for [format in "png svg txt"] {
         if (slanted) { set xtics rotate by 20 right font "Sans,9" } else { set xtics norotate }
         set xtics ()
         do for [c = 1:|columns|] { set xtics add (columns[c] c - 1) }
-        set label 1 legend at screen 0.5, screen 27.0 / height center font "Sans,9"
+        set label 1 signs at screen 0.5, screen 27.0 / height center font "Sans,9"
         set label 2 note at screen 0.5, screen 10.0 / height center font "Sans,9" \
             textcolor rgb "#555555"
         plot data using 1:2:($1-0.48):($1+0.48):($2-0.46):($2+0.46):3 \
@@ -62,11 +62,11 @@ do for [format in "png svg txt"] {
             last = from + together < |columns| ? from + together : |columns|
             # A line for each row and so many characters for each column: all is in place.
             set terminal dumb nofeed mono noenhanced \
-                size 72,(|rows| + 3 + (from == 0 ? title_lines : 0) + (last == |columns| ? 2 : 0))
+                size 72,(|rows| + 3 + (from == 0 ? title_lines : 0) + (last == |columns| ? 2 + signs_lines : 0))
             set lmargin widest + 2
             set rmargin 72 - (widest + 2) - wide * (last - from) - 1
             set tmargin (from == 0 ? title_lines + 1 : 1)
-            set bmargin (last == |columns| ? 3 : 1)
+            set bmargin (last == |columns| ? 3 + signs_lines : 1)
             unset label
             if (from == 0) { set label headline_text at screen 0.5, screen 1 center }
             do for [r = 1:|rows|] {
@@ -74,6 +74,9 @@ do for [format in "png svg txt"] {
             }
             do for [c = from + 1:last] { set label columns[c] at first c - 1, first |rows| center }
             set xlabel (last == |columns| ? label_x : "") offset 0,-1
+            if (last == |columns|) {
+                set label signs_text at screen 0.5, character signs_lines - 1 center
+            }
             set xrange [from - 0.5:last - 0.5]
             plot data using 1:2:5 with labels center
         }

@@ -184,6 +184,21 @@ def test_a_figure_shows_what_may_be_said_of_it(nodelay, changes, marked, text):
     assert text in forest.data
 
 
+def test_only_the_signs_that_occur_are_explained(nodelay):
+    metric = METRICS["time_per_message"]
+    _, cork, *_ = compare_baseline(nodelay, (metric,))
+    cork = replace(cork, rows=cork.rows[:1], geomeans={})
+    def signs(verdict):
+        (drawing,) = forest_draw([floor_set(change_with(cork, verdict=verdict), None)], metric, "f")
+        return drawing.settings["signs"], drawing.settings["signs_text"]
+    assert signs(Verdict.BRACKETED) == ("hollow (): may be chance among so many",
+        "'---: 95 % interval; (): may be chance among so many'")
+    assert signs(Verdict.SAME)[0] == "hollow ~: no change shown"
+    assert signs(Verdict.CHANGED) == ("filled: changed", "'---: 95 % interval'")
+    (heat,) = heatmap_draw([change_with(cork, verdict=Verdict.SAME)], metric, None, "heat")
+    assert heat.settings["signs"] == "~: no change shown"
+
+
 def test_a_side_that_counted_nothing_has_no_ratio_and_says_so(nodelay):
     metric = METRICS["time_per_message"]
     _, cork, *_ = compare_baseline(nodelay, (metric,))
@@ -195,7 +210,7 @@ def test_a_side_that_counted_nothing_has_no_ratio_and_says_so(nodelay):
 
 def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
     def tile(times):
-        return Tile({}, "", times, False)
+        return Tile({}, "", times, Verdict.CHANGED)
     assert colour_of(tile(1.0), 2.0) == MIDDLE_COLOUR
     assert (
         colour_of(tile(1000.0), 8.0) == BETTER_COLOUR

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -13,20 +14,24 @@ import pytest
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from drawn import draw, made, needs_gnuplot
 from suite.analyse.measured import MeasuredRun
+from suite.analyse.metrics import METRICS
 from suite.analyse.summary import Figure
 from suite.base.errors import UsageError
 from suite.base.units import scale_choose
-from suite.present.pictures.bars import Panel, panels_group
-from suite.present.pictures.curve import height_settings, labels_thin
+from suite.present.pictures.bars import Panel, panel_block, panels_group
+from suite.present.pictures.curve import height_settings, labels_stagger
 from suite.present.pictures.distribution import unsent_text
+from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.percentiles import nines_text
 from suite.present.pictures.picture import (
     axis_words,
     gnuplot_value,
+    looks_of,
     name_safe,
     place_name,
     ratio_tics,
     round_numbers,
+    series_settings,
     title_settings,
 )
 from suite.present.pictures.plot import drawings_make, pictures_default
@@ -376,12 +381,81 @@ def test_nines_are_labelled_as_percentiles():
     assert [nines_text(nines) for nines in range(5)] == ["0", "90 %", "99 %", "99.9 %", "99.99 %"]
 
 
-def test_a_label_that_would_run_into_the_one_before_it_is_left_out_and_its_tic_stays():
+def test_a_label_that_would_run_into_the_one_before_it_stands_a_line_lower():
     labels = [("256", 256), ("320", 320), ("512", 512), ("1K", 1024)]
     steps = [0.0, 0.04, 0.5, 1.0]
-    assert labels_thin(labels, steps, 80) == [("256", 256), ("", 320), ("512", 512), ("1K", 1024)]
-    assert labels_thin(labels, steps, 200) == labels
-    assert [label for label, _ in labels_thin(labels, steps, 4)] == ["256", "", "", "1K"]
+    assert labels_stagger(labels, steps, 80) == [
+        ("256", 256), ("\\n320", 320), ("512", 512), ("1K", 1024)]
+    assert labels_stagger(labels, steps, 200) == labels
+    assert [label for label, _ in labels_stagger(labels, steps, 4)] == [
+        "256", "\\n320", "\\n\\n512", "1K"]
+
+
+def strategies_listed():
+    """Every value of a word for strategies, as the client names them."""
+    words = json.loads(uncork("list", "--json").stdout)["words"]
+    return {word["key"]: word["choices"] for word in words
+            if word["key"] in ("write", "reply_write", "read")}
+
+
+def looks(names):
+    """Colour and dash of these series of one word by name."""
+    settings = series_settings(names, [[name] for name in names])
+    return dict(zip(names, zip(settings["colours"], settings["dashes"], strict=True), strict=True))
+
+
+def test_a_strategy_has_one_colour_whatever_else_is_in_a_picture():
+    for names in strategies_listed().values():
+        together = looks(names)
+        assert len({colour for colour, _ in together.values()}) == len(names)
+        assert all(looks(["other", name])[name] == together[name] for name in names)
+        assert looks(names[::-1]) == together
+
+
+def test_other_series_take_colours_that_no_strategy_of_the_picture_has():
+    assert looks_of([["nagle"], ["fast"], ["nodelay:64K"], ["slow"]]) == [0, 2, 1, 3]
+    settings = series_settings(["a", "b"], [["cork", "together"], ["cork", "apart"]])
+    assert len(set(settings["colours"])) == 1 and len(set(settings["dashes"])) == 2
+
+
+def test_the_bar_of_a_strategy_has_its_colour():
+    (drawing,) = drawings_make(matrix_of(NODELAY))
+    rows = [line for line in drawing.data.splitlines() if line.endswith('"cork"')]
+    colour = str(int(looks(["cork"])["cork"][0][1:], 16))
+    assert len(rows) == 2 and all(row.split()[5] == colour for row in rows)
+
+
+def test_a_whisker_that_is_cut_ends_before_its_label_which_says_how_far_it_goes():
+    (panel,) = [Panel("", "", (("a", cell),)) for cell in [next(iter(
+        matrix_of(NODELAY).cells.values()))]]
+    found = {panel.rows[0][1].name: figure(1.0, 0.5, 9.0)}
+    extent, (_, line) = panel_block(panel, found, METRICS["time_per_message"],
+                                    scale_choose([1.0], "s"), 1.0, {})
+    assert extent == 2 and line.split()[3:5] == ["2", "2"] and "up to 9" in line
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("series", [2, 6, 14])
+def test_the_text_of_a_curve_has_whiskers_all_labels_and_every_series(tmp_path, series):
+    matrix = made(tmp_path, result_make.recipe_sizes(series, 15, rounds=2))
+    (drawing,) = draw(matrix, tmp_path)
+    text = (tmp_path / f"{drawing.name}.txt").read_text()
+    sizes = {cell.axes["message"] for cell in matrix.cells.values()}
+    assert sizes <= set(text.split()) and all(name in text for name in drawing.series)
+    assert "|: min..max" in text
+    low = [" ".join([*line.split()[:2], "0", *line.split()[3:]]) if line[:1].isdigit() else line
+           for line in drawing.data.splitlines()]
+    drawing_write(replace(drawing, data="\n".join(low) + "\n"), tmp_path)
+    assert (tmp_path / f"{drawing.name}.txt").read_text().count("|") > text.count("|") + 30
+
+
+@needs_gnuplot
+def test_no_text_has_a_word_of_colour(tmp_path):
+    kinds = [Picture(kind, None, None, None, kind) for kind in ("bars", "heatmap", "forest",
+                                                                "order", "counts")]
+    for drawing in draw(matrix_of(NODELAY), tmp_path, kinds):
+        text = (tmp_path / f"{drawing.name}.txt").read_text()
+        assert not re.search("blue|orange|grey|shaded|filled|hollow|colour", text), text
 
 
 def figure(median, low, high):

@@ -24,7 +24,7 @@ from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.metrics import METRICS
 from suite.analyse.summary import summary_build
 from suite.commands.report import changes_draw, changes_drawn
-from suite.present.pictures.picture import Drawing
+from suite.present.pictures.picture import COLOURS, Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn, figure_element
 from suite.present.report.page import Drawings, result_page
@@ -74,8 +74,9 @@ def group(number: int, colour: str, panel: str = "") -> str:
 
 
 def drawn_of(names: Sequence[str], *groups: str) -> Drawn:
-    """A picture with series of these names."""
-    drawing = Drawing("picture", "curve", "1 2\n", {"names": list(names)})
+    """A picture with series of these names, of which the eighth has the colour of the first."""
+    drawing = Drawing("picture", "curve", "1 2\n", {
+        "names": list(names), "colours": [COLOURS[place % 7] for place in range(len(names))]})
     return Drawn(drawing, SVG.format("".join(groups)), "as text\n")
 
 

@@ -5,6 +5,7 @@ panels = 2
 array bars[2] = [6, 6]
 array heads[2] = ['place=together', 'place=apart']
 array tops[2] = [56.7944, 164.387]
-label = 'us; in brackets: ratio to nodelay (grey), each panel with its own scale'
+whiskers = '[ ]: 95 % interval'
+label = 'us; in brackets: ratio to nodelay, each panel with its own scale'
 widest = 8
 height = 536

@@ -21,6 +21,7 @@ from suite.present.pictures.picture import (
     groups_fill,
     headline_text,
     interval_ends,
+    interval_kind,
     medians_text,
     name_cut,
     name_safe,
@@ -29,11 +30,12 @@ from suite.present.pictures.picture import (
     picture_metric,
     picture_name,
     pictures_divide,
+    strategy_colour,
     what_text,
 )
 from suite.scenario.scenario import Picture
 
-BAR_COLOUR, BASE_COLOUR = 0x56B4E9, 0x999999  # Okabe and Ito's sky blue, and grey
+BAR_COLOUR, BASE_COLOUR = 0x8DA9C4, 0x999999  # where no axis is one of strategies
 BARS_MAX = 36  # in one picture; more panels go into another
 BOUND_ARROW = "\u2192"  # in a bar that ends at a bound
 CUT_MEDIANS = 20  # a bar longer than this many medians of its panel is cut off
@@ -60,8 +62,9 @@ def panel_limit(panel: Panel, figures: Mapping[str, Figure], scale: Scale) -> fl
     return max((value for value in values if value <= CUT_MEDIANS * middle), default=middle) or 1.0
 
 
-def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, cut: bool) -> str:
-    """The text at the end of a bar."""
+def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, cut: bool,
+              high: float | None) -> str:
+    """The text at the end of a bar; high: the end of a whisker that is cut."""
     if figure is None and is_hidden(cell, metric):
         return f"- ({cell.emulated})"
     if figure is None:
@@ -69,7 +72,8 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
                 "missing": "not run"}.get(cell.status, "n/a")
     text = median_text(figure.median, metric, scale) + f" {scale.unit}" * (not metric.counts)
     ratio = f" ({ratio_text(figure.ratio.value)})" if figure.ratio else ""
-    return text + ratio + ", bar cut" * cut
+    beyond = f", up to {median_text(high, metric, scale)}" if high is not None else ""
+    return text + ratio + ", bar cut" * cut + beyond
 
 
 def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
@@ -86,12 +90,16 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
         length = min(scale.apply(figure.median), limit * 1.1) if figure else 0.0
         low, high = map(scale.apply, interval_ends(figure.interval)) if (
             figure and figure.interval and not cut) else (None, None)
+        beyond = figure.interval.high if (figure and figure.interval and high is not None
+                                          and high > extent) else None
+        high = min(high, extent) if high is not None else None
         end = (limit * 1.03, "//") if cut else (0, "")
         if figure and isinstance(figure.median, stats.Beyond):
             end = (0.96 * length, BOUND_ARROW)
-        colour = BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR
-        lines.append(data_line(row, length, low, high, max(length, min(high or 0.0, extent)),
-                               colour, *end, bar_label(cell, figure, metric, scale, cut), name))
+        colour = strategy_colour(cell.axes.values()) or (
+            BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR)
+        lines.append(data_line(row, length, low, high, max(length, high or 0.0), colour,
+                               *end, bar_label(cell, figure, metric, scale, cut, beyond), name))
     return extent, lines
 
 
@@ -157,6 +165,7 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
         "note": note_text(matrix, cells, medians_text(matrix, cells, *metrics)),
         "panels": len(panels), "bars": counts, "heads": [panel.head for panel in panels],
         "tops": [LABEL_ROOM * extent for extent in extents],
-        "label": label[0] + f"; in brackets: ratio to {base} (grey)" * bool(base) + label[1],
+        "whiskers": f"[ ]: {interval_kind(matrix)}",
+        "label": label[0] + f"; in brackets: ratio to {base}" * bool(base) + label[1],
         "widest": max(len(name) for panel in panels for name, _ in panel.rows),
         "height": round(58 + sum(26 * (count + 3.2) for count in counts))})

@@ -5,7 +5,7 @@ characters."""
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline
@@ -24,6 +24,7 @@ from suite.present.pictures.picture import (
     headline_text,
     note_text,
     picture_metric,
+    text_lines,
     title_settings,
 )
 from suite.scenario.scenario import Picture
@@ -67,6 +68,36 @@ def absent_text(row: Row, metric: Metric) -> str:
             return cell.emulated
     change = row.changes.get(metric.name)
     return "zero" if change and 0 in (change.base.median, change.new.median) else "n/a"
+
+
+# How a forest draws the ratio of each verdict, and what that and the mark mean.
+SIGNS = {Verdict.CHANGED: ("filled", "changed"),
+         Verdict.WITHIN_NOISE: ("hollow", "within the noise floor"),
+         Verdict.BRACKETED: ("hollow", "may be chance among so many"),
+         Verdict.SAME: ("hollow", "no change shown"),
+         Verdict.UNKNOWN: ("cross", "too few rounds"),
+         Verdict.EXACT: ("square", "the same count in every run")}
+
+
+def signs_settings(verdicts: Collection[Verdict], drawn: Sequence[str] = (),
+                   text: Sequence[str] = (), points: bool = False) -> dict[str, object]:
+    """One line on the signs of a picture that have these verdicts, drawn and in text.
+
+    drawn, text: what is said of its other signs. points: each ratio is a point too.
+    """
+    def line(first: Sequence[str], pointed: bool) -> str:
+        named: dict[str, list[str]] = {}
+        for verdict, (point, meaning) in SIGNS.items():
+            if verdict in verdicts:
+                mark = verdict.marked("") if verdict is not Verdict.EXACT else ""
+                named.setdefault(" ".join(filter(None, (point * pointed, mark))), []).append(
+                    meaning)
+        return "; ".join([*first, *(f"{sign}: {' or '.join(meanings)}"
+                                    for sign, meanings in named.items() if sign)])
+
+    told = line(text, False)
+    return {"signs": line(drawn, points), "signs_text": text_lines(told),
+            "signs_lines": len(textwrap.wrap(told, HEADLINE_COLUMNS))}
 
 
 def estimate_marked(estimate: stats.Estimate, verdict: Verdict,

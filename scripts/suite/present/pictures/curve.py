@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_words
@@ -25,6 +26,7 @@ from suite.present.pictures.picture import (
     figures_of,
     headline_text,
     interval_ends,
+    interval_kind,
     medians_text,
     note_text,
     picture_metric,
@@ -40,9 +42,11 @@ from suite.present.pictures.picture import (
 )
 from suite.scenario.scenario import Picture
 
-AXIS_COLUMNS, AXIS_COLUMNS_TEXT = 80, 40  # of labels that fit along an axis, drawn and in text
+AXIS_COLUMNS, AXIS_COLUMNS_TEXT = 80, 56  # of labels that fit along an axis, drawn and in text
+DODGE_MOST = 0.06  # of the axis: how far apart the first and last series at one value are
 SIZE_WORDS = ("message", "chunk", "sndbuf", "rcvbuf")  # words that are numbers of bytes
 SHADED_NOTE = "shaded: as good as the best; "
+BEYOND_NOTE = "arrow: at least so much; "
 # Values that span so many times are on a logarithmic axis. What is better high ends in a plateau,
 # which is to be seen. A cost falls along sizes, until all that is low lies on the ground of a
 # linear axis.
@@ -143,8 +147,9 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
     ends = [1.0, *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
                    for end in spread(figure.ratio.value, figure.ratio.interval))]
     low, high = min(ends), max(ends)
-    note = note_text(matrix, cells,
-                     SHADED_NOTE * bool(alike) + medians_text(matrix, cells, metric))
+    beyond = any(isinstance(figure.median, stats.Beyond) for figure in used.values())
+    note = note_text(matrix, cells, SHADED_NOTE * bool(alike) + BEYOND_NOTE * beyond
+                     + medians_text(matrix, cells, metric))
     what = what_text(metric.name, scale.unit, metric.better)
     return Drawing(name, "curve", data_text(
         [f"# {label or metric.name}", *series_lines(found, axis, used, scale, alike)]
@@ -152,9 +157,12 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
         **title_settings(headline_text(matrix, what, place), note),
         "empty": not used, "shaded": alike is not None, "base": next(iter(bases), 0),
         **series_settings([series_label(label or metric.name, found, used)
-                           for label, found in series.items()]),
-        **axes_settings(axis, scale, metric, list(used.values())),
-        "beyond": any(isinstance(figure.median, stats.Beyond) for figure in used.values()),
+                           for label, found in series.items()],
+                          [*cells_group(cells, inner)]),
+        **axes_settings(axis, scale, metric, list(used.values()), len(series)),
+        "widest": max(map(len, series)),
+        "beyond": beyond,
+        "signs_text": f"|: {interval_kind(matrix)}" + "; ^: at least so much" * beyond,
         **ratio_axis(("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
                       "tics_ratio_text"), low, high, max(high - low, 0.04) * 0.12, (8, 4))})
 
@@ -188,19 +196,31 @@ def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure
     return label if any(cell.name in figures for cell in cells) else f"{label} ({why})"
 
 
-def axes_settings(axis: Axis, scale: Scale, metric: Metric,
-                  figures: Sequence[Figure]) -> dict[str, object]:
-    """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot."""
+def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure],
+                  series: int) -> dict[str, object]:
+    """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot.
+
+    dodge: how far one series is beside the one before it, so that no whisker covers another.
+    """
     labels = sorted(axis.positions.items(), key=lambda item: item[1])
     first, last = labels[0][1], labels[-1][1]
-    low, high = (first / 1.3, last * 1.3) if axis.logarithmic else (first - 0.4, last + 0.4)
+    beside = max(1.3, (last / first) ** 0.06) if axis.logarithmic else 0.4
+    low, high = (first / beside, last * beside) if axis.logarithmic else (first - beside,
+                                                                          last + beside)
     steps = [math.log(at / low) / math.log(high / low) if axis.logarithmic else
              (at - low) / (high - low) for _, at in labels]
+    share = min([DODGE_MOST, *(0.7 * (to - at) for at, to in pairwise(steps))]) / series
+    text = min(0.7 * (to - at) for at, to in pairwise(steps)) / series
+    drawn, columns = ((high / low) ** one if axis.logarithmic else (high - low) * one
+                      for one in (share, text))
     return {"left": low, "right": high, "logarithmic_x": axis.logarithmic,
+            "dodge_drawn": drawn, "dodge_text": columns,
+            "label_rows": max(label.count("\\n") for label, _ in labels_stagger(
+                labels, steps, AXIS_COLUMNS_TEXT)),
             **height_settings(figures, scale, metric.better),
-            "tics_x": tics_command("x", labels_thin(labels, steps, AXIS_COLUMNS)),
+            "tics_x": tics_command("x", labels_stagger(labels, steps, AXIS_COLUMNS)),
             "tics_blank": tics_command("x", [("", at) for _, at in labels]),
-            "tics_text": tics_command("x", labels_thin(labels, steps, AXIS_COLUMNS_TEXT)),
+            "tics_text": tics_command("x", labels_stagger(labels, steps, AXIS_COLUMNS_TEXT)),
             "label_x": axis.name + ", bytes" * (axis.name in SIZE_WORDS),
             "label_y": scale.unit or metric.name.replace("_", " ")}
 
@@ -215,15 +235,16 @@ def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> dic
             "top": scale.apply(max(values + ends)) * 1.2}
 
 
-def labels_thin(labels: Tics, steps: Sequence[float], columns: int) -> Tics:
-    """The same tics; a label that would run into the one before it is left out.
+def labels_stagger(labels: Tics, steps: Sequence[float], columns: int) -> Tics:
+    """The same tics; a label that would run into one before it stands a line lower.
 
     steps: the position of each, 0 to 1, along an axis with room for so many columns of text.
     """
-    thin, free = [], -math.inf
+    placed: list[tuple[str, float]] = []
+    free: list[float] = []  # the first free column of each line
     for (label, at), step in zip(labels, steps, strict=True):
         begins = step * columns - len(label) / 2
-        shown = begins >= free
-        thin.append((label if shown else "", at))
-        free = begins + len(label) + 1 if shown else free
-    return thin
+        line = next((line for line, end in enumerate(free) if begins >= end), len(free))
+        free[line:line + 1] = [begins + len(label) + 1]
+        placed.append(("\\n" * line + label, at))
+    return placed

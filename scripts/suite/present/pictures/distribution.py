@@ -109,6 +109,6 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
                 **title_settings(headline, note_text(
                     matrix, cells, f"all requests of {counted_text(matrix.rounds, 'round')}")),
                 "title_key": x or "", "widest": max(map(len, [x or "", *labels])),
-                **series_settings(labels),
+                **series_settings(labels, [[cell.axes[x]] if x else [] for cell in cells]),
                 **axes_settings(known, scale, f"{HISTOGRAM_TITLES[shown]}{since}, {scale.unit}")}))
     return drawings

@@ -21,6 +21,7 @@ from suite.present.pictures.compared import (
     comparison_titles,
     estimate_marked,
     side_value,
+    signs_settings,
 )
 from suite.present.pictures.picture import (
     STEEP_RATIOS,
@@ -57,6 +58,7 @@ class ForestRow:
     point: int
     text: str
     floor: float | None = None
+    verdict: Verdict | None = None
 
 
 ForestGroup = tuple[str, list[ForestRow]]  # a heading, empty where it says nothing; its lines
@@ -69,8 +71,9 @@ def row_make(row: Row, metric: Metric, text: Callable[[float], str]) -> ForestRo
         return ForestRow(name, None, 0, absent_text(row, metric))
     marked = estimate_marked(change.ratio, change.verdict, text)
     if change.ratio.directed:
-        return ForestRow(name, None, 0, marked)
-    return ForestRow(name, change.ratio, VERDICT_POINTS[change.verdict], marked, change.floor)
+        return ForestRow(name, None, 0, marked, verdict=change.verdict)
+    return ForestRow(name, change.ratio, VERDICT_POINTS[change.verdict], marked, change.floor,
+                     change.verdict)
 
 
 def group_make(comparison: Comparison, metric: Metric,
@@ -147,6 +150,11 @@ def change_tics(left: float, right: float, most: int) -> Tics:
             for count in counts]
 
 
+def floor_texts(floors: Sequence[float]) -> list[str]:
+    """What the noise floors of a picture are; none without any."""
+    return [f"noise floor (A/A), at most {percent_text(max(floors) - 1)}"] if floors else []
+
+
 def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) -> list[Drawing]:
     """The forest of these comparisons; more than one picture only for very many rows.
 
@@ -166,12 +174,17 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) ->
         rows = [row for _, rows in groups for row in rows]
         floors = [row.floor for row in rows if row.floor]
         widths = max(len(row.name) for row in rows), max(len(row.text) for row in rows)
+        mean = any(row.point == GEOMEAN_POINT for row in rows)
         drawings.append(Drawing(
             name_safe(name + f"-{number}" * (len(pictures) > 1)), "forest", data, {
                 **comparison_titles(comparisons, what, ", 95 % interval"),
-                "label_x": f"ratio to {base}" + (
-                    f"; shaded: noise floor (A/A), at most {percent_text(max(floors) - 1)}"
-                    if floors else ""),
+                "label_x": f"ratio to {base}",
+                **signs_settings(
+                    {row.verdict for row in rows if row.verdict},
+                    [f"shaded: {floor}" for floor in floor_texts(floors)]
+                    + ["diamond: geometric mean"] * mean,
+                    ["---: 95 % interval", *(f"| |: {floor}" for floor in floor_texts(floors)),
+                     *["#: geometric mean"] * mean], True),
                 "heads": sum(bool(head) for head, _ in groups), "bands": len(floors),
                 "ratios": sum(row.estimate is not None for row in rows), "lines": height,
                 "widest": widths[0], "told": widths[1], **ratios_axis(span, floors, sum(widths))}))

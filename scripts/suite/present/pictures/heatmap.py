@@ -22,6 +22,7 @@ from suite.present.pictures.compared import (
     change_of,
     comparison_titles,
     side_value,
+    signs_settings,
 )
 from suite.present.pictures.picture import (
     Drawing,
@@ -41,34 +42,39 @@ BETTER_COLOUR, WORSE_COLOUR, MIDDLE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 
 BLACK, WHITE = 0x000000, 0xFFFFFF
 DARKEST_LEAST, DARKEST_MOST = 1.1, 8.0  # the darkest colour is so many times better
 COLUMNS_MAX, TEXT_WIDTH = 16, 72
-LEGEND = ("blue: better, orange: worse, ~: no change, ( ): may be chance among so many, "
-          "?: too few rounds")
+COLOURS_TOLD = {"blue: better": 1, "orange: worse": -1}  # each with the sign of log(times)
 
 
 @dataclass(frozen=True)
 class Tile:
     """One cell of a heat map.
 
-    place: the words that name it. times: how many times better, None if not known. same: the
-    verdict is no change.
+    place: the words that name it. times: how many times better, None if not known. verdict: None
+    without a ratio.
     """
 
     place: Mapping[str, str]
     text: str
     times: float | None
-    same: bool
+    verdict: Verdict | None
+
+    @property
+    def direction(self) -> int:
+        """1 if it is better, -1 if worse, 0 if neither is shown."""
+        known = self.times if self.verdict is not Verdict.SAME else None
+        return (known > 1) - (known < 1) if known else 0
 
 
 def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
     """The tile of a row of a comparison; a mere direction is drawn like the smallest difference."""
     change = change_of(row, metric)
     if change is None or change.ratio is None:
-        return Tile(place, absent_text(row, metric), None, False)
+        return Tile(place, absent_text(row, metric), None, None)
     times = better_ratio(change.ratio, metric).value
     text = number_text(times)
     if change.ratio.directed:
         text, times = ("better", DARKEST_LEAST) if times > 1 else ("worse", 1 / DARKEST_LEAST)
-    return Tile(place, change.verdict.marked(text), times, change.verdict is Verdict.SAME)
+    return Tile(place, change.verdict.marked(text), times, change.verdict)
 
 
 def axis_across(axes: Sequence[str], versus: str, tiles: Sequence[Tile]) -> str:
@@ -83,7 +89,7 @@ def colour_of(tile: Tile, darkest: float) -> int:
     """The colour of a tile: the farther from 1 the darker, on a logarithmic scale."""
     if tile.times is None:
         return ABSENT_COLOUR
-    if tile.same:
+    if tile.verdict is Verdict.SAME:
         return MIDDLE_COLOUR
     share = min(abs(math.log(tile.times)) / math.log(darkest), 1.0)
     end = BETTER_COLOUR if tile.times > 1 else WORSE_COLOUR
@@ -132,16 +138,21 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
         rows, columns = (list(dict.fromkeys(place[index] for place in grid)) for index in (0, 1))
         for number, begin in enumerate(range(0, len(columns), COLUMNS_MAX), start=1):
             shown = columns[begin:begin + COLUMNS_MAX]
+            shown_tiles = [tile for (_, column), tile in grid.items() if column in shown]
             lines = [f"# {down or '-'} down, {across or '-'} across"]
             for (r, row), (c, column) in product(enumerate(rows), enumerate(shown)):
-                tile = grid.get((row, column), Tile({}, "", 1.0, True))
+                tile = grid.get((row, column), Tile({}, "", 1.0, Verdict.SAME))
                 colour = colour_of(tile, darkest)
                 lines.append(data_line(c, r, colour, text_colour(colour), tile.text))
             drawings.append(Drawing(
                 place_name(name, values) + f"-{number}" * (len(columns) > COLUMNS_MAX), "heatmap",
                 data_text([lines]), {
                     **comparison_titles(comparisons, what, "", axis_words(outer, values)),
-                    "legend": LEGEND, **grid_settings(grid, rows, shown, across)}))
+                    **signs_settings(
+                        {tile.verdict for tile in shown_tiles if tile.verdict},
+                        [told for told, way in COLOURS_TOLD.items()
+                         if way in {tile.direction for tile in shown_tiles}]),
+                    **grid_settings(grid, rows, shown, across)}))
     return drawings
 
 

@@ -129,7 +129,8 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
                 "rounds": max(matrix.rounds, 1),
                 "outliers": any(one.good["outlier"].any() for one in series),
                 "failures": bool(failed), "widest": max(map(len, labels)),
-                **series_settings(labels),
+                **series_settings(labels, [[cell.axes[inner]] if inner else []
+                                           for cell in cells]),
                 **ratio_axis(("bottom", "top", "logarithmic", "tics_y", "tics_text"), low, high,
                              (high - low) * 0.06, (8, 5))}))
     return drawings

@@ -7,6 +7,7 @@ draw it again: `gnuplot NAME.gp`.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import textwrap
@@ -29,9 +30,16 @@ from suite.present.heading import (
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
-# Okabe and Ito's colours without yellow. From the eighth series on they return, dashed.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+# Okabe and Ito's colours without yellow, then Paul Tol's and others. Each has a point of its own,
+# and the second half is dashed.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000",
+           "#332288", "#882255", "#117733", "#aa4499", "#999933", "#8c564b", "#777777")
 POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1)
+# The place of each strategy in COLOURS, so that it looks the same in all pictures.
+STRATEGIES = {name: place for place, name in enumerate((
+    "nagle", "nodelay", "cork", "more", "writev", "coalesce", "sendfile", "zerocopy", "uv",
+    "uring-send", "uring-sendmsg", "uring-ring", "uring-bundle", "uring-zc"))
+} | {"recv": 0, "msgtrunc": 1, "uring-multishot": 9}  # of read, which shares the other names
 HEADLINE_COLUMNS = 70  # of a picture in text
 NOTE_MAX = 150  # characters of the small print
 NAME_MAX = 32  # characters of the name of a bar or row
@@ -64,8 +72,17 @@ class Drawing:
     @property
     def series(self) -> Sequence[str]:
         """The names of the series in order; empty for a picture without series."""
-        names = self.settings.get("names", ())
-        return names if isinstance(names, Sequence) else ()
+        return self.texts("names")
+
+    @property
+    def colours(self) -> Sequence[str]:
+        """The colours of the series, as series has their names."""
+        return self.texts("colours")
+
+    def texts(self, name: str) -> Sequence[str]:
+        """A setting that is a list of texts; empty for a picture without it."""
+        texts = self.settings.get(name, ())
+        return texts if isinstance(texts, Sequence) else ()
 
     @property
     def script(self) -> str:
@@ -199,9 +216,8 @@ def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
 
 def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str:
     """What a figure of bars and curves is, and which cells know it in a part of the rounds only."""
-    kind = "95 % interval" if matrix.rounds >= stats.ROUNDS_NEEDED else "min..max"
     known = (known_text(matrix, cells, metric) for metric in metrics)
-    return "; ".join([f"median of {counted_text(matrix.rounds, 'round')}, {kind}",
+    return "; ".join([f"median of {counted_text(matrix.rounds, 'round')}, {interval_kind(matrix)}",
                       *filter(None, known)])
 
 
@@ -222,18 +238,56 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
 
 def title_settings(headline: str, note: str) -> dict[str, object]:
     """The headline, the same in lines for a picture in text, and the small print."""
-    lines = map(gnuplot_value, textwrap.wrap(headline, HEADLINE_COLUMNS))
-    return {"headline": headline, "headline_text": GnuplotExpression('."\\n".'.join(lines)),
-            "note": note}
+    return {"headline": headline, "headline_text": text_lines(headline), "note": note}
 
 
-def series_settings(labels: Sequence[str]) -> dict[str, object]:
-    """Number, names, colours, points and dashes of the series."""
-    places = range(len(labels))
+def text_lines(text: str) -> GnuplotExpression:
+    """The text in lines for a picture in text."""
+    lines = textwrap.wrap(text, HEADLINE_COLUMNS) or [""]
+    return GnuplotExpression('."\\n".'.join(map(gnuplot_value, lines)))
+
+
+def interval_kind(matrix: Matrix) -> str:
+    """What the whiskers of a result are."""
+    return "95 % interval" if matrix.rounds >= stats.ROUNDS_NEEDED else "min..max"
+
+
+def strategy_place(values: Iterable[str]) -> int | None:
+    """The place in COLOURS of the first strategy among these values; `cork:64K` is `cork`."""
+    names = (value.partition(":")[0] for value in values)
+    return next((STRATEGIES[name] for name in names if name in STRATEGIES), None)
+
+
+def looks_of(names: Sequence[Iterable[str]]) -> list[int]:
+    """The place in COLOURS of each series: that of the strategy among its values, else a free one.
+
+    names: the values of each series.
+    """
+    known = [strategy_place(values) for values in names]
+    places = range(len(COLOURS))
+    free = itertools.cycle([place for place in places if place not in known] or places)
+    return [next(free) if place is None else place for place in known]
+
+
+def strategy_colour(values: Iterable[str]) -> int | None:
+    """The colour of the first strategy among these values of words, as bars have it."""
+    place = strategy_place(values)
+    return int(COLOURS[place][1:], 16) if place is not None else None
+
+
+def series_settings(labels: Sequence[str], names: Sequence[Iterable[str]]) -> dict[str, object]:
+    """Number, names, colours, points and dashes of the series; names: the values of each.
+
+    Series of one colour, which is that of one strategy at several places, differ by their dashes.
+    """
+    looks = looks_of(names)
+    before = [looks[:number].count(place) for number, place in enumerate(looks)]
     return {"series": len(labels), "names": list(labels),
-            "colours": [COLOURS[place % len(COLOURS)] for place in places],
-            "points": [POINTS[place % len(POINTS)] for place in places],
-            "dashes": [1 + (place // len(COLOURS)) % 4 for place in places]}
+            "colours": [COLOURS[place] for place in looks],
+            "points": [POINTS[(place + turn) % len(POINTS)]
+                       for place, turn in zip(looks, before, strict=True)],
+            "dashes": [1 + (2 * place // len(COLOURS) + turn) % 4
+                       for place, turn in zip(looks, before, strict=True)]}
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:

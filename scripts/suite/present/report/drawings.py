@@ -42,24 +42,24 @@ def colour_find(group: ET.Element) -> str | None:
     return None
 
 
-def series_mark(root: ET.Element, count: int) -> None:
-    """Gives the groups of series N, 1 to count, the class sN."""
+def series_mark(root: ET.Element, colours: Sequence[str]) -> None:
+    """Gives the groups of series N, which has the Nth of these colours, the class sN."""
     turns: dict[tuple[str, str], Iterator[int]] = {}
     for group in root.iter("g"):
         found = PLOT_ID.fullmatch(group.get("id", ""))
         colour = colour_find(group) if found else None
         if found and colour:
             turn = turns.setdefault((found[1], colour), itertools.cycle(
-                range(COLOURS.index(colour) + 1, count + 1, len(COLOURS))))
+                [number for number, one in enumerate(colours, start=1) if one == colour]))
             number = next(turn, None)
             group.attrib |= {"class": f"s{number}"} if number else {}
 
 
-def svg_read(text: str, prefix: str, count: int) -> ET.Element:
+def svg_read(text: str, prefix: str, colours: Sequence[str]) -> ET.Element:
     """gnuplot's SVG as an element of a page: without namespaces and without its own title, which a
     browser shows over the whole picture.
 
-    prefix: of its names, which are unique in the page then. count: of its series.
+    prefix: of its names, which are unique in the page then. colours: of its series.
     """
     root = ET.fromstring(text)
     for part in root.iter():
@@ -68,7 +68,7 @@ def svg_read(text: str, prefix: str, count: int) -> ET.Element:
                        f"#{prefix}{value[1:]}" if name.endswith("}href") and value.startswith("#")
                        else value.replace("url(#", f"url(#{prefix}")
                        for name, value in part.attrib.items()}
-    series_mark(root, count)
+    series_mark(root, colours)
     for part in root.iter():
         if "id" in part.attrib:
             part.set("id", prefix + part.attrib["id"])
@@ -80,18 +80,19 @@ def svg_read(text: str, prefix: str, count: int) -> ET.Element:
 def figure_element(drawn: Drawn, number: int) -> ET.Element:
     """One picture; number: its place in the page, from 1."""
     prefix, drawing = f"p{number}-", drawn.drawing
-    root = svg_read(drawn.svg, prefix, len(drawing.series))
+    root = svg_read(drawn.svg, prefix, drawing.colours)
     root.attrib |= {"role": "img", "aria-label": drawing.name}
-    return element("figure", *switches(drawing.series, prefix), root,
+    return element("figure", *switches(drawing, prefix), root,
                    folded("as text", element("pre", drawn.text)),
                    folded("data", element("pre", drawing.data)), id=f"picture-{drawing.name}")
 
 
-def switches(names: Sequence[str], prefix: str) -> list[ET.Element]:
+def switches(drawing: Drawing, prefix: str) -> list[ET.Element]:
     """A box to tick and a label for each series; none for a single one."""
     made = []
-    for number, name in enumerate(names if len(names) > 1 else (), start=1):
-        box, colour = f"{prefix}box{number}", COLOURS[(number - 1) % len(COLOURS)]
+    series = [*zip(drawing.series, drawing.colours, strict=True)]
+    for number, (name, colour) in enumerate(series if len(series) > 1 else (), start=1):
+        box = f"{prefix}box{number}"
         made += [element("input", type="checkbox", checked="checked", id=box, class_=f"s{number}"),
                  element("label", name, for_=box, style=f"color: {colour}")]
     return made
