@@ -81,7 +81,8 @@ def against_text(matrix: Matrix, best: Cell, base: Cell, axis: str, metric: Metr
     within = "" if better.directed or not better.interval else (
         f" [{ratio_text(better.interval.low)}, {ratio_text(better.interval.high)}]")
     than = "as fast as" if is_speed(metric) else "better than"
-    return (f", {ratio_text(better.value)} {than} {axis}={base.axes[axis]}{within}, "
+    taken = "" if better.value > 1 else "but round by round "  # medians say otherwise
+    return (f", {taken}{ratio_text(better.value)} {than} {axis}={base.axes[axis]}{within}, "
             f"{sure_text(matrix, best, base, metric.name)}")
 
 

@@ -14,7 +14,8 @@ from suite.base.words import words_text
 
 BUILD, THIS = "build", "this"  # its default: $UNCORK_BIN or build/release
 TARGET, LOCAL = "target", "local"  # its default: this machine
-RUNNER_WORDS = (BUILD, TARGET)
+ARM = "arm"  # a named set of words of a scenario, into which the runner expands it
+RUNNER_WORDS = (BUILD, TARGET, ARM)
 # words that name an end, and the value with which it is started for the run
 OWN_ENDS = {"server": "own", "via": "own"}
 # a default that stands for no words at all: a client passes over an empty line

@@ -20,6 +20,7 @@ from suite.analyse.metrics import METRICS, metric_find
 from suite.analyse.named import claims_check
 from suite.base.client import Client, Vocabulary, build_digest, client_open
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
+from suite.base.runner_words import ARM
 from suite.base.server_options import server_options_check, server_options_choose
 from suite.base.text import say, terminal_width
 from suite.base.units import counted_text, value_text
@@ -68,7 +69,7 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     for axis, where in axes:
-        if axis.split(".")[-1] not in words:
+        if axis != ARM and axis.split(".")[-1] not in words:
             raise UsageError(f"{path}: {where}: unknown word {axis}{nearest_hint(axis, words)}")
     selectors_check(client, [(text, f"{path}: {where}") for text, where in selectors.items()
                              if text])

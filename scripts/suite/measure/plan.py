@@ -27,6 +27,7 @@ from suite.base.client import (
 )
 from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import (
+    ARM,
     DEFAULT_WORD,
     OWN_ENDS,
     RUNNER_WORDS,
@@ -38,6 +39,7 @@ from suite.base.runner_words import (
     words_for_runner,
 )
 from suite.base.words import word_split, words_split, words_text
+from suite.measure.arms import arms_apply, arms_expand, arms_used_check
 from suite.measure.hyperfine import work_check
 from suite.measure.words import (
     Word,
@@ -94,7 +96,10 @@ def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> Non
     values: dict[str, dict[str, None]] = {}
     for text, where in selectors:
         for key, value in words_split(text.split(), where).items():
-            values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
+            if key != ARM:  # no client knows it
+                values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
+    if not values:
+        return
     try:
         client_expand(client, words_text({key: ",".join(each)
                                           for key, each in values.items()}).split())
@@ -307,8 +312,10 @@ def plan_make(
     words, changes = words_quicken(words, vocabulary) if quick else (words, None)
     excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
     excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
-    rows = combinations_exclude(client, combinations_make(words), excludes)
+    arms = arms_expand(client, scenario, path, words)
+    rows = combinations_exclude(client, arms_apply(combinations_make(words), arms), excludes)
     checked = rows_check(targets, rows, path)
+    arms_used_check(rows, checked, arms)
     words, notes = unused_refuse(client, vocabulary, rows[0], checked, words)
     cells = cells_merge(rows, checked)
     axes = tuple(key for key in values_of(words, "sweep")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
 from suite.base.errors import Failure, UsageError
-from suite.base.runner_words import TARGET
+from suite.base.runner_words import ARM, TARGET
 from suite.base.words import words_split
 from suite.measure.quick import QUICK, changes_find
 from suite.result.plan import WordChange
@@ -88,19 +88,20 @@ def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str])
 
 
 def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
-    """The same words with their values: lists and ranges written out. UsageError names the place of
-    the word that caused it."""
+    """The same words with their values: lists and ranges written out; an arm, which no client
+    knows, by its commas. UsageError names the place of the word that caused it."""
+    known = [word for word in words if word.key != ARM]
     try:
-        answers = client_expand(client, [word.argument for word in words])
+        answers = iter(client_expand(client, [word.argument for word in known]) if known else ())
     except UsageError:
-        for word in words:
+        for word in known:
             try:
                 client_expand(client, [word.argument])
             except UsageError as error:
                 raise UsageError(f"{word.where}{error}") from None
         raise
-    return [replace(word, values=answer.values)
-            for word, answer in zip(words, answers, strict=True)]
+    return [replace(word, values=tuple(word.text.split(",")) if word.key == ARM
+                    else next(answers).values) for word in words]
 
 
 def run_words_check(words: Words, vocabulary: Vocabulary) -> None:

@@ -89,6 +89,14 @@ class TableLayout:
 
 
 @dataclass(frozen=True)
+class Arm:
+    """Words that belong together, under a name that is a value of the word arm."""
+
+    name: str
+    words: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Picture:
     """One picture; what is None is the plotter's own choice.
 
@@ -114,6 +122,7 @@ class Scenario:
     sweep: dict[str, tuple[str, ...]] = field(default_factory=dict)
     run: dict[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
+    arms: tuple[Arm, ...] = ()
     published: tuple[Published, ...] = ()
     claims: tuple[Claim, ...] = ()
     answers: tuple[Question, ...] = ()
@@ -238,6 +247,25 @@ def sweep_read(table: dict[str, Any], key: str, where: str) -> dict[str, tuple[s
     return sweep
 
 
+def arms_read(table: dict[str, Any], key: str, where: str) -> tuple[Arm, ...]:
+    """The arms, each `[[arm]]` with a name of its own and one or more words; absent is empty."""
+    value, arms = table.get(key, []), dict[str, Arm]()
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise UsageError(f"{where}{key} must be a list of tables, [[{key}]]")
+    for entry in value:
+        name = string_require(entry, "name", f"{where}[{key}] ")
+        place = f'{where}[{key}] "{name}": '
+        if not NAME_PATTERN.fullmatch(name) or name in arms:
+            wrong = "is there twice" if name in arms else 'must be letters, digits, "_", "-", "."'
+            raise UsageError(f"{place}the name {wrong}")
+        words = table_words_read({key: {word: text for word, text in entry.items()
+                                        if word != "name"}}, key, where)
+        if not words:
+            raise UsageError(f"{place}it has no words")
+        arms[name] = Arm(name, words)
+    return tuple(arms.values())
+
+
 def label_read(table: dict[str, Any], key: str, where: str) -> str:
     """A or A'; absent is A."""
     label = string_read(table, key, where) or LABEL
@@ -291,6 +319,7 @@ TABLE_KEYS: dict[str, KeyReader] = {
 SCENARIO_KEYS: dict[str, KeyReader] = {
     "question": string_read, "source": string_read, "fixed": table_words_read, "sweep": sweep_read,
     "run": table_words_read, "exclude": strings_read,
+    "arm": arms_read,
     "published": entries_reader(Published, {
         "label": label_read, "words": string_require, "metric": string_require,
         "value": number_read,
@@ -308,7 +337,7 @@ SCENARIO_KEYS: dict[str, KeyReader] = {
     }),
 }
 # keys that are not the names of their fields
-FIELDS = {"from": "source", "claim": "claims", "answer": "answers",
+FIELDS = {"from": "source", "arm": "arms", "claim": "claims", "answer": "answers",
           "picture": "pictures"}
 
 
@@ -377,6 +406,7 @@ def scenario_text(scenario: Scenario) -> str:
     })
     tables: list[tuple[str, dict[str, Any]]] = [
         *((f"[{table}]", getattr(scenario, table)) for table in WORD_TABLES),
+        *(("[[arm]]", {"name": arm.name, **arm.words}) for arm in scenario.arms),
         *(("[[published]]", {
             "words": figure.words, "metric": figure.metric,
             "value": figure.value, "from": figure.source, "set": figure.set,

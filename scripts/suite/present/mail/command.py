@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from suite.base.client import scenario_names, scenario_path
 from suite.base.units import size_parse, size_text
 from suite.present.mail.rules import COLUMNS
+from suite.result.files import SCENARIO
 from suite.result.plan import Plan
 from suite.scenario.scenario import Scenario, scenario_load
 
@@ -53,7 +54,7 @@ def is_of(shipped: Scenario, run: Scenario) -> bool:
     axes = [key for key in run.sweep if key in shipped.sweep]
     return (typed_words(shipped).keys() <= typed_words(run).keys()
             and set(shipped.exclude) <= set(run.exclude)
-            and axes == [key for key in shipped.sweep if key in axes])
+            and shipped.arms == run.arms and axes == [key for key in shipped.sweep if key in axes])
 
 
 def baseline_usual(plan: Plan) -> str:
@@ -135,4 +136,7 @@ def command_of(matrix: Matrix) -> list[str]:
     scenario = matrix.result.scenario
     ships = scenario.name in scenario_names()
     shipped = scenario_load(scenario_path(scenario.name)) if ships else None
+    if scenario.arms and not (shipped and is_of(shipped, scenario)):
+        # no words of the shell can say what an arm is
+        return [f"{matrix.result.folder.name}/{SCENARIO}"]
     return command_words(scenario, matrix.result.plan, shipped)
