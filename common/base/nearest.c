@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/nearest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define LENGTH_MAX 40 /* longer words are compared by their beginning */
@@ -33,10 +34,26 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
     return cost[a_length][b_length];
 }
 
+static bool is_synonym(const char *word, const char *candidate)
+{
+#define SYNONYM(typed, ours) {typed, ours},
+    static const char *const synonyms[][2] = {
+#include "base/synonyms.def"
+    };
+#undef SYNONYM
+
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (!strcmp(synonyms[i][0], word) && !strcmp(synonyms[i][1], candidate))
+            return true;
+    return false;
+}
+
 void nearest_offer(struct nearest *nearest, const char *candidate)
 {
-    size_t distance = edit_distance(nearest->word, strnlen(nearest->word, LENGTH_MAX), candidate,
-                                    strnlen(candidate, LENGTH_MAX));
+    size_t distance = is_synonym(nearest->word, candidate)
+                          ? 0
+                          : edit_distance(nearest->word, strnlen(nearest->word, LENGTH_MAX), candidate,
+                                          strnlen(candidate, LENGTH_MAX));
 
     if (!nearest->found || distance < nearest->distance) {
         nearest->found = candidate;

@@ -18,8 +18,15 @@ import pytest
 
 from conftest import ROOT, Uncork
 from suite.base import client as base_client
-from suite.base.client import BINARIES, Client, client_open, client_place, client_require
-from suite.base.errors import Failure
+from suite.base.client import (
+    BINARIES,
+    Client,
+    client_list,
+    client_open,
+    client_place,
+    client_require,
+)
+from suite.base.errors import Failure, synonyms_read
 from suite.commands import COMMANDS, parser_make
 from suite.present.comparison import FORMATS
 from suite.present.tables import RENDERERS
@@ -70,6 +77,21 @@ def test_a_wrong_scenario_is_answered_in_one_line(
     path.write_text(text)
     message = uncork.refused("run", str(path))
     assert says in message and str(path) in message
+
+
+def test_a_synonym_names_a_word_or_a_value_of_ours_and_is_none_itself(
+    uncork: Uncork, binaries: Client,
+) -> None:
+    vocabulary = client_list(binaries).words
+    ours = {*vocabulary, *(choice for word in vocabulary.values()
+                           for choice in word.get("choices", ()))}
+    synonyms = synonyms_read()
+    assert synonyms and {meant for _, meant in synonyms} <= ours
+    assert not {typed for typed, _ in synonyms} & vocabulary.keys()
+    for typed, says in (("delay=1ms", "link_delay"), ("tls=on", "security"),
+                        ("security=ssl", "openssl")):
+        assert f"'{says}'" in uncork.refused("run", typed)
+    assert "did you mean place?" in uncork.refused("table", NODELAY, "cpu=apart")
 
 
 CLAIMS = """[fixed]

@@ -74,6 +74,15 @@ TEST(an_unknown_variant_names_the_nearest)
     assert_problem(&problem, PROBLEM_USAGE, "no colour is called 'gren'; the nearest is 'green'");
 }
 
+TEST(a_synonym_is_nearer_than_any_spelling)
+{
+    static const char *const words[] = {"nodelay", "link_delay", "bytes", "security", NULL};
+
+    assert_string_equal(nearest_of("delay", words), "link_delay");
+    assert_string_equal(nearest_of("tls", words), "security");
+    assert_string_equal(nearest_of("security", words), "security");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -82,6 +91,7 @@ int main(void)
         cmocka_unit_test(the_first_of_two_equally_near_words_stays),
         cmocka_unit_test(a_word_of_any_length_is_compared_by_its_beginning),
         cmocka_unit_test(an_unknown_variant_names_the_nearest),
+        cmocka_unit_test(a_synonym_is_nearer_than_any_spelling),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class UncorkError(Exception):
@@ -48,11 +50,18 @@ class Interrupted(UncorkError):
         self.status = 128 + number
 
 
+def synonyms_read() -> list[tuple[str, str]]:
+    """What people type for a word or a value of ours, and ours; the client has the same list."""
+    text = (Path(__file__).resolve().parents[3] / "common/base/synonyms.def").read_text()
+    return re.findall(r'^SYNONYM\("(\w+)", "(\w+)"\)', text, re.MULTILINE)
+
+
 def nearest_hint(word: str, choices: Iterable[str]) -> str:
     """`: did you mean X?` for the choice nearest to word, else a list of all when they are few."""
     import difflib
     names = sorted(choices)
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.65)
+    close = [ours for typed, ours in synonyms_read() if typed == word and ours in names]
+    close += difflib.get_close_matches(word, names, n=1, cutoff=0.65)
     if close:
         return f": did you mean {close[0]}?"
     if 0 < len(names) <= 12:
