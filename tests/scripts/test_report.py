@@ -211,12 +211,14 @@ def test_a_page_has_the_name_of_a_file(tmp_path: Path) -> None:
                    tmp_path) == f"-o {tmp_path} is a folder: give the name of a file"
 
 
-def opened(page: str, folder: Path, script: str) -> str:
-    """What a script of the test, at the end of the page, leaves in its title."""
+def opened(page: str, folder: Path, script: str, size: str = "800,600") -> str:
+    """What a script of the test, at the end of the page, leaves in its title; size: of the window.
+    """
     file = folder / "page.html"
     file.write_text(page.replace("</body>", f"<script>{script}</script></body>"))
     done = subprocess.run(
         [CHROMIUM or "", "--headless", "--no-sandbox", "--disable-gpu",
+         f"--window-size={size}",
          f"--user-data-dir={folder / 'profile'}",
          "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=60)
     found = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
@@ -227,8 +229,8 @@ def opened(page: str, folder: Path, script: str) -> str:
 @with_chromium
 def test_a_browser_sorts_by_numbers_and_hides_a_series(tmp_path: Path) -> None:
     page = page_of(NODELAY, drawn_of(["nodelay", "cork"], group(1, "#0072b2"), group(2, "#d55e00")))
-    script = ("const heads = document.querySelectorAll('table.sortable thead tr:last-child th');"
-              "const column = () => [...document.querySelectorAll('table.sortable tbody "
+    script = ("const heads = document.querySelectorAll('#table thead tr:last-child th');"
+              "const column = () => [...document.querySelectorAll('#table tbody "
               "tr')].map(r => r.cells[2].firstChild.nodeValue);"
               "heads[2].firstChild.click(); const up = column().slice(0, 2); "
               "heads[2].firstChild.click();"
@@ -237,3 +239,23 @@ def test_a_browser_sorts_by_numbers_and_hides_a_series(tmp_path: Path) -> None:
               "document.title = [...up, column()[0], shown(1), shown(2)].join(' ');")
     first, second, last, hidden, shown = opened(page, tmp_path, script).split()
     assert float(first) <= float(second) < float(last) and (hidden, shown) == ("none", "inline")
+
+
+def test_claims_come_first_then_changes_then_tables() -> None:
+    page = page_of(NODELAY)
+    found = [page.index(f'<section id="{name}">')
+             for name in ("claims", "changes", "table", "machine")]
+    assert found == sorted(found)
+
+
+@with_chromium
+@pytest.mark.parametrize("size, media", [("400,900", "print"), ("1030,700", "all")],
+                         ids=["narrow", "printed"])
+def test_nothing_is_wider_than_a_narrow_window_or_a_sheet(tmp_path: Path, size: str,
+                                                          media: str) -> None:
+    page = page_of(NODELAY).replace("@media print", f"@media {media}")
+    inner = "document.querySelectorAll('table')" if media == "all" else "[]"
+    script = (f"const room = document.documentElement.clientWidth; const wide = [...{inner}]"
+              ".filter(one => one.getBoundingClientRect().right > room).length;"
+              "document.title = [document.documentElement.scrollWidth <= room, wide].join(' ');")
+    assert opened(page, tmp_path, script, size) == "true 0"

@@ -82,13 +82,13 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     commands = [f"scripts/uncork {name} {result.folder}"
                 for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[PageSection] = [
-        ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
         ("answer", "Answer", [pairs_list(answers)] if answers else []),
         ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
-        ("table", "Table", document_elements(result_document(summary, layout))),
         ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
                                 *changes_make(comparisons)]),
+        ("table", "Table", document_elements(result_document(summary, layout))),
         ("pictures", "Pictures", pictures_make(drawings, drawings.figures)),
+        ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
         ("machine", "Machine", machine_make(result.machines.values())),
         ("commands", "Commands", [*repeat_make([command], commands), by_hand_make(matrix)]),
     ]
