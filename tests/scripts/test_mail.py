@@ -11,7 +11,17 @@ from dataclasses import replace
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
-from answers import GOLDEN, NODELAY, ROOT, changed, emulated, golden_check, matrix_of, result_make
+from answers import (
+    GOLDEN,
+    NODELAY,
+    ROOT,
+    changed,
+    emulated,
+    golden_check,
+    matrix_of,
+    result_make,
+    uncork,
+)
 from mails import ODD, command_run, comparison_random, pasted
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
@@ -339,6 +349,26 @@ def test_a_block_says_its_version_and_the_meaning_of_the_signs_that_occur(made, 
     said = legend("columns=bandwidth,segments_per_message", of=matrix_of(made["sizes-2-6"]))
     assert all(signs[sign] in said for sign in ("~", "( )")) and signs["exact"] not in said
     assert signs["exact"] in legend("write=cork", "columns=sends_per_message")
+
+
+def titles_of(lines):
+    """The metrics of a block, as its tables are called."""
+    return [line.partition(",")[0].partition(" (")[0] for line in lines if " is better)" in line]
+
+
+def test_netdev_shows_throughput_cpu_of_both_ends_and_retransmits(made, tmp_path, capsys):
+    status, text = command_run(paste, capsys, NODELAY, "write=cork", "--netdev")
+    assert status == 0 and titles_of(text.splitlines()) == [
+        "Messages per second", "Client cpu per message", "Server cpu per message",
+        "Retransmits per message"]
+    (tmp_path / "mail").write_text(text)
+    assert command_run(verify, capsys, tmp_path / "mail", NODELAY)[0] == 0
+    stream = command_run(paste, capsys, made["sizes-2-6"], "--netdev")[1]
+    assert titles_of(stream.splitlines())[0] == "Bandwidth"
+    said = uncork("paste", made["buffers"], "--netdev").stderr
+    assert "left out: no run knows retransmits_per_message" in said
+    with pytest.raises(UsageError, match="leave out columns=time"):
+        command_run(paste, capsys, NODELAY, "columns=time", "--netdev")
 
 
 def test_paste_takes_one_result_or_two(capsys):

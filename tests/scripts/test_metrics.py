@@ -16,7 +16,8 @@ from suite.stats import Beyond
 from suite.stats.histogram import HISTOGRAMS, Histogram, histogram_find
 
 NAMES = ["time_per_message", "messages_per_second", "bandwidth", "segments_per_message",
-         "segments_per_reply", "captured_segments_per_message", "captured_segments_per_reply",
+         "segments_per_reply", "retransmits_per_message", "captured_segments_per_message",
+         "captured_segments_per_reply",
          "smallest_segment", "largest_segment", "super_packets", "capture_difference",
          "records_per_message", "records_per_reply", "tls_bytes_per_message",
          "tls_bytes_per_reply", "sends_per_message", "sends_per_reply", "syscalls_per_message",
@@ -129,7 +130,7 @@ def test_metrics_of_a_request_run(request_record):
         "client_system": 400 * 70e-9, "server_user": 400 * 30e-9, "server_system": 400 * 70e-9,
         "softirq": None,
     } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, *OF_HANDOVER, *OF_CAPTURE, *OF_TLS,
-                       "peer_window", "memory_per_connection",
+                       "retransmits_per_message", "peer_window", "memory_per_connection",
                        "server_memory_per_connection"])
     assert list(values) == NAMES
     assert values == pytest.approx(expected)
@@ -345,6 +346,14 @@ def test_two_directions_at_once_add_up_their_rates():
     assert values["segments_per_message"] == 0.5 and values["sends_per_message"] == pytest.approx(
         700 / 300)
     assert values["segments_per_reply"] is None
+
+
+def test_retransmits_are_those_of_both_ends(request_record):
+    for end, count in (("client", 1), ("server", 4)):
+        for one in request_record[end]["threads"]:
+            one.setdefault("tcp_info", {})["retrans_segs"] = {"sum": count}
+    values = metrics_compute(Record(request_record))
+    assert values["retransmits_per_message"] == pytest.approx(10 / 400)
 
 
 def test_the_cpu_of_both_ends_is_not_known_of_a_foreign_peer(request_record):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from suite.analyse.formulas import (
+    RETRANSMITTED,
     SEGMENTS,
     Formula,
     bandwidth,
@@ -33,7 +34,7 @@ from suite.analyse.formulas import (
     time_per_message,
     wall_time,
 )
-from suite.analyse.measured import MeasuredRun, quotient, threads_sum
+from suite.analyse.measured import MeasuredRun, ends_sum, quotient, threads_sum
 from suite.base.errors import UsageError, nearest_hint
 from suite.result.record import ENDS, Record
 from suite.stats.histogram import Histogram
@@ -101,6 +102,9 @@ METRICS = {metric.name: metric for metric in (
            "data segments of the end that sends messages, or the proxy, each counted once"),
     Metric("segments_per_reply", "1", "lower", reply_side(*SEGMENTS),
            "data segments of the end that sends replies"),
+    Metric("retransmits_per_message", "1", "lower",
+           lambda run: quotient(ends_sum(run.sides, *RETRANSMITTED), run.messages),
+           "segments that all ends sent again"),
     Metric("captured_segments_per_message", "1", "lower", captured_per_message,
            "capture=on: data segments on the messages' way, as they pass the client's device"),
     Metric("captured_segments_per_reply", "1", "lower", captured_per_reply,

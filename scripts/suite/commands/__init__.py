@@ -165,6 +165,9 @@ def paste_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--style", choices=STYLES, default="plain",
                         help="plain: aligned text; md: tables with pipes (default: plain)")
     parser.add_argument("--utf8", action="store_true", help="symbols instead of ASCII")
+    parser.add_argument("--netdev", action="store_true",
+                        help="columns that reviewers of netdev ask for: throughput, CPU of both "
+                             "ends and retransmits, per message")
 
 
 def verify_arguments(parser: ArgumentParser) -> None:

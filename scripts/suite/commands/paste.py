@@ -20,7 +20,8 @@ def main(options: argparse.Namespace) -> int:
     asked = arguments_sort([options.results, *options.words], ("columns",))
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
     blocks = [block_lines(block, options.style, options.utf8)
-              for block in blocks_build(matrices, asked.selectors, asked.own.get("columns"))]
+              for block in blocks_build(matrices, asked.selectors, asked.own.get("columns"),
+                                        options.netdev)]
     for matrix in matrices:
         say(sides_left_out(matrix, asked.selectors, len(matrices) == 1))
     print("\n\n".join("\n".join(lines) for lines in blocks))

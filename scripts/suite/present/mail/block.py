@@ -12,7 +12,8 @@ from suite.analyse.comparison.differences import forced
 from suite.analyse.comparison.model import Comparison, Side, difference_text
 from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric
+from suite.analyse.measured import STREAMS
+from suite.analyse.metrics import METRICS, Metric
 from suite.analyse.selection import Selection
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
@@ -27,6 +28,8 @@ from suite.present.tables.model import Document, Section
 from suite.result.plan import revision_of
 
 EVERYTHING = "everything"  # a side that nothing narrows
+# the columns that reviewers of netdev ask for, behind how much got through
+NETDEV = ("client_cpu_per_message", "server_cpu_per_message", "retransmits_per_message")
 
 
 def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
@@ -117,10 +120,26 @@ def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
                     commands=[command_of(matrix)])
 
 
-def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str],
-                 columns: str | None = None) -> list[Document]:
-    """All blocks that are asked for; selectors and columns are words of the shell."""
-    metrics = metrics_choose(matrices[0], columns)
+def netdev_metrics(matrices: Sequence[Matrix]) -> list[Metric]:
+    """How much got through, in bytes of what streams and else in messages, CPU, retransmits."""
+    streams = dict.fromkeys(cell.words.get("workload") in STREAMS
+                            for matrix in matrices for cell in matrix.cells.values())
+    through = ["bandwidth" if stream else "messages_per_second" for stream in streams]
+    asked = [METRICS[name] for name in (*through, *NETDEV)]
+    known = [metric for metric in asked
+             if any(matrix.frame[metric.name].notna().any() for matrix in matrices)]
+    unknown = ", ".join(metric.name for metric in asked if metric not in known)
+    say(f"left out: no run knows {unknown}" if known and unknown else "")
+    return known or asked
+
+
+def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str], columns: str | None = None,
+                 netdev: bool = False) -> list[Document]:
+    """All blocks that are asked for; selectors and columns are words of the shell. netdev: the
+    columns for that list."""
+    if netdev and columns is not None:
+        raise UsageError(f"--netdev chooses the columns: leave out columns={columns}")
+    metrics = netdev_metrics(matrices) if netdev else metrics_choose(matrices[0], columns)
     if len(matrices) == 2:
         return [pair_block(matrices, *sides_between(selectors, "paste"), metrics)]
     blocks = pairs_blocks(matrices[0], sides_within(matrices[0], selectors, "paste"), metrics)
