@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import textwrap
 from dataclasses import replace
 
 import pytest
@@ -252,8 +253,48 @@ def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
     assert mean_text(whole, metric) == "geomean: of 3 cells, n=7"
 
 
+@pytest.mark.parametrize("style", STYLES)
+def test_a_block_of_sessions_has_the_command_of_each(kernels, style, tmp_path, capsys):
+    text = command_run(paste, capsys, kernels["old"], "write=cork", "--style", style)[1]
+    more = "scripts/uncork run --more -o results/old\n"
+    first = "rounds=2 seed=7 -o results/old\n"
+    assert text.count(more) == 3 and first in text.replace("\\\n  ", "")
+    for columns in (72, 66, 30):  # as a mail program wraps it
+        wrapped = [part for line in text.splitlines() for part in (textwrap.wrap(
+            line, columns, break_on_hyphens=False) if "uncork" in line or "-o" in line else [line])]
+        (tmp_path / "mail").write_text("\n".join(wrapped))
+        assert command_run(verify, capsys, tmp_path / "mail", kernels["old"])[0] == 0
+    (tmp_path / "mail").write_text(text.replace(more, "", 1))
+    assert command_run(verify, capsys, tmp_path / "mail", kernels["old"])[0] == 1
+
+
+def test_a_declared_axis_stands_in_the_block_and_is_verified(kernels, tmp_path, capsys):
+    old, new, large = (kernels[name] for name in ("old", "new", "large"))
+    text = command_run(paste, capsys, old, new, "place=together", "axis=kernel")[1]
+    assert "\naxis: kernel\n" in text and "\ndiffers: nothing else\n" in text
+    assert "compared: kernel 6.18.0-test -> 6.19.0-rc1; boot old-boot -> new-boot\n" in text
+    across = command_run(paste, capsys, old, large, "place=together", "axis=cpu,boot")[1]
+    assert "compared: cpu cpus_online 2 -> 64; boot" in across
+    for posted, results in ((text, (old, new)), (across, (old, large))):
+        (tmp_path / "mail").write_text(posted)
+        assert command_run(verify, capsys, tmp_path / "mail", *results)[0] == 0
+        (tmp_path / "mail").write_text(posted.replace("axis: ", "axis: governor,"))
+        status, said = command_run(verify, capsys, tmp_path / "mail", *results)
+        assert status == 1 and "do not differ in it" in said
+
+
+@pytest.mark.parametrize("words, said", [
+    (("new", "axis=kernal"), "axis=kernal: the two results do not differ in it"),
+    (("axis=kernel",), "axis=kernel is for two results"), (("new", "axis=,"), "an empty name"),
+])
+def test_an_axis_that_says_nothing_is_refused(kernels, words, said, capsys):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        command_run(paste, capsys, kernels["old"], *(kernels.get(word, word) for word in words))
+
+
 def test_machines_between_which_ratios_say_nothing_make_no_block(kernels):
-    with pytest.raises(UsageError, match="cpus_online 2 -> 64: ratios across that say nothing"):
+    with pytest.raises(UsageError, match="cpus_online 2 -> 64: ratios across that say nothing, and "
+                                         r"none are posted \(axis=cpu declares it\)"):
         blocks_build([matrix_of(kernels["old"]), matrix_of(kernels["large"])], [])
 
 

@@ -65,7 +65,7 @@ def page_of(folder: Path, *drawn: Drawn) -> str:
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     return result_page(summary, layout, claims_decide(matrix),
                        compare_baseline(matrix, summary.metrics[:1]),
-                       Drawings(drawn), ["run", "nodelay"])
+                       Drawings(drawn), [["run", "nodelay"]])
 
 
 def group(number: int, colour: str, panel: str = "") -> str:

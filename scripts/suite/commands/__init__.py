@@ -160,7 +160,8 @@ def paste_arguments(parser: ArgumentParser) -> None:
     from suite.present.tables.mail import STYLES
     result_add(parser,
                "another result, to compare with the first; write=nodelay write=cork: two sides; "
-                       "other words narrow both; columns=METRIC,... (default: the result's first)",
+                       "other words narrow both; columns=METRIC,... (default: the result's first); "
+                       "axis=kernel,...: what two results are compared about",
                "RESULTS | WORD")
     parser.add_argument("--style", choices=STYLES, default="plain",
                         help="plain: aligned text; md: tables with pipes (default: plain)")

@@ -10,6 +10,7 @@ from suite.analyse.comparison.build import compare_cells, compare_results
 from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.comparison.sides import (
+    axes_declared,
     metrics_choose,
     sides_between,
     sides_left_out,
@@ -19,7 +20,7 @@ from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.results import result_load
 from suite.base.errors import UsageError
 from suite.base.text import say, terminal_width
-from suite.base.words import Arguments, arguments_sort, names_split
+from suite.base.words import Arguments, arguments_sort
 from suite.present.comparison import FORMATS
 from suite.present.comparison.document import comparison_document
 from suite.present.tables import RENDERERS, TERMINAL
@@ -34,9 +35,6 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
     if len(matrices) == 2:
         sides = sides_between(asked.selectors, "compare")
         return [compare_results(matrices[0], matrices[1], *sides, metrics, axis)]
-    if axis:
-        raise UsageError(
-            f"axis={','.join(axis)} is for two results: within one the words of the sides differ")
     pairs = sides_within(matrices[0], asked.selectors, "compare")
     if not pairs:
         raise UsageError(
@@ -53,7 +51,7 @@ def main(options: argparse.Namespace) -> int:
             options.format].metrics:
         raise UsageError(f"--{options.format} is always of the same metrics: "
                          f"leave out columns={asked.own['columns']}")
-    axis = names_split("axis", asked.own["axis"]) if "axis" in asked.own else ()
+    axis = axes_declared(asked.own.get("axis"), len(asked.folders))
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
     comparisons = [refusals_check(one, axis, options.strict, options.force)
                    for one in comparisons_build(matrices, asked, axis)]

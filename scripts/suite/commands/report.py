@@ -24,7 +24,7 @@ from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort
-from suite.present.mail.command import command_of
+from suite.present.mail.command import commands_of
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.picture import Drawing
@@ -88,7 +88,7 @@ def page_of_one(matrix: Matrix) -> str:
     comparisons = unless_refused(lambda: changes_drawn(matrix, summary.metrics), notes)
     figures = drawings_make(matrix, refused=notes.append)
     drawings = Drawings(drawings_draw(figures), changes_draw(comparisons))
-    return result_page(summary, layout, verdicts, comparisons, drawings, command_of(matrix), notes)
+    return result_page(summary, layout, verdicts, comparisons, drawings, commands_of(matrix), notes)
 
 
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
@@ -97,7 +97,7 @@ def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
     comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
                                                 metrics_choose(base, None)), (), False, False)
     return pair_page(comparison, Drawings((), changes_draw([comparison])),
-                     [command_of(base), command_of(new)])
+                     [*commands_of(base), *commands_of(new)])
 
 
 def page_write(path: Path, text: str) -> None:

@@ -39,7 +39,8 @@ def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:
     if "cells" in posted.heads:
         return cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
     sides = [side_words(posted.heads.get(label, "")) for label in ("base", "new")]
-    return pair_block(matrices, sides[0], sides[1], metrics)
+    axis = posted.heads.get("axis")
+    return pair_block(matrices, sides[0], sides[1], metrics, axis.split(",") if axis else ())
 
 
 def sides_text(posted: Posted) -> str:

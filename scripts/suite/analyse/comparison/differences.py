@@ -196,34 +196,42 @@ def times_check(comparison: Comparison, where: str) -> None:
                 f"{cell.emulated}: its times say nothing")
 
 
-def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,
-                   force: bool) -> Comparison:
-    """The comparison, with a note where it was forced.
-
-    UsageError for a declared axis in which the two results do not differ: they answer another
-    question. UsageError where a ratio says nothing (unless force), or where anything but the
-    declared axis differs (strict).
-    """
+def declared_check(comparison: Comparison, declared: Iterable[str]) -> None:
+    """UsageError for a declared axis in which the two results do not differ: they answer another
+    question."""
     known = {name for one in comparison.differences for name in difference_names(one)}
     for name in declared:
         if name not in known:
             raise UsageError(
                 f"axis={name}: the two results do not differ in it{nearest_hint(name, known)}")
 
-    def axis_hint(others: Collection[Difference]) -> str:
-        axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in others)]))
-        return "" if comparison.within else f" (axis={axes} declares it)"  # within, words do
 
+def axis_hint(comparison: Comparison, declared: Iterable[str],
+              others: Iterable[Difference]) -> str:
+    """The word that declares these differences too; empty within a result, where words do."""
+    axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in others)]))
+    return "" if comparison.within else f" (axis={axes} declares it)"
+
+
+def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,
+                   force: bool) -> Comparison:
+    """The comparison, with a note where it was forced.
+
+    UsageError of declared_check(). UsageError where a ratio says nothing (unless force), or where
+    anything but the declared axis differs (strict).
+    """
+    declared_check(comparison, declared)
     others = [one for one in comparison.differences if not one.declared]
     refusing = forced(comparison)
     if strict and others:
         raise UsageError("--strict: the sides differ in more than what is compared: "
-                         f"{differences_line(others)}{axis_hint(others)}")
+                         f"{differences_line(others)}{axis_hint(comparison, declared, others)}")
     if not refusing:
         return comparison
     line = differences_line(refusing)
     if not force:
         raise UsageError(f"{line}: a ratio across that says nothing of what else differs"
-                         f"{axis_hint(refusing)}; --force compares all the same")
+                         f"{axis_hint(comparison, declared, refusing)}; "
+                         "--force compares all the same")
     return replace(comparison, notes=(
         f"forced across {line}: no ratio here says what it comes from", *comparison.notes))

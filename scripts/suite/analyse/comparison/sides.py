@@ -213,6 +213,14 @@ def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> st
                          {key: ",".join(dict.fromkeys(values)) for key, values in wanted.items()})
 
 
+def axes_declared(asked: str | None, results: int) -> tuple[str, ...]:
+    """The names of axis=NAME,...; UsageError unless there are two results."""
+    if asked and results == 1:
+        raise UsageError(
+            f"axis={asked} is for two results: within one the words of the sides differ")
+    return names_split("axis", asked) if asked else ()
+
+
 def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
     """The metrics of columns=METRIC,...; without it, the first of the result's table.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from suite.analyse.comparison.build import compare_cells, compare_results
-from suite.analyse.comparison.differences import forced
+from suite.analyse.comparison.differences import axis_hint, declared_check, forced
 from suite.analyse.comparison.model import Comparison, Side, difference_text
 from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
 from suite.analyse.frame import Cell, Matrix
@@ -21,7 +21,7 @@ from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split, words_text
 from suite.present.comparison.texts import side_text
-from suite.present.mail.command import command_of, commands_join
+from suite.present.mail.command import commands_join, commands_of
 from suite.present.mail.figures import cells_tables, comparison_tables
 from suite.present.mail.foot import cells_remarks, comparison_remarks, foot_pairs, known_remarks
 from suite.present.tables.model import Document, Section
@@ -51,9 +51,10 @@ def sides_name(base: Side, new: Side) -> tuple[str, str]:
     return first, second
 
 
-def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) -> Document:
-    """The block of two sides; commands are those that measure them. UsageError where there is
-    nothing to show."""
+def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
+                     declared: Sequence[str] = ()) -> Document:
+    """The block of two sides; commands are those that measure them. declared: what it is about.
+    UsageError where there is nothing to show."""
     cells = [cell for _, _, cell in comparison.cells()]
     told = comparison.base.words.keys() & comparison.new.words.keys()  # of both sides, above
     words = words_common(cells, [*comparison.axes, *told])
@@ -61,6 +62,7 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
     if not any(row.changes for row in comparison.rows):
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
+    heads += [("axis", ",".join(declared))] if declared else []
     heads += [("with", words_text(words))] if words else []
     # of two results those of the base: what differs says the rest
     measured = [cell for _, side, cell in comparison.cells()
@@ -68,19 +70,23 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]]) 
     tables = comparison_tables(comparison)
     foot = foot_pairs(comparison.base.matrix, measured, tables, comparison_remarks(comparison),
                       comparison)
-    return Document("", [Section(heads, tables)], foot, commands=commands_join(commands))
+    return Document("", [Section(heads, tables)], foot, commands=commands)
 
 
 def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
-               metrics: Sequence[Metric]) -> Document:
-    """The block of two sides of one result, or of two; UsageError where a ratio between them says
-    nothing."""
-    comparison = (compare_cells(matrices[0], base, new, metrics) if len(matrices) == 1 else
-                  compare_results(matrices[0], matrices[1], base, new, metrics))
+               metrics: Sequence[Metric], declared: Sequence[str] = ()) -> Document:
+    """The block of two sides of one result, or of two that are compared about what is declared;
+    UsageError where a ratio between them says nothing."""
+    if len(matrices) == 1:
+        comparison = compare_cells(matrices[0], base, new, metrics)
+    else:
+        comparison = compare_results(matrices[0], matrices[1], base, new, metrics, declared)
+        declared_check(comparison, declared)
     for one in forced(comparison):
         raise UsageError(
-            f"{difference_text(one)}: ratios across that say nothing, and none are posted")
-    return comparison_block(comparison, [command_of(matrix) for matrix in matrices])
+            f"{difference_text(one)}: ratios across that say nothing, and none are posted"
+            f"{axis_hint(comparison, declared, [one])}")
+    return comparison_block(comparison, commands_join(list(map(commands_of, matrices))), declared)
 
 
 def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Selection, Selection]],
@@ -117,7 +123,7 @@ def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
     heads = [("cells", words_text(words) or "all")]
     heads += [("with", words_text(common))] if common else []
     return Document("", [Section(heads, tables)], foot_pairs(matrix, cells, tables, remarks),
-                    commands=[command_of(matrix)])
+                    commands=commands_of(matrix))
 
 
 def netdev_metrics(matrices: Sequence[Matrix]) -> list[Metric]:
@@ -134,14 +140,14 @@ def netdev_metrics(matrices: Sequence[Matrix]) -> list[Metric]:
 
 
 def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str], columns: str | None = None,
-                 netdev: bool = False) -> list[Document]:
+                 netdev: bool = False, declared: Sequence[str] = ()) -> list[Document]:
     """All blocks that are asked for; selectors and columns are words of the shell. netdev: the
-    columns for that list."""
+    columns for that list. declared: what two results are compared about."""
     if netdev and columns is not None:
         raise UsageError(f"--netdev chooses the columns: leave out columns={columns}")
     metrics = netdev_metrics(matrices) if netdev else metrics_choose(matrices[0], columns)
     if len(matrices) == 2:
-        return [pair_block(matrices, *sides_between(selectors, "paste"), metrics)]
+        return [pair_block(matrices, *sides_between(selectors, "paste"), metrics, declared)]
     blocks = pairs_blocks(matrices[0], sides_within(matrices[0], selectors, "paste"), metrics)
     return blocks or [cells_block(matrices[0], words_join(
         [words_split(selector.split(), "paste: ") for selector in selectors]), metrics)]

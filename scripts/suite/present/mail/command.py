@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The one command that measures the plan of a result again: words in, text out. Pure.
+"""The commands that measure the plan of a result again: words in, text out. Pure.
 
 Of a scenario that ships it is the name and the words that are not as they stand there; else it is
 all words. In the second case names of cells may order their words otherwise, and nothing else
@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # help of `paste` names the styles and does not wait for pand
 RUN_COMMAND = "scripts/uncork run"
 INDENT = "  "
 SEED_WORD = "seed"
+FOLDER = "results"  # of the repository, where the commands put results of several sessions
 RANGE_LEAST = 4  # values that are worth a range
 FACTORS = {2: "", 4: ":4"}  # as the client reads ranges: 64..1M doubles, 64..1M:4 quadruples
 
@@ -79,12 +80,14 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
     return [*([shipped.name] if shipped else []), *words, *(f"not={text}" for text in left_out)]
 
 
-def commands_join(commands: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """The commands that differ; of two results that differ in the seed only one command, without
+def commands_join(results: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, ...]]:
+    """All commands of each result; of two results that differ in the seed only one command, without
     it."""
     bare = {tuple(word for word in words if not word.startswith(f"{SEED_WORD}="))
-            for words in commands}
-    return list(bare if len(bare) == 1 < len(commands) else dict.fromkeys(map(tuple, commands)))
+            for commands in results for words in commands}
+    if len(bare) == 1 < len(results):
+        return list(bare)
+    return [tuple(words) for commands in results for words in commands]
 
 
 def word_quoted(word: str) -> str:
@@ -131,12 +134,17 @@ def command_lines(words: Sequence[str]) -> list[str]:
     return lines
 
 
-def command_of(matrix: Matrix) -> list[str]:
-    """The words that measure a result again."""
-    scenario = matrix.result.scenario
+def commands_of(matrix: Matrix) -> list[list[str]]:
+    """The words of each start of the runner that measure a result again, one for each session."""
+    scenario, plan = matrix.result.scenario, matrix.result.plan
     ships = scenario.name in scenario_names()
     shipped = scenario_load(scenario_path(scenario.name)) if ships else None
     if scenario.arms and not (shipped and is_of(shipped, scenario)):
         # no words of the shell can say what an arm is
-        return [f"{matrix.result.folder.name}/{SCENARIO}"]
-    return command_words(scenario, matrix.result.plan, shipped)
+        words = [f"{matrix.result.folder.name}/{SCENARIO}"]
+    else:
+        words = command_words(scenario, plan, shipped)
+    if len(plan.sessions) == 1:
+        return [words]
+    folder = ["-o", f"{FOLDER}/{matrix.result.name}"]
+    return [[*words, *folder], *[["--more", *folder] for _ in plan.sessions[1:]]]

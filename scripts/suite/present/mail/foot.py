@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from suite.analyse.comparison.build import NO_TIMES
-from suite.analyse.comparison.model import Comparison
+from suite.analyse.comparison.model import Comparison, Difference
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import Metric
@@ -23,7 +23,7 @@ from suite.present.mail.setup import machines_tell, network_text, programs_text
 from suite.present.tables.model import Pair, Table
 
 # of the lines below all figures
-LABELS = ("machine", "network", "uncork", "differs", "remarks", "legend")
+LABELS = ("machine", "network", "uncork", "compared", "differs", "remarks", "legend")
 # signs of a block, as they are found in its texts, and what they mean
 SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
@@ -98,11 +98,10 @@ def cells_remarks(cells: Sequence[Cell]) -> list[str]:
     return [remark for count, remark in counts if count]
 
 
-def differs_text(comparison: Comparison) -> str:
-    """Everything in which the sides differ beside what they are called."""
-    ordered = sorted(comparison.differences,
-                     key=lambda difference: (not difference.refuses, difference.declared))
-    return "; ".join(kinds_texts(ordered, KIND_MOST)) or "nothing else"
+def differs_text(differences: Iterable[Difference]) -> str:
+    """These differences, first those across which no ratio is valid."""
+    ordered = sorted(differences, key=lambda difference: not difference.refuses)
+    return "; ".join(kinds_texts(ordered, KIND_MOST))
 
 
 def legend_text(tables: Sequence[Table]) -> str:
@@ -117,7 +116,10 @@ def legend_text(tables: Sequence[Table]) -> str:
 def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
                remarks: Sequence[str], comparison: Comparison | None = None) -> list[Pair]:
     """All lines below the figures of these cells, each with its label, without empty ones."""
+    differences = comparison.differences if comparison else ()
+    compared, others = (differs_text(one for one in differences if one.declared is declared)
+                        for declared in (True, False))
     texts = (machines_tell(matrix, cells), network_text(matrix, cells), programs_text(matrix),
-             differs_text(comparison) if comparison else "", "; ".join(remarks),
+             compared, others or "nothing else" if comparison else "", "; ".join(remarks),
              legend_text(tables))
     return [pair for pair in zip(LABELS, texts, strict=True) if pair[1]]

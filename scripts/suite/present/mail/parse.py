@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from suite.analyse.comparison.model import Unit
 from suite.analyse.metrics import METRICS
-from suite.present.mail.command import RUN_COMMAND
+from suite.present.mail.command import FOLDER, RUN_COMMAND
 from suite.present.mail.figures import WIDTH
 from suite.present.mail.foot import LABELS
 
@@ -21,16 +21,18 @@ QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
 FOLDED = str.maketrans({"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192": "->",
                         "\u00a0": " ", "\r": ""})
 HEAD = re.compile(r"(base|cells): +(\S.*)")
-LABELLED = re.compile(r"(new|with|at): +(\S.*)")
+LABELLED = re.compile(r"(new|axis|with|at): +(\S.*)")
 TITLE = re.compile(r"(\w[\w ]*?)(?:, (\S+))? \((lower|higher) is better\)")
-WORDS_LINE = re.compile(r"[a-z][a-z0-9_.-]*=\S+( [a-z][a-z0-9_.-]*=\S+)*")
+WORD = r"[a-z][a-z0-9_.-]*=\S+"
+WORDS_LINE = re.compile(rf"{WORD}( {WORD})*")
+COMMAND_LINE = re.compile(rf"(({WORD}|--more|-o|{FOLDER}/\S+)( |$))+")
 FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
 PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean of \d+( of \d+)? cells(, n=\d+)?")
 BELOW = re.compile(rf"({'|'.join(LABELS)}): ")
 ROUNDS = re.compile(rf"n=[\d.]+ (and \d|({'|'.join(unit.value for unit in Unit)})s?\b)"
                     "|no row has it on both sides")
-ITEM = re.compile(rf"- (?=(base|new|cells|with|at|{'|'.join(LABELS)}): |n=|no row )")
+ITEM = re.compile(rf"- (?=(base|new|axis|cells|with|at|{'|'.join(LABELS)}): |n=|no row )")
 BROKEN = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
 NO_TEXT = "nothing"  # in place of a text that one of two blocks has not
 
@@ -103,7 +105,7 @@ class BlockReader:
         """Whether the command, or else the line below a table, that was taken last goes on in this
         one."""
         if self.commands:
-            return WORDS_LINE.fullmatch(line) is not None
+            return COMMAND_LINE.fullmatch(line) is not None
         return not (line.startswith("```") or ROUNDS.match(line) or BELOW.match(line))
 
     def below_take(self, name: Name, text: str) -> None:

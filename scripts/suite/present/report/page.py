@@ -73,10 +73,10 @@ def page_make(title: str, heading: str, below: str, sections: Sequence[PageSecti
 
 
 def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdict],
-                comparisons: Sequence[Comparison],
-                drawings: Drawings, command: Sequence[str], notes: Sequence[str] = ()) -> str:
-    """The page of one result; comparisons: its baseline against each other value; notes: what it
-    has not, and why."""
+                comparisons: Sequence[Comparison], drawings: Drawings,
+                again: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
+    """The page of one result; comparisons: its baseline against each other value; again: the
+    commands that measure it again; notes: what it has not, and why."""
     matrix = summary.matrix
     result, answers = matrix.result, answer_pairs(summary)
     commands = [f"scripts/uncork {name} {result.folder}"
@@ -90,7 +90,7 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
         ("pictures", "Pictures", pictures_make(drawings, drawings.figures)),
         ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
         ("machine", "Machine", machine_make(result.machines.values())),
-        ("commands", "Commands", [*repeat_make([command], commands), by_hand_make(matrix)]),
+        ("commands", "Commands", [*repeat_make(again, commands), by_hand_make(matrix)]),
     ]
     below = [result.name] if result.scenario.question else []
     below += [f"after {result.scenario.source}"] if result.scenario.source else []

@@ -33,7 +33,7 @@ class Style:
     labelled: Callable[[str, str], list[str]]
     title: Callable[[str], list[str]]
     below: Callable[[str], list[str]]
-    command: Callable[[Sequence[str]], list[str]]
+    commands: Callable[[Sequence[str]], list[str]]
 
 
 def is_left(table: Table, column: Column) -> bool:
@@ -185,7 +185,7 @@ def block_lines(document: Document, style: str = "plain", utf8: bool = False) ->
             lines += ["", *metric_lines(table_symbols(table) if utf8 else table, chosen)]
     lines += [line for label, text in document.foot
               for line in chosen.labelled(label or "", line_clean(text, utf8))]
-    lines += [line for words in document.commands for line in chosen.command(command_lines(words))]
+    lines += chosen.commands([line for words in document.commands for line in command_lines(words)])
     lines = empty_once(lines)
     lines_require(lines, utf8)
     return lines
