@@ -392,6 +392,27 @@ def test_a_block_says_its_version_and_the_meaning_of_the_signs_that_occur(made, 
     assert signs["exact"] in legend("write=cork", "columns=sends_per_message")
 
 
+@pytest.mark.parametrize("style", STYLES)
+def test_rows_without_any_figure_are_one_line_that_names_them(nodelay, style, tmp_path, capsys):
+    comparison = comparison_random(nodelay, 3)
+    metric = METRICS["time_per_message"]
+    change = Change(*[Figure(1e-6, None, 7, False, None, ())] * 2, stats.Estimate(1.0, None, 7),
+                    None, Verdict.UNKNOWN)
+    names = [f"place-{number}" for number in range(12)]
+    rows = tuple(Row({"place": name, "write": "uv"}, None, None,
+                     {metric.name: change} if number == 5 else {})
+                 for number, name in enumerate(names))
+    one = replace(comparison, axes=("place", "write"), metrics=(metric,), rows=rows, geomeans={})
+    lines = block_lines(comparison_block(one, [["nodelay"]]), style)
+    text = " ".join(" ".join(lines).split())
+    assert f"no figures: {', '.join(f'{name} uv' for name in names if name != names[5])} " in text
+    assert rules_broken(lines) == [] and sum("place-5" in line for line in lines) == 1
+    posted, = blocks_read("\n".join(f"> {line}" for line in lines))
+    assert deviations_find(posted, block_lines(comparison_block(one, [["nodelay"]]))) == []
+    posted, = blocks_read("\n".join(lines).replace("place-7", "place-8"))
+    assert deviations_find(posted, lines)
+
+
 def titles_of(lines):
     """The metrics of a block, as its tables are called."""
     return [line.partition(",")[0].partition(" (")[0] for line in lines if " is better)" in line]

@@ -31,6 +31,7 @@ from suite.present.tables.mail import ONLY_AXIS, ONLY_CELL
 from suite.present.tables.model import Column, Group, Item, Table
 
 WIDTH = "+/-"
+NO_FIGURES = "no figures"  # label of the rows that have none on any side
 SIDES, CHANGE, MEDIAN = ("base", WIDTH, "new", WIDTH), ("change", "95% CI"), ("median", WIDTH)
 FIRST = "default"
 Texts = tuple[str, ...]
@@ -84,10 +85,12 @@ def table_make(title: str, axes: tuple[str, ...], groups: Sequence[Texts],
                rows: Sequence[tuple[Mapping[str, str], Texts]], total: Texts | None,
                rounds: str) -> Table:
     """A table from rows of (words of the axes, figures); total: a label, and the figures of the
-    last columns below all rows."""
+    last columns below all rows. Rows without any figure are named below."""
     places = [tuple(words.get(axis) or "none" for axis in axes) or (ONLY_CELL,)
               for words, _ in rows]
-    order = places_order(places)
+    ordered = places_order(places)
+    order = [index for index in ordered if set(rows[index][1]) != {NOTHING}]
+    empty = ", ".join(" ".join(places[index]) for index in ordered if index not in order)
     keys, figures = [places[index] for index in order], [rows[index][1] for index in order]
     axes = axes or (ONLY_AXIS,)
     if total:
@@ -96,7 +99,8 @@ def table_make(title: str, axes: tuple[str, ...], groups: Sequence[Texts],
     columns = iter(columns_make(list(chain(*groups)), figures))
     return Table(columns_make(axes, keys, left=True),
                  tuple(Group("", tuple(islice(columns, len(heads)))) for heads in groups), title,
-                 foot=int(total is not None), below=rounds)
+                 foot=int(total is not None), below=rounds,
+                 remark=f"{NO_FIGURES}: {empty}" if empty else "")
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from suite.analyse.comparison.model import Unit
 from suite.analyse.metrics import METRICS
 from suite.present.mail.command import FOLDER, RUN_COMMAND
-from suite.present.mail.figures import WIDTH
+from suite.present.mail.figures import NO_FIGURES, WIDTH
 from suite.present.mail.foot import LABELS
 
 QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
@@ -31,8 +31,9 @@ PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean of \d+( of \d+)? cells(, n=\d+)?")
 BELOW = re.compile(rf"({'|'.join(LABELS)}): ")
 ROUNDS = re.compile(rf"n=[\d.]+ (and \d|({'|'.join(unit.value for unit in Unit)})s?\b)"
-                    "|no row has it on both sides")
-ITEM = re.compile(rf"- (?=(base|new|axis|cells|with|at|{'|'.join(LABELS)}): |n=|no row )")
+                    f"|no row has it on both sides|{NO_FIGURES}:")
+ITEM = re.compile(rf"- (?=(base|new|axis|cells|with|at|{'|'.join(LABELS)}): |n=|no row "
+                  f"|{NO_FIGURES}:)")
 BROKEN = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
 NO_TEXT = "nothing"  # in place of a text that one of two blocks has not
 
@@ -138,7 +139,8 @@ class BlockReader:
         label = TOTAL.match(bare)
         figures = FIGURE.findall(bare[label.end():]) if label else []
         if ROUNDS.match(line) and self.title:
-            self.below_take((self.title, "rounds"), line)
+            self.below_take((self.title, NO_FIGURES if line.startswith(NO_FIGURES) else "rounds"),
+                            line)
         elif BELOW.match(line):
             self.below_take((line.partition(":")[0],), line.partition(": ")[2])
         elif self.title and not columns and (  # a line without figures is a sentence

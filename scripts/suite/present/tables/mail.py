@@ -100,10 +100,11 @@ STYLES = {
 
 
 def groups_cut(table: Table) -> list[Table]:
-    """A table for each group of columns; what sums up stays with the last, and the line below."""
+    """A table for each group of columns; what sums up stays with the last, and the lines below."""
     *first, last = table.groups
     rows = range(table.rows - table.foot)
-    return [*(replace(replace(table, groups=(group,)).take(rows), below="") for group in first),
+    return [*(replace(replace(table, groups=(group,)).take(rows), below="", remark="")
+              for group in first),
             replace(table, groups=(last,))]
 
 
@@ -113,14 +114,16 @@ def rows_cut(table: Table) -> list[Table]:
     values = list(dict.fromkeys(item.text for item in key.items[:end]))
     parts = []
     for value in values:
-        summing = range(end, table.rows) if value == values[-1] else range(0)
+        last = value == values[-1]
+        summing = range(end, table.rows) if last else range(0)
         rows = [row for row in range(end) if key.items[row].text == value]
         part = table.take([*rows, *summing])
         keys = part.keys[1:] or (Column(ONLY_AXIS, (Item(ONLY_CELL),) * part.rows, left=True),)
         labelled = (*keys[0].items[:len(rows)], *(key.items[row] for row in summing))
         parts.append(replace(part, keys=(replace(keys[0], items=labelled), *keys[1:]),
                              place={**table.place, key.head: value}, foot=len(summing),
-                             below=table.below if value == values[-1] else ""))
+                             below=table.below if last else "",
+                             remark=table.remark if last else ""))
     return parts
 
 
@@ -165,7 +168,8 @@ def metric_lines(table: Table, style: Style) -> list[str]:
     for part in tables_fit(table, style.table):
         place = " ".join(f"{key}={value}" for key, value in part.place.items())
         lines += [*style.title(part.title), *(style.labelled("at", place) if place else []),
-                  *style.table(part), *(style.below(part.below) if part.below else [""])]
+                  *style.table(part), *(style.below(part.below) if part.below else [""]),
+                  *(style.below(part.remark) if part.remark else [])]
     return lines
 
 
