@@ -34,7 +34,7 @@ from suite.commands import paste, verify
 from suite.present.comparison.texts import mean_text
 from suite.present.mail.block import blocks_build, comparison_block, sides_name
 from suite.present.mail.figures import comparison_tables
-from suite.present.mail.foot import SIGNS
+from suite.present.mail.foot import BLOCK_SIGNS
 from suite.present.mail.parse import blocks_read, deviations_find, side_words
 from suite.present.mail.rules import BLOCK_RULES, COLUMNS, RULES, lines_require, rules_broken
 from suite.present.mail.setup import cpu_name, mitigations_text, network_text
@@ -381,7 +381,7 @@ def test_a_block_says_its_version_and_the_meaning_of_the_signs_that_occur(made, 
         text = re.sub(r"\s+", " ", "\n".join(block))
         assert "uncork: version 0.1.0, revision 0123abcd" in text
         return re.search(r"legend: (.*) scripts/uncork run", text)[1]
-    signs = {sign: f"{sign} = {means}" for sign, _, means in SIGNS}
+    signs = {sign: f"{sign} = {means}" for sign, _, means in BLOCK_SIGNS}
     said = legend("write=cork")
     assert said == "; ".join(signs[sign] for sign in ("+/-", "BH", "A/A"))
     said = legend("write=more", of=matrix_of(made["transports"]))

@@ -125,7 +125,7 @@ def test_a_block_and_a_picture_say_it_too(late: Path, tmp_path: Path) -> None:
     (tmp_path / "block").write_text(block)
     assert "the same" in uncork("verify", tmp_path / "block", late).stdout
     plots = shutil.copytree(late, tmp_path / "copy")
-    for kind in ("bars", "curve", "heatmap", "forest"):
+    for kind in ("bars", "heatmap", "forest"):
         done = uncork("plot", plots, f"kind={kind}", "metric=latency_p50", "-o", tmp_path / kind)
         assert done.returncode == 0, done.stderr
         (script,) = (tmp_path / kind).glob("*.gp")
@@ -142,9 +142,6 @@ def test_pictures_of_a_bound_have_an_arrow(stored: Path, tmp_path: Path) -> None
         uncork("plot", late, f"kind={kind}", "metric=latency_p50", "-o", tmp_path / kind)
         (data,) = (tmp_path / kind).glob("*.dat")
         assert mark in data.read_text(), kind
-    uncork("plot", late, "kind=curve", "x=write", "metric=latency_p50", "-o", tmp_path / "curve")
-    (script,) = (tmp_path / "curve").glob("*.gp")
-    assert "\nbeyond = 1\n" in script.read_text()
 
 
 def test_a_median_that_is_a_bound_is_the_last_and_its_ratio_is_a_direction(late: Path) -> None:

@@ -15,7 +15,7 @@ from suite.base.words import words_split
 from suite.result.plan import Plan
 from suite.scenario.scenario import Claim, Scenario
 
-CellWords = Mapping[str, Mapping[str, str]]  # all words of each cell, by its name
+WordsByCell = Mapping[str, Mapping[str, str]]  # all words of each cell, by its name
 
 
 class Named(NamedTuple):
@@ -28,7 +28,7 @@ class Named(NamedTuple):
     unknown: str = ""
 
 
-def cells_named(reference: Reference, cells: CellWords, axes: Sequence[str]) -> Named:
+def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str]) -> Named:
     """The cells that a reference may mean: one, or those whose best is searched."""
     wanted = words_split(reference.words.split(), f"{reference.text}: ")
     for key in wanted:
@@ -46,7 +46,7 @@ def cells_named(reference: Reference, cells: CellWords, axes: Sequence[str]) -> 
                  "" if found else f"{reference.words}: there is no such cell")
 
 
-def claim_targets(claim: Claim, cells: CellWords, axes: Sequence[str]) -> tuple[str, ...]:
+def claim_targets(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:
     """The targets that a claim is about one by one; one empty text where it names its own, or there
     is only one."""
     named = any(TARGET in words_split(name.words.split(), f"{name.text}: ")

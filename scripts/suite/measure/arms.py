@@ -17,7 +17,7 @@ from suite.measure.words import RUN_WORDS, Word, Words, words_expand
 from suite.scenario.scenario import Scenario
 
 Arms = Mapping[str, Mapping[str, str]]  # the words of each arm of a plan, by its name
-Row = Mapping[str, str]
+CellRow = Mapping[str, str]
 
 
 def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Words) -> Arms:
@@ -54,12 +54,12 @@ def arm_word_check(word: Word, arm: str, words: Words) -> None:
                              f"{word.argument}")
 
 
-def arms_apply(rows: Sequence[Row], arms: Arms) -> list[dict[str, str]]:
+def arms_apply(rows: Sequence[CellRow], arms: Arms) -> list[dict[str, str]]:
     """Each row with the words of its arm, which win."""
     return [{**row, **arms.get(row.get(ARM, ""), {})} for row in rows]
 
 
-def arms_used_check(rows: Sequence[Row], checked: Sequence[Checked], arms: Arms) -> None:
+def arms_used_check(rows: Sequence[CellRow], checked: Sequence[Checked], arms: Arms) -> None:
     """UsageError for a word of an arm that none of its cells uses."""
     for name, words in arms.items():
         mine = [entry for row, entry in zip(rows, checked, strict=True) if row[ARM] == name]

@@ -15,7 +15,7 @@ from suite.base.runner_words import LOCAL, target_of
 from suite.measure.schedule import Run
 from suite.scenario.scenario import LABEL
 
-FOLDER = "captures"
+CAPTURES = "captures"
 KEPT_ROUND = 1
 
 
@@ -28,7 +28,7 @@ def capture_file(run: Run, cells: Sequence[str]) -> str | None:
     words = run.cell.words
     is_kept = (target_of(words).startswith(LOCAL) and words.get("capture") == "on"
                and run.round == KEPT_ROUND and run.label == LABEL)
-    return f"{FOLDER}/cell-{cells.index(run.cell.name) + 1:03}.pcap" if is_kept else None
+    return f"{CAPTURES}/cell-{cells.index(run.cell.name) + 1:03}.pcap" if is_kept else None
 
 
 def capture_options(folder: Path, file: str | None) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def capture_options(folder: Path, file: str | None) -> tuple[str, ...]:
     None. folder: of the result."""
     if file is None:
         return ()
-    (folder / FOLDER).mkdir(exist_ok=True)
+    (folder / CAPTURES).mkdir(exist_ok=True)
     return "--pcap", str((folder / file).absolute())
 
 

@@ -61,7 +61,7 @@ COUNTS = {  # by label, the place of a count in a thread of a record
     "forced switches": ("cpu", "forced_switches"),
     "migrations": ("cpu", "migrations"),
 }
-End = Mapping[str, Any]  # of a record
+RecordEnd = Mapping[str, Any]  # of a record
 
 
 def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Cell:
@@ -143,7 +143,7 @@ def ends_table(rows: Iterable[tuple[str, Sequence[Any]]], width: int,
     return [titles, rule, *lines]
 
 
-def calls_per_message(run: MeasuredRun, end: End, kind: str) -> float | None:
+def calls_per_message(run: MeasuredRun, end: RecordEnd, kind: str) -> float | None:
     """Calls of one kind of an end per message of the run; a thread that made none counts 0."""
     known = [thread["calls"].get(kind, 0) for thread in end.get("threads", ())
              if "calls" in thread]
@@ -175,7 +175,7 @@ def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
                       lambda value: number_text(scale.apply(value)))
 
 
-def machine_share(_: MeasuredRun, end: End, state: str) -> float | None:
+def machine_share(_: MeasuredRun, end: RecordEnd, state: str) -> float | None:
     """The share of the time of all CPUs of an end's machine in one of CPU_STATES."""
     machine = end.get("machine", {})
     return quotient(machine.get(f"{state}_ns"),

@@ -57,7 +57,7 @@ def words_compared(base: Selection, new: Selection) -> tuple[str, ...]:
     return tuple(key for key, value in base.items() if key in new and new[key] != value)
 
 
-def values_of(cells: Iterable[Cell], key: str) -> tuple[str, ...]:
+def cells_values(cells: Iterable[Cell], key: str) -> tuple[str, ...]:
     """The values of a word over these cells, in order; "" for a cell that does not use it."""
     return tuple(dict.fromkeys(cell.words.get(key, "") for cell in cells))
 
@@ -87,13 +87,13 @@ def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
                  compared: Sequence[str]) -> Pairing:
     """The pairs of two selections; axes are the words that vary in either result."""
     for cells, key in product((base, new), compared):
-        several = values_of(cells, key)
+        several = cells_values(cells, key)
         if len(several) > 1:
             raise UsageError(f"{key}={','.join(several)}: a side has one value of what is compared")
     rows, shared, differences = [], [], []
     varying: dict[str, str] = {}
     for axis in (axis for axis in axes if axis not in compared):
-        values = values_of(base, axis), values_of(new, axis)
+        values = cells_values(base, axis), cells_values(new, axis)
         if max(map(len, values)) > 1:
             rows.append(axis)
         if set(values[0]) & set(values[1]) or min(map(len, values)) > 1:

@@ -38,7 +38,7 @@ def units_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
         yield f"Unit {unit_text(metric)} better={metric.better}{exact}"
 
 
-def part_text(text: str) -> str:
+def name_part(text: str) -> str:
     """A part of a name: no blank, and no `/`, which begins the next part."""
     return re.sub(r"[\s/]+", "_", text) or "none"
 
@@ -46,8 +46,8 @@ def part_text(text: str) -> str:
 def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
     """`BenchmarkNodelay/place=apart/side=base`; the side stands last, for a number at the end would
     be one of CPUs."""
-    run = part_text(comparison.base.matrix.result.scenario.name or "uncork")
-    parts = [f"{axis}={part_text(value)}" for axis, value in row.axes.items()]
+    run = name_part(comparison.base.matrix.result.scenario.name or "uncork")
+    parts = [f"{axis}={name_part(value)}" for axis, value in row.axes.items()]
     return "/".join([f"Benchmark{run[0].upper()}{run[1:]}", *parts, f"side={side}"])
 
 

@@ -32,7 +32,7 @@ from suite.present.comparison.records import (
 )
 from suite.present.comparison.texts import (
     NOTHING,
-    interval_text,
+    change_interval_text,
     mean_text,
     metric_title,
     rounds_text,
@@ -122,7 +122,7 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
     if mean:
         keys = mean_add(keys, {keys[0].head: Item(MEAN)})
         groups = [mean_add(group, {"change": Item(verdict_text(mean.ratio, mean.verdict)),
-                                   "95% CI": Item(interval_text(mean.ratio))})
+                                   "95% CI": Item(change_interval_text(mean.ratio))})
                   for group in groups]
         breaks += [len(rows)] if breaks else []
     *shown, doubts = (Group("", tuple(group)) for group in groups)

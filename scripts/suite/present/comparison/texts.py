@@ -33,7 +33,7 @@ def side_text(side: Side, known: Collection[str] = ()) -> str:
     return "; ".join(filter(None, (name, words)))
 
 
-def interval_text(ratio: Estimate | None) -> str:
+def change_interval_text(ratio: Estimate | None) -> str:
     """The interval of a change, `[+1.9%, +4.3%]`; NOTHING where there is none."""
     if ratio is None or ratio.interval is None or ratio.directed:
         return NOTHING
@@ -47,7 +47,7 @@ def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
 
 def within_text(change: Change) -> str:
     """What stands in the column of intervals."""
-    return "exact" if change.verdict is Verdict.EXACT else interval_text(change.ratio)
+    return "exact" if change.verdict is Verdict.EXACT else change_interval_text(change.ratio)
 
 
 def row_name(row: Row) -> str:

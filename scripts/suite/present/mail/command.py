@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # help of `paste` names the styles and does not wait for pand
 RUN_COMMAND = "scripts/uncork run"
 INDENT = "  "
 SEED_WORD = "seed"
-FOLDER = "results"  # of the repository, where the commands put results of several sessions
+RESULTS = "results"  # of the repository, where the commands put results of several sessions
 RANGE_LEAST = 4  # values that are worth a range
 FACTORS = {2: "", 4: ":4"}  # as the client reads ranges: 64..1M doubles, 64..1M:4 quadruples
 
@@ -146,5 +146,5 @@ def commands_of(matrix: Matrix) -> list[list[str]]:
         words = command_words(scenario, plan, shipped)
     if len(plan.sessions) == 1:
         return [words]
-    folder = ["-o", f"{FOLDER}/{matrix.result.name}"]
+    folder = ["-o", f"{RESULTS}/{matrix.result.name}"]
     return [[*words, *folder], *[["--more", *folder] for _ in plan.sessions[1:]]]

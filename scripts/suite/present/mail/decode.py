@@ -32,7 +32,7 @@ def flowed_join(text: str, without_space: bool) -> str:
     return "\n".join(">" * depth + " " * bool(depth) + bare for depth, bare in lines)
 
 
-def part_text(part: EmailMessage) -> str:
+def decoded_text(part: EmailMessage) -> str:
     """The text of one part, decoded; what its character set cannot say is replaced."""
     try:
         text = part.get_content()
@@ -50,5 +50,5 @@ def mail_text(data: bytes) -> str:
     mail = BytesParser(policy=policy.default).parsebytes(data)
     if not any(header in mail for header in ("Content-Type", "Content-Transfer-Encoding")):
         return data.decode("utf-8", "replace")
-    return "\n".join(part_text(part) for part in mail.walk()
+    return "\n".join(decoded_text(part) for part in mail.walk()
                      if part.get_content_maintype() == "text")

@@ -19,7 +19,7 @@ from suite.present.columns import median_text, width_item
 from suite.present.comparison.document import scale_of
 from suite.present.comparison.texts import (
     NOTHING,
-    interval_text,
+    change_interval_text,
     mean_size,
     metric_title,
     rounds_text,
@@ -63,7 +63,7 @@ def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | Non
     mean = comparison.geomeans.get(metric.name)
     return None if mean is None else (
         f"geomean {mean_size(comparison, mean)}", verdict_text(mean.ratio, mean.verdict),
-        interval_text(mean.ratio))
+        change_interval_text(mean.ratio))
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:

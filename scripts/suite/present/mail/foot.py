@@ -25,7 +25,7 @@ from suite.present.tables.model import Pair, Table
 # of the lines below all figures
 LABELS = ("machine", "network", "uncork", "compared", "differs", "remarks", "legend")
 # signs of a block, as they are found in its texts, and what they mean
-SIGNS = (
+BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
     ("r", r".*%r", "minimum and maximum, too few rounds for a CI"),
     ("~", "~", "no change, its CI contains 0"),
@@ -109,7 +109,7 @@ def legend_text(tables: Sequence[Table]) -> str:
     texts = {text for table in tables for text in (table.below, *(
         one for column in table.columns[len(table.keys):]
         for one in (column.head, *(item.text for item in column.items))))}
-    return "; ".join(f"{sign} = {means}" for sign, pattern, means in SIGNS
+    return "; ".join(f"{sign} = {means}" for sign, pattern, means in BLOCK_SIGNS
                      if any(re.fullmatch(pattern, text) for text in texts))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from suite.analyse.comparison.model import Unit
 from suite.analyse.metrics import METRICS
-from suite.present.mail.command import FOLDER, RUN_COMMAND
+from suite.present.mail.command import RESULTS, RUN_COMMAND
 from suite.present.mail.figures import NO_FIGURES, WIDTH
 from suite.present.mail.foot import LABELS
 
@@ -23,9 +23,9 @@ FOLDED = str.maketrans({"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192":
 HEAD = re.compile(r"(base|cells): +(\S.*)")
 LABELLED = re.compile(r"(new|axis|with|at): +(\S.*)")
 TITLE = re.compile(r"(\w[\w ]*?)(?:, (\S+))? \((lower|higher) is better\)")
-WORD = r"[a-z][a-z0-9_.-]*=\S+"
-WORDS_LINE = re.compile(rf"{WORD}( {WORD})*")
-COMMAND_LINE = re.compile(rf"(({WORD}|--more|-o|{FOLDER}/\S+)( |$))+")
+TYPED = r"[a-z][a-z0-9_.-]*=\S+"
+WORDS_LINE = re.compile(rf"{TYPED}( {TYPED})*")
+COMMAND_LINE = re.compile(rf"(({TYPED}|--more|-o|{RESULTS}/\S+)( |$))+")
 FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
 PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean of \d+( of \d+)? cells(, n=\d+)?")

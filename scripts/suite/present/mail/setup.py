@@ -48,7 +48,7 @@ def device_text(machine: Machine) -> str:
     return " ".join(filter(None, (str(device.get("name", "")), mtu)))
 
 
-def path_text(matrix: Matrix, cell: Cell) -> str:
+def carrier_text(matrix: Matrix, cell: Cell) -> str:
     """What carries the bytes of a cell that is in no lab: nothing, a Unix socket, loopback, or the
     devices of its hosts."""
     transport = cell.words.get("transport", "")
@@ -67,7 +67,7 @@ def path_text(matrix: Matrix, cell: Cell) -> str:
 def network_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
     """Every path of these cells once, and the congestion control of their sockets."""
     ran = [cell for cell in cells if cell.runs_ok]
-    paths = dict.fromkeys(path_text(matrix, cell) for cell in ran if not lab_wanted(cell.words))
+    paths = dict.fromkeys(carrier_text(matrix, cell) for cell in ran if not lab_wanted(cell.words))
     links = labs_text(ran)
     name = congestion_text(matrix)
     congestion = {"none": "", "unknown": "congestion unknown"}.get(name, name)

@@ -71,7 +71,7 @@ def absent_text(row: Row, metric: Metric) -> str:
 
 
 # How a forest draws the ratio of each verdict, and what that and the mark mean.
-SIGNS = {Verdict.CHANGED: ("filled", "changed"),
+POINT_SIGNS = {Verdict.CHANGED: ("filled", "changed"),
          Verdict.WITHIN_NOISE: ("hollow", "within the noise floor"),
          Verdict.BRACKETED: ("hollow", "may be chance among so many"),
          Verdict.SAME: ("hollow", "no change shown"),
@@ -87,7 +87,7 @@ def signs_settings(verdicts: Collection[Verdict], drawn: Sequence[str] = (),
     """
     def line(first: Sequence[str], pointed: bool) -> str:
         named: dict[str, list[str]] = {}
-        for verdict, (point, meaning) in SIGNS.items():
+        for verdict, (point, meaning) in POINT_SIGNS.items():
             if verdict in verdicts:
                 mark = verdict.marked("") if verdict is not Verdict.EXACT else ""
                 named.setdefault(" ".join(filter(None, (point * pointed, mark))), []).append(

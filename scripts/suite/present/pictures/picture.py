@@ -50,7 +50,7 @@ DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8
           (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 
 Tics = Sequence[tuple[str, float]]  # (label, position)
-Group = TypeVar("Group")
+GroupType = TypeVar("GroupType")
 
 
 class GnuplotExpression(str):
@@ -154,11 +154,11 @@ def pictures_divide(matrix: Matrix, inner: Container[str | None]
             for values, cells in cells_group(matrix.cells.values(), outer).items()]
 
 
-def groups_fill(groups: Iterable[Group], size: Callable[[Group], int], most: int
-                ) -> list[list[Group]]:
+def groups_fill(groups: Iterable[GroupType], size: Callable[[GroupType], int], most: int
+                ) -> list[list[GroupType]]:
     """The groups of each picture: as many as have a size of at most `most` together, at least one.
     """
-    pictures: list[list[Group]] = []
+    pictures: list[list[GroupType]] = []
     room = 0
     for group in groups:
         if not pictures or size(group) > room:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 
+from suite.analyse.answers import OUTCOMES
 from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.frame import Matrix
@@ -21,8 +22,6 @@ from suite.present.tables.html import document_elements
 from suite.present.tables.model import Document, Section
 from suite.result.machine import Machine
 from suite.result.plan import folders_of
-
-OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
 
 
 def verdicts_make(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
