@@ -36,10 +36,8 @@ from suite.result.machine import Machine, disturbed_text, findings_last
 
 DISTURBS, NOTE, UNKNOWN, FINE = Status.DISTURBS, Status.NOTE, Status.UNKNOWN, Status.FINE
 CONFIG = "boot/config-6.18.0-test"
-STAT, STAT_BUSY, STAT_OVER = (
-    f"cpu  {user} 0 1000 {idle} 0 0 0 0"
-    for user, idle in ((1000, 98000), (1080, 98020), (1001, 98099))
-)
+STAT, STAT_BUSY, STAT_OVER = (f"cpu  {user} 0 1000 {idle} 0 0 0 0" for user, idle in
+                             ((1000, 98000), (1080, 98020), (1001, 98099)))
 CUT_EARLY = {"tso": False, "gso": True, "gro": True}
 MANY = "3.10 1 1 2/9 9"  # a load average
 BBR = {"proc/sys/net/ipv4/tcp_congestion_control": "bbr"}
@@ -76,429 +74,175 @@ def sysctl(name: str, value: str | None) -> dict[str, str | None]:
 
 
 CASES = (
-    Case(
-        "emulation",
-        DISTURBS,
-        "QEMU without KVM",
-        {"proc/cpuinfo": "model name : QEMU TCG CPU version 2.5+"},
-    ),
+    Case("emulation", DISTURBS, "QEMU without KVM",
+         {"proc/cpuinfo": "model name : QEMU TCG CPU version 2.5+"}),
     Case("emulation", DISTURBS, "gVisor", {"proc/version": "Linux version 4.4.0 gVisor"}),
-    Case(
-        "emulation",
-        DISTURBS,
-        "it seems without KVM",
-        {"proc/cpuinfo": "model name : QEMU Virtual CPU version 2.5+"},
-    ),
+    Case("emulation", DISTURBS, "it seems without KVM",
+         {"proc/cpuinfo": "model name : QEMU Virtual CPU version 2.5+"}),
     Case("emulation", UNKNOWN, "cpuinfo is not there", {"proc/cpuinfo": None}),
-    Case(
-        "kernel_debug",
-        DISTURBS,
-        "KASAN, PROVE_LOCKING",
-        {CONFIG: "CONFIG_KASAN=y\nCONFIG_PROVE_LOCKING=y\nCONFIG_DEBUG_LIST=y"},
-    ),
+    Case("kernel_debug", DISTURBS, "KASAN, PROVE_LOCKING",
+         {CONFIG: "CONFIG_KASAN=y\nCONFIG_PROVE_LOCKING=y\nCONFIG_DEBUG_LIST=y"}),
     Case("kernel_debug", NOTE, "kernel with DEBUG_LIST", {CONFIG: "CONFIG_DEBUG_LIST=y"}),
-    Case(
-        "kernel_debug",
-        FINE,
-        "no debugging",
-        {CONFIG: "CONFIG_DEBUG_KMEMLEAK=y\nCONFIG_DEBUG_KMEMLEAK_DEFAULT_OFF=y"},
-    ),
+    Case("kernel_debug", FINE, "no debugging",
+         {CONFIG: "CONFIG_DEBUG_KMEMLEAK=y\nCONFIG_DEBUG_KMEMLEAK_DEFAULT_OFF=y"}),
     Case("kernel_debug", DISTURBS, "slub_debug=FZ", {"proc/cmdline": "quiet slub_debug=FZ"}),
     Case("kernel_debug", UNKNOWN, "/proc/config.gz", {CONFIG: None}),
-    Case(
-        "tracers",
-        DISTURBS,
-        "ftrace's function",
-        {"sys/kernel/tracing/current_tracer": "function"},
-        fix="echo nop > /sys/kernel/tracing/current_tracer",
-        undo="echo function > /sys/kernel/tracing/current_tracer",
-    ),
-    Case(
-        "tracers",
-        DISTURBS,
-        "events of ftrace",
-        {"sys/kernel/tracing/events/enable": "X"},
-        fix="echo 0 > /sys/kernel/tracing/events/enable",
-    ),
-    Case(
-        "tracers",
-        DISTURBS,
-        "2 kprobes",
-        {"sys/kernel/tracing/kprobe_events": "p:a tcp_sendmsg\np:b tcp_recvmsg"},
-    ),
-    Case(
-        "tracers",
-        DISTURBS,
-        "traced by 77",
-        {"proc/self/status": STATUS.replace("TracerPid:\t0", "TracerPid:\t77")},
-    ),
-    Case(
-        "tracers",
-        DISTURBS,
-        "tracers: perf",
-        {"sys/kernel/tracing/current_tracer": None},
-        Probes(processes=frozenset({"perf"})),
-    ),
+    Case("tracers", DISTURBS, "ftrace's function",
+         {"sys/kernel/tracing/current_tracer": "function"},
+         fix="echo nop > /sys/kernel/tracing/current_tracer",
+         undo="echo function > /sys/kernel/tracing/current_tracer"),
+    Case("tracers", DISTURBS, "events of ftrace", {"sys/kernel/tracing/events/enable": "X"},
+         fix="echo 0 > /sys/kernel/tracing/events/enable"),
+    Case("tracers", DISTURBS, "2 kprobes",
+         {"sys/kernel/tracing/kprobe_events": "p:a tcp_sendmsg\np:b tcp_recvmsg"}),
+    Case("tracers", DISTURBS, "traced by 77",
+         {"proc/self/status": STATUS.replace("TracerPid:\t0", "TracerPid:\t77")}),
+    Case("tracers", DISTURBS, "tracers: perf", {"sys/kernel/tracing/current_tracer": None},
+         Probes(processes=frozenset({"perf"}))),
     Case("tracers", UNKNOWN, "tracefs is not mounted", {"sys/kernel/tracing/current_tracer": None}),
-    Case(
-        "load",
-        DISTURBS,
-        "load 3.1 on 2 CPUs, 80% busy just now",
-        {"proc/loadavg": MANY, "proc/stat": STAT_BUSY},
-        Probes(cpus=2),
-        before={"proc/stat": STAT},
-    ),
+    Case("load", DISTURBS, "load 3.1 on 2 CPUs, 80% busy just now",
+         {"proc/loadavg": MANY, "proc/stat": STAT_BUSY},
+         Probes(cpus=2), before={"proc/stat": STAT}),
     Case("load", DISTURBS, "load 3.1 on 2 CPUs", {"proc/loadavg": MANY}, Probes(cpus=2)),
     Case("load", NOTE, "load 3.1 on 64 CPUs", {"proc/loadavg": MANY}, Probes(cpus=64)),
-    Case(
-        "load",
-        NOTE,
-        "load 3.1 on 2 CPUs, 1.0% busy just now",
-        {"proc/loadavg": MANY, "proc/stat": STAT_OVER},
-        Probes(cpus=2),
-        before={"proc/stat": STAT},
-    ),
-    Case(
-        "steal",
-        DISTURBS,
-        "steal 20% now",
-        {"proc/stat": "cpu  1000 0 1000 98080 0 0 0 20"},
-        before={"proc/stat": "cpu  1000 0 1000 98000 0 0 0 0"},
-    ),
-    Case(
-        "steal",
-        DISTURBS,
-        "steal 3.8% since boot",
-        {"proc/stat": "cpu  1000 0 1000 98000 0 0 0 4000"},
-    ),
+    Case("load", NOTE, "load 3.1 on 2 CPUs, 1.0% busy just now",
+         {"proc/loadavg": MANY, "proc/stat": STAT_OVER},
+         Probes(cpus=2), before={"proc/stat": STAT}),
+    Case("steal", DISTURBS, "steal 20% now", {"proc/stat": "cpu  1000 0 1000 98080 0 0 0 20"},
+         before={"proc/stat": "cpu  1000 0 1000 98000 0 0 0 0"}),
+    Case("steal", DISTURBS, "steal 3.8% since boot",
+         {"proc/stat": "cpu  1000 0 1000 98000 0 0 0 4000"}),
     Case("steal", UNKNOWN, "counts no time", {"proc/stat": "cpu  0 0 0 0 0 0 0 0"}),
-    Case(
-        "cpu_quota",
-        DISTURBS,
-        "quota of 1.50 CPUs",
-        {"sys/fs/cgroup/user.slice/cpu.max": "150000 100000"},
-        fix="echo max > /sys/fs/cgroup/user.slice/cpu.max",
-        undo='echo "150000 100000" > /sys/fs/cgroup/user.slice/cpu.max',
-    ),
-    Case(
-        "cpu_quota",
-        DISTURBS,
-        "quota of 0.500 CPUs",  # of a group above, by version 1
-        {
-            "proc/self/cgroup": "4:cpu,cpuacct:/docker/1\n0::/",
-            "sys/fs/cgroup/user.slice/cpu.max": None,
-            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "50000",
-            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
-        },
-        fix="echo -1 > /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us",
-        undo='echo "50000" > /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us',
-    ),
-    Case(
-        "cpu_quota",
-        FINE,
-        "no CPU quota",
-        {
-            "sys/fs/cgroup/user.slice/cpu.max": None,
-            "sys/fs/cgroup/cgroup.controllers": "memory pids",
-        },
-    ),
-    Case(
-        "cpu_quota",
-        UNKNOWN,
-        "no cgroups are to be seen",
-        {"sys/fs/cgroup/user.slice/cpu.max": None},
-    ),
-    Case(
-        "priority",
-        DISTURBS,
-        "nice 5",
-        probes=Probes(nice=5),
-        fix="renice -n 0 -p $$",
-        undo="renice -n 5 -p $$",
-    ),
+    Case("cpu_quota", DISTURBS, "quota of 1.50 CPUs",
+         {"sys/fs/cgroup/user.slice/cpu.max": "150000 100000"},
+         fix="echo max > /sys/fs/cgroup/user.slice/cpu.max",
+         undo='echo "150000 100000" > /sys/fs/cgroup/user.slice/cpu.max'),
+    Case("cpu_quota", DISTURBS, "quota of 0.500 CPUs",  # of a group above, by version 1
+         {"proc/self/cgroup": "4:cpu,cpuacct:/docker/1\n0::/",
+          "sys/fs/cgroup/user.slice/cpu.max": None,
+          "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "50000",
+          "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000"},
+         fix="echo -1 > /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us",
+         undo='echo "50000" > /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us'),
+    Case("cpu_quota", FINE, "no CPU quota",
+         {"sys/fs/cgroup/user.slice/cpu.max": None,
+          "sys/fs/cgroup/cgroup.controllers": "memory pids"}),
+    Case("cpu_quota", UNKNOWN, "no cgroups are to be seen",
+         {"sys/fs/cgroup/user.slice/cpu.max": None}),
+    Case("priority", DISTURBS, "nice 5", probes=Probes(nice=5), fix="renice -n 0 -p $$",
+         undo="renice -n 5 -p $$"),
     Case("preload", DISTURBS, "LD_PRELOAD=libx.so", probes=Probes(preload="libx.so")),
-    Case(
-        "congestion",
-        NOTE,
-        "bbr paces loopback (pinned to cubic here)",
-        BBR,
-        fix="sysctl -w net.ipv4.tcp_congestion_control=cubic",
-        undo="sysctl -w net.ipv4.tcp_congestion_control=bbr",
-    ),
+    Case("congestion", NOTE, "bbr paces loopback (pinned to cubic here)", BBR,
+         fix="sysctl -w net.ipv4.tcp_congestion_control=cubic",
+         undo="sysctl -w net.ipv4.tcp_congestion_control=bbr"),
     Case("congestion", DISTURBS, "bbr paces loopback", BBR, cells=words_of(congestion="system")),
-    Case(
-        "congestion",
-        DISTURBS,
-        "bbr paces loopback",
-        BBR | sysctl("net.ipv4.tcp_available_congestion_control", "reno bbr"),
-        fix="sysctl -w net.ipv4.tcp_congestion_control=reno",
-        undo="sysctl -w net.ipv4.tcp_congestion_control=bbr",
-    ),
-    Case(
-        "loopback_queue",
-        DISTURBS,
-        "fq on lo",
-        probes=Probes(queue="fq"),
-        fix="tc qdisc del dev lo root",
-    ),
-    Case(
-        "loopback_queue",
-        UNKNOWN,
-        "tc is not installed",
-        probes=Probes(queue=Unknown("tc is not installed")),
-    ),
-    Case(
-        "loopback_mtu",
-        DISTURBS,
-        "MTU of 1500",
-        probes=Probes(mtu_bytes=1500),
-        fix="ip link set lo mtu 65536",
-        undo="ip link set lo mtu 1500",
-    ),
+    Case("congestion", DISTURBS, "bbr paces loopback",
+         BBR | sysctl("net.ipv4.tcp_available_congestion_control", "reno bbr"),
+         fix="sysctl -w net.ipv4.tcp_congestion_control=reno",
+         undo="sysctl -w net.ipv4.tcp_congestion_control=bbr"),
+    Case("loopback_queue", DISTURBS, "fq on lo", probes=Probes(queue="fq"),
+         fix="tc qdisc del dev lo root"),
+    Case("loopback_queue", UNKNOWN, "tc is not installed",
+         probes=Probes(queue=Unknown("tc is not installed"))),
+    Case("loopback_mtu", DISTURBS, "MTU of 1500", probes=Probes(mtu_bytes=1500),
+         fix="ip link set lo mtu 65536",
+         undo="ip link set lo mtu 1500"),
     Case("loopback_offloads", NOTE, "tso off on lo", probes=Probes(offloads=CUT_EARLY)),
-    Case(
-        "loopback_offloads",
-        DISTURBS,
-        "tso off on lo",
-        probes=Probes(mtu_bytes=1500, offloads=CUT_EARLY),
-        fix="ethtool -K lo tso on",
-        undo="ethtool -K lo tso off",
-    ),
-    Case(
-        "firewall",
-        DISTURBS,
-        "2 rules of nftables, iptables' filter, 1 connection tracked",
-        {"proc/net/ip_tables_names": "filter"} | sysctl("net.netfilter.nf_conntrack_count", "1"),
-        Probes(rules=2),
-    ),
-    Case(
-        "firewall",
-        UNKNOWN,
-        "Operation not permitted",
-        probes=Probes(rules=Unknown("Operation not permitted")),
-    ),
+    Case("loopback_offloads", DISTURBS, "tso off on lo",
+         probes=Probes(mtu_bytes=1500, offloads=CUT_EARLY),
+         fix="ethtool -K lo tso on", undo="ethtool -K lo tso off"),
+    Case("firewall", DISTURBS, "2 rules of nftables, iptables' filter, 1 connection tracked",
+         {"proc/net/ip_tables_names": "filter"} | sysctl("net.netfilter.nf_conntrack_count", "1"),
+         Probes(rules=2)),
+    Case("firewall", UNKNOWN, "Operation not permitted",
+         probes=Probes(rules=Unknown("Operation not permitted"))),
     Case("bpf_programs", DISTURBS, "2 kprobe, 1 cgroup_skb", probes=Probes(programs={8: 1, 2: 2})),
     Case("bpf_programs", NOTE, "1 cgroup_skb", probes=Probes(programs={8: 1})),
-    Case(
-        "clocksource",
-        DISTURBS,
-        "clocksource hpet",
-        {f"{CLOCKSOURCE}/current_clocksource": "hpet"},
-        fix=f"echo tsc > /{CLOCKSOURCE}/current_clocksource",
-        undo=f"echo hpet > /{CLOCKSOURCE}/current_clocksource",
-    ),
-    Case(
-        "governor",
-        DISTURBS,
-        "governor powersave on 1 CPU, performance on 1 CPU (balance_power)",
-        {
-            f"{CPU}/cpu0/cpufreq/scaling_governor": "powersave",
-            f"{CPU}/cpu0/cpufreq/energy_performance_preference": "balance_power",
-        },
-        fix=f"echo performance | tee /{CPU}/cpu*/cpufreq/scaling_governor",
-        undo=f"echo powersave | tee /{CPU}/cpu*/cpufreq/scaling_governor",
-    ),
-    Case(
-        "governor",
-        UNKNOWN,
-        "no cpufreq here",
-        {f"{CPU}/cpu{cpu}/cpufreq/scaling_governor": None for cpu in (0, 1)},
-    ),
-    Case(
-        "idle_states",
-        DISTURBS,
-        "idle states of up to 133 us (intel_idle)",
-        {f"{STATE}2/disable": "0"},
-        fix=f"echo 1 | tee /{CPU}/cpu*/cpuidle/state[2]/disable",
-        undo=f"echo 0 | tee /{CPU}/cpu*/cpuidle/state[2]/disable",
-    ),
-    Case(
-        "turbo",
-        DISTURBS,
-        "turbo on",
-        {f"{CPU}/intel_pstate/no_turbo": "0"},
-        fix=f"echo 1 > /{CPU}/intel_pstate/no_turbo",
-        undo=f"echo 0 > /{CPU}/intel_pstate/no_turbo",
-    ),
-    Case(
-        "turbo",
-        DISTURBS,
-        "turbo on",
-        {f"{CPU}/intel_pstate/no_turbo": None, f"{CPU}/cpufreq/boost": "1"},
-        fix=f"echo 0 > /{CPU}/cpufreq/boost",
-        undo=f"echo 1 > /{CPU}/cpufreq/boost",
-    ),
+    Case("clocksource", DISTURBS, "clocksource hpet",
+         {f"{CLOCKSOURCE}/current_clocksource": "hpet"},
+         fix=f"echo tsc > /{CLOCKSOURCE}/current_clocksource",
+         undo=f"echo hpet > /{CLOCKSOURCE}/current_clocksource"),
+    Case("governor", DISTURBS, "governor powersave on 1 CPU, performance on 1 CPU (balance_power)",
+         {f"{CPU}/cpu0/cpufreq/scaling_governor": "powersave",
+          f"{CPU}/cpu0/cpufreq/energy_performance_preference": "balance_power"},
+         fix=f"echo performance | tee /{CPU}/cpu*/cpufreq/scaling_governor",
+         undo=f"echo powersave | tee /{CPU}/cpu*/cpufreq/scaling_governor"),
+    Case("governor", UNKNOWN, "no cpufreq here",
+         {f"{CPU}/cpu{cpu}/cpufreq/scaling_governor": None for cpu in (0, 1)}),
+    Case("idle_states", DISTURBS, "idle states of up to 133 us (intel_idle)",
+         {f"{STATE}2/disable": "0"},
+         fix=f"echo 1 | tee /{CPU}/cpu*/cpuidle/state[2]/disable",
+         undo=f"echo 0 | tee /{CPU}/cpu*/cpuidle/state[2]/disable"),
+    Case("turbo", DISTURBS, "turbo on", {f"{CPU}/intel_pstate/no_turbo": "0"},
+         fix=f"echo 1 > /{CPU}/intel_pstate/no_turbo",
+         undo=f"echo 0 > /{CPU}/intel_pstate/no_turbo"),
+    Case("turbo", DISTURBS, "turbo on",
+         {f"{CPU}/intel_pstate/no_turbo": None, f"{CPU}/cpufreq/boost": "1"},
+         fix=f"echo 0 > /{CPU}/cpufreq/boost", undo=f"echo 1 > /{CPU}/cpufreq/boost"),
     Case("power", DISTURBS, "runs on battery", {"sys/class/power_supply/AC/online": "0"}),
-    Case(
-        "power",
-        DISTURBS,
-        "platform profile low-power",
-        {"sys/firmware/acpi/platform_profile": "low-power"},
-        fix="echo performance > /sys/firmware/acpi/platform_profile",
-        undo="echo low-power > /sys/firmware/acpi/platform_profile",
-    ),
-    Case(
-        "thermal",
-        NOTE,
-        "throttled for heat 12 times",
-        {f"{CPU}/cpu0/thermal_throttle/core_throttle_count": "12"},
-    ),
-    Case(
-        "swap",
-        DISTURBS,
-        "9.77 MiB swapped out, 3 pages moved just now",
-        {
-            "proc/meminfo": "SwapTotal: 20000 kB\nSwapFree: 10000 kB",
-            "proc/vmstat": "pswpin 8\npswpout 0",
-        },
-        before={"proc/vmstat": "pswpin 5\npswpout 0"},
-    ),
-    Case(
-        "swap",
-        NOTE,
-        "9.77 MiB swapped out",
-        {"proc/meminfo": "SwapTotal: 20000 kB\nSwapFree: 10000 kB"},
-    ),
+    Case("power", DISTURBS, "platform profile low-power",
+         {"sys/firmware/acpi/platform_profile": "low-power"},
+         fix="echo performance > /sys/firmware/acpi/platform_profile",
+         undo="echo low-power > /sys/firmware/acpi/platform_profile"),
+    Case("thermal", NOTE, "throttled for heat 12 times",
+         {f"{CPU}/cpu0/thermal_throttle/core_throttle_count": "12"}),
+    Case("swap", DISTURBS, "9.77 MiB swapped out, 3 pages moved just now",
+         {"proc/meminfo": "SwapTotal: 20000 kB\nSwapFree: 10000 kB",
+          "proc/vmstat": "pswpin 8\npswpout 0"},
+         before={"proc/vmstat": "pswpin 5\npswpout 0"}),
+    Case("swap", NOTE, "9.77 MiB swapped out",
+         {"proc/meminfo": "SwapTotal: 20000 kB\nSwapFree: 10000 kB"}),
     Case("cpus", DISTURBS, "1 CPU for", probes=Probes(cpus=1)),
-    Case(
-        "io_uring",
-        DISTURBS,
-        "io_uring is off (kernel.io_uring_disabled=2)",
-        sysctl("kernel.io_uring_disabled", "2"),
-        Probes(ring_refusal="EPERM"),
-        fix="sysctl -w kernel.io_uring_disabled=0",
-        undo="sysctl -w kernel.io_uring_disabled=2",
-    ),
-    Case(
-        "io_uring",
-        DISTURBS,
-        "refused by a filter of calls (EPERM)",
-        {"proc/self/status": STATUS.replace("Seccomp:\t0", "Seccomp:\t2")},
-        Probes(ring_refusal="EPERM"),
-    ),
-    Case(
-        "io_uring",
-        DISTURBS,
-        "refused by the kernel (ENOSYS)",
-        sysctl("kernel.io_uring_disabled", None),
-        Probes(ring_refusal="ENOSYS"),
-    ),
-    Case(
-        "memlock",
-        DISTURBS,
-        "only 64K may be locked",
-        probes=Probes(memlock_bytes=65536),
-        fix="prlimit --pid $$ --memlock=unlimited",
-        undo="prlimit --pid $$ --memlock=65536",
-    ),
-    Case(
-        "memlock",
-        FINE,
-        "without limit",
-        {
-            "proc/self/status": STATUS.replace("CapEff:\t0", "CapEff:\tf").replace(
-                "f000000000000000", "0000000000004000"
-            )
-        },
-        Probes(memlock_bytes=65536),
-    ),
-    Case(
-        "ports",
-        DISTURBS,
-        "1001 ports",
-        sysctl("net.ipv4.ip_local_port_range", "2000\t3000"),
-        fix='sysctl -w net.ipv4.ip_local_port_range="1024 65535"',
-        undo='sysctl -w net.ipv4.ip_local_port_range="2000 3000"',
-    ),
-    Case(
-        "ports",
-        DISTURBS,
-        "20000 in TIME_WAIT",
-        {"proc/net/sockstat": "TCP: inuse 1 orphan 0 tw 20000 alloc 1"},
-    ),
-    Case(
-        "open_files",
-        DISTURBS,
-        "only 1024 open files",
-        probes=Probes(files_limit=1024),
-        cells=words_of(connections="10000"),
-        fix="prlimit --pid $$ --nofile=20064:20064",
-        undo="prlimit --pid $$ --nofile=1024:1024",
-    ),
-    Case(
-        "socket_buffers",
-        NOTE,
-        "small net.core.wmem_max 208K",
-        sysctl("net.core.wmem_max", "212992"),
-        fix="sysctl -w net.core.wmem_max=1048576",
-        undo="sysctl -w net.core.wmem_max=212992",
-    ),
-    Case(
-        "socket_buffers",
-        DISTURBS,
-        "small net.core.rmem_max 4M",
-        cells=words_of(**{"server.rcvbuf": "8M"}),
-        fix="sysctl -w net.core.rmem_max=8388608",
-        undo="sysctl -w net.core.rmem_max=4194304",
-    ),
+    Case("io_uring", DISTURBS, "io_uring is off (kernel.io_uring_disabled=2)",
+         sysctl("kernel.io_uring_disabled", "2"),
+         Probes(ring_refusal="EPERM"), fix="sysctl -w kernel.io_uring_disabled=0",
+         undo="sysctl -w kernel.io_uring_disabled=2"),
+    Case("io_uring", DISTURBS, "refused by a filter of calls (EPERM)",
+         {"proc/self/status": STATUS.replace("Seccomp:\t0", "Seccomp:\t2")},
+         Probes(ring_refusal="EPERM")),
+    Case("io_uring", DISTURBS, "refused by the kernel (ENOSYS)",
+         sysctl("kernel.io_uring_disabled", None),
+         Probes(ring_refusal="ENOSYS")),
+    Case("memlock", DISTURBS, "only 64K may be locked", probes=Probes(memlock_bytes=65536),
+         fix="prlimit --pid $$ --memlock=unlimited", undo="prlimit --pid $$ --memlock=65536"),
+    Case("memlock", FINE, "without limit",
+         {"proc/self/status": STATUS.replace("CapEff:\t0", "CapEff:\tf")
+                                            .replace("f000000000000000", "0000000000004000")},
+         Probes(memlock_bytes=65536)),
+    Case("ports", DISTURBS, "1001 ports", sysctl("net.ipv4.ip_local_port_range", "2000\t3000"),
+         fix='sysctl -w net.ipv4.ip_local_port_range="1024 65535"',
+         undo='sysctl -w net.ipv4.ip_local_port_range="2000 3000"'),
+    Case("ports", DISTURBS, "20000 in TIME_WAIT",
+         {"proc/net/sockstat": "TCP: inuse 1 orphan 0 tw 20000 alloc 1"}),
+    Case("open_files", DISTURBS, "only 1024 open files", probes=Probes(files_limit=1024),
+         cells=words_of(connections="10000"), fix="prlimit --pid $$ --nofile=20064:20064",
+         undo="prlimit --pid $$ --nofile=1024:1024"),
+    Case("socket_buffers", NOTE, "small net.core.wmem_max 208K",
+         sysctl("net.core.wmem_max", "212992"),
+         fix="sysctl -w net.core.wmem_max=1048576", undo="sysctl -w net.core.wmem_max=212992"),
+    Case("socket_buffers", DISTURBS, "small net.core.rmem_max 4M",
+         cells=words_of(**{"server.rcvbuf": "8M"}),
+         fix="sysctl -w net.core.rmem_max=8388608", undo="sysctl -w net.core.rmem_max=4194304"),
     Case("realtime_throttle", NOTE, "rest 50 ms of each 1000 ms"),
-    Case(
-        "realtime_throttle",
-        DISTURBS,
-        "rest 50 ms of each 1000 ms",
-        cells=words_of(sched="rr:2"),
-        fix="sysctl -w kernel.sched_rt_runtime_us=-1",
-        undo="sysctl -w kernel.sched_rt_runtime_us=950000",
-    ),
-    Case(
-        "seccomp",
-        NOTE,
-        "3 seccomp filters",
-        {
-            "proc/self/status": STATUS.replace("Seccomp:\t0", "Seccomp:\t2").replace(
-                "filters:\t0", "filters:\t3"
-            )
-        },
-    ),
-    Case(
-        "smt",
-        NOTE,
-        "SMT on",
-        {f"{CPU}/smt/active": "1"},
-        fix=f"echo off > /{CPU}/smt/control",
-        undo=f"echo on > /{CPU}/smt/control",
-    ),
+    Case("realtime_throttle", DISTURBS, "rest 50 ms of each 1000 ms", cells=words_of(sched="rr:2"),
+         fix="sysctl -w kernel.sched_rt_runtime_us=-1",
+         undo="sysctl -w kernel.sched_rt_runtime_us=950000"),
+    Case("seccomp", NOTE, "3 seccomp filters",
+         {"proc/self/status": STATUS.replace("Seccomp:\t0", "Seccomp:\t2")
+                                                .replace("filters:\t0", "filters:\t3")}),
+    Case("smt", NOTE, "SMT on", {f"{CPU}/smt/active": "1"}, fix=f"echo off > /{CPU}/smt/control",
+         undo=f"echo on > /{CPU}/smt/control"),
     Case("smt", UNKNOWN, "the host's matter", {"proc/cpuinfo": "flags : fpu hypervisor tsc"}),
-    Case(
-        "irqbalance",
-        NOTE,
-        "irqbalance runs",
-        probes=Probes(processes=frozenset({"irqbalance"})),
-        fix="systemctl stop irqbalance",
-        undo="systemctl start irqbalance",
-    ),
-    Case(
-        "irqbalance",
-        DISTURBS,
-        "irqbalance runs",
-        probes=Probes(processes=frozenset({"irqbalance"})),
-        cells=words_of(server="there:7007"),
-    ),
+    Case("irqbalance", NOTE, "irqbalance runs", probes=Probes(processes=frozenset({"irqbalance"})),
+         fix="systemctl stop irqbalance", undo="systemctl start irqbalance"),
+    Case("irqbalance", DISTURBS, "irqbalance runs",
+         probes=Probes(processes=frozenset({"irqbalance"})),
+         cells=words_of(server="there:7007")),
     Case("cpu_accounting", NOTE, "split by ticks of 4 ms", {"proc/cmdline": "quiet"}),
-    Case(
-        "autocorking",
-        NOTE,
-        "net.ipv4.tcp_autocorking=1",
-        sysctl("net.ipv4.tcp_autocorking", "1"),
-        fix="sysctl -w net.ipv4.tcp_autocorking=0",
-        undo="sysctl -w net.ipv4.tcp_autocorking=1",
-    ),
-    Case(
-        "huge_pages",
-        NOTE,
-        "always",
-        {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never"},
-    ),
+    Case("autocorking", NOTE, "net.ipv4.tcp_autocorking=1", sysctl("net.ipv4.tcp_autocorking", "1"),
+         fix="sysctl -w net.ipv4.tcp_autocorking=0", undo="sysctl -w net.ipv4.tcp_autocorking=1"),
+    Case("huge_pages", NOTE, "always",
+         {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never"}),
 )
 
 
@@ -515,9 +259,8 @@ def test_what_disturbs_is_found_with_the_command_that_ends_it(case: Case, tmp_pa
 
 
 def test_every_check_has_been_seen_to_find_something() -> None:
-    assert {case.name for case in CASES if case.status in (DISTURBS, NOTE)} == {
-        check.name for check in CHECKS
-    }
+    assert {case.name for case in CASES if case.status in (DISTURBS, NOTE)} == {check.name
+        for check in CHECKS}
 
 
 def test_the_names_of_all_checks_are_documented_in_their_order() -> None:
@@ -540,20 +283,9 @@ def test_what_cannot_be_read_is_unknown_and_never_fine(tmp_path: Path) -> None:
     """Where nothing is to be seen only such checks are fine as rest on the process itself, and
     those for which the absence of a file is the answer."""
     findings = findings_make(facts_collect(tmp_path, 0.0, Probes()), CellWords())
-    of_process = {
-        "priority",
-        "preload",
-        "loopback_queue",
-        "loopback_mtu",
-        "loopback_offloads",
-        "firewall",
-        "bpf_programs",
-        "cpus",
-        "io_uring",
-        "memlock",
-        "open_files",
-        "irqbalance",
-    }
+    of_process = {"priority", "preload", "loopback_queue", "loopback_mtu",
+                        "loopback_offloads", "firewall",
+                        "bpf_programs", "cpus", "io_uring", "memlock", "open_files", "irqbalance"}
     absent = {"power", "huge_pages"}
     assert {name for name, found in findings.items() if found.status is FINE} == of_process | absent
     assert {found.status for found in findings.values()} == {FINE, UNKNOWN}
@@ -645,9 +377,9 @@ def test_several_starts_say_how_many_of_them_were_disturbed() -> None:
     assert disturbed_text([look("load 2"), look(), look("load 3")]) == "load 3 (at 2 of 3 starts)"
     assert disturbed_text([look()]) == "" == disturbed_text([])
     assert findings_last([look("load 2"), look(), look("load 3")]) == {"load": "disturbs: load 3"}
-    page = ET.tostring(
-        machines_make([Machine(("host",), {"cpu": "X", "doctor": [look("load 2")]})]), "unicode"
-    )
+    page = ET.tostring(machines_make([Machine(("host",),
+                                              {"cpu": "X", "doctor": [look("load 2")]})]),
+                                              "unicode")
     assert "doctor.load" in page and ">disturbs: load 2<" in page and "{" not in page
 
 
@@ -665,9 +397,8 @@ def test_what_disturbed_stands_above_tables_and_cells(tmp_path: Path) -> None:
     assert re.search(r"^disturbed +load 3\.1 on 2 CPUs$", text, re.MULTILINE)
 
 
-def test_a_run_says_what_disturbs_it_and_keeps_all_that_was_found(
-    uncork: Uncork, tmp_path: Path
-) -> None:
+def test_a_run_says_what_disturbs_it_and_keeps_all_that_was_found(uncork: Uncork,
+    tmp_path: Path) -> None:
     words = ("transport=null", "duration=10ms", "warmup=0s", "rounds=1", "-o",
              str(tmp_path / "result"))
     done = uncork.run("run", *words)
@@ -710,12 +441,9 @@ SECCOMP_SET, NO_NEW_PRIVILEGES, FILTER_MODE = 22, 38, 2
 def rings_refuse() -> None:
     """A seccomp filter in this process and its children: io_uring_setup(2), number 425 everywhere,
     is ENOSYS."""
-    rules = (
-        struct.pack("HBBI", 0x20, 0, 0, 0)
-        + struct.pack("HBBI", 0x15, 0, 1, 425)
-        + struct.pack("HBBI", 0x06, 0, 0, 0x00050000 | 38)
-        + struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000)
-    )
+    rules = struct.pack("HBBI", 0x20, 0, 0, 0) + struct.pack("HBBI", 0x15, 0, 1, 425) + \
+        struct.pack("HBBI", 0x06, 0, 0, 0x00050000 | 38) + struct.pack("HBBI", 0x06, 0, 0,
+            0x7FFF0000)
     code = ctypes.create_string_buffer(rules)
     program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(code)))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -771,8 +499,7 @@ def test_it_writes_nothing_and_sets_nothing(uncork: Uncork, tmp_path: Path) -> N
     # tc(8) sizes the buffers of its own netlink socket.
     allowed = re.compile(
         r"setsockopt\(\d+, SOL_(SOCKET, SO_(SND|RCV)BUF|NETLINK)|PR_(GET|SET_NAME|CAPBSET_READ)|"
-        r"\+\+\+|---|O_RDONLY"
-    )
+                         r"\+\+\+|---|O_RDONLY")
     strange = [line for line in lines if not allowed.search(line)]
     assert not strange
 

@@ -13,7 +13,7 @@ from suite.present.heading import congestion_text, labs_text, machine_text, mach
 from suite.result.machine import Machine
 from suite.result.plan import builds_text
 
-# what a maker puts into the name of a processor and nobody says
+# what makers add to the names of their processors
 CPU_NOISE = re.compile(r"\((?:R|TM)\)|(?: CPU)? @ \S+| CPU$", re.IGNORECASE)
 LOOPBACK = "lo"  # how the name of its device begins, in every system
 NO_NETWORK = {"null": "none, nothing is sent", "unix": "Unix sockets"}  # by transport
