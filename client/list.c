@@ -134,8 +134,9 @@ json_t *list_make(void)
         json_array_append_new(words, list_word(&word_list[i]));
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         json_object_set_new(variants, axes[i].key, list_axis(axes[i].axis));
-    return json_pack("{s:s, s:i, s:s, s:o, s:o}", "uncork", UNCORK_VERSION, "schema", RECORD_SCHEMA,
-                     "revision", version_revision(), "words", words, "variants", variants);
+    return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o}", "uncork", UNCORK_VERSION, "schema", RECORD_SCHEMA,
+                     "revision", version_revision(), "homepage", version_homepage(), "words", words,
+                     "variants", variants);
 }
 
 /* ---- for a person ---- */

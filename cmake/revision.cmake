@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Writes revision.h at build time, and only when it changes.
+# Writes revision.h at build time, and only when it changes: what git describe says of the sources, and where they were
+# cloned from, if that is a public address without a user's name in it.
 execute_process(
     COMMAND git -c safe.directory=* describe --always --dirty --tags
     WORKING_DIRECTORY ${SOURCE_DIR}
@@ -9,7 +10,16 @@ execute_process(
 if(NOT revision)
     set(revision unknown)
 endif()
-set(text "#define UNCORK_REVISION \"${revision}\"\n")
+execute_process(
+    COMMAND git -c safe.directory=* config --get remote.origin.url
+    WORKING_DIRECTORY ${SOURCE_DIR}
+    OUTPUT_VARIABLE homepage
+    OUTPUT_STRIP_TRAILING_WHITESPACE
+    ERROR_QUIET)
+if(NOT homepage MATCHES "^https?://[^@\"\\]+$")
+    set(homepage "")
+endif()
+set(text "#define UNCORK_REVISION \"${revision}\"\n#define UNCORK_HOMEPAGE \"${homepage}\"\n")
 if(EXISTS ${OUTPUT})
     file(READ ${OUTPUT} before)
 endif()

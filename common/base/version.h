@@ -8,4 +8,7 @@
 /* What git describe said when this was built; "unknown" outside a checkout. */
 const char *version_revision(void);
 
+/* The http or https address that the sources were cloned from; NULL where there is none. */
+const char *version_homepage(void);
+
 #endif

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Uncork, records_of
+from conftest import ROOT, Uncork, records_of
 from suite.base.client import BINARIES, Client
 from suite.base.runner_words import words_for_client
 from suite.result.plan import Build, Plan, PlannedCell, Programs, builds_text
@@ -152,6 +152,22 @@ def test_a_build_that_changed_meanwhile_is_not_mixed_in(uncork: Uncork,
     told = uncork.refused(*words, "--more")
     assert told.startswith(
         f"uncork: both was measured with another build={old} (") and "now it is" in told
+
+
+@pytest.mark.parametrize(("origin", "homepage"), [
+    ("https://example.org/uncork.git", "https://example.org/uncork.git"),
+    ("https://user:secret@example.org/uncork", ""), ("git@example.org:uncork", ""),
+    ("/srv/uncork", ""), ("", ""),
+])
+def test_a_build_knows_where_its_sources_came_from_unless_a_name_is_in_the_address(
+    tmp_path: Path, origin: str, homepage: str,
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    subprocess.run(["git", "-C", tmp_path, "config", "remote.origin.url", origin], check=True)
+    header = tmp_path / "revision.h"
+    subprocess.run(["cmake", f"-DSOURCE_DIR={tmp_path}", f"-DOUTPUT={header}", "-P",
+                    ROOT / "cmake/revision.cmake"], check=True)
+    assert f'#define UNCORK_HOMEPAGE "{homepage}"\n' in header.read_text()
 
 
 def test_a_client_is_told_neither_that_it_is_a_build_nor_where_it_is() -> None:

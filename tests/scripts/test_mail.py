@@ -95,6 +95,16 @@ def test_the_block_in_the_readme_is_this_one():
     assert (GOLDEN / "paste-cork.plain").read_text() in (ROOT / "README.md").read_text()
 
 
+def test_a_block_says_where_the_sources_are_if_the_build_knows_it(nodelay):
+    plan = nodelay.result.plan
+    public = replace(plan, programs=replace(plan.programs, homepage="https://example.org/uncork"))
+    matrix = replace(nodelay, result=replace(nodelay.result, plan=public))
+    block, = pasted(matrix, "write=cork")
+    said, = [" ".join(block[at:at + 2]) for at, line in enumerate(block) if "revision" in line]
+    assert " ".join(said.split()).startswith(
+        "uncork: version 0.1.0, revision 0123abcd; https://example.org/uncork ")
+
+
 def test_two_builds_are_called_by_their_revisions(nodelay):
     known = nodelay.result.plan
     plan = replace(known, programs=replace(known.programs,

@@ -88,6 +88,11 @@ class Vocabulary:
         return str(self.document.get("revision", "unknown"))
 
     @property
+    def homepage(self) -> str | None:
+        """The address that these sources were cloned from; None where it is not public."""
+        return self.document.get("homepage")
+
+    @property
     def run_words(self) -> tuple[str, ...]:
         """The words of the run, as opposed to those of a cell."""
         return tuple(key for key, word in self.words.items() if word.get("scope") == "run")

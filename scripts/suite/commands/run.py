@@ -269,7 +269,8 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = planned.vocabulary
     programs = Programs(vocabulary.version, vocabulary.revision, build_digest(client),
-                        builds_read(client, builds_named(planned.plan)), targets.identities())
+                        builds_read(client, builds_named(planned.plan)), targets.identities(),
+                        vocabulary.homepage)
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
                   intervals_are_wide)
     journal = journal_open(start, folder, results_place(), say, options.more, options.new)

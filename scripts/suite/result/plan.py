@@ -55,7 +55,7 @@ PLAN_SHAPE = all_of(object_of({
     **keys(TEXT, "name", "uncork", "revision", "build", "boot"),
     "axes": list_of(TEXT), "cells": list_of(CELL_SHAPE), "sessions": list_of(SESSION_SHAPE),
 }, {
-    **keys(nothing_or(TEXT), "baseline", "timer", "until", "hosts"),
+    **keys(nothing_or(TEXT), "baseline", "timer", "until", "hosts", "homepage"),
     "builds": map_of(BUILD_SHAPE), "targets": map_of(map_of(TEXT)),
     "quick": map_of(object_of(keys(nothing_or(TEXT), "was", "is"))),
 }), sessions_check)
@@ -97,6 +97,7 @@ class Build:
 class Programs:
     """The programs that measured: version, revision and digest of the client's own build.
 
+    homepage: the public address that its sources were cloned from; None where there is none.
     builds: other builds by the value of build=. targets: the facts of other targets, by the value
     of target=.
     """
@@ -106,6 +107,7 @@ class Programs:
     digest: str
     builds: Mapping[str, Build] = field(default_factory=dict)
     targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    homepage: str | None = None
 
     def build(self, value: str) -> Build | None:
         """A build by the value of build=; None where the plan does not name it."""
@@ -298,7 +300,7 @@ def plan_from(document: Mapping[str, Any]) -> Plan:
         document.get("quick"),
         document.get("hosts"),
         Programs(document["uncork"], document["revision"], document["build"], builds,
-                 document.get("targets", {})),
+                 document.get("targets", {}), document.get("homepage")),
         document["boot"], sessions)
 
 
@@ -315,7 +317,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
                    **known_items(unsupported=cell.unsupported)} for cell in plan.cells],
         **known_items(builds={value: vars(build) for value, build in programs.builds.items()}
                       or None,
-                      targets=dict(programs.targets) or None,
+                      targets=dict(programs.targets) or None, homepage=programs.homepage,
                       until=plan.until, quick=plan.quick, hosts=plan.hosts),
         "sessions": [{"session": session.name, "boot": session.boots.here,
                       **known_items(boots=dict(session.boots.others) or None),

@@ -76,7 +76,8 @@ def network_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
 
 
 def programs_text(matrix: Matrix) -> str:
-    """Version and revision of the programs that measured, and of other builds."""
+    """Version, revision and address of the programs that measured, and other builds."""
     programs = matrix.result.plan.programs
     return "; ".join(filter(None, (f"version {programs.uncork}, revision {programs.revision}",
+                                   programs.homepage,
                                    builds_text(matrix.result.plan))))
