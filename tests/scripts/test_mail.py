@@ -176,10 +176,11 @@ def test_what_is_too_wide_is_cut_by_columns_and_then_by_the_first_axis(nodelay):
                          Unit.ROUND, {}, {}, (), (),
                          ())
         return block_lines(comparison_block(one, [["nodelay"]]))
-    titles = [line for line in lines_of({"message": "32/2x4K/2x4K/2x4K/2x4K"}) if "better" in line]
+    message = "32/2x4K/2x4K/2x4K/2x4K/2x4K"
+    titles = [line for line in lines_of({"message": message}) if "better" in line]
     assert len(titles) == 2
-    cut = lines_of({"message": "32/2x4K/2x4K/2x4K/2x4K", "place": "x" * 30})
-    assert "at:   message=32/2x4K/2x4K/2x4K/2x4K" in cut
+    cut = lines_of({"message": message, "place": "x" * 30})
+    assert f"at:   message={message}" in cut
     assert "at:   message=" + "x" * 50 in lines_of({"message": "x" * 50})
 
 
@@ -393,7 +394,7 @@ def test_a_block_says_its_version_and_the_meaning_of_the_signs_that_occur(made, 
         return re.search(r"legend: (.*) scripts/uncork run", text)[1]
     signs = {sign: f"{sign} = {means}" for sign, _, means in BLOCK_SIGNS}
     said = legend("write=cork")
-    assert said == "; ".join(signs[sign] for sign in ("+/-", "BH", "A/A"))
+    assert said == "; ".join(signs[sign] for sign in ("+/-", "2x", "BH", "A/A"))
     said = legend("write=more", of=matrix_of(made["transports"]))
     assert all(signs[sign] in said for sign in ("+/-", "r", "?", "-", "A/A"))
     assert not any(signs[sign] in said for sign in ("~", "exact", "BH"))

@@ -246,7 +246,7 @@ def test_comparisons_of_one_row_each_are_the_rows_of_one_forest(tmp_path):
     matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
     (drawing,) = drawings_make(matrix, [asked("forest")])
     assert "heads = 0\n" in drawing.script and "lines = 2\n" in drawing.script
-    assert '"nodelay" "0.' in drawing.data and '"cork" "0.' in drawing.data
+    assert '"nodelay" "-44.7%' in drawing.data and '"cork" "-61.6%' in drawing.data
 
 
 def test_many_rows_become_several_forests_and_a_comparison_stays_whole(nodelay):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -219,9 +220,43 @@ def test_the_commands_give_the_same_as_the_functions():
 
 
 def test_a_change_that_is_not_0_does_not_look_so():
-    assert [units.change_text(share)
-            for share in (0.0, -1e-15, 4e-5, -3e-4, 0.0005, 0.024, -0.9994, 1.42)] == [
-        "+0.0%", "+0.0%", "+0.004%", "-0.03%", "+0.1%", "+2.4%", "-99.9%", "+142%"]
+    assert [units.change_texts(1 + share)[0]
+            for share in (0.0, -1e-15, 4e-5, -3e-4, 0.00051, 0.024, -0.66, 1.42)] == [
+        "+0.0%", "+0.0%", "+0.004%", "-0.03%", "+0.1%", "+2.4%", "-66.0%", "+142%"]
+
+
+@pytest.mark.parametrize("ratios, texts", [
+    ((5770.0, 5001.0, 6012.0), ["5770x", "5000x", "6010x"]),
+    ((0.0002,), ["0.000200x"]), ((3.0,), ["+200%"]), ((0.33,), ["0.330x"]),
+    ((1.1, 0.9, 3.4), ["1.10x", "0.900x", "3.40x"]),  # an end too
+    ((2.6, 1.002, 3.4), ["2.600x", "1.002x", "3.400x"]),  # excludes 1, and is seen to
+    ((2.6, 0.998, 3.4), ["2.60x", "0.998x", "3.40x"]),
+    ((math.inf,), [">0%"]), ((0.0,), ["<0%"]),
+])
+def test_a_change_beyond_a_factor_of_three_is_a_factor_and_so_is_its_interval(ratios, texts):
+    assert units.change_texts(*ratios) == texts
+
+
+def test_the_ratio_stands_beside_its_interval_wherever_there_is_one():
+    summary, layout = summary_of(NODELAY)
+    rows = list(csv.DictReader(io.StringIO(table_rendered("csv", summary))))
+    told = {cell["cell"]: cell["metrics"]["time_per_message"].get("ratio")
+            for cell in json.loads(table_rendered("json", summary))["cells"]}
+    texts = {name: table_rendered(name, summary, layout) for name in ("md", "html")}
+    texts["terminal"] = table_text(summary, layout, 100)
+    for row, cell in zip(rows, summary.matrix.cells.values(), strict=True):
+        low, high = row["time_per_message_ratio_low"], row["time_per_message_ratio_high"]
+        assert bool(low) == bool(told[cell.name]) == (not cell.baseline)
+        if low:
+            assert told[cell.name]["low"] == pytest.approx(float(low))
+            shown = f"[{', '.join(units.ratio_text(float(end))[:-1] for end in (low, high))}]"
+            assert all(shown in text for text in texts.values()), shown
+    assert "ratio to the baseline [95 % interval]" in texts["terminal"]
+
+
+def test_an_interval_without_1_is_seen_to_be_without_it():
+    assert units.ratio_texts(1.003, 1.001, 1.004) == ["1.003x", "1.001x", "1.004x"]
+    assert units.ratio_texts(1.003, 0.999, 1.004) == ["1.00x", "1.00x", "1.00x"]
 
 
 def test_percentages_beyond_three_digits_are_not_written_out():

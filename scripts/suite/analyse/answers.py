@@ -23,7 +23,7 @@ from suite.analyse.optimum import (
     rounds_to_tell,
 )
 from suite.analyse.verdicts import Verdict, baseline_family, baseline_ratio, baseline_verdict
-from suite.base.units import counted_text, number_text, ratio_text
+from suite.base.units import counted_text, interval_text, number_text, ratio_texts
 from suite.base.words import words_split
 from suite.scenario.scenario import Question
 
@@ -78,11 +78,11 @@ def against_text(matrix: Matrix, best: Cell, base: Cell, axis: str, metric: Metr
     if ratio is None:
         return ""
     better = better_ratio(ratio, metric)
-    within = "" if better.directed or not better.interval else (
-        f" [{ratio_text(better.interval.low)}, {ratio_text(better.interval.high)}]")
+    texts = ratio_texts(*better.span)
+    within = f" {interval_text(texts)}".rstrip()
     than = "as fast as" if is_speed(metric) else "better than"
     taken = "" if better.value > 1 else "but round by round "  # medians say otherwise
-    return (f", {taken}{ratio_text(better.value)} {than} {axis}={base.axes[axis]}{within}, "
+    return (f", {taken}{texts[0]} {than} {axis}={base.axes[axis]}{within}, "
             f"{sure_text(matrix, best, base, metric.name)}")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 UNIT_PREFIXES = {
@@ -18,6 +18,7 @@ UNIT_PREFIXES = {
     "B": ((1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "B")),
     "1": ((1.0, ""),),
 }
+FACTOR = 3.0  # beyond it a change is told as a factor
 SIZE_FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
@@ -85,16 +86,16 @@ def percent_text(fraction: float) -> str:
     return f"{percent:.1f}%" if abs(percent) < 9.95 else f"{percent:.0f}%"
 
 
-def change_text(fraction: float) -> str:
+def percent_signed(ratio: float) -> str:
     """A change with its sign: +2.4%, -0.6%, +142%, +0.02%; `>0%` and `<0%` where only the direction
     is known.
 
     A change of at least 0.0005 % never looks like 0: the end of an interval must show on which side
     of 0 it lies.
     """
-    if math.isinf(fraction) or fraction == -1:
-        return ">0%" if fraction > 0 else "<0%"
-    percent = 100 * fraction
+    if math.isinf(ratio) or ratio == 0:
+        return ">0%" if ratio else "<0%"
+    percent = 100 * (ratio - 1)
     size = abs(percent)
     if size < 0.0005:
         return "+0.0%"
@@ -102,14 +103,50 @@ def change_text(fraction: float) -> str:
     return f"{percent:+.{decimals}f}%"
 
 
-def ratio_text(ratio: float) -> str:
+def is_factor(*ratios: float) -> bool:
+    """Whether one of these is a change beyond a factor of 3, so that percentages say little."""
+    return any(not 1 / FACTOR <= one <= FACTOR for one in ratios if 0 < one < math.inf)
+
+
+def change_texts(ratio: float, *ends: float) -> list[str]:
+    """A change and the ends of its interval, if any, all in percent, +2.4%, or all as factors,
+    0.242x."""
+    if is_factor(ratio, *ends):
+        return ratio_texts(ratio, *ends, text=factor_text)
+    return list(map(percent_signed, (ratio, *ends)))
+
+
+def ratio_text(ratio: float, more: int = 0) -> str:
     """A ratio: 0.42x, 17.3x, 0.0041x; `>1x` and `<1x` where only the direction is known (infinite,
-    0)."""
+    0). more: digits."""
     if math.isinf(ratio) or ratio == 0:
         return ">1x" if ratio else "<1x"
     if 0.095 <= ratio < 9.995:
-        return f"{ratio:.2f}x"
+        return f"{ratio:.{2 + more}f}x"
     return f"{number_text(ratio, 3 if ratio > 1 else 2)}x"
+
+
+def factor_text(ratio: float, more: int = 0) -> str:
+    """A ratio with three significant digits, or more: 0.242x, 5770x."""
+    return f"{number_text(ratio, 3 + more)}x"
+
+
+def ratio_texts(ratio: float, *ends: float,
+                text: Callable[[float, int], str] = ratio_text) -> list[str]:
+    """A ratio and the ends of its interval, if any. No end looks like 1 in an interval without
+    1."""
+    within = not ends or ends[0] <= 1 <= ends[1]
+    for more in range(3):
+        texts = [text(one, more) for one in (ratio, *ends)]
+        if within or text(1.0, more) not in texts[1:]:
+            break
+    return texts
+
+
+def interval_text(texts: Sequence[str]) -> str:
+    """`[1.21x, 1.34x]` of the texts of a figure and of both ends of its interval; empty without
+    these."""
+    return f"[{', '.join(texts[1:])}]" if texts[1:] else ""
 
 
 def size_text(size: float) -> str:

@@ -16,11 +16,13 @@ from suite.analyse.verdicts import Verdict
 from suite.base.units import (
     Scale,
     beyond_text,
-    change_text,
+    change_texts,
     count_text,
+    interval_text,
     number_text,
     percent_text,
     ratio_text,
+    ratio_texts,
     scale_choose,
 )
 from suite.present.heading import UNSPLIT_NOTE, uncounted_note
@@ -122,28 +124,25 @@ def width_item(figure: Figure | None) -> Item:
     return Item(text, "" if figure.interval.level else " r")
 
 
-def verdict_item(text: str, verdict: Verdict | None) -> Item:
-    """A ratio or a gain with the mark of its verdict: `0.24x`, `(0.24x)`, `0.98x~`, `0.98x?`, or
-    `~` alone for an uncertain direction."""
+def verdict_item(text: str, verdict: Verdict | None, interval: str = "") -> Item:
+    """A ratio or a gain with its interval, if any, and the mark of its verdict: `0.24x`, `(0.24x)`,
+    `0.98x~`, `0.98x [0.95, 1.02]~`, `0.98x?`, or `~` alone for an uncertain direction."""
     if verdict is Verdict.UNKNOWN:
         return Item(text, "?")
     if verdict is Verdict.SAME and text[0] not in "<>":
-        return Item(text, "~")
-    return Item(verdict.marked(text) if verdict else text)
+        return Item(text, f"{interval}~")
+    return Item(verdict.marked(text) if verdict else text, interval)
 
 
 def ratio_item(figure: Figure | None, is_base: bool) -> Item:
-    """The ratio to the baseline; `base` for the baseline itself."""
+    """The ratio to the baseline with its interval, `0.24x [0.22, 0.27]`; `base` for the baseline
+    itself."""
     if figure is None or figure.ratio is None:
         return Item("base" if figure and is_base else "")
-    return verdict_item(ratio_text(figure.ratio.value), figure.verdict)
-
-
-def interval_text(ratio: stats.Estimate | None, text: Callable[[float], str]) -> str:
-    """`[1.21x, 1.34x]`, each end as text; empty without an interval."""
-    if ratio is None or ratio.interval is None or ratio.directed:
-        return ""
-    return f"[{text(ratio.interval.low)}, {text(ratio.interval.high)}]"
+    texts = ratio_texts(*figure.ratio.span)
+    within = f" {interval_text(texts)}".rstrip().replace("x", "")  # each character widens the table
+    return verdict_item(texts[0], figure.verdict,
+                        within if figure.verdict is not Verdict.EXACT else "")
 
 
 def published_columns(summary: Summary, rows: Sequence[Figure | Gain | None],
@@ -219,12 +218,14 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
     if not any(ratios):
         return []
     columns = [Column("", tuple(
-        verdict_item(ratio_text(ratio.value), figure.verdict) if ratio and figure else
+        verdict_item(ratio_texts(*ratio.span)[0], figure.verdict)
+        if ratio and figure else
         Item("base" if cell and figure and words_match(summary.baseline, cell.axes) else "")
         for ratio, cell, figure in zip(ratios, cells, figures, strict=True)))]
     if any(ratio and ratio.interval for ratio in ratios):
         columns.append(Column("95 % interval", tuple(
-            Item(interval_text(ratio, ratio_text)) for ratio in ratios)))
+            Item(interval_text(ratio_texts(*ratio.span)) if ratio else "")
+            for ratio in ratios)))
     turned = metric.better == "lower"
     columns += published_columns(summary, figures, lambda ratio: ratio_text(
         1 / ratio if turned else ratio), published_name)
@@ -253,9 +254,7 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: Scale, ite
     items: the medians of the rows, as of other metrics.
     """
     gains = [summary.gains.get(cell.name) if cell else None for cell in cells]
-
-    def change(ratio: float) -> str:
-        return change_text(ratio - 1)
+    texts = {id(gain): change_texts(*gain.ratio.span) for gain in gains if gain}
 
     def column(name: str, item: Callable[[Gain], Item]) -> Column:
         return Column(name, tuple(item(gain) if gain else Item("") for gain in gains))
@@ -268,18 +267,19 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: Scale, ite
             column(f"pre {scale.unit}".rstrip(),
                    lambda gain: Item(median_text(gain.pre, metric, scale))),
             Column("post", post),
-            column("gain", lambda gain: verdict_item(change(gain.ratio.value), gain.verdict)),
-            column("95 % interval", lambda gain: Item(interval_text(gain.ratio, change)))],
+            column("gain", lambda gain: verdict_item(texts[id(gain)][0], gain.verdict)),
+            column("95 % interval", lambda gain: Item(interval_text(texts[id(gain)])))],
         "gain in a round": [] if worst.is_empty else [
             worst, column("best", lambda gain: Item(round_gain_text(gain.best)))],
-        "published gain": published_columns(summary, gains, change, str)}
+        "published gain": published_columns(
+            summary, gains, lambda ratio: change_texts(ratio)[0], str)}
     return [Group(f"{head} {title}".lstrip(), tuple(columns))
             for title, columns in groups.items() if columns]
 
 
 def round_gain_text(gain: float | None) -> str:
     """The gain of a single round; empty where no round is shared."""
-    return "" if gain is None else change_text(gain)
+    return "" if gain is None else change_texts(1 + gain)[0]
 
 
 def axis_names(summary: Summary, axes: Sequence[str], values: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from suite.analyse.optimum import ALIKE, BEST, is_speed
 from suite.analyse.summary import Figure, Gain, Summary
 from suite.analyse.verdicts import Verdict, baseline_family
 from suite.base.runner_words import TARGET
-from suite.base.units import value_text
+from suite.base.units import is_factor, value_text
 from suite.base.words import words_text
 from suite.present.columns import ABSENT, SAME, is_undefined, ratio_metrics
 
@@ -30,8 +30,9 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     ratios = [*versus, *(figure.ratio for figure in figures.get(summary.leading or "", ())
                          if figure.ratio), *(gain.ratio for gain in summary.gains.values())]
     boots = f", or {stats.SIDES_NEEDED} boots a side" if any(summary.matrix.blocks) else ""
-    taken = f"ratio to the baseline, {ratios_text(summary, summary.baseline)}" + published_legend(
-        itertools.chain(*shown.values()), "ratio")
+    within = " [95 % interval]" if any(ratio.span[1:] for ratio in versus) else ""
+    taken = (f"ratio to the baseline{within}, {ratios_text(summary, summary.baseline)}"
+             + published_legend(itertools.chain(*shown.values()), "ratio"))
     legends: list[Legend] = [
         ("+/-", "farther end of the 95 % interval of the median (order statistics)", any(levels)),
         ("r", f"fewer than {stats.ROUNDS_NEEDED} rounds: not an interval, the farther of minimum "
@@ -85,6 +86,11 @@ def ratios_text(summary: Summary, words: Container[str],
         blocks) else f"round by round, where a side is booted {boots}{estimate}"
 
 
+def factor_legend(ratios: Iterable[stats.Estimate]) -> str:
+    """The part of a legend about changes that are told as factors; empty without them."""
+    return ", or the factor beyond 3x" if any(is_factor(*ratio.span) for ratio in ratios) else ""
+
+
 def published_legend(found: Iterable[Figure | Gain], what: str) -> str:
     """The part of a legend about published figures; empty without them."""
     known = any(one.ratio is not None for figure in found for one in figure.published)
@@ -111,7 +117,8 @@ def gain_legends(summary: Summary) -> list[Legend]:
     return [
         ("pre", f"median of {words_text(summary.baseline)}; post: of the row", bool(gains)),
         ("gain",
-         f"post / pre - 1, {ratios_text(summary, summary.baseline)}, with its 95 % interval"
+         f"post / pre - 1{factor_legend(gain.ratio for gain in gains)}, "
+         f"{ratios_text(summary, summary.baseline)}, with its 95 % interval"
          + ("; worst, best: of a single round" if alone else "") + published_legend(gains, "gain"),
          bool(gains)),
         (SAME.strip(" ()"), "the baseline ran twice in a round: what a gain of nothing looks like",

@@ -25,16 +25,9 @@ from suite.base.errors import UsageError
 from suite.base.lab_words import facts_rows
 from suite.base.runner_words import ARRIVAL_SEED, DRAWN
 from suite.base.text import labelled_lines
-from suite.base.units import (
-    count_text,
-    number_text,
-    percent_text,
-    ratio_text,
-    scale_choose,
-    value_text,
-)
+from suite.base.units import count_text, number_text, percent_text, scale_choose, value_text
 from suite.base.words import words_split, words_text
-from suite.present.columns import is_hidden, verdict_item
+from suite.present.columns import is_hidden, ratio_item
 from suite.present.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
 from suite.present.tables.model import Column, Group, Item, Table
 from suite.present.tables.terminal import table_lines
@@ -105,7 +98,7 @@ def figure_text(figure: Figure, unit: str) -> str:
                  f" to {value_text(figure.interval.high, unit)}")
     if figure.ratio is None:
         return text
-    item = verdict_item(ratio_text(figure.ratio.value), figure.verdict)
+    item = ratio_item(figure, False)
     return f"{text}; {item.text}{item.mark}"
 
 

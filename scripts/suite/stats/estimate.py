@@ -41,6 +41,13 @@ class Estimate:
     p_least: float = 1.0
     directed: bool = False
 
+    @property
+    def span(self) -> tuple[float, ...]:
+        """The centre and both ends of its interval; without one, or where only the direction is
+        known, the centre alone."""
+        ends = () if self.interval is None or self.directed else self.interval[:2]
+        return (self.value, *ends)
+
 
 def estimate_floor(same: Estimate) -> float | None:
     """The noise floor of a baseline as a ratio, 1 or above; same: A' / A. None without an interval.

@@ -41,6 +41,7 @@ from suite.present.comparison.texts import (
     within_text,
 )
 from suite.present.heading import machine_pairs
+from suite.present.legend import factor_legend
 from suite.present.table import title_text
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 
@@ -263,8 +264,10 @@ def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list
     changes = [change for one in comparisons for change in one.changes()]
     units = list(dict.fromkeys(one.unit for one in comparisons))
     pairs = widths_pairs(figure for change in changes for figure in (change.base, change.new))
-    if any(change.ratio for change in changes):
-        pairs += [("change", f"new / base - 1, {HOW[unit]} (Hodges-Lehmann)") for unit in units]
+    ratios = [change.ratio for change in changes if change.ratio]
+    if ratios:
+        pairs += [("change", f"new / base - 1{factor_legend(ratios)}, {HOW[unit]} (Hodges-Lehmann)")
+                  for unit in units]
     for unit in units:
         pairs += marks_pairs([change for one in comparisons if one.unit is unit
                               for change in one.changes()], unit)

@@ -10,7 +10,7 @@ from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
-from suite.base.units import change_text, counted_text, percent_text
+from suite.base.units import change_texts, counted_text, interval_text, percent_text
 from suite.base.words import words_text
 from suite.stats import Estimate
 
@@ -35,14 +35,12 @@ def side_text(side: Side, known: Collection[str] = ()) -> str:
 
 def change_interval_text(ratio: Estimate | None) -> str:
     """The interval of a change, `[+1.9%, +4.3%]`; NOTHING where there is none."""
-    if ratio is None or ratio.interval is None or ratio.directed:
-        return NOTHING
-    return f"[{change_text(ratio.interval.low - 1)}, {change_text(ratio.interval.high - 1)}]"
+    return ratio and interval_text(change_texts(*ratio.span)) or NOTHING
 
 
 def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
-    """new / base - 1 with its mark: `+3.1%`, `(+3.1%)`, `+3.1%?`, `~`."""
-    return verdict.marked(change_text(ratio.value - 1)) if ratio else NOTHING
+    """A change with its mark: `+3.1%`, `(+3.1%)`, `+3.1%?`, `0.12x`, `~`."""
+    return verdict.marked(change_texts(*ratio.span)[0]) if ratio else NOTHING
 
 
 def within_text(change: Change) -> str:

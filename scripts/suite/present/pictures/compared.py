@@ -5,7 +5,7 @@ characters."""
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline
@@ -15,7 +15,7 @@ from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
-from suite.base.units import counted_text
+from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
 from suite.present.columns import is_hidden
 from suite.present.heading import known_text
@@ -100,14 +100,13 @@ def signs_settings(verdicts: Collection[Verdict], drawn: Sequence[str] = (),
             "signs_lines": len(textwrap.wrap(told, HEADLINE_COLUMNS))}
 
 
-def estimate_marked(estimate: stats.Estimate, verdict: Verdict,
-                    text: Callable[[float], str]) -> str:
-    """A ratio with its mark and interval; an arrow if only the direction is known."""
+def estimate_marked(estimate: stats.Estimate, verdict: Verdict) -> str:
+    """A change with its mark and interval; an arrow if only the direction is known."""
     if estimate.directed:
         return verdict.marked("larger ->" if estimate.value > 1 else
                               "<- smaller" if estimate.value < 1 else "either")
-    within, centre = estimate.interval, verdict.marked(text(estimate.value))
-    return f"{centre} [{text(within.low)}, {text(within.high)}]" if within else centre
+    texts = change_texts(*estimate.span)
+    return f"{verdict.marked(texts[0])} {interval_text(texts)}".rstrip()
 
 
 def known_texts(comparisons: Sequence[Comparison]) -> list[str]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from suite import stats
@@ -11,7 +11,7 @@ from suite.analyse.comparison.model import Comparison, Row
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
-from suite.base.units import change_text, number_text, percent_text
+from suite.base.units import percent_text
 from suite.present.comparison.texts import mean_size, row_name
 from suite.present.pictures.compared import (
     absent_text,
@@ -64,26 +64,25 @@ class ForestRow:
 ForestGroup = tuple[str, list[ForestRow]]  # a heading, empty where it says nothing; its lines
 
 
-def row_make(row: Row, metric: Metric, text: Callable[[float], str]) -> ForestRow:
-    """The line of a row; text: how a ratio is written."""
+def row_make(row: Row, metric: Metric) -> ForestRow:
+    """The line of a row."""
     change, name = change_of(row, metric), name_cut(row_name(row))
     if change is None or change.ratio is None:
         return ForestRow(name, None, 0, absent_text(row, metric))
-    marked = estimate_marked(change.ratio, change.verdict, text)
+    marked = estimate_marked(change.ratio, change.verdict)
     if change.ratio.directed:
         return ForestRow(name, None, 0, marked, verdict=change.verdict)
     return ForestRow(name, change.ratio, VERDICT_POINTS[change.verdict], marked, change.floor,
                      change.verdict)
 
 
-def group_make(comparison: Comparison, metric: Metric,
-               text: Callable[[float], str]) -> ForestGroup:
+def group_make(comparison: Comparison, metric: Metric) -> ForestGroup:
     """The rows of a comparison, and their geometric mean at the bottom if it is known."""
-    rows = [row_make(row, metric, text) for row in comparison.rows]
+    rows = [row_make(row, metric) for row in comparison.rows]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
         rows.append(ForestRow(f"{GEOMEAN} {mean_size(comparison, mean)}", mean.ratio,
-                              GEOMEAN_POINT, estimate_marked(mean.ratio, mean.verdict, text)))
+                              GEOMEAN_POINT, estimate_marked(mean.ratio, mean.verdict)))
     return name_cut(side_value(comparison.new)), rows
 
 
@@ -156,15 +155,9 @@ def floor_texts(floors: Sequence[float]) -> list[str]:
 
 
 def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) -> list[Drawing]:
-    """The forest of these comparisons; more than one picture only for very many rows.
-
-    Where ratios span a lot they are written as ratios, else as changes in percent.
-    """
+    """The forest of these comparisons; more than one picture only for very many rows."""
     span, base, first = ratios_span(comparisons, metric), base_name(comparisons), comparisons[0]
-    steep = max(span) / min(span) > STEEP_RATIOS
-    groups = groups_join([group_make(
-        one, metric, lambda ratio: f"{number_text(ratio)}x" if steep else change_text(ratio - 1))
-        for one in comparisons])
+    groups = groups_join([group_make(one, metric) for one in comparisons])
     pictures = groups_fill(groups, lambda group: len(group[1]) + 1, ROWS_MAX + 1)
     side = f" of {first.new.name}" if len(comparisons) == 1 else ""
     what = f"{metric.name.replace('_', ' ')}{side} against {base} ({metric.better} is better)"
