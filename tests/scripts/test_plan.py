@@ -15,7 +15,7 @@ from suite.measure.dry_run import deciding_lines
 from suite.measure.plan import Planned, plan_make, scenario_seeded
 from suite.measure.schedule import runs_per_round
 from suite.places.targets import Targets
-from suite.result.plan import Plan
+from suite.result.plan import Plan, PlannedCell, baseline_default
 from suite.scenario.scenario import Published, Scenario, scenario_load, scenario_text
 
 SCENE = Scenario(
@@ -118,13 +118,32 @@ def test_a_fixed_word_with_several_values_becomes_the_last_axis(binaries: Client
     plan = plan_of(binaries, "reply=1,2", scenario=SCENE)
     assert plan.axes == ("place", "write", "reply")
     assert values_of(plan, "reply")[:4] == ["1", "2", "1", "2"]
-    assert plan.baseline == "reply=1"
+    assert plan.baseline == "write=nodelay"
 
 
 def test_the_measured_time_can_be_an_axis(binaries: Client) -> None:
     planned = planned_of(binaries, "duration=10ms,20ms", scenario=SCENE)
     plan = planned.plan
     assert plan.axes[-1] == "duration" and "duration" not in planned.scenario.run
+
+
+@pytest.mark.parametrize("words, baseline", [
+    (["write=nagle,nodelay,cork", "message=64,256"], "write=nodelay"),
+    (["write=cork,writev", "message=64,256"], "write=cork"),
+    (["reply=16+4K", "reply_write=cork,nodelay", "depth=1,4"], "reply_write=nodelay"),
+    (["write=nodelay,cork", "reply=16+4K", "reply_write=cork,nodelay"], "reply_write=nodelay"),
+    (["message=64,256", "depth=1,4"], "depth=1"),
+])
+def test_the_baseline_prefers_a_write_axis_and_in_it_nodelay(
+        binaries: Client, words: list[str], baseline: str) -> None:
+    assert plan_of(binaries, *words).baseline == baseline
+
+
+def test_two_builds_or_targets_are_held_against_each_other() -> None:
+    cells = [PlannedCell(f"{write} {target}", {}, {"write": write, "target": target})
+             for write in ("nagle", "nodelay") for target in ("vng:old", "vng:new")]
+    assert baseline_default(cells, ("write", "target")) == "target=vng:old"
+    assert baseline_default(cells, ("target", "write")) == "write=nodelay"
 
 
 def test_the_baseline_is_the_first_value_of_the_last_axis(binaries: Client) -> None:

@@ -211,6 +211,21 @@ def test_what_a_foreign_peer_does_not_tell_is_told_by_the_client():
         "client_cpu_per_message")
 
 
+def test_where_replies_are_swept_the_default_columns_are_theirs(made):
+    replies = matrix_of(made["replies"])
+    assert layout_choose(replies, TableLayout()).metrics == (
+        "messages_per_second", "latency_p99", "segments_per_reply", "records_per_reply",
+        "sends_per_reply", "cpu_per_message")
+    words = {name: {**cell.words, "write": ("nodelay", "cork")[number % 2]}
+             for number, (name, cell) in enumerate(replies.cells.items())}
+    both = replace(replies, cells={name: replace(cell, words=words[name])
+                                   for name, cell in replies.cells.items()})
+    assert layout_choose(both, TableLayout()).metrics[2:8] == (
+        "segments_per_message", "segments_per_reply", "records_per_message", "records_per_reply",
+        "sends_per_message", "sends_per_reply")
+    assert "segments_per_message" in layout_choose(matrix_of(NODELAY), TableLayout()).metrics
+
+
 def test_the_commands_give_the_same_as_the_functions():
     assert uncork("table", NODELAY).stdout == table_text(*summary_of(NODELAY), 100)
     assert uncork("table", NODELAY, "--csv").stdout == table_rendered("csv", summary_of(NODELAY)[0])

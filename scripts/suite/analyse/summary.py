@@ -147,9 +147,24 @@ def metrics_default(matrix: Matrix) -> tuple[str, ...]:
 
     if matrix.frame["hyperfine"].any():
         return ("time", "user", "system", "softirq")
-    names = metrics_usual(matrix)
+    names = sides_told(matrix, metrics_usual(matrix))
     names = tuple(name if known(name) else STAND_INS.get(name, name) for name in names)
     return tuple(filter(known, names)) or names  # what no run can know needs no column
+
+
+def sides_told(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names with those of messages told of replies where only what replies are is swept, and of
+    both where messages are too."""
+    def varies(*words: str) -> bool:
+        return any(len({cell.words.get(word) for cell in matrix.whole.cells.values()}) > 1
+                   for word in words)
+
+    if not varies("reply", "reply_write"):
+        return names
+    replies = {name: name.replace("_per_message", "_per_reply") for name in names}
+    both = varies("message", "write")
+    return tuple(dict.fromkeys(one for name, reply in replies.items() for one in (
+        (name, reply) if both or reply not in METRICS else (reply,)) if one in METRICS))
 
 
 def metrics_usual(matrix: Matrix) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ from suite.measure.words import (
 from suite.places.lab.probe import lab_refusal
 from suite.places.target import Target
 from suite.places.targets import Targets
-from suite.result.plan import Plan, PlannedCell, quick_text
+from suite.result.plan import Plan, PlannedCell, baseline_default, quick_text
 from suite.scenario.scenario import Scenario
 
 # the word whose pairs run the cells at the same time, and are then the values of target
@@ -242,13 +242,6 @@ def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[Pla
         cells.setdefault(name, PlannedCell(name, entry.words | given, given, False,
                                            entry.unsupported, entry.planned_s))
     return tuple(cells.values())
-
-
-def baseline_default(cells: Sequence[PlannedCell], axes: Sequence[str]) -> str:
-    """The first value, of the last axis, that this machine can run; empty where nothing varies."""
-    able = [cell for cell in cells if cell.unsupported is None] or cells
-    return next((f"{axis}={cell.given[axis]}" for axis in axes[-1:] for cell in able
-                 if axis in cell.given), "")
 
 
 def baseline_choose(

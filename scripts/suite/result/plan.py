@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from suite.base.runner_words import THIS, build_of
+from suite.base.runner_words import RUNNER_WORDS, THIS, build_of
 from suite.base.words import words_split
 from suite.result.checks import (
     FLAG,
@@ -34,6 +34,8 @@ from suite.result.checks import (
     object_of,
 )
 
+# The axes that say how a side writes, and the value of them that others are compared with.
+WRITE_WORDS, WRITE_USUAL = ("write", "reply_write"), "nodelay"
 UNTIL_TIMES = 10  # until= adds rounds up to so many times as many in a session
 
 
@@ -150,6 +152,21 @@ class Session:
     def rounds(self) -> range:
         """The numbers of its counted rounds."""
         return range(self.first, self.last + 1)
+
+
+def baseline_default(cells: Sequence[PlannedCell], axes: Sequence[str]) -> str:
+    """The baseline of a plan that names none, as words; empty where nothing varies.
+
+    Its axis is the last that says how a side writes, or else the last of all; the last of all too
+    where only the runner acts on it (build, target). Its value is `nodelay`, or else the first, of
+    those that can run.
+    """
+    axis = next((axis for axis in reversed(axes) if axis in WRITE_WORDS), "")
+    axis = axes[-1] if axes and (axes[-1] in RUNNER_WORDS or not axis) else axis
+    able = [cell for cell in cells if cell.unsupported is None] or cells
+    values = [cell.given[axis] for cell in able if axis in cell.given]
+    usual = axis in WRITE_WORDS and WRITE_USUAL in values
+    return f"{axis}={WRITE_USUAL if usual else values[0]}" if values else ""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from suite.base.client import scenario_names, scenario_path
 from suite.base.units import size_parse, size_text
 from suite.present.mail.rules import COLUMNS
 from suite.result.files import SCENARIO
-from suite.result.plan import Plan
+from suite.result.plan import Plan, baseline_default
 from suite.scenario.scenario import Scenario, scenario_load
 
 if TYPE_CHECKING:  # help of `paste` names the styles and does not wait for pandas
@@ -58,14 +58,6 @@ def is_of(shipped: Scenario, run: Scenario) -> bool:
             and shipped.arms == run.arms and axes == [key for key in shipped.sweep if key in axes])
 
 
-def baseline_usual(plan: Plan) -> str:
-    """The baseline that a plan has without the word baseline: the first value of the last axis that
-    can run; else empty."""
-    words = (f"{axis}={cell.given[axis]}" for axis in plan.axes[-1:] for cell in plan.runnable
-             if cell.given.get(axis))
-    return next(words, "")
-
-
 def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> list[str]:
     """The words after `run`: scenario is that of the result, shipped the one of its name in
     scenarios/, if any."""
@@ -73,7 +65,8 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
         shipped = None
     wanted = typed_words(scenario) | {"rounds": str(plan.rounds), SEED_WORD: str(plan.seed)}
     known = typed_words(shipped) if shipped else {}
-    if "baseline" not in known and wanted.get("baseline") == baseline_usual(plan):
+    if "baseline" not in known and wanted.get("baseline") == baseline_default(
+            plan.cells, plan.axes):
         del wanted["baseline"]
     words = [f"{key}={value}" for key, value in wanted.items() if known.get(key) != value]
     left_out = [text for text in scenario.exclude if shipped is None or text not in shipped.exclude]
