@@ -244,7 +244,26 @@ def test_a_run_that_failed_is_stored_and_said_and_the_rest_goes_on(misbehave: Mi
 def test_a_matrix_in_which_every_run_fails_is_a_failure(misbehave: Misbehave) -> None:
     done = misbehave("echo 'no luck' >&2; exit 1").run("run", "place=free", "rounds=1", *SHORT)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("uncork: every run of")
+    assert done.stderr.splitlines()[-1] == (
+        "uncork: nothing was measured: 1 of 1 cell failed: uncork-client ended with status 1: "
+        "no luck")
+
+
+def test_a_run_of_which_no_cell_can_run_is_a_failure_and_writes_nothing(uncork: Uncork) -> None:
+    done = uncork.run("run", "transport=unix", "write=cork,more", "message=64,16+48", "rounds=1")
+    assert done.returncode == 1 and not uncork.results.exists()
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith("uncork: nothing can be measured: 2 of 4 cells unsupported: write=cork")
+    assert line.endswith("a cork holds nothing back; 1 other reason")
+
+
+def test_failed_and_unsupported_cells_together_are_nothing_measured(misbehave: Misbehave) -> None:
+    done = misbehave("echo 'no luck' >&2; exit 1").run(
+        "run", "transport=unix", "write=nodelay,writev,cork", "rounds=1", *SHORT)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "uncork: nothing was measured: 2 of 3 cells failed: uncork-client ended with status 1: "
+        "no luck; 1 other reason")
 
 
 def test_a_cell_of_which_only_the_warm_up_was_good_has_failed(misbehave: Misbehave) -> None:

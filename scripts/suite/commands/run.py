@@ -9,7 +9,8 @@ import errno
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -173,24 +174,38 @@ def answer_print(journal: Journal) -> None:
     print(table_usual(matrix, terminal_width()), end="", flush=True)
 
 
+def nothing_refuse(plan: Plan, reasons: Mapping[str, str]) -> None:
+    """Failure where no cell of a plan was or can be measured. reasons: of cells that ran, why
+    not; the other cells are unsupported."""
+    every = {cell.name: f"unsupported: {cell.unsupported}" for cell in plan.cells
+             if cell.unsupported is not None} | dict(reasons)
+    if len(every) == len(plan.cells):
+        (reason, count), *others = Counter(every.values()).most_common()
+        more = f"; {counted_text(len(others), 'other reason')}" if others else ""
+        raise Failure(f"nothing {'was' if reasons else 'can be'} measured: {count} of "
+                      f"{counted_text(len(every), 'cell')} {reason}{more}")
+
+
 def outcome_check(journal: Journal) -> None:
     """Says how many runs failed; Failure where no counted run of a cell is good."""
     failures: list[str] = []
-    # why the runs of a cell failed, None for one that did not
-    counted: dict[str, list[str | None]] = {}
+    counted: dict[str, list[tuple[str, str]]] = {}  # by cell the status and reason of each run
     runs = 0
     with open(journal.folder / RECORDS, "rb") as file:
         for record in map(Record, map(json.loads, file)):
             if record.session != journal.plan.session.name:
                 continue
-            reason = (record.reason or "no reason given") if record.status == "failed" else None
+            reason = record.reason or "no reason given"
             runs += 1
-            failures += [reason] if reason else []
+            failures += [reason] if record.status == "failed" else []
             if record.round != WARMUP_ROUND:
-                counted.setdefault(record.cell, []).append(reason)
+                counted.setdefault(record.cell, []).append((record.status, reason))
     if failures:
         say(f"{len(failures)} of {runs} runs failed: {failures[-1]}")
-    lost = {cell: reasons[-1] for cell, reasons in counted.items() if None not in reasons}
+    nothing_refuse(journal.plan, {cell: ": ".join(found[-1]) for cell, found in counted.items()
+                                  if "ok" not in dict(found)})
+    lost = {cell: found[-1][1] for cell, found in counted.items()
+            if {status for status, _ in found} == {"failed"}}
     if lost:
         cell, reason = next(iter(lost.items()))
         more = f" (and {counted_text(len(lost) - 1, 'more cell')})" if len(lost) > 1 else ""
@@ -251,6 +266,7 @@ def main(options: argparse.Namespace) -> int:
         if options.dry_run:
             print(plan_text(planned, targets))
             return 0
+        nothing_refuse(planned.plan, {})
         timer_require(planned.plan.timer)
         folder = given[0] if given else Path(options.output) if options.output else None
         with full_disk_explained(), contextlib.closing(
