@@ -1,24 +1,33 @@
 # SPDX-License-Identifier: MIT
-"""What a run ends with: claims in words, and a sentence for each question of the scenario."""
+"""What a result answers: claims in words, and sentences for each question of the scenario."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from answers import matrix_of, result_make
+from answers import golden_check, matrix_of, result_make
 from conftest import Uncork
 from rendered import table_rendered, table_text
+from simulated import METRIC, cell_name, matrix_simulated
 from suite import stats
-from suite.analyse.answers import claims_pairs, questions_pairs
+from suite.analyse.answers import answers_decide, answers_pairs, claims_pairs, deciding_pairs
 from suite.analyse.arrangement import layout_choose
+from suite.analyse.frame import matrix_build
+from suite.analyse.metrics import METRICS
+from suite.analyse.optimum import optima_build
+from suite.analyse.runs import METRIC_PLACES
 from suite.analyse.selection import matrix_narrow
 from suite.analyse.summary import summary_build
+from suite.analyse.verdicts import Verdict, baseline_verdict
 from suite.base.errors import UsageError
+from suite.present.table import result_document
+from suite.present.tables import TERMINAL
 from suite.scenario.scenario import Claim, Question, scenario_load, scenario_text
 
 WRITE = Question("Which write?", "write", "time_per_message", "place=together")
@@ -44,11 +53,9 @@ def asked(matrix, *questions, **more):
         matrix.result.scenario, answers=questions, **more)))
 
 
-def noisy(matrix, seed=1):
-    """The matrix with times of which only noise is left."""
-    frame = matrix.frame.copy()
-    frame["time_per_message"] = np.random.default_rng(seed).lognormal(-9, 0.05, len(frame))
-    return replace(matrix, frame=frame)
+def questions_pairs(matrix):
+    """The answers of a matrix."""
+    return answers_pairs(answers_decide(matrix))
 
 
 def texts_of(pairs):
@@ -56,23 +63,115 @@ def texts_of(pairs):
     return " ".join(text for _, text in pairs)
 
 
-def test_an_answer_says_which_value_by_how_much_and_how_sure(nodelay):
+def known(medians, rounds=12, noise=0.01, seed=1):
+    """Runs of cells whose true medians are known, by group; the first of each is the baseline."""
+    chance, medians = np.random.default_rng(seed), np.atleast_2d(medians) * 1e-5
+    first = medians[:, :, None] * np.exp(chance.normal(0, noise, (*medians.shape, rounds)))
+    return first, medians[:, :1] * np.exp(chance.normal(0, noise, (len(medians), rounds)))
+
+
+def without(runs, place, rounds=slice(None)):
+    """The runs, of which those of one cell failed."""
+    first, again = runs
+    first[0, place, rounds] = np.nan
+    again[0] = np.nan if place == 0 else again[0]
+    return first, again
+
+
+def censored(matrix, place):
+    """The matrix with two rounds of a cell of which only a bound is known."""
+    runs = matrix.result.runs
+    rows = np.flatnonzero(runs.columns["cell"] == cell_name(0, place))[[2, 5]]
+    found = runs.censored.copy()
+    found[rows, METRIC_PLACES[METRIC]] = True
+    return matrix_build(replace(matrix.result, runs=replace(runs, censored=found)))
+
+
+def loud(runs, factor=1.2):
+    """The runs, whose baseline differs from itself."""
+    return runs[0], runs[1] * factor
+
+
+KNOWN = {  # the truth, and runs that are made of it
+    "all values are equal": known([1, 1, 1, 1]),
+    "w1 is twice as fast as the baseline w0, and the others are not": known([1, .5, .9, 1.2]),
+    "w1 and w2 are equal, and twice as fast as w0": known([1, .5, .5, 1.2]),
+    "w2 is 10 % faster than w0, in noise of 30 %": known([1, .95, .9, 1.05], noise=.3),
+    "w1 is twice as fast as w0, in 2 rounds": known([1, .5, .9, 1.2], rounds=2),
+    "the baseline w0 is fastest": known([1, 2, 1.5, 1.2]),
+    "w1 equals the baseline w0, and the others are slower": known([1, 1, 1.5, 1.2], seed=3),
+    "w1 is twice as fast as w0, and w2 fails": without(known([1, .5, .9, 1.2]), 2),
+    "w1 is fastest, and the baseline w0 fails": without(known([1, .5, .9, 1.2]), 0),
+    "w3 is slower, and fails in 10 of 12 rounds": without(known([1, .5, .9, 1.4]), 3, slice(2, 12)),
+    "in one place w1 is fastest, in the other the baseline": known([[1, .5, 1.2], [1, 2, 1.1]]),
+    "w1 is 3 % faster, and w0 differs from itself by 20 %": loud(known([1, .97, 1, 1.2])),
+    "w1 of group 0 is 1 % faster than w0, one of 48 rows": known(
+        [[1, .99, 1, 1, 1]] + [[1] * 5] * 11, rounds=6, noise=.002),
+    "w1 is twice as fast as w0, which has two censored rounds": known([1, .5, .9, 1.2]),
+}
+
+
+def matrices_known():
+    """Every one of KNOWN as a matrix with a question."""
+    for truth, runs in KNOWN.items():
+        matrix = matrix_simulated(*runs)
+        matrix = censored(matrix, 0) if "censored" in truth else matrix
+        yield truth, asked(matrix, Question("Which write?", "write", METRIC))
+
+
+def test_the_sentences_of_results_with_a_known_truth_are_true():
+    lines = []
+    for truth, matrix in matrices_known():
+        answers = answers_decide(matrix)
+        lines += [f"({truth})", *(text for _, text in answers_pairs(answers)[:3]),
+                  *(text for _, text in deciding_pairs(answers)[:2]), ""]
+    golden_check("answers.txt", "\n".join(lines))
+
+
+def test_a_sentence_about_the_baseline_has_the_verdict_of_the_table():
+    said = {Verdict.CHANGED: r"is (2\.\d\dx as fast|faster)", Verdict.SAME: "cannot be told from",
+            Verdict.WITHIN_NOISE: "seems .* the noise floor", Verdict.BRACKETED: "seems .* chance",
+            Verdict.UNKNOWN: "seems .* cannot tell", None: "w0, the baseline,|w0 failed"}
+    seen = set()
+    for _, matrix in matrices_known():
+        (answer,) = answers_decide(matrix)
+        texts = [text for _, text in answers_pairs([answer]) if text != "Which write?"]
+        for optimum, text in zip(answer.optima, texts, strict=True):
+            best = matrix.cells[cell_name(int(optimum.place["group"]), int(optimum.best[1]))]
+            verdict = None if "w0" in optimum.left_out else baseline_verdict(matrix, best, METRIC)
+            assert [key for key, words in said.items() if re.search(words, text)] == [verdict], text
+            seen.add(verdict)
+    assert seen == set(said)
+
+
+def test_a_value_that_is_told_apart_from_the_baseline_in_the_table_is_so_in_the_best():
+    for _, matrix in matrices_known():
+        for optimum in optima_build(matrix, "write", METRICS[METRIC]):
+            for value in optimum.marks if optimum.best == "w0" else ["w0"]:
+                other = optimum.best if value == "w0" else value
+                cell = matrix.cells[cell_name(int(optimum.place["group"]), int(other[1]))]
+                if value in optimum.marks and value != optimum.best:
+                    changed = baseline_verdict(matrix, cell, METRIC) is Verdict.CHANGED
+                    assert (optimum.marks[value] == "") is changed
+
+
+def test_an_answer_says_which_value_by_how_much_and_that_others_are_slower(nodelay):
     ((label, text),) = questions_pairs(asked(nodelay, WRITE))
-    assert label == "answer" and text.startswith("Which write? write=")
-    assert " is best (" in text and "x as fast as write=nodelay [" in text
-    assert "sure: p=0.0" in text and "corrected for 10 rows" in text
+    assert (label, text) == ("answer", "Which write? coalesce is 7.48x as fast as nodelay "
+                                       "[7.42x, 7.54x]. Every other value is slower.")
 
 
 def test_a_question_about_several_groups_has_a_sentence_for_each(nodelay):
     pairs = questions_pairs(asked(nodelay, replace(WRITE, where="")))
-    assert [label for label, _ in pairs] == ["answer", "", ""]
+    assert [label for label, _ in pairs] == ["answer", None, None]
     assert [text.split(":")[0] for _, text in pairs[1:]] == ["place=together", "place=apart"]
 
 
-def test_where_noise_hides_a_change_the_answer_says_so_and_how_many_rounds_decide(nodelay):
-    found = [texts_of(questions_pairs(asked(noisy(nodelay, seed), WRITE))) for seed in range(12)]
-    assert all("nothing is gained" not in text and "sure:" not in text for text in found)
-    assert any("which noise hides: decide this with rounds=" in text for text in found)
+def test_exact_counts_need_no_interval(nodelay):
+    matrix = asked(nodelay, Question("Which?", "write", "segments_per_message", "place=apart"))
+    text = texts_of(questions_pairs(matrix))
+    assert text.startswith("Which? cork is exactly 15.0x better than nodelay. ")
+    assert "more, writev and coalesce are as good" in text
 
 
 def test_a_question_whose_word_does_not_vary_is_said_to_have_no_answer(nodelay):
@@ -85,17 +184,31 @@ def test_a_question_whose_word_does_not_vary_is_said_to_have_no_answer(nodelay):
 def test_a_selection_answers_only_what_it_shows(nodelay):
     matrix = asked(nodelay, WRITE, replace(WRITE, asks="And apart?", where="place=apart"))
     ((_, text),) = questions_pairs(matrix_narrow(matrix, {"place": "apart"}))
-    assert text.startswith("And apart? write=")
+    assert text.startswith("And apart? coalesce is ")
     assert texts_of(questions_pairs(matrix)).endswith(text)
 
 
-def test_a_table_of_a_stored_result_has_answers_only_where_the_scenario_asks(nodelay):
-    def text_of(matrix):
-        layout = layout_choose(matrix, matrix.result.scenario.table)
-        return table_text(summary_build(matrix, layout.metrics), layout, 120)
-    assert "\nanswer" not in text_of(nodelay)
-    assert "\nanswer  Which write? write=" in text_of(asked(nodelay, WRITE))
-    assert "claims" not in text_of(asked(nodelay, WRITE))
+def documents_of(matrix, **options):
+    """A table of the matrix as text, with its usual columns."""
+    layout = layout_choose(matrix, matrix.result.scenario.table)
+    summary = summary_build(matrix, layout.metrics)
+    return TERMINAL.render(result_document(summary, layout, **options), 100)
+
+
+def test_a_table_has_its_answers_under_the_question_and_its_claims_at_the_end(nodelay):
+    lines = documents_of(asked(nodelay, WRITE)).splitlines()
+    assert lines[1].startswith("answer  Which write? coalesce is ") and lines[3:5] == [
+        "", "source                TCP_NODELAY and Small Buffer Writes"]
+    last = "\n".join(lines).split("\n\n")[-1]
+    assert last.startswith("claims  holds: corking is at least 1.5 times faster")
+    assert not any(line.startswith("answer") for line in documents_of(nodelay).splitlines())
+
+
+def test_a_table_that_ends_a_run_has_claims_answers_and_rounds_last_and_no_text_twice(nodelay):
+    text = documents_of(asked(nodelay, WRITE), ends_a_run=True)
+    labels = [line.split("  ")[0] for line in text.split("\n\n")[-1].splitlines()]
+    assert [label for label in labels if label] == ["claims", "answer"]
+    assert text.count("Which write?") == 1
 
 
 def test_the_json_of_a_table_has_the_answers(nodelay):
@@ -112,8 +225,8 @@ def test_a_question_that_best_would_answer_again_is_answered_once(buffers):
     table = matrix.result.scenario.table
     layout = layout_choose(matrix, table)
     text = table_text(summary_build(matrix, layout.metrics, None, layout.best), layout, 120)
-    assert text.count("sndbuf=256K is best") == 1 and "answer  Which buffer?" in text
-    assert "Noise floor" not in text or text.index("Which buffer?") < text.index("Noise floor")
+    assert " ".join(text.split()).count("Set sndbuf=256K") == 2 and "answer  Which buffer?" in text
+    assert "Which sndbuf is best by time?" not in text
 
 
 def test_claims_are_told_in_words_with_their_verdict_and_what_was_measured(nodelay):
@@ -156,7 +269,7 @@ def test_a_run_ends_with_claims_and_then_answers(uncork: Uncork):
                       "write=nodelay,cork")
     last = done.stdout.split("\n\n")[-1]
     assert last.startswith("claims  ") and "\nanswer  Which way" in last
-    assert done.returncode == 0 and "needs 6 rounds" in last
+    assert done.returncode == 0 and "1\n        round cannot tell: it takes 6." in last
 
 
 def test_rounds_to_find_a_change_are_those_of_a_test_that_finds_it():

@@ -1,42 +1,67 @@
 # SPDX-License-Identifier: MIT
-"""What a result answers: the scenario's claims in words, and a sentence for each [[answer]].
+"""What a result answers: the scenario's claims in words, and sentences for each [[answer]].
 
-A sentence says which value is best, by how much against the baseline, how sure that is, and how
-many rounds would decide what is not.
+The first sentence says by how much the best value is better than the baseline, with the verdict
+that every table has. The second says how other values compare with the best; their ratios are
+another family. What noise hides is said apart, with the number of rounds that would decide it.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from suite import stats
 from suite.analyse.claims import claims_decide
-from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words, words_match
+from suite.analyse.frame import Matrix, words_match
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.optimum import (
+    ALIKE,
+    UNKNOWN,
+    WORSE,
+    Against,
     Optimum,
-    better_ratio,
     group_text,
     is_speed,
     optima_build,
-    optimum_text,
-    rounds_advice,
-    rounds_to_tell,
+    reciprocal,
 )
-from suite.analyse.verdicts import Verdict, baseline_family, baseline_ratio, baseline_verdict
-from suite.base.units import counted_text, interval_text, number_text, ratio_texts
+from suite.analyse.verdicts import Verdict
+from suite.base.units import (
+    counted_text,
+    interval_text,
+    percent_text,
+    ratio_text,
+    ratio_texts,
+    size_parse,
+    value_text,
+)
 from suite.base.words import words_split
 from suite.scenario.scenario import Question
 
 OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
-Pairs = list[tuple[str, str]]
+Pairs = list[tuple[str | None, str]]  # as Pair in present/tables/model.py
 
 
 class Answer(NamedTuple):
-    """A question with the best value of each group and its sentence; without any the reason."""
+    """A question with the best value of each group; without any the reason. several: whether the
+    question is about several groups, some of which may have no figure."""
 
     question: Question
-    groups: tuple[tuple[Optimum, str], ...]
+    optima: tuple[Optimum, ...]
     why: str = ""
+    several: bool = False
+
+
+def metric_of(question: Question) -> Metric:
+    """The metric by which a value is best."""
+    return metric_find(question.metric, "scenario.toml: [answer] metric")
+
+
+def labelled(label: str, texts: Sequence[str]) -> Pairs:
+    """Texts below one label."""
+    return [(None if number else label, text) for number, text in enumerate(texts)]
 
 
 def claims_pairs(matrix: Matrix) -> Pairs:
@@ -49,87 +74,165 @@ def claims_pairs(matrix: Matrix) -> Pairs:
     absent = len(verdicts) - len(told)
     if absent:
         told.append(f"{counted_text(absent, 'claim')} about cells that this result does not have")
-    return [("" if number else "claims", text) for number, text in enumerate(told)]
+    return labelled("claims", told)
 
 
-def cell_of(matrix: Matrix, optimum: Optimum, axis: str, value: str) -> Cell:
-    """The cell of a group that has this value."""
-    words = {**optimum.place, axis: value}
-    return matrix.whole.cells_at[tuple(words[key] for key in matrix.axes)]
+def values_list(values: Sequence[str]) -> str:
+    """Values, at least one, in words: `64K`, `64K and 128K`, `64K, 128K and 256K`."""
+    return " and ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
 
 
-def sure_text(matrix: Matrix, best: Cell, base: Cell, metric: str) -> str:
-    """How sure it is that a cell differs from its baseline."""
-    verdict, family = baseline_verdict(matrix, best, metric), baseline_family(matrix, metric)
-    if verdict is Verdict.EXACT:
-        return "the same count in every run"
-    if verdict is Verdict.CHANGED:
-        return (f"sure: p={number_text(family.adjusted[best.name], 2)}, corrected for "
-                f"{counted_text(family.tested, 'row')}")
-    needed = rounds_advice(rounds_to_tell(matrix, best, base, metric, family.tested))
-    why = {Verdict.BRACKETED: f"which may be chance among {counted_text(family.tested, 'row')}",
-           Verdict.UNKNOWN: "too few rounds to say"}
-    return f"{why.get(verdict or Verdict.SAME, 'which noise hides')}: {needed}"
-
-
-def against_text(matrix: Matrix, best: Cell, base: Cell, axis: str, metric: Metric) -> str:
-    """How a cell compares with its baseline: by how much, with the interval, and how sure."""
-    ratio = baseline_ratio(matrix, best, metric.name)
+def against_text(best: str, against: Against, metric: Metric) -> str:
+    """How the best compares with the baseline, without the end of the sentence."""
+    ratio, base, verdict = against.better, against.value, against.verdict
+    first = f"{best} has the best median, but"
     if ratio is None:
-        return ""
-    better = better_ratio(ratio, metric)
-    texts = ratio_texts(*better.span)
-    within = f" {interval_text(texts)}".rstrip()
+        return f"{first} shares no good round with {base}"
     than = "as fast as" if is_speed(metric) else "better than"
-    taken = "" if better.value > 1 else "but round by round "  # medians say otherwise
-    return (f", {taken}{texts[0]} {than} {axis}={base.axes[axis]}{within}, "
-            f"{sure_text(matrix, best, base, metric.name)}")
+    if ratio.directed and verdict is Verdict.CHANGED:
+        better = "faster" if is_speed(metric) else "better"
+        return f"{best} is {better} than {base}, but by how much is unknown"
+    if ratio.directed:
+        return f"{first} cannot be told from {base}"
+    if ratio.value < 1:  # the medians say otherwise
+        return f"{first} round by round {base} is {ratio_text(reciprocal(ratio.value))} {than} it"
+    texts = ratio_texts(*ratio.span)
+    sure = f" {interval_text(texts)}".rstrip()
+    much = f"{texts[0]} {than} {base}{sure}"
+    if verdict is Verdict.EXACT:
+        return f"{best} is exactly {texts[0]} {than} {base}"
+    if verdict is Verdict.CHANGED:
+        return f"{best} is {much}"
+    if verdict is Verdict.SAME:
+        return f"{first} cannot be told from {base}: {texts[0]}{sure}"
+    runs = "round" if against.shared else "boot"
+    needed = stats.ROUNDS_NEEDED if against.shared else stats.SIDES_NEEDED
+    return f"{best} seems {much}, but " + {
+        Verdict.WITHIN_NOISE:
+            f"the noise floor is {percent_text((against.floor or 1.0) - 1)}",
+        Verdict.BRACKETED: f"among {against.rows} rows that may be chance",
+    }.get(verdict, f"{counted_text(ratio.pairs, runs)} cannot tell: it takes {needed}")
 
 
-def group_answer(matrix: Matrix, optimum: Optimum, axis: str, metric: Metric) -> str:
-    """The sentence of one group."""
-    best = cell_of(matrix, optimum, axis, optimum.best)
-    base = baseline_find(matrix, best, baseline_words(matrix))
-    inside = base and base.axes.get(axis) in optimum.marks and all(
-        base.axes[key] == value for key, value in optimum.place.items())
-    if not base or not inside:
-        return optimum_text(optimum, axis, metric)
-    if base.name == best.name:
-        return optimum_text(optimum, axis, metric, against=", which is the baseline")
-    return optimum_text(optimum, axis, metric, base.axes[axis],
-                        against_text(matrix, best, base, axis, metric))
+def others_text(optimum: Optimum, metric: Metric) -> str:
+    """How the values that are neither the best nor the baseline compare with the best, without the
+    end of the sentence; empty where there are none."""
+    against = optimum.against
+    others = {value: mark for value, mark in optimum.marks.items()
+              if value != optimum.best and not (against and value == against.value)}
+    worse, good = ("slower", "fast") if is_speed(metric) else ("worse", "good")
+    if others and optimum.unique and not optimum.left_out:
+        return f"every other value is {worse}"
+    verbs = {"may be as " + good: [value for value, mark in others.items()
+                                   if mark == ALIKE and optimum.rounds.get(value) != 0],
+             "{is} as " + good: [value for value in others if optimum.rounds.get(value) == 0],
+             "{is} " + worse: [value for value, mark in others.items() if mark == WORSE],
+             f"{{has}} too few rounds to compare with {optimum.best}": [
+                 value for value, mark in others.items() if mark == UNKNOWN
+                 and not (against and against.verdict is Verdict.UNKNOWN)]}
+    return "; ".join(
+        f"{'the others' if 1 < len(values) == len(others) else values_list(values)} "
+        + verb.format(**({"is": "is", "has": "has"} if len(values) == 1
+                         else {"is": "are", "has": "have"}))
+        for verb, values in verbs.items() if values)
+
+
+def advice_text(optimum: Optimum, axis: str) -> str:
+    """The smallest value of those that cannot be told apart from the best.
+
+    A value that is no number (`default`) is what a program has that sets nothing: if it is among
+    them there is nothing to set. Empty where no value is a number, or nothing can be told apart.
+    """
+    sizes = {value: size for value in optimum.marks if (size := size_parse(value)) is not None}
+    alike = optimum.alike
+    unset = [value for value in alike if value not in sizes]
+    if not sizes or not alike:
+        return ""
+    if unset:
+        return f"Leave it at {unset[0]}" + ("." if optimum.best in unset else
+                                            ": noise hides what the others gain.")
+    least = min(alike, key=lambda value: sizes[value])
+    why = (", the largest that was tried: more may be better still"
+           if least == max(sizes, key=lambda value: sizes[value])
+           else "" if least == optimum.best else ", the smallest that may be as good")
+    return f"Set {axis}={least}{why}."
+
+
+def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
+    """The answer of one group in a few sentences."""
+    best, against = optimum.best, optimum.against
+    if against and against.value != best:
+        first = against_text(best, against, metric)
+    else:
+        name = f"{best}, the baseline," if against else best
+        is_best = ("is the only value with a good run" if len(optimum.marks) == 1 else
+                   "is best" if optimum.unique else "has the best median")
+        first = f"{name} {is_best} ({value_text(optimum.medians[best], metric.unit)})"
+    whys: dict[str, list[str]] = {}
+    for value, why in optimum.left_out.items():
+        whys.setdefault(why, []).append(value)
+    sentences = [first, others_text(optimum, metric),
+                 *(f"{values_list(values)} {why}" for why, values in whys.items())]
+    ours = ("the others ", "every other ")
+    told = [f"{text[0].upper() if text.startswith(ours) else text[0]}{text[1:]}."
+            for text in sentences if text]
+    return " ".join(filter(None, (*told, advice_text(optimum, axis))))
+
+
+def deciding_text(optimum: Optimum, metric: Metric) -> str:
+    """How many rounds would decide what noise hides: whether the best is better than the baseline,
+    and than the value that the fewest rounds tell from it. Empty where noise hides nothing."""
+    hidden, told = {value: needed for value, needed in optimum.rounds.items() if needed}, []
+    base = optimum.against.value if optimum.against else ""
+    if base in hidden:
+        needed = hidden.pop(base)
+        told.append(f"rounds={needed} would tell {optimum.best} from {base}"
+                    if math.isfinite(needed) else
+                    f"rounds={stats.ROUNDS_ADVISED} would not tell {optimum.best} from {base}")
+    needed, value = min((needed, value) for value, needed in [*hidden.items(), ("", math.inf)])
+    if math.isfinite(needed):
+        told.append(f"rounds={needed} would tell {optimum.best} from {value}")
+    where = group_text(optimum)
+    return f"{metric.name}{f' of {where}' if where else ''}: {', '.join(told)}" if told else ""
 
 
 def question_answer(matrix: Matrix, question: Question) -> Answer:
     """The answer to one question, of the groups that are shown and have its words."""
-    axis, metric = question.word, metric_find(question.metric, "scenario.toml: [answer] metric")
     wanted = words_split(question.where.split(), f"[answer] where {question.where}: ")
-    if axis not in matrix.axes:
-        return Answer(question, (), f"{axis} does not vary here")
-    groups = tuple(
-        (optimum, group_answer(matrix, optimum, axis, metric))
-        for optimum in optima_build(matrix, axis, metric)
-        if words_match(wanted, cell_of(matrix, optimum, axis, optimum.best).words))
-    return Answer(question, groups, "" if groups else
-                  f"no cell here tells {metric.name}"
-                  + (f" with {question.where}" if wanted else ""))
+    if question.word not in matrix.axes:
+        return Answer(question, (), f"{question.word} does not vary here")
+    places = [{key: value for key, value in cell.axes.items() if key != question.word}
+              for cell in matrix.whole.cells.values() if words_match(wanted, cell.words)]
+    optima = tuple(optimum for optimum in optima_build(matrix, question.word, metric_of(question))
+                   if optimum.place in places)
+    return Answer(question, optima, "" if optima else f"no cell here tells {question.metric}"
+                  + (f" with {question.where}" if wanted else ""),
+                  any(place != places[0] for place in places))
 
 
-def answers_decide(matrix: Matrix) -> list[Answer]:
-    """The answer to every question of the scenario, in order; of a narrowed matrix to those about
-    cells that it shows."""
-    answers = (question_answer(matrix, question) for question in matrix.result.scenario.answers)
-    return [answer for answer in answers if answer.groups or matrix.narrowed is None]
+def answers_decide(matrix: Matrix, *more: Question) -> list[Answer]:
+    """The answer to every question of the scenario, in order, and to others that it does not ask;
+    of a narrowed matrix to those about cells that it shows."""
+    asked = matrix.result.scenario.answers
+    said = {(question.word, question.metric, question.where) for question in asked}
+    answers = [question_answer(matrix, question) for question in (
+        *asked, *(one for one in more if (one.word, one.metric, one.where) not in said))]
+    return [answer for answer in answers if answer.optima or matrix.narrowed is None]
 
 
-def questions_pairs(matrix: Matrix) -> Pairs:
-    """Every question with its sentence, or one for each of several groups."""
-    pairs: Pairs = []
-    for question, groups, why in answers_decide(matrix):
-        texts = [text for _, text in groups] or [f"not answered: {why}."]
-        if len(texts) == 1:
-            pairs.append(("answer", f"{question.asks} {texts[0]}"))
-        else:
-            pairs += [("answer", question.asks), *(
-                ("", f"{group_text(optimum)}: {text}") for optimum, text in groups)]
-    return pairs
+def answers_pairs(answers: Sequence[Answer]) -> Pairs:
+    """Every question with its sentences, on a line for each of several groups."""
+    texts: list[str] = []
+    for question, optima, why, several in answers:
+        told = [f"{group_text(optimum)}: " * several
+                + optimum_text(optimum, question.word, metric_of(question)) for optimum in optima]
+        texts += ([question.asks, *told] if len(told) > 1 else
+                  [f"{question.asks} {(told or [f'not answered: {why}.'])[0]}"])
+    return labelled("answer", texts)
+
+
+def deciding_pairs(answers: Sequence[Answer]) -> Pairs:
+    """What would decide what the answers leave undecided."""
+    texts = (deciding_text(optimum, metric_of(answer.question))
+             for answer in answers for optimum in answer.optima)
+    return labelled("to decide", list(dict.fromkeys(filter(None, texts))))

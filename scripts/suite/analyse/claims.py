@@ -234,23 +234,31 @@ def claim_floor(matrix: Matrix, found: Found) -> float | None:
     return noise_floor_widest(((matrix, cell) for cell in cells.values()), metrics.pop())
 
 
-def floor_decide(outcome: str, remark: str, ratio: stats.Estimate, floor: float | None
+def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
+                 right: Sequence[float] | np.ndarray, floor: float | None, shared: bool
                  ) -> tuple[str, str]:
-    """Outcome and remark, undecided where the ratio of both sides is within the noise floor."""
-    if outcome == "undecided" or not stats.is_within_floor(ratio.value, floor):
-        return outcome, remark
-    return "undecided", (f"{remark}; left / right is within the noise floor of "
-                         f"{percent_text((floor or 1.0) - 1)}")
+    """Outcome and remark from the values of both sides, above 0. It is undecided where their ratio
+    is within the noise floor, and says how many rounds would decide it."""
+    ratio = stats.ratio_estimate(left, right, shared)
+    outcome = outcome_of(claim.sign, ratio.interval, 1.0)
+    told = [measured_text(claim, ratio, True, shared)]
+    if outcome != "undecided" and stats.is_within_floor(ratio.value, floor):
+        outcome = "undecided"
+        told.append("left / right is within the noise floor of "
+                    f"{percent_text((floor or 1.0) - 1)}")
+    needed = max(ratio.pairs + 1, stats.rounds_to_find(left, right, shared, 1, floor or 1.0))
+    if outcome == "undecided" and claim.sign != "==" and math.isfinite(needed):
+        told.append(f"rounds={needed} would decide it")
+    return outcome, "; ".join(told)
 
 
 def sides_decide(claim: Operation, left: Sequence[float], right: Sequence[float],
                  floor: float | None) -> tuple[str, str]:
     """Outcome and remark from the values of both sides, round by round."""
-    by_ratio = min(*left, *right) > 0
-    estimate = (stats.ratio_estimate if by_ratio else stats.shift_estimate)(left, right, True)
-    return floor_decide(outcome_of(claim.sign, estimate.interval, 1.0 if by_ratio else 0.0),
-                        measured_text(claim, estimate, by_ratio, shared=True),
-                        estimate, floor if by_ratio else None)
+    if min(*left, *right) > 0:
+        return ratio_decide(claim, left, right, floor, True)
+    shift = stats.shift_estimate(left, right, True)
+    return outcome_of(claim.sign, shift.interval, 0.0), measured_text(claim, shift, False, True)
 
 
 def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
@@ -294,10 +302,8 @@ def boots_decide(claim: Operation, found: Found, floor: float | None) -> tuple[s
     if len(blocks) != 2:
         raise Undecidable("it is about more than two kernels, whose boots share no round")
     first, second = blocks.values()
-    estimate = stats.ratio_estimate(products_of([*first, *numbers], found),
-                                    1 / products_of(second, found), paired=False)
-    return floor_decide(outcome_of(claim.sign, estimate.interval, 1.0),
-                        measured_text(claim, estimate, True, shared=False), estimate, floor)
+    return ratio_decide(claim, products_of([*first, *numbers], found),
+                        1 / products_of(second, found), floor, False)
 
 
 def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str, str]:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The best value of a word, by group of cells that differ in nothing else, and the advice from it.
+"""The best value of a word, by group of cells that differ in nothing else.
 
-The best is the cell with the best median. Another is worse if its ratio to that one (round by
-round, or between boots that share none, of all to all) says so: its whole 95 % interval lies on the
-worse side of 1, it survives the correction, and the ratio is beyond the noise floor of both rows.
-Else the two cannot be told apart. Which cell is the best may be luck, and to be compared with the
-luckiest of many is no fair comparison. So p is corrected for all pairs of all groups, any of which
-might have been looked at.
+The best is the cell with the best median. Which cell that is may be luck, and to be compared with
+the luckiest of many is no fair comparison. So another is worse only if the verdict of its ratio to
+the best is a change (verdicts.py) for the worse. Else the two cannot be told apart.
+
+Each ratio has one family. A ratio to the baseline has that of all such ratios, so the verdict is
+the one of every table. The other pairs of all groups, any of which might have been looked at, are
+a family of their own.
 """
 
 from __future__ import annotations
@@ -14,41 +15,77 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import permutations
+from itertools import combinations
+from typing import NamedTuple
 
 from suite import stats
 from suite.analyse.frame import (
     Cell,
     Matrix,
+    baseline_find,
+    baseline_words,
+    noise_floor,
     noise_floor_widest,
     ratio_between,
-    ratio_of,
     rounds_common,
     series_between,
 )
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Family, Verdict, both_exact, family_make, verdict_of
-from suite.base.units import size_parse, value_text
+from suite.analyse.verdicts import (
+    Family,
+    Verdict,
+    baseline_family,
+    baseline_ratio,
+    baseline_verdict,
+    both_exact,
+    family_make,
+    verdict_of,
+)
 
-ROUNDS_ADVISED = 1000  # more are no advice
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds to say
+
+
+class Against(NamedTuple):
+    """How the best of a group compares with the baseline, a value of the same group.
+
+    better: how many times better the best is; None where the two share no good round. verdict: the
+    one of every table. floor: the noise floor of the two. rows: how many their family has.
+    """
+
+    value: str
+    better: stats.Estimate | None
+    verdict: Verdict
+    floor: float | None
+    rows: int
+    shared: bool
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """One group. place: its words, by key. medians and marks: by value of the word, in the plan's
-    order, of the cells that have a figure; medians are in the base unit of the metric. rounds: by
-    value of ALIKE, how many would tell it from the best."""
+    """One group. place: its words, by key.
+
+    medians and marks: by value of the word, in the plan's order, of the cells that have a figure;
+    medians are in the base unit of the metric. rounds: how many would tell a value of ALIKE from
+    the best, 0 where both are the same count. left_out: why other values have no figure. against:
+    the baseline, which may be the best itself; None where the group has none.
+    """
 
     place: Mapping[str, str]
     medians: Mapping[str, float]
     marks: Mapping[str, str]
     rounds: Mapping[str, float] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    against: Against | None = None
 
     @property
     def best(self) -> str:
         """The value with the best median."""
         return next(value for value, mark in self.marks.items() if mark == BEST)
+
+    @property
+    def unique(self) -> bool:
+        """Whether every other value is worse."""
+        return all(mark == WORSE for mark in self.marks.values() if mark != BEST)
 
     @property
     def alike(self) -> tuple[str, ...]:
@@ -74,40 +111,24 @@ def better_ratio(ratio: stats.Estimate, metric: Metric) -> stats.Estimate:
     return replace(ratio, value=reciprocal(ratio.value), interval=turned)
 
 
-def mark_choose(ratio: stats.Estimate | None, metric: Metric, floor: float | None,
-                adjusted: float) -> str:
-    """The mark of a cell by its ratio to the best one, None where the two have none.
-
-    floor: the noise floor of the two, a ratio of at least 1; None where it is not known. adjusted:
-    p, corrected.
-    """
-    verdict = verdict_of(ratio, floor, adjusted)
+def mark_choose(ratio: stats.Estimate | None, verdict: Verdict, metric: Metric) -> str:
+    """The mark of a cell by its ratio to the best one, None where the two have none, and the
+    verdict of that."""
     if ratio is None or verdict is Verdict.UNKNOWN:
         return UNKNOWN
     worse = better_ratio(ratio, metric).value < 1
-    return WORSE if worse and verdict is Verdict.CHANGED else ALIKE
+    return WORSE if worse and verdict in (Verdict.CHANGED, Verdict.EXACT) else ALIKE
 
 
 def rounds_to_tell(matrix: Matrix, one: Cell, other: Cell, metric: str, rows: int) -> float:
     """How many rounds would show the difference that was seen between two cells, as one of so many
-    rows and beyond a noise floor, which shrinks as intervals do. Infinite where nothing was seen,
-    or no number can be told."""
+    rows (stats.rounds_to_find). Infinite where that cannot be said."""
     both = series_between(matrix, one, other, metric)
     if both is None or any(series.censored for series in both):
         return math.inf
-    shared, rounds = rounds_common((one, other)), min(map(len, both))
-    ratio = ratio_of(*both, shared).value
     floor = noise_floor_widest([(matrix, one), (matrix, other)], metric) or 1.0
-    needed = stats.rounds_to_find(both[0].values, both[1].values, shared, max(rows, 1))
-    if not math.isfinite(needed):
-        return math.inf
-    return max(needed, math.ceil(rounds * (math.log(floor) / math.log(ratio)) ** 2), rounds + 1)
-
-
-def rounds_advice(needed: float) -> str:
-    """What would decide what noise hides now."""
-    return (f"decide this with rounds={needed:.0f}" if needed <= ROUNDS_ADVISED else
-            f"rounds={ROUNDS_ADVISED} would not decide it either")
+    return max(min(map(len, both)) + 1, stats.rounds_to_find(
+        both[0].values, both[1].values, rounds_common((one, other)), max(rows, 1), floor))
 
 
 def groups_find(matrix: Matrix, axis: str, metric: Metric) -> list[list[Cell]]:
@@ -121,17 +142,61 @@ def groups_find(matrix: Matrix, axis: str, metric: Metric) -> list[list[Cell]]:
             for cells in groups.values() if len(cells) > 1]
 
 
+def is_baseline_of(matrix: Matrix, base: Cell, cell: Cell) -> bool:
+    """Whether a cell is compared with this one in every table."""
+    found = baseline_find(matrix, cell, baseline_words(matrix))
+    return found is not None and found.name == base.name != cell.name
+
+
 def pairs_compare(matrix: Matrix, metric: str, groups: Iterable[Sequence[Cell]]
-                  ) -> dict[tuple[str, str], stats.Estimate | None]:
-    """The ratio of the first to the second of every pair of each group, by their names, both ways
-    round; None as ratio_between()."""
-    return {(one.name, two.name): ratio_between(matrix, one, two, metric)
-            for cells in groups for one, two in permutations(cells, 2)}
+                  ) -> dict[frozenset[str], stats.Estimate | None]:
+    """The ratio of the first to the second of every pair of each group, by their names; None as
+    ratio_between(). Ratios to a baseline and exact counts are left out."""
+    return {frozenset((one.name, two.name)): ratio_between(matrix, one, two, metric)
+            for cells in groups for one, two in combinations(cells, 2)
+            if not is_baseline_of(matrix, one, two) and not is_baseline_of(matrix, two, one)
+            and not both_exact(matrix, one, two, metric)}
+
+
+def pair_verdict(matrix: Matrix, cell: Cell, best: Cell, metric: str, pairs: Family
+                 ) -> tuple[Verdict, int]:
+    """The verdict of the ratio of two cells, and how many rows its family has."""
+    for one, base in ((cell, best), (best, cell)):
+        if is_baseline_of(matrix, base, one):
+            verdict = baseline_verdict(matrix, one, metric) or Verdict.UNKNOWN
+            return verdict, baseline_family(matrix, metric).tested
+    floor = noise_floor_widest([(matrix, cell), (matrix, best)], metric)
+    return verdict_of(ratio_between(matrix, cell, best, metric), floor,
+                      pairs.adjusted_of(frozenset((cell.name, best.name))),
+                      both_exact(matrix, cell, best, metric)), pairs.tested
+
+
+def against_build(matrix: Matrix, best: Cell, metric: Metric, axis: str,
+                  cells: Sequence[Cell]) -> Against | None:
+    """How the best compares with the baseline, if that is one of these cells."""
+    base = baseline_find(matrix, best, baseline_words(matrix))
+    if base is None or base.name not in [cell.name for cell in cells]:
+        return None
+    ratio = baseline_ratio(matrix, best, metric.name)
+    return Against(base.axes[axis], better_ratio(ratio, metric) if ratio else None,
+                   baseline_verdict(matrix, best, metric.name) or Verdict.UNKNOWN,
+                   noise_floor(matrix, best, metric.name),
+                   baseline_family(matrix, metric.name).tested, rounds_common((best, base)))
+
+
+def left_out_why(matrix: Matrix, cell: Cell, metric: Metric) -> str:
+    """Why a cell of a group has no figure; empty where it has one, or never ran."""
+    series = matrix.series(cell.name, metric.name)
+    if cell.status == "failed":
+        return "failed in every round"
+    if cell.status != "ok" or series.positive:
+        return ""
+    return f"was 0 in some round, so has no {metric.name} to compare" if len(series) else (
+        f"has no {metric.name}")
 
 
 def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cell],
-                  ratios: Mapping[tuple[str, str], stats.Estimate | None],
-                  family: Family) -> Optimum:
+                  pairs: Family) -> Optimum:
     """The optimum of one group, which is not empty."""
     by_value = {cell.axes[axis]: cell for cell in cells}
     series = {value: matrix.series(cell.name, metric.name) for value, cell in by_value.items()}
@@ -139,26 +204,29 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
     choose = min if metric.better == "lower" else max
     best = by_value[choose(medians,
                            key=lambda value: (stats.median(series[value].values), medians[value]))]
-    marks = {value: BEST if cell is best else mark_choose(
-        ratios[cell.name, best.name], metric,
-        noise_floor_widest([(matrix, cell), (matrix, best)], metric.name),
-        family.adjusted.get(frozenset((cell.name, best.name)), 0.0))
-        for value, cell in by_value.items()}
-    rounds = {value: rounds_to_tell(matrix, cell, best, metric.name, family.tested)
-              for value, cell in by_value.items() if marks[value] == ALIKE}
-    return Optimum({key: value for key, value in best.axes.items() if key != axis}, medians, marks,
-                   rounds)
+    place = {key: value for key, value in best.axes.items() if key != axis}
+    marks, rounds = {best.axes[axis]: BEST}, {}
+    for value, cell in by_value.items():
+        if cell is best:
+            continue
+        verdict, rows = pair_verdict(matrix, cell, best, metric.name, pairs)
+        marks[value] = mark_choose(ratio_between(matrix, cell, best, metric.name), verdict, metric)
+        if marks[value] == ALIKE:
+            rounds[value] = (0 if verdict is Verdict.EXACT else
+                             rounds_to_tell(matrix, cell, best, metric.name, rows))
+    left_out = {cell.axes[axis]: why for cell in matrix.cells.values()
+                if place.items() <= cell.axes.items() and (why := left_out_why(
+                    matrix, cell, metric))}
+    return Optimum(place, medians, {value: marks[value] for value in by_value}, rounds, left_out,
+                   against_build(matrix, best, metric, axis, cells))
 
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
     """The optimum of every group with a cell that is shown, in the plan's order."""
     shown, matrix = matrix, matrix.whole
-    groups = groups_find(matrix, axis, metric)
-    ratios = pairs_compare(matrix, metric.name, groups)
-    family = family_make({frozenset(names): ratio for names, ratio in ratios.items()
-                          if not both_exact(matrix, matrix.cells[names[0]],
-                                            matrix.cells[names[1]], metric.name)})
-    return tuple(optimum_build(matrix, axis, metric, cells, ratios, family) for cells in groups
+    groups = [cells for cells in groups_find(matrix, axis, metric) if cells]
+    pairs = family_make(pairs_compare(matrix, metric.name, groups))
+    return tuple(optimum_build(matrix, axis, metric, cells, pairs) for cells in groups
                  if any(cell.name in shown.cells for cell in cells))
 
 
@@ -175,63 +243,3 @@ def is_speed(metric: Metric) -> bool:
 def group_text(optimum: Optimum) -> str:
     """The words of a group, as they would be typed."""
     return " ".join(f"{key}={value}" for key, value in optimum.place.items() if value)
-
-
-def values_list(values: Sequence[str]) -> str:
-    """Values, at least one, in words: `64K`, `64K and 128K`, `64K, 128K and 256K`."""
-    return " and ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
-
-
-def advice_text(optimum: Optimum, axis: str, metric: Metric) -> str:
-    """The smallest value of those that cannot be told apart from the best, and what lies beyond it.
-
-    A value that is no number (`default`) is what a program has that sets nothing: if it is among
-    them there is nothing to gain. Empty where no value is a number, or nothing can be told apart.
-    """
-    sizes = {value: size for value in optimum.marks if (size := size_parse(value)) is not None}
-    alike = optimum.alike
-    unset = [value for value in alike if value not in sizes]
-    if not sizes or not alike:
-        return ""
-    if optimum.best in unset:
-        return f"Leave it at {optimum.best}."
-    if unset:
-        return f"Leave it at {unset[0]}: what others gain is less than can be told here."
-    least = min(alike, key=lambda value: sizes[value])
-    beyond = sorted((value for value in sizes if sizes[value] > sizes[least]),
-                    key=lambda value: sizes[value])
-    worse = [value for value in beyond if value not in alike]
-    if not beyond:
-        return f"Set {axis}={least}, the largest that was tried: more may be better still."
-    hidden = [value for value in beyond if value in alike]
-    word = "slower" if is_speed(metric) else "worse"
-    said = [f"noise hides what {values_list(hidden)} may gain"] if hidden else []
-    said += [f"{values_list(worse)} {'is' if len(worse) == 1 else 'are'} {word}"] if worse else []
-    return f"Set {axis}={least}; {', and '.join(said)}."
-
-
-def optimum_text(optimum: Optimum, axis: str, metric: Metric, base: str | None = None,
-                 against: str = "") -> str:
-    """The answer of one group in a sentence or two. against: how the best compares with the value
-    base, which is then told and not listed again."""
-    found = f"{axis}={optimum.best}"
-    median = value_text(optimum.medians[optimum.best], metric.unit)
-    if len(optimum.marks) == 1:
-        return f"{found} is the only value with a good run ({median})."
-    if not optimum.alike:
-        return (f"{found} has the best median ({median}); whether others are worse needs "
-                f"{stats.ROUNDS_NEEDED} rounds.")
-    others = [value for value in optimum.alike if value not in (optimum.best, base)]
-    rest = [value for value in optimum.marks if value not in (optimum.best, base)]
-    told = ""
-    if others:
-        which = "no other value" if others == rest else values_list(others)
-        told = f"{which} can{'' if others == rest else 'not'} be told apart from it"
-        least = min(others, key=lambda value: optimum.rounds.get(value, math.inf))
-        if optimum.rounds.get(least, math.inf) <= ROUNDS_ADVISED:
-            told += f" (rounds={optimum.rounds[least]:.0f} would tell {least})"
-    elif rest:
-        told = f"every other value is {'slower' if is_speed(metric) else 'worse'}"
-    best = "is best" if WORSE in optimum.marks.values() else "has the best median"
-    sentence = "; ".join(filter(None, (f"{found} {best} ({median}){against}", told)))
-    return f"{sentence}. {advice_text(optimum, axis, metric)}".rstrip()

@@ -135,9 +135,9 @@ def best_legends(summary: Summary) -> list[Legend]:
     return [
         (BEST, f"the best median of {summary.leading} "
                f"{'of its group' if len(summary.optima) > 1 else 'of all'}", bool(marks)),
-        (ALIKE, "cannot be told apart from it: the 95 % interval of the ratio, "
-                f"{ratios_text(summary, (summary.best or '',))}, does not lie on the worse side "
-                "of 1, or the ratio is within the noise floor", ALIKE in marks),
+        (ALIKE, f"cannot be told apart from it: their ratio, "
+                f"{ratios_text(summary, (summary.best or '',))}, is no change for the worse",
+         ALIKE in marks),
         (f"times {'faster' if is_speed(metric) else 'better'}",
          f"{metric.name} of {upper} / {metric.name} of {lower}, "
          f"{ratios_text(summary, summary.baseline, '')}, with its 95 % interval"

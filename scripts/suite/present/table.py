@@ -8,12 +8,19 @@ from itertools import product
 from typing import Any
 
 from suite import stats
-from suite.analyse.answers import Pairs, answers_decide, claims_pairs, questions_pairs
+from suite.analyse.answers import (
+    Answer,
+    answers_decide,
+    answers_pairs,
+    claims_pairs,
+    deciding_pairs,
+    metric_of,
+    optimum_text,
+)
 from suite.analyse.arrangement import Layout, layout_choose
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.optimum import WORSE, better_ratio, group_text, optimum_text
+from suite.analyse.optimum import better_ratio
 from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
-from suite.base.units import percent_text
 from suite.present.columns import (
     Footnotes,
     axis_names,
@@ -28,7 +35,7 @@ from suite.present.legend import legend_pairs, published_sizes
 from suite.present.tables import TERMINAL
 from suite.present.tables.csv import csv_number
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
-from suite.scenario import scenario
+from suite.scenario.scenario import Question, TableLayout
 
 BEST_PARTS = ("mark", "better", "better_low", "better_high")
 RATIO_PARTS = ("ratio", "ratio_low", "ratio_high", "verdict")
@@ -62,28 +69,11 @@ def result_table(summary: Summary, layout: Layout, notes: Footnotes) -> Table:
     return Table(tuple(keys), tuple(groups), breaks=tuple(breaks))
 
 
-def best_pairs(summary: Summary) -> Pairs:
-    """The best value of each group, where no [[answer]] of the scenario says it; the noise floor
-    that goes with it."""
-    axis, metric = summary.best or "", summary.metrics[0]
-    said = any((question.word, question.metric, question.where) == (axis, metric.name, "")
-               for question in summary.matrix.result.scenario.answers)
-    texts = [] if said else [
-        ": ".join(filter(None, (group_text(optimum), optimum_text(optimum, axis, metric))))
-        for optimum in summary.optima]
-    floor = summary.floor_most(summary.leading) if summary.optima and summary.leading else None
-    if floor:
-        told = any(WORSE in optimum.marks.values() for optimum in summary.optima)
-        many = "up to " if len(summary.floors[metric.name]) > 1 else ""
-        more = "." if told else "; more work in each run or a quieter machine may tell more."
-        texts.append(f"Noise floor (A/A): {many}{percent_text(floor - 1)}. No smaller difference "
-                     f"is told apart{more}")
-    return [("" if number or said else "answer", text) for number, text in enumerate(texts)]
-
-
-def answer_pairs(summary: Summary) -> Pairs:
-    """The answers, under everything else."""
-    return [*questions_pairs(summary.matrix), *best_pairs(summary)]
+def answers_of(summary: Summary) -> list[Answer]:
+    """The answers to the scenario's questions, and to best= where no question asks the same."""
+    return answers_decide(summary.matrix, *([Question(
+        f"Which {summary.best} is best by {summary.leading}?", summary.best, summary.leading)]
+        if summary.best and summary.leading else []))
 
 
 def listed_text(texts: Sequence[str]) -> str:
@@ -109,16 +99,18 @@ def title_text(matrix: Matrix) -> str:
     return f"{matrix.result.name}: {question}" if question else matrix.result.name
 
 
-def result_document(summary: Summary, layout: Layout, claims: bool = False) -> Document:
-    """The table of a result with everything around it, and the same for programs. claims: whether
-    they stand in words before the answers."""
+def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) -> Document:
+    """The table of a result with everything around it, and the same for programs. ends_a_run:
+    whether the answers stand last, where a reader of a terminal sees them."""
     notes = Footnotes()
     table = result_table(summary, layout, notes)
     section = Section(heading_pairs(summary, scales_choose(summary)), [table])
-    matrix = summary.matrix
-    answer = [*(claims_pairs(matrix) if claims else []), *answer_pairs(summary)]
+    answers, claims = answers_of(summary), claims_pairs(summary.matrix)
+    told, deciding = answers_pairs(answers), deciding_pairs(answers)
     return Document(
-        title_text(matrix), [section], result_foot(summary, notes), answer,
+        title_text(summary.matrix), [section], result_foot(summary, notes),
+        answer=[] if ends_a_run else told,
+        end=[*claims, *(told if ends_a_run else []), *deciding],
         heads=result_heads(summary), records=lambda: result_records(summary),
         data=lambda: summary_json(summary))
 
@@ -247,8 +239,8 @@ def answers_json(matrix: Matrix) -> list[dict[str, Any]]:
     """The scenario's questions with the answer of each group."""
     return [{**vars(question), "why": why, "groups": [
         {"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
-         "answer": text} for optimum, text in groups]}
-        for question, groups, why in answers_decide(matrix)]
+         "answer": optimum_text(optimum, question.word, metric_of(question))}
+        for optimum in optima]} for question, optima, why, _ in answers_decide(matrix)]
 
 
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
@@ -286,8 +278,8 @@ def summary_json(summary: Summary) -> dict[str, Any]:
 
 
 def table_usual(matrix: Matrix, width: int) -> str:
-    """The table that the scenario of a result asks for, with its claims and answers, as text."""
-    asked = matrix.result.scenario.table or scenario.TableLayout()
+    """The table that the scenario of a result asks for, as text; answers last."""
+    asked = matrix.result.scenario.table or TableLayout()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    return TERMINAL.render(result_document(summary, layout, claims=True), width)
+    return TERMINAL.render(result_document(summary, layout, ends_a_run=True), width)

@@ -41,11 +41,12 @@ from suite.stats.nulls import (
     signed_rank_counts,
     signed_rank_null,
 )
-from suite.stats.power import rounds_to_find, smallest_detectable
+from suite.stats.power import ROUNDS_ADVISED, rounds_to_find, smallest_detectable
 from suite.stats.shift import geometric_mean, ratio_estimate, shift_estimate
 
 __all__ = [
-    "ALPHA", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval", "Spans",
+    "ALPHA", "ROUNDS_ADVISED", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval",
+    "Spans",
     "benjamini_hochberg", "direction_estimate", "geometric_mean", "is_within_floor",
     "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "estimate_floor",
     "outliers_mark", "ratio_directed", "ratio_estimate", "relative_width", "rounds_deciding",

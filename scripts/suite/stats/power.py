@@ -26,6 +26,7 @@ from suite.stats.nulls import mann_whitney_null, rounds_deciding, signed_rank_nu
 from suite.stats.shift import ROUNDING, shift_estimate
 
 POWER = 0.8
+ROUNDS_ADVISED = 1000  # more are no advice
 SEED = 1
 SIMULATED_SHIFTS = 1000  # elementary shifts of a sample up to which the factor is simulated
 SIMULATED_NUMBERS = 4_000_000  # elementary shifts of all samples together: 32 MB, 0.1 s
@@ -57,20 +58,24 @@ def width_factor(n: int, m: int | None) -> float:
     return float(np.quantile(-low[:samples // 2] / ((high - low)[samples // 2:] / 2), POWER))
 
 
-def rounds_to_find(new: Sequence[float], base: Sequence[float], paired: bool, rows: int) -> float:
+def rounds_to_find(new: Sequence[float], base: Sequence[float], paired: bool, rows: int,
+                   floor: float = 1.0) -> float:
     """How many rounds (or values a side) find the change that was seen in 80 % of repetitions, as
-    the only one of so many rows that changed. Values above 0, at least 6, or 4 a side.
+    the only one of so many rows that changed, and beyond a noise floor, which shrinks as intervals
+    do. Values above 0.
 
     The width of an interval falls with the root of their number, and the correction takes ALPHA /
-    rows of the normal distribution in place of ALPHA. Infinite where nothing was seen.
+    rows of the normal distribution in place of ALPHA. Infinite where nothing was seen, or more than
+    ROUNDS_ADVISED are needed, or there are too few values for an interval.
     """
     shift = shift_estimate(np.log(new), np.log(base), paired)
     if shift.interval is None or abs(shift.value) < ROUNDING:
         return math.inf
-    half = (shift.interval.high - shift.interval.low) / 2
+    rounds, half = min(len(new), len(base)), (shift.interval.high - shift.interval.low) / 2
     longer = (NormalDist().inv_cdf(1 - ALPHA / rows / 2) + Z_POWER) / Z_INTERVAL
-    needed = min(len(new), len(base)) * (half * longer / abs(shift.value)) ** 2
-    return max(math.ceil(needed), rounds_deciding(rows, paired))
+    farthest = max(half * longer, math.log(floor)) / abs(shift.value)
+    needed = max(math.ceil(rounds * farthest ** 2), rounds_deciding(rows, paired))
+    return needed if needed <= ROUNDS_ADVISED else math.inf
 
 
 def smallest_detectable(new: Sequence[float], base: Sequence[float], paired: bool) -> float | None:

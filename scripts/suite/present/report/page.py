@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite.analyse.answers import answers_pairs, deciding_pairs
 from suite.analyse.arrangement import Layout
 from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
@@ -22,8 +23,8 @@ from suite.present.report.sections import (
     repeat_make,
     verdicts_make,
 )
-from suite.present.table import answer_pairs, result_document
-from suite.present.tables.html import document_elements
+from suite.present.table import answers_of, result_document
+from suite.present.tables.html import document_elements, list_elements
 
 PAGE_FOLDER = Path(__file__).resolve().parent
 NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -78,11 +79,11 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     """The page of one result; comparisons: its baseline against each other value; again: the
     commands that measure it again; notes: what it has not, and why."""
     matrix = summary.matrix
-    result, answers = matrix.result, answer_pairs(summary)
+    result, answers = matrix.result, answers_of(summary)
     commands = [f"scripts/uncork {name} {result.folder}"
                 for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[PageSection] = [
-        ("answer", "Answer", [pairs_list(answers)] if answers else []),
+        ("answer", "Answer", list_elements([*answers_pairs(answers), *deciding_pairs(answers)])),
         ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
         ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
                                 *changes_make(comparisons)]),

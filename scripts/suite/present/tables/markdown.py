@@ -47,9 +47,10 @@ def titled_lines(table: Table) -> list[str]:
 
 def render(document: Document, width: int = 0) -> str:
     """The document as Markdown, of any width."""
-    lines = [f"**{document.title}**"]
+    answer = list_lines(document.answer)
+    lines = [f"**{document.title}**", *([""] if answer else []), *answer]
     for section in document.sections:
         lines += ["", *list_lines(section.head)]
         lines += [line for table in section.tables for line in titled_lines(table)]
-    foot = list_lines([*document.foot, *document.answer])
+    foot = list_lines([*document.foot, *document.end])
     return "\n".join([*lines, *([""] if foot else []), *foot]) + "\n"

@@ -101,7 +101,7 @@ class Section(NamedTuple):
 
 
 class Document(NamedTuple):
-    """Sections, and below all of them what marks mean, notes, the answer, commands.
+    """The answer, sections, what marks mean with notes, what stands at the end, commands.
 
     records: the same figures as lines for programs, base units, by the name of the column.
     data: everything that is known, as one JSON value.
@@ -111,6 +111,7 @@ class Document(NamedTuple):
     sections: Sequence[Section]
     foot: Sequence[Pair] = ()
     answer: Sequence[Pair] = ()
+    end: Sequence[Pair] = ()
     commands: Sequence[Sequence[str]] = ()
     heads: Sequence[str] = ()
     records: Callable[[], Iterable[Mapping[str, str]]] = list

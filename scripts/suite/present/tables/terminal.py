@@ -120,9 +120,9 @@ def titled_lines(table: Table, width: int) -> list[str]:
 
 def render(document: Document, width: int) -> str:
     """The document as text."""
-    parts = [labelled_lines([(document.title, "")], width)]
+    parts = [[*textwrap.wrap(document.title, width), *pairs_lines(document.answer, width)]]
     for section in document.sections:
         parts.append(pairs_lines(section.head, width))
         parts += [titled_lines(table, width) for table in section.tables]
-    parts += [pairs_lines(pairs, width) for pairs in (document.foot, document.answer) if pairs]
+    parts += [pairs_lines(pairs, width) for pairs in (document.foot, document.end) if pairs]
     return "\n".join(line.rstrip() for part in parts for line in ["", *part])[1:] + "\n"
