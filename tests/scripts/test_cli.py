@@ -28,9 +28,11 @@ from suite.base.client import (
 )
 from suite.base.errors import Failure, synonyms_read
 from suite.commands import COMMANDS, parser_make
+from suite.commands import list as list_command
 from suite.present.comparison import FORMATS
 from suite.present.tables import RENDERERS
 from suite.present.tables.mail import STYLES
+from suite.scenario.scenario import SCENARIO_KEYS, Arm, Scenario
 from within import uncork_call
 
 NODELAY = str(ROOT / "tests/scripts/data/nodelay")
@@ -330,6 +332,26 @@ def test_the_version_is_that_of_the_programs(uncork: Uncork, binaries: Client) -
 ])
 def test_a_slip_names_what_was_meant(uncork: Uncork, words: list[str], says: str) -> None:
     assert says in uncork.refused(*words)
+
+
+def test_list_explains_the_parts_of_a_scenario_and_its_arms_by_name(uncork, tmp_path) -> None:
+    assert set(list_command.SCENARIO_PARTS) == set(SCENARIO_KEYS) - {"question", "source"}
+    assert "a name and words that belong together" in uncork.run("list", "arm").stdout
+    assert "which value of word is best by" in uncork.run("list", "answer").stdout
+    path = tmp_path / "buffers.toml"
+    path.write_text('[[arm]]\nname = "small"\nsndbuf = "64K"\n[[answer]]\nasks = "Which?"\n'
+                    'word = "arm"\nmetric = "bandwidth"\n')
+    text = uncork.run("list", str(path)).stdout
+    assert re.search(r"arm +small: sndbuf=64K\n +answer +Which\?", text)
+    assert "no such scenario file" in uncork.refused("list", f"{path}.toml")
+
+
+def test_list_explains_an_arm_of_a_scenario_that_ships(binaries, monkeypatch) -> None:
+    arms = (Arm("small", {"sndbuf": "64K"}),)
+    monkeypatch.setattr(list_command, "scenarios_read", lambda: [Scenario("buffers", arms=arms)])
+    vocabulary = client_list(binaries)
+    text = list_command.name_text("small", vocabulary, binaries, 80)
+    assert re.fullmatch(r"arm=small\n +in +buffers\n +words +sndbuf=64K", text)
 
 
 def test_list_explains_one_word_in_a_screen(uncork: Uncork) -> None:

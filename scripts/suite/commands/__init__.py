@@ -96,7 +96,8 @@ def run_arguments(parser: ArgumentParser) -> None:
 def list_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork list`."""
     parser.add_argument("name", nargs="?", metavar="WORD",
-                        help="explain what has this name: a word, a value, a metric, a scenario")
+                        help="explain what has this name: a word, a value, a metric, a scenario or "
+                             "its file, a part of one, an arm")
     parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
 
 

@@ -8,6 +8,7 @@ import json
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from suite.analyse.metrics import METRICS, Metric
@@ -25,6 +26,7 @@ from suite.base.lab_words import RATE_UNITS
 from suite.base.runner_words import TARGET
 from suite.base.text import labelled_lines
 from suite.base.units import size_text
+from suite.base.words import words_text
 from suite.places.lab.probe import lab_refusal
 from suite.result.record import ENDS
 from suite.scenario.scenario import Scenario, scenario_load
@@ -33,6 +35,23 @@ WIDTH_MAX = 100
 TARGET_PROGRAMS = {"gvisor": "runsc", "vng": "vng", "ssh": "ssh"}  # what starts each of them
 BOUND_MAX = 2**40  # what is larger than this only keeps a number from overflowing
 NAME_MOST = 28  # characters of a name that has its text beside it
+# what the file of a scenario may have (SCENARIO_KEYS), but name, question and source
+SCENARIO_PARTS = {
+    "fixed": '[fixed]: words that all cells have, write = "cork"',
+    "sweep": '[sweep]: words that vary, write = ["nodelay", "cork"]; a cell is one combination',
+    "run": "[run]: words of the whole matrix: rounds, duration, baseline",
+    "exclude": 'exclude = ["lab=on write=uv"]: cells that are left out',
+    "arm": '[[arm]]: a name and words that belong together; arm = ["small", "large"] under [sweep] '
+           "and arm=small,large in the shell choose them; where [fixed] or [sweep] has the same "
+           "word, the arm wins",
+    "published": "[[published]]: a figure that others measured: words, metric, value, from",
+    "claim": "[[claim]]: a sentence (says) and the comparison of metrics that decides it (that); "
+             "uncork check",
+    "answer": "[[answer]]: a question (asks), and what answers it: which value of word is best by "
+              "metric, where the cells have these words; uncork table prints the answer first",
+    "table": "[table]: rows, columns, and gain or best",
+    "picture": "[[picture]]: kind, metric or of, x, name; uncork plot",
+}
 SPELLED = {  # units whose numbers carry a unit of their own when they are typed, largest first
     "duration": {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1},
     "rate": RATE_UNITS,
@@ -110,6 +129,8 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
     words = vocabulary.words.values()
     lines = ["Scenarios (uncork run NAME)"]
     lines += rows_lines(((item.name, item.question) for item in scenarios), width)
+    lines += ["", "Parts of a scenario (a file of TOML, uncork run FILE)"]
+    lines += rows_lines(SCENARIO_PARTS.items(), width)
     lines += ["", "Words (key=value; with their defaults; each end: client., server., proxy. too)"]
     lines += rows_lines((word_row(word) for word in words if word.get("scope") != "run"), width)
     lines += ["", "Words of a whole matrix (uncork run only)"]
@@ -192,26 +213,38 @@ def value_texts(name: str, vocabulary: Vocabulary, width: int) -> list[str]:
     return ["\n".join([" ".join(words), text]) for text, words in found.items()]
 
 
+def scenario_rows(scenario: Scenario, path: str) -> list[tuple[str, str]]:
+    """What a scenario is about, its arms and its answers. path: as the shell names it."""
+    return [("asks", scenario.question or "nothing"), ("source", scenario.source or "none"),
+            *(("arm", f"{arm.name}: {words_text(arm.words)}") for arm in scenario.arms),
+            *(("answer", question.asks) for question in scenario.answers),
+            ("runs by", f"uncork run {path}")]
+
+
 def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> str:
-    """All that has this name: a word, values of words, a metric, a scenario; UsageError names the
-    nearest."""
+    """All that has this name: a word, values of words, a metric, a part of scenarios, a scenario,
+    an arm; UsageError names the nearest."""
     scenarios = {item.name: item for item in scenarios_read()}
+    if name.endswith(".toml"):
+        scenarios[name] = scenario_load(Path(name))
     end, dot, key = name.partition("=")[0].rpartition(".")
     found = []
     if (not dot or end in ENDS) and key in vocabulary.words:
         found.append(word_text(vocabulary, client, vocabulary.words[key], width))
     found += value_texts(name, vocabulary, width)
-    if metric := METRICS.get(name):
-        found.append("\n".join([name, *rows_lines([("means", metric.means), ("unit", metric.unit),
-                                                  ("better", metric.better)], width)]))
-    if scenario := scenarios.get(name):
-        found.append("\n".join([f"scenario {name}", *rows_lines([
-            ("asks", scenario.question), ("source", scenario.source or "none"),
-            ("runs by", f"uncork run {name}")], width)]))
+    rows = {metric.name: [("means", metric.means), ("unit", metric.unit), ("better", metric.better)]
+            for metric in METRICS.values()}
+    rows |= {key: [("in a scenario", text)] for key, text in SCENARIO_PARTS.items()
+             if key not in vocabulary.words}
+    rows |= {f"scenario {key}": scenario_rows(item, key) for key, item in scenarios.items()}
+    rows |= {f"arm={arm.name}": [("in", item.name), ("words", words_text(arm.words))]
+             for item in scenarios.values() for arm in item.arms}
+    found += ["\n".join([head, *rows_lines(told, width)]) for head, told in rows.items()
+              if name in (head, head.removeprefix("scenario "), head.removeprefix("arm="))]
     if not found:
         values = [variant["name"] for word in vocabulary.words.values()
                   for variant in variants_of(vocabulary, word)]
-        known = [*vocabulary.words, *values, *METRICS, *scenarios]
+        known = [*vocabulary.words, *values, *METRICS, *SCENARIO_PARTS, *scenarios]
         raise UsageError(f'no word, value, metric or scenario "{name}"{nearest_hint(name, known)}')
     return "\n\n".join(found)
 
