@@ -236,7 +236,28 @@ def test_claims_are_told_in_words_with_their_verdict_and_what_was_measured(nodel
     label, *_ = pairs = claims_pairs(asked(nodelay, claims=claims))
     assert label == ("claims", "holds: a cork is one segment")
     assert pairs[1][1].startswith("does not hold: it is two (exactly 1.00 against 2.00")
-    assert pairs[2][1] == "1 claim about cells that this result does not have"
+    assert pairs[2][1] == ("1 claim about cells that this result does not have: write=uv was not "
+                           "run, only write=nagle,nodelay,cork,more,writev,coalesce")
+
+
+def test_a_claim_about_cells_that_were_left_out_failed_or_do_not_work_says_why(nodelay):
+    claim = Claim("a cork is fast", "time_per_message(write=cork place=apart) < 1")
+    name = next(name for name, cell in nodelay.cells.items()
+                if (cell.axes["write"], cell.axes["place"]) == ("cork", "apart"))
+    said = {"failed": "failed in every round: no room", "unsupported": "unsupported: no room"}
+    for status, text in said.items():
+        cell = replace(nodelay.cells[name], status=status, reasons=("no room",))
+        matrix = replace(nodelay, cells=nodelay.cells | {name: cell})
+        assert texts_of(claims_pairs(asked(matrix, claims=(claim,)))) == (
+            f"undecided: a cork is fast (place=apart write=cork: {text})")
+    cells = {key: cell for key, cell in nodelay.cells.items() if key != name}
+    matrix = asked(replace(nodelay, cells=cells), claims=(claim, claim))
+    absent = "2 claims about cells that this result does not have: "
+    assert texts_of(claims_pairs(matrix)) == (
+        f"{absent}no cell has write=cork place=apart together")
+    ruled = asked(matrix, claims=(claim, claim), exclude=("place=apart write=cork",))
+    assert texts_of(claims_pairs(ruled)) == (
+        f'{absent}exclude = "place=apart write=cork" leaves them out')
 
 
 def test_a_scenario_with_answers_is_read_checked_and_written_again(tmp_path):

@@ -9,6 +9,7 @@ another family. What noise hides is said apart, with the number of rounds that w
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -66,14 +67,14 @@ def labelled(label: str, texts: Sequence[str]) -> Pairs:
 
 def claims_pairs(matrix: Matrix) -> Pairs:
     """Every claim in words with its verdict, and what was measured where it does not hold. Claims
-    about cells that this result does not have are only counted."""
+    about cells that this result does not have are counted, by the reason why it has not."""
     verdicts = claims_decide(matrix)
     told = [f"{OUTCOMES[verdict.outcome]}: {verdict.claim.says}"
             + ("" if verdict.outcome == "ok" else f" ({'; '.join(verdict.remarks)})")
             for verdict in verdicts if not verdict.absent]
-    absent = len(verdicts) - len(told)
-    if absent:
-        told.append(f"{counted_text(absent, 'claim')} about cells that this result does not have")
+    absent = Counter("; ".join(verdict.remarks) for verdict in verdicts if verdict.absent)
+    told += [f"{counted_text(count, 'claim')} about cells that this result does not have: {why}"
+             for why, count in absent.items()]
     return labelled("claims", told)
 
 
@@ -129,7 +130,8 @@ def others_text(optimum: Optimum, metric: Metric) -> str:
              "{is} " + worse: [value for value, mark in others.items() if mark == WORSE],
              f"{{has}} too few rounds to compare with {optimum.best}": [
                  value for value, mark in others.items() if mark == UNKNOWN
-                 and not (against and against.verdict is Verdict.UNKNOWN)]}
+                 and not (against and against.value != optimum.best
+                          and against.verdict is Verdict.UNKNOWN)]}
     return "; ".join(
         f"{'the others' if 1 < len(values) == len(others) else values_list(values)} "
         + verb.format(**({"is": "is", "has": "has"} if len(values) == 1

@@ -53,6 +53,7 @@ from suite.analyse.named import cells_named, claim_targets
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET
 from suite.base.units import count_text, counted_text, number_text, percent_text, value_text
+from suite.base.words import words_text
 from suite.scenario.scenario import Claim
 
 
@@ -92,7 +93,7 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
     """The cells that a reference may mean: one, or those whose best is searched. Undecidable where
     it means none."""
     named = cells_named(reference, {name: cell.words for name, cell in matrix.cells.items()},
-                        matrix.axes)
+                        matrix.axes, matrix.result.scenario.exclude)
     if not named.cells:
         raise Absent(named.why)
     return [matrix.cells[name] for name in named.cells]
@@ -101,13 +102,15 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
 def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
     """The values of a metric of a cell; Undecidable where it has none."""
     if cell.status != "ok":
-        raise Undecidable(f"{cell.name}: {cell.status}: {'; '.join(cell.reasons)}")
+        status = "failed in every round" if cell.status == "failed" else cell.status
+        raise Undecidable(f"{words_text(cell.axes) or cell.name}: {status}: "
+                          f"{'; '.join(cell.reasons)}")
     series = matrix.series(cell.name, metric)
     if not len(series):
         why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
         if cell.emulated and METRICS[metric].timed:
             why = f"{TIMES_INVALID}: {cell.emulated}: {metric} says nothing there"
-        raise Undecidable(f"{cell.name}: {why}")
+        raise Undecidable(f"{words_text(cell.axes) or cell.name}: {why}")
     return Evidence(cell, series, matrix.is_exact(cell.name, metric))
 
 

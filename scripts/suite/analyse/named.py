@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from suite.analyse.expressions import Reference, claim_parse, references_of
 from suite.base.errors import UsageError
 from suite.base.runner_words import TARGET, target_of
 from suite.base.units import counted_text
-from suite.base.words import words_split
+from suite.base.words import words_split, words_text
 from suite.result.plan import Plan
 from suite.scenario.scenario import Claim, Scenario
 
@@ -28,13 +28,28 @@ class Named(NamedTuple):
     unknown: str = ""
 
 
-def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str]) -> Named:
-    """The cells that a reference may mean: one, or those whose best is searched."""
+def no_cell_why(selector: Mapping[str, str], cells: WordsByCell, excludes: Iterable[str]) -> str:
+    """Why no cell has all of these words, each of which some cell has a value of. excludes: the
+    rules of the scenario that leave cells out."""
+    for key, value in selector.items():
+        values = dict.fromkeys(words[key] for words in cells.values() if key in words)
+        if value not in values:
+            return f"{key}={value} was not run, only {key}={','.join(values)}"
+    rules = (text for text in excludes
+             if words_split(text.split(), "exclude: ").items() <= selector.items())
+    rule = next(rules, "")
+    return f'exclude = "{rule}" leaves them out' if rule else (
+        f"no cell has {words_text(selector)} together")
+
+
+def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str],
+                excludes: Iterable[str] = ()) -> Named:
+    """The cells that a reference may mean: one, or those whose best is searched. excludes: as in
+    no_cell_why()."""
     wanted = words_split(reference.words.split(), f"{reference.text}: ")
     for key in wanted:
         if not any(key in words for words in cells.values()):
-            return Named((), f"{reference.text}: no cell has the word {key}",
-                         unknown=key)
+            return Named((), f"{reference.text}: no cell has the word {key}", unknown=key)
     selector = {key: value for key, value in wanted.items() if key not in reference.searched}
     found = tuple(name for name, words in cells.items() if selector.items() <= words.items())
     for axis in axes:
@@ -43,7 +58,7 @@ def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str]) -
             return Named((), f"{reference.text}: {axis} varies and is not named; it is one of "
                              f"{', '.join(value or 'none' for value in values)}", axis)
     return Named(found if reference.searched else found[:1],
-                 "" if found else f"{reference.words}: there is no such cell")
+                 "" if found else no_cell_why(selector, cells, excludes))
 
 
 def claim_targets(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:
