@@ -209,6 +209,22 @@ def test_more_without_words_takes_those_of_the_result(
     assert_complete(folder)
 
 
+def test_a_result_in_place_of_a_scenario_is_what_o_names(uncork: Uncork, finished: Path) -> None:
+    for name in (str(finished), finished.name):
+        assert "is finished: add a session with --more" in uncork.refused("run", name)
+        assert "has nothing left to do: --more adds a session" in uncork.run("run", name,
+                                                                             "-n").stdout
+        assert uncork.run("run", "--more", name).returncode == 0
+    assert len(plan_read(finished)["sessions"]) == 3
+    assert "no such folder, here or in" in uncork.refused("run", "--more", "nope")
+    assert "is a folder, not the file" in uncork.refused("run", str(finished.parent))
+    path = finished / "records.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-2]))
+    assert "has 2 runs left" in uncork.run("run", str(finished), "-n").stdout
+    assert uncork.run("run", str(finished)).returncode == 0
+    assert_complete(finished)
+
+
 def test_more_of_an_unfinished_folder_is_refused(uncork: Uncork) -> None:
     folder = killed(uncork, *WORDS, after=3)
     assert "finish it without --more" in uncork.refused(*WORDS, "-o", str(folder), "--more")

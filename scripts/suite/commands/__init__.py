@@ -70,9 +70,10 @@ def formats_add(parser: ArgumentParser, formats: Mapping[str, Format]) -> None:
 def run_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork run`."""
     from suite.measure.quick import quick_limits
-    parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
+    parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE | RESULT",
                         help="a scenario (scenarios/NAME.toml or a path) and words; "
-                             'not="a=1 b=2" leaves out cells, and may be repeated')
+                             'not="a=1 b=2" leaves out cells, and may be repeated; '
+                             "or a result alone, to go on with")
     output_add(parser, "DIR", "folder of the result (default: results/NAME-YYYYmmdd-HHMMSS, in the "
                               "repository or $UNCORK_RESULTS); without words it takes those "
                               "of the result in DIR")

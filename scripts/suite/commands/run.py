@@ -19,7 +19,7 @@ from suite.analyse.expressions import axes_of, selectors_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
 from suite.analyse.named import claims_check
-from suite.base.client import Client, Vocabulary, build_digest, client_open
+from suite.base.client import Client, Vocabulary, build_digest, client_open, scenario_names
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.base.runner_words import ARM
 from suite.base.server_options import server_options_check, server_options_choose
@@ -41,7 +41,7 @@ from suite.measure.schedule import session_schedule
 from suite.measure.words import RUN_WORDS, scenario_choose
 from suite.places.targets import Targets
 from suite.result.files import RECORDS, SCENARIO, plan_read, result_find, results_place
-from suite.result.journal import Journal
+from suite.result.journal import Journal, records_done
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Record
 from suite.scenario.scenario import Scenario
@@ -212,9 +212,25 @@ def outcome_check(journal: Journal) -> None:
         raise Failure(f"every run of {cell}{more} failed: {reason}")
 
 
+def result_named(words: Sequence[str], more: bool) -> str | None:
+    """The folder of a result that stands in place of a scenario, as -o names it; None where words
+    name none. UsageError where it does not exist and only a result will do, with --more."""
+    if len(words) != 1 or "=" in words[0] or words[0] in scenario_names():
+        return None
+    try:
+        folder = result_find(Path(words[0]))
+    except UsageError:
+        if more and not words[0].endswith(".toml"):
+            raise
+        return None
+    return str(folder) if more or plan_read(folder) else None
+
+
 def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
-    """The result that `-o DIR` without words, or with --more, goes on with, and its plan. With
-    --more DIR may be a name; UsageError where there is none."""
+    """The result that `-o DIR` without words, or with --more, goes on with, and its plan; DIR alone
+    stands for -o DIR. With --more DIR may be a name; UsageError where there is none."""
+    if not options.output and (named := result_named(options.words, options.more)):
+        options.output, options.words = named, []
     if not options.output or (options.words and not options.more):
         return None
     folder = result_find(Path(options.output)) if options.more else Path(options.output)
@@ -222,6 +238,13 @@ def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
     if plan is None and options.more:
         raise UsageError(f"{folder} has no result to add a session to")
     return (folder, plan) if plan else None
+
+
+def left_text(folder: Path, plan: Plan) -> str:
+    """What is left of the last session of a result."""
+    left = len(session_left(plan, records_done(folder)[0]))
+    return (f"{path_text(folder)} has {counted_text(left, 'run')} left" if left else
+            f"{path_text(folder)} has nothing left to do: --more adds a session")
 
 
 def command_again() -> str:
@@ -264,6 +287,8 @@ def main(options: argparse.Namespace) -> int:
             notes = claims_check(scenario, path, planned.plan, overridden)
             planned = replace(planned, notes=(*planned.notes, *notes))
         if options.dry_run:
+            if given and not options.more:
+                planned = replace(planned, notes=(*planned.notes, left_text(*given)))
             print(plan_text(planned, targets))
             return 0
         nothing_refuse(planned.plan, {})
