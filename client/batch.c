@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "connection/legality.h"
+#include "plan/word.h"
 #include "print.h"
 
 #include <errno.h>
@@ -89,11 +90,14 @@ void batch_free(struct batch *batch)
 int batch_refuse_unused(const struct plan *plan, struct problem *problem)
 {
     CLEANUP_JSON json_t *unused = plan_words_unused(plan);
+    const char *key = json_string_value(json_array_get(unused, 0));
 
-    if (json_array_size(unused) == 0)
+    if (!key)
         return 0;
-    return problem_usage(problem, "'%s' has no effect with these other words; leave it out",
-                         json_string_value(json_array_get(unused, 0)));
+    if (word_is_of_lab(key))
+        return problem_usage(problem, "'%s' is of a lab; scripts/uncork run ... lab=on %s=... makes one", key,
+                             key);
+    return problem_usage(problem, "'%s' has no effect with these other words; leave it out", key);
 }
 
 static int print_end(const struct batch *batch, struct problem *problem)

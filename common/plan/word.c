@@ -338,8 +338,19 @@ const struct word *word_find(const char *key, struct problem *problem)
             return &word_list[i];
         nearest_offer(&nearest, word_list[i].key);
     }
-    problem_usage(problem, "no word is called '%.40s'; the nearest is '%s'", key, nearest.found);
+    if (!strcmp(key, "arm"))
+        problem_usage(problem, "arm names words of a scenario: scripts/uncork run SCENARIO arm=NAME");
+    else
+        problem_usage(problem, "no word is called '%.40s'; the nearest is '%s'", key, nearest.found);
     return NULL;
+}
+
+bool word_is_of_lab(const char *key)
+{
+    for (size_t i = 0; i < word_count; i++)
+        if (!strcmp(word_list[i].key, key))
+            return word_list[i].used == in_lab;
+    return false;
 }
 
 void *word_field(const struct word *word, struct plan *plan, enum end end)

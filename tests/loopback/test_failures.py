@@ -181,13 +181,22 @@ def test_a_port_in_use_is_named() -> None:
         (["--listen"], "needs a value"),
         (["--lisen", "x"], "no option"),
         ([], "--listen"),
-        (["--listen", "127.0.0.1:0", "message=64"], "takes no words"),
+        (["--listen", "127.0.0.1:0", "message=64"],
+         "takes no words; give them to uncork-client or scripts/uncork run"),
     ],
 )
 def test_a_server_started_wrongly_says_so_in_one_line(arguments: list[str], says: str) -> None:
     done = subprocess.run([str(SERVER), *arguments], capture_output=True, text=True, timeout=10)
     assert done.returncode == 2
     assert says in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_word_of_a_lab_says_what_makes_one() -> None:
+    for word in ("link_rate=1gbit", "sysctl=net.ipv4.tcp_sack:0"):
+        done, key = client_run(word), word.partition("=")[0]
+        assert done.returncode == 2 and done.stderr == (
+            f"uncork-client: '{key}' is of a lab; scripts/uncork run ... lab=on {key}=... makes "
+            "one\n")
 
 
 def test_insecure_is_allowed_and_warned_about() -> None:
