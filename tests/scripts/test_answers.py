@@ -211,6 +211,25 @@ def test_a_table_that_ends_a_run_has_claims_answers_and_rounds_last_and_no_text_
     assert text.count("Which write?") == 1
 
 
+def silent(matrix):
+    return replace(matrix, result=replace(matrix.result, scenario=replace(
+        matrix.result.scenario, claims=(), answers=())))
+
+
+def test_a_run_that_asks_and_claims_nothing_answers_which_value_of_the_baselines_axis_is_best(
+    nodelay,
+):
+    text = documents_of(silent(nodelay))
+    assert "answer  Which write is best by time_per_message?\n" in text
+    assert " place=together: coalesce is " in text
+
+
+def test_a_run_that_asks_nothing_has_no_answer_for_each_of_many_groups(buffers, monkeypatch):
+    assert "answer  " in documents_of(silent(buffers))
+    monkeypatch.setattr("suite.present.table.GROUPS_ANSWERED", 1)
+    assert "answer  " not in documents_of(silent(buffers))
+
+
 def test_the_json_of_a_table_has_the_answers(nodelay):
     matrix = asked(nodelay, WRITE)
     layout = layout_choose(matrix, matrix.result.scenario.table)

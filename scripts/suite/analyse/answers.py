@@ -95,17 +95,17 @@ def against_text(best: str, against: Against, metric: Metric) -> str:
         return f"{best} is {better} than {base}, but by how much is unknown"
     if ratio.directed:
         return f"{first} cannot be told from {base}"
-    if ratio.value < 1:  # the medians say otherwise
-        return f"{first} round by round {base} is {ratio_text(reciprocal(ratio.value))} {than} it"
     texts = ratio_texts(*ratio.span)
     sure = f" {interval_text(texts)}".rstrip()
+    if verdict is Verdict.SAME:
+        return f"{first} cannot be told from {base}: {texts[0]}{sure}"
+    if ratio.value < 1:  # the medians say otherwise
+        return f"{first} round by round {base} is {ratio_text(reciprocal(ratio.value))} {than} it"
     much = f"{texts[0]} {than} {base}{sure}"
     if verdict is Verdict.EXACT:
         return f"{best} is exactly {texts[0]} {than} {base}"
     if verdict is Verdict.CHANGED:
         return f"{best} is {much}"
-    if verdict is Verdict.SAME:
-        return f"{first} cannot be told from {base}: {texts[0]}{sure}"
     runs = "round" if against.shared else "boot"
     needed = stats.ROUNDS_NEEDED if against.shared else stats.SIDES_NEEDED
     return f"{best} seems {much}, but " + {

@@ -39,6 +39,7 @@ from suite.scenario.scenario import Question, TableLayout
 
 BEST_PARTS = ("mark", "better", "better_low", "better_high")
 RATIO_PARTS = ("ratio", "ratio_low", "ratio_high", "verdict")
+GROUPS_ANSWERED = 6  # more answers than these hide the table that they stand above
 GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
 
 
@@ -70,10 +71,20 @@ def result_table(summary: Summary, layout: Layout, notes: Footnotes) -> Table:
 
 
 def answers_of(summary: Summary) -> list[Answer]:
-    """The answers to the scenario's questions, and to best= where no question asks the same."""
-    return answers_decide(summary.matrix, *([Question(
-        f"Which {summary.best} is best by {summary.leading}?", summary.best, summary.leading)]
-        if summary.best and summary.leading else []))
+    """The answers to the scenario's questions, and to best= where no question asks the same.
+
+    A run whose scenario asks and claims nothing, as one of words alone, answers which value of the
+    baseline's axis is best, unless that would be an answer for each of many groups.
+    """
+    asked = summary.matrix.result.scenario
+    silent = not (asked.answers or asked.claims)
+    axes = [summary.best] if summary.best else list(summary.baseline) if silent else []
+    if len(axes) != 1 or not summary.metrics:
+        return answers_decide(summary.matrix)
+    axis, metric = axes[0], summary.metrics[0].name
+    answers = answers_decide(summary.matrix,
+                             Question(f"Which {axis} is best by {metric}?", axis, metric))
+    return [answer for answer in answers if summary.best or len(answer.optima) <= GROUPS_ANSWERED]
 
 
 def listed_text(texts: Sequence[str]) -> str:
@@ -235,12 +246,12 @@ def best_json(summary: Summary) -> dict[str, Any] | None:
         for optimum in summary.optima]}
 
 
-def answers_json(matrix: Matrix) -> list[dict[str, Any]]:
-    """The scenario's questions with the answer of each group."""
+def answers_json(answers: Sequence[Answer]) -> list[dict[str, Any]]:
+    """Questions with the answer of each group."""
     return [{**vars(question), "why": why, "groups": [
         {"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
          "answer": optimum_text(optimum, question.word, metric_of(question))}
-        for optimum in optima]} for question, optima, why, _ in answers_decide(matrix)]
+        for optimum in optima]} for question, optima, why, _ in answers]
 
 
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
@@ -271,7 +282,8 @@ def summary_json(summary: Summary) -> dict[str, Any]:
                              "noise_floors": {cell: floor - 1 for cell, floor
                                               in summary.floors[m.name].items()}}
                     for m in summary.metrics},
-        "gain": summary.gain, "best": best_json(summary), "answers": answers_json(matrix),
+        "gain": summary.gain, "best": best_json(summary),
+        "answers": answers_json(answers_of(summary)),
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),
     }
