@@ -144,6 +144,25 @@ def test_pictures_of_a_bound_have_an_arrow(stored: Path, tmp_path: Path) -> None
         assert mark in data.read_text(), kind
 
 
+def test_a_curve_of_a_bound_has_an_arrow_there_and_no_ratio(tmp_path: Path) -> None:
+    def beyond(record: dict[str, Any]) -> None:
+        if record["words"]["rate"] == "20000":
+            overloaded(record | {"run": record["run"] | {"round": 3}})
+    rates = result_make.result_write(result_make.recipe_open(("5000", "20000"), ROUNDS), tmp_path)
+    late = changed(rates, tmp_path / "late", beyond)
+    uncork("plot", late, "kind=curve", "x=rate", "metric=latency_p50", "-o", tmp_path / "plots")
+    (data,) = (tmp_path / "plots").glob("*.dat")
+    blocks = {block.splitlines()[0]: [line.split() for line in block.strip().splitlines()[1:]]
+              for block in data.read_text().split("\n\n\n")}
+    below, bound = blocks["# cork"]
+    assert below[-1] == "NaN" and below[4] != "NaN", "a value has a ratio and no arrow"
+    assert bound[-1] == bound[1] != "NaN" and bound[4:7] == ["NaN"] * 3, "a bound has no ratio"
+    assert all(line[-1] == "NaN" for line in [*blocks["# nodelay"], *blocks["# writev"]])
+    script, text = (data.with_suffix(suffix).read_text() for suffix in (".gp", ".txt"))
+    assert "signs = 'arrow: at least so much'" in script
+    assert text.count("^") == 2 and "^: at least so much" in text
+
+
 def test_a_median_that_is_a_bound_is_the_last_and_its_ratio_is_a_direction(late: Path) -> None:
     matrix = matrix_of(late)
     (row,) = compare_cells(matrix, {"write": "nodelay"}, {"write": "cork"}, [P50]).rows
