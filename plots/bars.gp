@@ -1,68 +1,58 @@
 # SPDX-License-Identifier: MIT
 # Bars: a panel for each value of the outer axis, a bar for each cell, whiskers for intervals.
-# Set before this: name, headline, note, panels, bars (array of rows per panel), heads (array),
-# tops (array: right end of each axis), label (of the axes), whiskers (what
-# they are, in text), height (pixels), widest (characters
-# of the longest name).
-# Columns of name.dat: row, length of the bar, low, high, where the value is written, colour,
-# where a break or an arrow is drawn and how (empty for a whole bar; no NaN here: gnuplot 5.4 crashes if all
-# labels of a plot are at NaN), value, cell. One block for each panel.
+# Set before this: panels, bars (array of rows per panel), heads (array), tops (array: right end of
+# each axis), label (of the axes), height (pixels), widest (characters of the longest name).
+# Columns of name.dat: row, length of the bar, low, high, where the value is written, colour, where
+# a break or an arrow is drawn and how, value, cell. A whole bar has an empty text in place of an
+# arrow, and a position all the same: gnuplot 5.4 crashes where all labels of a plot are at NaN.
+# One block for each panel.
 
-data = name.".dat"
-do for [format in "png svg txt"] {
+do for [format in formats] {
     text = format eq "txt"
-    if (format eq "png") {
-        set terminal pngcairo noenhanced size 960,height font "Sans,11" background "#ffffff"
-    }
-    if (format eq "svg") {
-        set terminal svg noenhanced size 960,height font "Sans,11" background "#ffffff"
-    }
-    if (text) { set terminal dumb nofeed mono noenhanced size 72,18 }
+    eval start(format, height, 18)
     set output name.".".format
     unset key
     set border 1
     set tics nomirror out
     set ytics scale 0
-    set offsets 0,0,0,0
     set style fill solid 1.0 noborder
     set style textbox opaque noborder fillcolor rgb "#ffffff" margins 0.3,0.1
     if (!text) {
-        set multiplot title headline font "Sans,13" offset 0,-0.3
-        set label 1 note at screen 0.5, screen (9.0 / height) center font "Sans,9" \
-            textcolor rgb "#555555"
+        set multiplot
         set grid xtics lc rgb "#dddddd" lt 1
     }
     total = 0
     do for [p = 1:panels] { total = total + bars[p] + 3.2 }
     above = 0.0
     do for [p = 1:panels] {
+        last = p == panels
+        unset label
+        if (p == 1) { eval titles(height) }
+        set title heads[p] offset 0,(text ? 0 : -0.6)
+        set xrange [0:tops[p]]
         if (text) {
-            unset grid
-            set title p == 1 ? headline.(heads[p] eq "" ? "" : ", ".heads[p]) : heads[p]
-            set xlabel p == panels ? label."\n".whiskers : ""
             # One line of text for each bar: the plot is bars + 1 steps of a line high.
-            set terminal dumb nofeed mono noenhanced size 72,(bars[p] + (p == panels ? 8 : 6))
-            set tmargin 2
-            set bmargin (p == panels ? 4 : 2)
+            over = (p == 1 ? title_lines : 0) + (heads[p] eq "" ? 0 : 1) + 1
+            eval start(format, 0, bars[p] + 4 + over + (last ? 1 + signs_lines : 0))
+            set xlabel (last ? label."\n".signs_text : "")
+            set tmargin over
+            set bmargin last ? 3 + signs_lines : 2
             set lmargin widest + 3
+            set yrange [bars[p]:-1]
+            unset ytics
+            plot data index p-1 using (0):1:2:(0) with vectors nohead, \
+                 "" index p-1 using 3:1:($4 >= $3 ? "[" : "") with labels center, \
+                 "" index p-1 using 4:1:($4 >= $3 ? "]" : "") with labels center, \
+                 "" index p-1 using 5:1:9 with labels left offset character 2,0, \
+                 "" index p-1 using (0):1:10 with labels right offset character -1,0
         } else {
-            room = (height - 34.0 - 24.0) / height
+            room = (height - 34.0 - 40.0) / height
             set tmargin at screen 1.0 - 34.0 / height - room * (above + 1.1) / total
             set bmargin at screen 1.0 - 34.0 / height - room * (above + 1.1 + bars[p]) / total
             set lmargin at screen (24 + 8.2 * widest) / 960
             set rmargin at screen 0.97
-            set title heads[p] offset 0,-0.6
-            set xlabel p == panels ? label : "" offset 0,0.3
+            set xlabel (last ? label : "") offset 0,0.3
             above = above + bars[p] + 3.2
-        }
-        set xrange [0:tops[p]]
-        if (text) {
-            set yrange [bars[p]:-1]
-            plot data index p-1 using (0):1:2:(0):ytic(10) with vectors nohead, \
-                 "" index p-1 using 3:1:($4 >= $3 ? "[" : "") with labels center, \
-                 "" index p-1 using 4:1:($4 >= $3 ? "]" : "") with labels center, \
-                 "" index p-1 using 5:1:9 with labels left offset character 2,0
-        } else {
             set yrange [bars[p] - 0.5:-0.5]
             plot data index p-1 using 2:1:(0):2:($1-0.36):($1+0.36):6:ytic(10) \
                      with boxxyerror linecolor rgb variable, \
@@ -72,7 +62,6 @@ do for [format in "png svg txt"] {
                      textcolor rgb "#ffffff", \
                  "" index p-1 using 5:1:9 with labels left offset character 0.7,0 boxed
         }
-        if (!text) { unset label 1 }
     }
     if (!text) { unset multiplot }
     set output

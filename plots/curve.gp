@@ -1,111 +1,111 @@
 # SPDX-License-Identifier: MIT
 # Curve: a metric by size with intervals, and under it its ratio to the baseline.
-# Set before this: name, headline, headline_text (the same in lines), note, label_x, label_y, series
-# (their number), names, colours, points, dashes (arrays), base (number of the baseline, 0: none),
-# empty (1: no value at all), left, right, logarithmic_x, logarithmic_y (1: with bottom and top),
-# ratio_low, ratio_high, logarithmic_ratio, and as macros tics_x, tics_blank (the same without
-# labels), tics_text (in more lines), tics_ratio, tics_ratio_text. dodge_drawn, dodge_text: a series
-# stands so far beside the one before it. label_rows: lines of labels in text, beyond the first.
-# widest: characters of the longest name. signs_text: what signs mean in text.
-# shaded: 1 where column 9 has the values that stand out. beyond: 1 where column 8 has values that are
-# only bounds, which get an arrow.
-# Columns of name.dat: x, value, low, high, ratio, its low, its high, bound. One block for each series.
+# Set before this: label_x, label_y, base (number of the baseline, 0: none), empty (1: no value at
+# all), left, right, logarithmic_x, logarithmic_y (1: with bottom and top), ratio_low, ratio_high,
+# logarithmic_ratio, and as macros tics_x, tics_blank (the same without labels), tics_text (in more
+# lines), tics_ratio, tics_ratio_text. dodge_drawn, dodge_text: a series stands so far beside the
+# one before it. label_rows: lines of labels in text, beyond the first. shaded: 1 where column 10
+# has the values that stand out. beyond: 1 where column 9 has values that are only bounds, which get
+# an arrow.
+# Columns of name.dat: x, value, low, high, ratio, its low, its high, whether it shows a change,
+# bound. One block for each series.
 
-data = name.".dat"
-set macros
 beside(x, i) = logarithmic_x ? x * dodge ** (i - (series + 1) / 2.0) \
                              : x + dodge * (i - (series + 1) / 2.0)
-do for [format in "png svg txt"] {
+small(i) = sprintf("%c", 96 + i) # the letter of a series, as the key has it, but small
+# Labels without a place are empty, in a corner: gnuplot 5.4 crashes where all are at NaN.
+or(y, other) = y == y ? y : other
+at(x, y, i) = y == y ? beside(x, i) : left
+ground = logarithmic_y ? bottom : 0
+do for [format in formats] {
     text = format eq "txt"
-    if (format eq "png") {
-        set terminal pngcairo noenhanced size 960,720 font "Sans,11" background "#ffffff"
-    }
-    if (format eq "svg") {
-        set terminal svg noenhanced size 960,720 font "Sans,11" background "#ffffff"
-    }
     dodge = text ? dodge_text : dodge_drawn
-    # The key stands below in text: names would take the columns of the points.
-    keys = ceil(series * (widest + 6.0) / 66)
-    if (text) { set terminal dumb nofeed mono noenhanced size 72,(21 + keys + label_rows) }
+    eval start(format, 720, 20 + title_lines + key_lines + label_rows + !base * signs_lines)
     set output name.".".format
+    eval titles(720)
     set border 3
     set tics nomirror out
-    set key outside right center reverse Left samplen 2
-    below = shaded && !base && !text && series <= 4 # the names of its lines are long
-    if (text) { set key below left reverse Left samplen 1 }
-    if (below) { set key at screen 0.54, screen 0.135 center top horizontal maxcols 2 }
+    below = shaded && !base && series <= 4 # the names of its lines are long
     if (logarithmic_x) { set logscale x 2 }
     if (logarithmic_y) { set logscale y 10 }
     set xrange [left:right]
     if (logarithmic_y) { set yrange [bottom:top] } else { set yrange [0:*] }
     if (empty) { set yrange [0:1] }
-    if (!text) {
-        if (base) { @tics_blank } else { @tics_x }
-        set grid xtics ytics lc rgb "#dddddd" lt 1
-        set multiplot title headline font "Sans,13" offset 0,-0.3
-        set lmargin at screen 0.12
-        set rmargin at screen (below ? 0.97 : 0.80)
-        set tmargin at screen 0.93
-        set bmargin at screen (base ? 0.46 : below ? 0.23 : 0.14)
-        set label 1 note at screen 0.5, screen 0.014 center font "Sans,9" \
-            textcolor rgb "#555555"
-        if (!base) { set xlabel label_x }
-        set ylabel label_y
-        set bars 0.6
-        set format y "%.10g"
-    } else {
-        @tics_text
-        set title headline_text
-        set xlabel label_x."\n".signs_text offset 0,-label_rows
-        set bmargin 5 + keys + label_rows
-    }
     if (text) {
+        @tics_text
+        set key @key_text
+        set tmargin title_lines + 1
+        set xlabel label_x.(base ? "" : "\n".signs_text) offset 0,-label_rows
+        set bmargin 4 + key_lines + label_rows + !base * signs_lines
         plot for [i = 1:series] data index i-1 using (beside($1, i)):3:(0):($4-$3) \
                 with vectors nohead notitle, \
             for [i = 1:series] data index i-1 using (beside($1, i)):2 with points \
                 pt i title names[i], \
-            for [i = 1:(beyond ? series : 0)] data index i-1 using (beside($1, i)):8:("^") \
-                with labels notitle
+            for [i = 1:(beyond ? series : 0)] data index i-1 \
+                using (at($1, $9, i)):(or($9, ground)):($9 == $9 ? "^" : "") with labels notitle
     } else {
-        plot for [i = 1:(shaded ? series : 0)] data index i-1 using (beside($1, i)):9 with lines lw 18 \
-                lc rgb "#b8".colours[i][2:7] notitle, \
-            for [i = 1:(shaded ? series : 0)] data index i-1 using (beside($1, i)):9 with points pt 7 ps 2.2 \
-                lc rgb "#b8".colours[i][2:7] notitle, \
-            for [i = 1:series] data index i-1 using (beside($1, i)):2:3:4 with yerrorlines lw 1.4 \
+        if (base) { @tics_blank } else { @tics_x }
+        set key @key_drawn
+        if (below) { set key at screen 0.54, screen 0.16 center top horizontal maxcols 2 notitle }
+        set grid xtics ytics lc rgb "#dddddd" lt 1
+        set multiplot
+        set lmargin at screen 0.12
+        set rmargin at screen (below ? 930 : 876 - 8.0 * widest) / 960.0
+        set tmargin at screen 0.93
+        set bmargin at screen (base ? 0.47 : below ? 0.25 : 0.14)
+        if (!base) { set xlabel label_x }
+        set ylabel label_y
+        set bars 0.6
+        set format y "%.10g"
+        plot for [i = 1:(shaded ? series : 0)] data index i-1 using (beside($1, i)):10 \
+                with lines lw 18 lc rgb "#b8".colours[i][2:7] notitle, \
+            for [i = 1:(shaded ? series : 0)] data index i-1 using (beside($1, i)):10 \
+                with points pt 7 ps 2.2 lc rgb "#b8".colours[i][2:7] notitle, \
+            for [i = 1:series] data index i-1 using (beside($1, i)):2:3:4 with yerrorbars \
+                lw 1.4 pt 7 ps 0.01 lc rgb colours[i] notitle, \
+            for [i = 1:series] data index i-1 using (beside($1, i)):2 with linespoints lw 1.4 \
                 pt points[i] ps 0.8 dt dashes[i] lc rgb colours[i] title names[i], \
-            for [i = 1:(beyond ? series : 0)] data index i-1 using (beside($1, i)):8:("↑") with labels \
-                font "Sans,18" offset 0,0.7 tc rgb colours[i] notitle
+            for [i = 1:(beyond ? series : 0)] data index i-1 \
+                using (at($1, $9, i)):(or($9, ground)):($9 == $9 ? "↑" : "") \
+                with labels font "Sans,18" offset 0,0.7 tc rgb colours[i] notitle
     }
     if (base) {
         unset key
-        unset label 1
+        unset label
         unset logscale y
         if (logarithmic_ratio) { set logscale y 2 }
         set yrange [ratio_low:ratio_high]
-        set xlabel label_x.(text ? "\n".signs_text : "") offset 0,(text ? -label_rows : 0)
-        if (!text) {
+        if (text) {
+            eval start(format, 0, 17 + label_rows + signs_lines)
+            @tics_ratio_text
+            set title "ratio to ".names[base]
+            set tmargin 2
+            set bmargin 3 + label_rows + signs_lines
+            set xlabel label_x."\n".signs_text offset 0,-label_rows
+            plot 1 with dots, \
+                for [i = 1:series] data index i-1 using (beside($1, i)):6:(0):($7-$6) \
+                    with vectors nohead, \
+                for [i = 1:series] data index i-1 using (beside($1, i)):($8 == 1 ? $5 : NaN) \
+                    with points pt i, \
+                for [i = 1:series] data index i-1 using (at($1, $5, i)):(or($5, ratio_low)) \
+                    :($5 == $5 && $8 != 1 ? small(i) : "") with labels
+        } else {
             @tics_x
             @tics_ratio
-            set tmargin at screen 0.42
-            set bmargin at screen 0.12
+            set tmargin at screen 0.43
+            set bmargin at screen 0.14
             set ylabel "ratio to ".names[base]
-        } else {
-            set terminal dumb nofeed mono noenhanced size 72,(17 + keys + label_rows)
-            set key below left reverse Left samplen 1
-            set title "ratio to ".names[base]
-            @tics_ratio_text
-        }
-        if (text) {
-            plot 1 with dots notitle, \
-                for [i = 1:series] data index i-1 using (beside($1, i)):6:(0):($7-$6) \
-                    with vectors nohead notitle, \
-                for [i = 1:series] data index i-1 using (beside($1, i)):5 with points \
-                    pt i title names[i]
-        } else {
-            plot 1 with lines lw 1.4 lc rgb colours[base] dt dashes[base] notitle, \
+            set xlabel label_x offset 0,0.3
+            plot 1 with lines lw 1.4 lc rgb colours[base] dt dashes[base], \
+                for [i = 1:series] data index i-1 using (beside($1, i)):(i == base ? NaN : $5) \
+                    with lines lw 0.7 dt dashes[i] lc rgb colours[i], \
                 for [i = 1:series] data index i-1 \
-                using (beside($1, i)):(i == base ? NaN : $5):6:7 \
-                with yerrorlines lw 1.4 pt points[i] ps 0.8 dt dashes[i] lc rgb colours[i] notitle
+                    using (beside($1, i)):(i == base || $8 != 1 ? NaN : $5):6:7 \
+                    with yerrorbars lw 1.6 pt points[i] ps 0.9 lc rgb colours[i], \
+                for [i = 1:series] data index i-1 \
+                    using (beside($1, i)):(i == base || $8 == 1 ? NaN : $5):6:7 \
+                    with yerrorbars lw 1.4 pt points[i] ps 0.7 \
+                    lc rgb "#a8".colours[i][2:7]
         }
     }
     if (!text) { unset multiplot }

@@ -1,30 +1,22 @@
 # SPDX-License-Identifier: MIT
 # Forest plot: a ratio with its interval for each row, its noise floor shaded around 1.
-# Set before this: name, headline, headline_text (the same in title_lines lines), note, label_x,
-# signs (what signs mean, signs_text in signs_lines lines),
-# lines (how many there are, headings and blank ones too), heads (how many headings), bands (how
-# many noise floors), ratios (how many ratios: gnuplot dies of marks none of which has a place), widest (characters of the longest name), told (of the longest text), left, right,
-# logarithmic, and as macros tics_x, tics_text (as many as have room in text).
+# Set before this: label_x, lines (how many there are, headings and blank ones too), heads (how many
+# headings), bands (how many noise floors), ratios (how many ratios: gnuplot dies of marks none of
+# which has a place), widest (characters of the longest name), told (of the longest text), left,
+# right, logarithmic, and as macros tics_x, tics_text (as many as have room in text).
 # Blocks of name.dat: line, ratio, low, high, type of point, name, text; if heads line, heading; if
 # bands low, high, first and last line.
 
-data = name.".dat"
 banded = heads > 0 ? 2 : 1
 height = 144 + 24 * lines
-set macros
 lower(x) = x > left ? x : left
 upper(x) = x < right ? x : right
-do for [format in "png svg txt"] {
+do for [format in formats] {
     text = format eq "txt"
-    if (format eq "png") {
-        set terminal pngcairo noenhanced size 960,height font "Sans,11" background "#ffffff"
-    }
-    if (format eq "svg") {
-        set terminal svg noenhanced size 960,height font "Sans,11" background "#ffffff"
-    }
     # A line of text for each row: the plot is lines steps of a line high.
-    if (text) { set terminal dumb nofeed mono noenhanced size 72,(lines + 7 + title_lines + signs_lines) }
+    eval start(format, height, lines + 7 + title_lines + signs_lines)
     set output name.".".format
+    eval titles(height)
     unset key
     set border 1
     set tics nomirror out
@@ -34,39 +26,34 @@ do for [format in "png svg txt"] {
     if (text) {
         @tics_text
         # Titles would be centred on the ratios, and be cut off where these have little room.
-        set label 1 headline_text at screen 0.5, screen 1 center
-        set label 2 label_x at screen 0.5, character signs_lines center
-        set label 3 signs_text at screen 0.5, character signs_lines - 1 center
+        set label label_x at screen 0.5, character signs_lines center
+        set label signs_text at screen 0.5, character signs_lines - 1 center
         set yrange [lines - 0.5:-1]
+        unset ytics
         set lmargin widest + 2
         set rmargin told + 2
         set tmargin title_lines + 1
         set bmargin 4 + signs_lines
-        set arrow 1 from first 1, graph 0 to first 1, graph 1 nohead
-        plot for [b = 1:bands > 0] data index banded using (lower($1)):3:(0):($4-$3) \
-                 with vectors nohead, \
-             for [b = 1:bands > 0] "" index banded using (upper($2)):3:(0):($4-$3) \
-                 with vectors nohead, \
-             data index 0 using 3:1:($4-$3):(0):ytic(6) with vectors nohead, \
+        set arrow from first 1, graph 0 to first 1, graph 1 nohead
+        plot for [b = 1:bands > 0] data index banded using (lower($1)):($3+0.5):("|") \
+                 with labels center, \
+             for [b = 1:bands > 0] "" index banded using (upper($2)):($3+0.5):("|") \
+                 with labels center, \
+             data index 0 using 3:1:($4-$3):(0) with vectors nohead, \
              for [r = 1:ratios > 0] "" index 0 using 2:1:(strcol(5) eq "13" ? "#" : "o") \
                  with labels center, \
+             "" index 0 using (left):1:6 with labels right offset character -1,0, \
              "" index 0 using (right):1:7 with labels left offset character 1,0, \
              for [h = 1:heads > 0] "" index 1 using (left):1:2 with labels left
-        unset arrow
-        unset label
     } else {
         @tics_x
-        set title headline font "Sans,13" offset 0,-0.4
         set yrange [lines - 0.5:-0.5]
         set lmargin at screen (34 + 8.2 * widest) / 960
         set rmargin at screen (944 - 8.2 * told) / 960
         set tmargin at screen 1 - 36.0 / height
         set bmargin at screen 102.0 / height
         set grid xtics lc rgb "#dddddd" lt 1
-        set label 2 label_x at screen 0.5, screen 50.0 / height center
-        set label 3 signs at screen 0.5, screen 30.0 / height center font "Sans,9"
-        set label 1 note at screen 0.5, screen 11.0 / height center font "Sans,9" \
-            textcolor rgb "#555555"
+        set label label_x at screen 0.5, screen 50.0 / height center
         set bars 0.6
         plot for [b = 1:bands > 0] data index banded \
                  using (lower($1)):3:(lower($1)):(upper($2)):3:4 \
@@ -79,7 +66,6 @@ do for [format in "png svg txt"] {
                  with points pt variable ps 1.2 lw 1.6 lc rgb "#333333", \
              "" index 0 using (right):1:7 with labels left offset character 1,0, \
              for [h = 1:heads > 0] "" index 1 using (left):1:2 with labels left font "Sans Bold,11"
-        unset label
     }
     set output
     reset

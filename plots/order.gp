@@ -1,42 +1,30 @@
 # SPDX-License-Identifier: MIT
 # Run order: every run where it stood in time, as a ratio to the median of its cell.
-# Set before this: name, headline, headline_text (the same in lines), note, series (their number),
-# names, colours, points, dashes (arrays), widest (characters of the longest name), rounds (their
-# number), outliers, failures (1: there are some), bottom, top, logarithmic, and as macros tics_y,
-# tics_text (as many as have room in text).
+# Set before this: rounds (their number), outliers, failures (1: there are some), bottom, top,
+# logarithmic, and as macros tics_y, tics_text (as many as have room in text).
 # Columns of name.dat: when, in rounds; ratio; the same again of an outlier; the true ratio of a run
 # that is beyond the upper end of the axis and stands there; of one beyond the lower end. One block
 # for each series, and one more with when runs failed.
 
-data = name.".dat"
-set macros
-do for [format in "png svg txt"] {
+do for [format in formats] {
     text = format eq "txt"
-    if (format eq "png") {
-        set terminal pngcairo noenhanced size 960,560 font "Sans,11" background "#ffffff"
-    }
-    if (format eq "svg") {
-        set terminal svg noenhanced size 960,560 font "Sans,11" background "#ffffff"
-    }
-    if (text) {
-        # The key stands below: names would take the columns of the points.
-        set terminal dumb nofeed mono noenhanced size 72,(21 + ceil(series * (widest + 9.0) / 64))
-    }
+    eval start(format, 560, 21 + key_lines + title_lines + signs_lines)
     set output name.".".format
+    eval titles(560)
     set border 3
     set tics nomirror out
     if (logarithmic) { set logscale y 2 }
     set xrange [0:rounds]
     set yrange [bottom:top]
-    set xlabel "round".(text && outliers ? "; *: outlier, ^ and v: beyond the axis" : "")
+    set xlabel "round".(text ? "\n".signs_text : "")
     # A round is numbered in its middle and ends at a line; of many only some are numbered.
     step = ceil(rounds / 20.0)
     set xtics scale 0 ()
     do for [r = 1:rounds:step] { set xtics add (sprintf("%d", r) r - 0.5) }
     if (text) {
         @tics_text
-        set title headline_text
-        set key below left reverse Left samplen 2
+        set tmargin title_lines + 1
+        set key @key_text
         plot for [i = 1:series] data index i-1 using 1:2 with points pt i title names[i], \
              for [i = 1:(outliers ? series : 0)] data index i-1 \
                  using 1:3:(strcol(4) ne "" ? "^" : strcol(5) ne "" ? "v" : "*") \
@@ -45,17 +33,15 @@ do for [format in "png svg txt"] {
                  with labels offset character 0,1 notitle
     } else {
         @tics_y
-        set label 2 headline at screen 0.5, screen 0.95 center font "Sans,13"
-        set tmargin at screen 0.9
-        set key outside right center reverse Left samplen 1
+        set tmargin at screen 0.92
+        set key @key_drawn
         set grid ytics lc rgb "#dddddd" lt 1
         do for [r = 1:rounds:step] {
             set arrow from first r - 1, graph 0 to first r - 1, graph 1 nohead back lc rgb "#dddddd"
         }
         set lmargin at screen 0.08
-        set rmargin at screen (890 - 8.0 * widest) / 960
+        set rmargin at screen (876 - 8.0 * widest) / 960
         set bmargin at screen 0.16
-        set label 1 note at screen 0.5, screen 0.02 center font "Sans,9" textcolor rgb "#555555"
         plot 1 with lines lw 1.4 lc rgb "#555555" notitle, \
              for [i = 1:series] data index i-1 using 1:2 with points pt points[i] ps 0.9 \
                  lc rgb colours[i] title names[i], \
@@ -69,8 +55,6 @@ do for [format in "png svg txt"] {
                  with points pt 6 ps 2.2 lw 1.6 lc rgb "#333333" title "outlier", \
              for [i = 1:failures] data index series using 1:(bottom) \
                  with points pt 2 ps 1.6 lw 1.6 lc rgb "#333333" title "failed"
-        unset arrow
-        unset label
     }
     set output
     reset

@@ -10,8 +10,10 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from answers import matrix_of, result_make
+from suite.analyse.summary import Figure
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
+from suite.stats import Interval
 
 needs_gnuplot = pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is missing")
 
@@ -22,6 +24,11 @@ def made(folder, recipe, pictures=""):
     with (path / "scenario.toml").open("a") as file:
         file.write(pictures)
     return matrix_of(path)
+
+
+def figure(median, low, high):
+    """A figure without a ratio."""
+    return Figure(median, Interval(low, high, 0.95), 10, False, None, ())
 
 
 def draw(matrix, folder, asked=()):

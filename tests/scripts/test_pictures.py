@@ -24,10 +24,11 @@ from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
+from suite.base.units import value_text
 from suite.base.words import words_split
 from suite.commands.plot import pictures_asked
 from suite.present.pictures.forest import change_tics, forest_draw
-from suite.present.pictures.gnuplot import drawing_write
+from suite.present.pictures.gnuplot import IMAGE_FORMATS, drawing_write
 from suite.present.pictures.heatmap import (
     ABSENT_COLOUR,
     BETTER_COLOUR,
@@ -35,6 +36,7 @@ from suite.present.pictures.heatmap import (
     WORSE_COLOUR,
     Tile,
     colour_of,
+    grid_settings,
     heatmap_draw,
     luminance,
     text_colour,
@@ -84,13 +86,13 @@ def draw(matrix, picture):
     lines = ["# rounds", *(data_line(row, matrix.rounds, None, None, matrix.rounds, 0x56B4E9, 0, "",
                                      "rounds", name) for row, (name, _) in enumerate(rows))]
     return [bars_drawing(matrix, picture_name(picture, "all"), "how many rounds", ("rounds", ""),
-                         (), [Panel("", "", rows)], [matrix.rounds], [lines])]
+                         {}, [Panel("", "", rows)], [matrix.rounds], [lines])]
 '''
 
 
 @needs_gnuplot
 def test_a_stranger_adds_a_kind_of_picture_with_one_file_and_one_line(tmp_path):
-    for folder in ("scripts", "plots"):
+    for folder in ("scripts", "plots", "common/strategy", "common/reading"):
         shutil.copytree(ROOT / folder, tmp_path / folder,
                         ignore=shutil.ignore_patterns("__pycache__"))
     suite = tmp_path / "scripts" / "suite"
@@ -112,7 +114,7 @@ def test_a_stranger_adds_a_kind_of_picture_with_one_file_and_one_line(tmp_path):
         return done.stdout
 
     assert stranger("plot", NODELAY, "kind=rounds", "-o", "asked").split() == [
-        f"asked/all-rounds.{form}" for form in ("png", "svg", "txt")]
+        f"asked/all-rounds.{form}" for form in IMAGE_FORMATS]
     assert "told.png" in stranger("plot", result, "-o", "written")
     assert "how many rounds" in (tmp_path / "written" / "told.txt").read_text()
     assert "counts, rounds, percentiles" in " ".join(stranger("plot", "--help").split())
@@ -192,9 +194,9 @@ def test_only_the_signs_that_occur_are_explained(nodelay):
         (drawing,) = forest_draw([floor_set(change_with(cork, verdict=verdict), None)], metric, "f")
         return drawing.settings["signs"], drawing.settings["signs_text"]
     assert signs(Verdict.BRACKETED) == ("hollow (): may be chance among so many",
-        "'---: 95 % interval; (): may be chance among so many'")
+        "---: 95 % interval; (): may be chance among so many")
     assert signs(Verdict.SAME)[0] == "hollow ~: no change shown"
-    assert signs(Verdict.CHANGED) == ("filled: changed", "'---: 95 % interval'")
+    assert signs(Verdict.CHANGED) == ("filled: changed", "---: 95 % interval")
     (heat,) = heatmap_draw([change_with(cork, verdict=Verdict.SAME)], metric, None, "heat")
     assert heat.settings["signs"] == "~: no change shown"
 
@@ -227,6 +229,51 @@ def floor_set(comparison, floor):
     return replace(comparison, rows=tuple(replace(row, changes={
         name: replace(change, floor=floor) for name, change in row.changes.items()})
         for row in comparison.rows))
+
+
+@needs_gnuplot
+def test_the_text_of_a_forest_has_the_ends_of_noise_floors_and_no_marks_of_an_axis(
+        nodelay, tmp_path):
+    comparisons = [floor_set(one, 1.4) for one in compare_baseline(
+        nodelay, (METRICS["time_per_message"],))[1:2]]
+    (drawing,) = forest_draw(comparisons, METRICS["time_per_message"], "forest")
+    drawing_write(drawing, tmp_path)
+    rows = [line for line in (tmp_path / "forest.txt").read_text().splitlines()
+            if line.lstrip().startswith(("together", "apart"))]
+    assert len(rows) == 2 and all(line.count("|") >= 2 for line in rows), rows
+    assert all("+ " not in line for line in rows), rows
+
+
+def test_the_name_of_a_row_says_what_its_numbers_are_and_there_is_none_without_cells(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_open(("5000", "20000")))
+    (drawing,) = drawings_make(matrix, [asked("forest", "latency_p50")])
+    assert '"rate=5000"' in drawing.data
+    comparisons = compare_baseline(matrix, (METRICS["latency_p50"],))
+    lost = [replace(one, rows=(replace(one.rows[0], new=None), *one.rows[1:]), geomeans={})
+            for one in comparisons]
+    (drawing,) = forest_draw(lost, METRICS["latency_p50"], "forest")
+    assert '"rate=5000"' not in drawing.data and '"rate=20000"' not in drawing.data
+    assert '"cork"' in drawing.data, "groups of one row are the rows of one forest"
+
+
+def test_columns_are_as_wide_as_their_names_where_there_is_room_else_names_are_slanted(nodelay):
+    (drawing,) = drawings_make(nodelay, [asked("heatmap")])
+    assert (drawing.settings["slanted"], drawing.settings["pixels"]) == (False, 130)
+    def settings(name, count):
+        columns = [f"{name}{number}" for number in range(count)]
+        tile = Tile({}, "1.5", 1.5, Verdict.CHANGED)
+        return grid_settings({("row", column): tile for column in columns}, ["row"], columns, "m")
+    few, many = settings("32/2x4K/2x4K/2x4K/2x4K", 2), settings("32/2x4K/2x4K/2x4K/2x4K", 9)
+    assert not few["slanted"] and few["pixels"] > 190
+    assert many["slanted"] and many["below"] > few["below"] + 50
+    assert many["begin"] + 9 * many["pixels"] <= 960
+
+
+def test_an_unsupported_cell_is_explained(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_transports())
+    for kind in ("heatmap", "forest"):
+        drawings = drawings_make(matrix, [asked(kind)])
+        assert any("-: unsupported" in drawing.settings["signs"] for drawing in drawings)
 
 
 @needs_gnuplot
@@ -276,6 +323,16 @@ def test_one_bad_run_makes_no_flat_line_of_all_others():
     assert ratios_range(series(0.9, 1.0, 1.1)) == (0.9, 1.1)
     assert ratios_range(series()) == (0.98, 1.02)
     assert ratios_range(series(0.0, 1.0, 1.1)) == (0.98, 1.1), "a run of 0 lies beyond the axis"
+
+
+def test_a_run_is_divided_by_the_median_of_the_table(nodelay):
+    for drawing in drawings_make(nodelay, [asked("order", "time_per_message")]):
+        place = drawing.name.rpartition("-")[2]
+        for cell in nodelay.cells.values():
+            if cell.axes["place"] == place:
+                middle = np.median(nodelay.series(cell.name, "time_per_message").values)
+                label = f"{cell.axes['write']}, {value_text(middle, 's')}"
+                assert label in drawing.series, "of the baseline the second runs do not count"
 
 
 def test_runs_stand_in_the_order_in_which_they_were_run(nodelay):

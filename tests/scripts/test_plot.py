@@ -6,38 +6,32 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from drawn import draw, made, needs_gnuplot
+from drawn import draw, figure, made, needs_gnuplot
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS
-from suite.analyse.summary import Figure
-from suite.base.errors import UsageError
 from suite.base.units import scale_choose
 from suite.present.pictures.bars import Panel, panel_block, panels_group
-from suite.present.pictures.curve import height_settings, labels_stagger
 from suite.present.pictures.distribution import unsent_text
-from suite.present.pictures.gnuplot import drawing_write
+from suite.present.pictures.gnuplot import IMAGE_FORMATS, drawing_write
 from suite.present.pictures.percentiles import nines_text
 from suite.present.pictures.picture import (
     axis_words,
     gnuplot_value,
-    looks_of,
     name_safe,
     place_name,
     ratio_tics,
     round_numbers,
-    series_settings,
     title_settings,
 )
-from suite.present.pictures.plot import drawings_make, pictures_default
+from suite.present.pictures.plot import drawings_make
 from suite.result.record import Record
 from suite.scenario.scenario import PICTURES, Picture
-from suite.stats import Interval
 
 HISTOGRAM_PICTURES = [kind for kind, key in PICTURES.items() if key == "of"]
 
@@ -47,13 +41,6 @@ def test_data_and_script_of_bars():
     assert drawing.name == "time_per_message-bars"
     golden_check("bars.dat", drawing.data)
     golden_check("bars.gp", drawing.script)
-
-
-def test_data_and_script_of_a_curve(tmp_path):
-    (drawing,) = drawings_make(made(tmp_path, result_make.recipe_sizes(3, 5)))
-    assert drawing.name == "bandwidth-curve"
-    golden_check("curve.dat", drawing.data)
-    golden_check("curve.gp", drawing.script)
 
 
 @pytest.mark.parametrize("kind", HISTOGRAM_PICTURES)
@@ -132,6 +119,20 @@ def test_nearly_nothing_and_nearly_all_are_not_rounded_to_nothing_and_all(late, 
     assert unsent_text([MeasuredRun(Record(record))]) == said
 
 
+@pytest.mark.parametrize("kind", HISTOGRAM_PICTURES)
+def test_no_axes_are_drawn_of_cells_none_of_which_has_requests(tmp_path, kind):
+    path = result_make.result_write(result_make.recipe_open(("5000", "20000")), tmp_path)
+    records = [json.loads(line) for line in (path / "records.jsonl").read_text().splitlines()]
+    for record in records:
+        if record["words"]["rate"] == "5000":
+            record["client"]["threads"][0].pop("latency")
+            if record["words"]["write"] == "cork":
+                record |= {"status": "unsupported", "reason": "no cork here"}
+    (path / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert [drawing.name for drawing in drawings_make(
+        matrix_of(path), [Picture(kind, None, "latency", None, None)])] == [f"latency-{kind}-20000"]
+
+
 def test_the_axis_of_a_distribution_names_its_lines_and_the_others_its_pictures(tmp_path):
     pictures = "".join(f'\n[[picture]]\nkind = "{kind}"\n{more}\n' for kind, more in (
         ("ecdf", ""), ("ecdf", 'x = "rate"\nname = "by rate"'), ("ecdf", 'of = "late_start"')))
@@ -152,22 +153,11 @@ def test_a_word_that_the_cells_of_a_picture_do_not_use_is_neither_in_its_name_no
     assert place_name("latency-ecdf", ("apart", "2000", "spin")) == "latency-ecdf-apart-2000-spin"
 
 
-def test_a_curve_of_the_baseline_alone_has_no_panel_of_ratios_to_it(tmp_path):
-    matrix = made(tmp_path, result_make.recipe_sizes(3, 2), '\n[[picture]]\nkind = "curve"\n')
-    alone = {name: cell for name, cell in matrix.cells.items() if cell.baseline}
-    runs = matrix.result.runs
-    rows = np.concatenate([runs.rows_of_cells[cell] for cell in alone])
-    (drawing,) = drawings_make(matrix)
-    assert "base = 0\n" not in drawing.script
-    result = replace(matrix.result, runs=runs.take(rows))
-    (drawing,) = drawings_make(replace(matrix, cells=alone, result=result))
-    assert "series = 1\n" in drawing.script and "base = 0\n" in drawing.script
-
-
 def test_a_long_title_has_several_lines_in_text():
     settings = title_settings("it's " + "long " * 20, "")
-    assert settings["headline_text"] == ("'it''s " + ("long " * 13).rstrip() + "'.\"\\n\".'"
-                                         + ("long " * 7).rstrip() + "'")
+    assert settings["headline_text"] == ("it's " + ("long " * 13).rstrip() + "\n"
+                                         + ("long " * 7).rstrip())
+    assert settings["title_lines"] == 2 and settings["signs_lines"] == 0
 
 
 @needs_gnuplot
@@ -198,15 +188,6 @@ def test_distributions_of_many_and_few_values_are_drawn(tmp_path, recipe):
 
 
 @needs_gnuplot
-@pytest.mark.parametrize("sizes", [1, 15])
-@pytest.mark.parametrize("series", [1, 2, 6, 14])
-def test_few_and_many_series_and_sizes_are_drawn(tmp_path, series, sizes):
-    matrix = made(tmp_path, result_make.recipe_sizes(series, sizes, rounds=2))
-    (drawing,) = draw(matrix, tmp_path)
-    assert drawing.template == ("curve" if sizes > 3 else "bars")
-
-
-@needs_gnuplot
 def test_the_same_picture_is_drawn_byte_for_byte(tmp_path):
     first, second = tmp_path / "a", tmp_path / "b"
     for folder in (first, second):
@@ -234,38 +215,11 @@ def test_pictures_of_a_scenario(tmp_path):
         "segments_per_message-bars", "by_size", "cpu_per_byte-bars"]
 
 
-@pytest.mark.parametrize("x, said", [
-    ("write", "curve: write has no two numbers here; x=message would do; kind=bars draws any axis"),
-    ("segments", "curve: segments has no two numbers here; x=message would do"),
-])
-def test_a_curve_along_words_is_refused_and_the_line_says_what_would_do(tmp_path, x, said):
-    folder = result_make.result_write(result_make.recipe_sizes(3, 4, rounds=1), tmp_path)
-    words = matrix_of(folder).cells.values()
-    fixed = next(word for word in next(iter(words)).words if word not in ("write", "message"))
-    said = said.replace("segments", fixed)
-    assert said in refused("plot", folder, "kind=curve", f"x={x.replace('segments', fixed)}")
-    assert not (folder / "plots").exists()
-
-
-def test_a_curve_along_an_axis_of_one_value_is_refused(tmp_path):
-    matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
-    with pytest.raises(UsageError, match="message has no two numbers here; kind=bars draws any"):
-        drawings_make(matrix, [Picture("curve", None, None, None, None)])
-
-
 @pytest.mark.parametrize("kind", HISTOGRAM_PICTURES)
 def test_a_distribution_of_runs_without_requests_is_refused(tmp_path, kind):
     folder = result_make.result_write(result_make.recipe_buffers(rounds=1), tmp_path)
     assert f"picture: {kind}: no cell has the latency of its requests; kind=bars" in refused(
         "plot", folder, f"kind={kind}")
-
-
-def test_a_curve_of_nothing_but_failures_is_refused(tmp_path):
-    path = result_make.result_write(result_make.recipe_sizes(2, 5), tmp_path)
-    records = (path / "records.jsonl").read_text()
-    (path / "records.jsonl").write_text(records.replace('"status":"ok"', '"status":"failed"'))
-    assert "picture: curve: no cell has messages_per_second; kind=bars says" in refused(
-        "plot", path, "kind=curve")
 
 
 def test_two_pictures_of_one_name_get_names_of_their_own(tmp_path):
@@ -293,19 +247,6 @@ def test_pictures_of_bars_divide_where_the_outermost_axis_changes():
     assert heads(panels(*"abcdefghij")) == ["abcdefg", "hij"]
 
 
-def test_four_message_sizes_make_a_curve_and_three_make_bars(tmp_path):
-    four = made(tmp_path, result_make.recipe_sizes(2, 4, rounds=1))
-    three = made(tmp_path, result_make.recipe_sizes(2, 3, rounds=1))
-    assert [pictures_default(matrix)[0].kind for matrix in (four, three)] == ["curve", "bars"]
-
-
-def test_four_numbers_on_an_axis_make_a_curve_and_words_do_not(tmp_path):
-    rates = made(tmp_path, result_make.recipe_open(("500", "1000", "2000", "4000"), rounds=1))
-    kinds = [(picture.kind, picture.x) for picture in pictures_default(rates)]
-    assert kinds == [("curve", "rate"), ("percentiles", None)]
-    assert [(p.kind, p.x) for p in pictures_default(matrix_of(NODELAY))] == [("bars", None)]
-
-
 def test_bars_of_bare_numbers_name_their_word(tmp_path):
     matrix = made(tmp_path, result_make.recipe_open(rounds=1),
                   '\n[[picture]]\nkind = "bars"\nx = "rate"\n')
@@ -317,9 +258,9 @@ def test_bars_of_bare_numbers_name_their_word(tmp_path):
 def test_the_command_names_its_pictures_and_keeps_data_and_script(tmp_path):
     done = uncork("plot", NODELAY, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert [line.rsplit(".")[-1] for line in done.stdout.split()] == ["png", "svg", "txt"]
+    assert [line.rsplit(".")[-1] for line in done.stdout.split()] == ["png", "svg", "pdf", "txt"]
     assert sorted(path.suffix for path in (tmp_path / "out").iterdir()) == [
-        ".dat", ".gp", ".png", ".svg", ".txt"]
+        ".dat", ".gp", ".pdf", ".png", ".svg", ".txt"]
 
 
 def test_a_missing_gnuplot_is_one_line_that_names_the_package(tmp_path):
@@ -360,7 +301,7 @@ def test_a_picture_of_the_scenario_that_cannot_be_drawn_is_left_out(tmp_path, pi
     assert done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr
     assert done.stderr.startswith("uncork: left out: picture: ") and said in done.stderr
     assert done.stdout.split() == [f"{folder}/plots/time_per_message-bars.{form}"
-                                   for form in ("png", "svg", "txt")]
+                                   for form in IMAGE_FORMATS]
 
 
 def test_a_run_for_which_no_picture_of_the_scenario_fits_says_what_to_choose(tmp_path):
@@ -375,54 +316,11 @@ def test_a_run_for_which_no_picture_of_the_scenario_fits_says_what_to_choose(tmp
 def test_names_become_file_names_and_strings_are_quoted():
     assert name_safe("a b/0.2/1.3=x") == "a_b_0.2_1.3_x"
     assert gnuplot_value("it's $1 \\n") == "'it''s $1 \\n'"
+    assert gnuplot_value("two\nlines") == "'two'.\"\\n\".'lines'"
 
 
 def test_nines_are_labelled_as_percentiles():
     assert [nines_text(nines) for nines in range(5)] == ["0", "90 %", "99 %", "99.9 %", "99.99 %"]
-
-
-def test_a_label_that_would_run_into_the_one_before_it_stands_a_line_lower():
-    labels = [("256", 256), ("320", 320), ("512", 512), ("1K", 1024)]
-    steps = [0.0, 0.04, 0.5, 1.0]
-    assert labels_stagger(labels, steps, 80) == [
-        ("256", 256), ("\\n320", 320), ("512", 512), ("1K", 1024)]
-    assert labels_stagger(labels, steps, 200) == labels
-    assert [label for label, _ in labels_stagger(labels, steps, 4)] == [
-        "256", "\\n320", "\\n\\n512", "1K"]
-
-
-def strategies_listed():
-    """Every value of a word for strategies, as the client names them."""
-    words = json.loads(uncork("list", "--json").stdout)["words"]
-    return {word["key"]: word["choices"] for word in words
-            if word["key"] in ("write", "reply_write", "read")}
-
-
-def looks(names):
-    """Colour and dash of these series of one word by name."""
-    settings = series_settings(names, [[name] for name in names])
-    return dict(zip(names, zip(settings["colours"], settings["dashes"], strict=True), strict=True))
-
-
-def test_a_strategy_has_one_colour_whatever_else_is_in_a_picture():
-    for names in strategies_listed().values():
-        together = looks(names)
-        assert len({colour for colour, _ in together.values()}) == len(names)
-        assert all(looks(["other", name])[name] == together[name] for name in names)
-        assert looks(names[::-1]) == together
-
-
-def test_other_series_take_colours_that_no_strategy_of_the_picture_has():
-    assert looks_of([["nagle"], ["fast"], ["nodelay:64K"], ["slow"]]) == [0, 2, 1, 3]
-    settings = series_settings(["a", "b"], [["cork", "together"], ["cork", "apart"]])
-    assert len(set(settings["colours"])) == 1 and len(set(settings["dashes"])) == 2
-
-
-def test_the_bar_of_a_strategy_has_its_colour():
-    (drawing,) = drawings_make(matrix_of(NODELAY))
-    rows = [line for line in drawing.data.splitlines() if line.endswith('"cork"')]
-    colour = str(int(looks(["cork"])["cork"][0][1:], 16))
-    assert len(rows) == 2 and all(row.split()[5] == colour for row in rows)
 
 
 def test_a_whisker_that_is_cut_ends_before_its_label_which_says_how_far_it_goes():
@@ -435,18 +333,26 @@ def test_a_whisker_that_is_cut_ends_before_its_label_which_says_how_far_it_goes(
 
 
 @needs_gnuplot
-@pytest.mark.parametrize("series", [2, 6, 14])
-def test_the_text_of_a_curve_has_whiskers_all_labels_and_every_series(tmp_path, series):
-    matrix = made(tmp_path, result_make.recipe_sizes(series, 15, rounds=2))
-    (drawing,) = draw(matrix, tmp_path)
-    text = (tmp_path / f"{drawing.name}.txt").read_text()
-    sizes = {cell.axes["message"] for cell in matrix.cells.values()}
-    assert sizes <= set(text.split()) and all(name in text for name in drawing.series)
-    assert "|: min..max" in text
-    low = [" ".join([*line.split()[:2], "0", *line.split()[3:]]) if line[:1].isdigit() else line
-           for line in drawing.data.splitlines()]
-    drawing_write(replace(drawing, data="\n".join(low) + "\n"), tmp_path)
-    assert (tmp_path / f"{drawing.name}.txt").read_text().count("|") > text.count("|") + 30
+def test_a_pdf_has_its_fonts_and_no_date(tmp_path):
+    draw(matrix_of(NODELAY), tmp_path)
+    (pdf,) = tmp_path.glob("*.pdf")
+    content = pdf.read_bytes()
+    assert content.startswith(b"%PDF-") and b"/CreationDate (D:19700101000000Z)" in content
+    if shutil.which("pdffonts"):
+        fonts = subprocess.run(["pdffonts", pdf], capture_output=True, text=True).stdout
+        assert all("yes" in line for line in fonts.splitlines()[2:]) and "Sans" in fonts
+
+
+@needs_gnuplot
+def test_a_headline_is_as_small_as_its_length_needs(tmp_path):
+    (drawing,) = drawings_make(matrix_of(NODELAY))
+    sizes = []
+    for length in (40, 110, 140):
+        settings = {**drawing.settings, "headline": "w" * length}
+        drawing_write(replace(drawing, settings=settings), tmp_path, ("svg",))
+        svg = (tmp_path / f"{drawing.name}.svg").read_text()
+        sizes.append(float(re.findall(r'font-size="([0-9.]+)"[^>]*>\s*<text>w{40}', svg)[0]))
+    assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) == 3
 
 
 @needs_gnuplot
@@ -456,20 +362,6 @@ def test_no_text_has_a_word_of_colour(tmp_path):
     for drawing in draw(matrix_of(NODELAY), tmp_path, kinds):
         text = (tmp_path / f"{drawing.name}.txt").read_text()
         assert not re.search("blue|orange|grey|shaded|filled|hollow|colour", text), text
-
-
-def figure(median, low, high):
-    """A figure of a curve."""
-    return Figure(median, Interval(low, high, 0.95), 10, False, None, ())
-
-
-def test_a_logarithmic_height_holds_every_interval_and_little_more():
-    figures = [figure(2, 1.2, 3), figure(1000, 900, 1200)]
-    one, linear = scale_choose([1.0], "1"), {"logarithmic_y": False}
-    assert height_settings(figures, one, "higher") == {
-        "logarithmic_y": True, "bottom": pytest.approx(1), "top": pytest.approx(1440)}
-    assert height_settings(figures[:1], one, "higher") == linear
-    assert height_settings([], scale_choose([], "1"), "higher") == linear
 
 
 @pytest.mark.parametrize("low, high", [(0.36, 1), (0.001, 1), (1, 1300), (0.1, 12), (0.9, 2.1)])

@@ -243,8 +243,8 @@ COMMANDS = {
                      "(exit status 0, 1, 3)", check_arguments,
                      f"{EXIT}; 1 where a claim does not hold, 3 where one is undecided and none "
                      "fails"),
-    "plot": Command("a result as pictures: png, svg and 72 columns of text, with their .dat and "
-                    ".gp", plot_arguments),
+    "plot": Command("a result as pictures: png, svg, pdf and 72 columns of text, with their .dat "
+                    "and .gp", plot_arguments),
     "report": Command("a result, or two, as one page of HTML: verdicts, tables, pictures, "
                       "machines, commands", report_arguments),
     "paste": Command("a block for a mail: figures with intervals, the machine, the command",

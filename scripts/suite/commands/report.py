@@ -44,10 +44,9 @@ def drawings_draw(drawings: Sequence[Drawing]) -> tuple[Drawn, ...]:
     with tempfile.TemporaryDirectory(prefix="uncork-") as name:
         folder = Path(name)
         for drawing in drawings:
-            drawing_write(drawing, folder)
-            drawn.append(Drawn(drawing,
-                               (folder / f"{drawing.name}.svg").read_text(encoding="utf-8"),
-                               (folder / f"{drawing.name}.txt").read_text(encoding="utf-8")))
+            svg, text = (path.read_text(encoding="utf-8")
+                         for path in drawing_write(drawing, folder, ("svg", "txt")))
+            drawn.append(Drawn(drawing, svg, text))
     return tuple(drawn)
 
 

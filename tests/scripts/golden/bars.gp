@@ -1,11 +1,15 @@
 name = 'time_per_message-bars'
 headline = 'nodelay: time per message, us (lower is better)'
 note = 'median of 7 rounds, 95 % interval; place together, apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
+signs = '~: no change shown'
+headline_text = 'nodelay: time per message, us (lower is better)'
+title_lines = 1
+signs_text = '[ ]: 95 % interval; ~: no change shown'
+signs_lines = 1
 panels = 2
 array bars[2] = [6, 6]
 array heads[2] = ['place=together', 'place=apart']
 array tops[2] = [56.7944, 164.387]
-whiskers = '[ ]: 95 % interval'
-label = 'us; in brackets: ratio to nodelay, each panel with its own scale'
+label = 'us, and the ratio to nodelay; each panel with its own scale'
 widest = 8
-height = 536
+height = 552

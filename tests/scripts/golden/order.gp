@@ -1,18 +1,23 @@
 name = 'bandwidth-order-4K'
 headline = 'verdicts: bandwidth of every run / median of its cell, message=4K'
-headline_text = 'verdicts: bandwidth of every run / median of its cell, message=4K'
 note = 'every run of 7 rounds; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
+signs = ''
+headline_text = 'verdicts: bandwidth of every run / median of its cell, message=4K'
+title_lines = 1
+signs_text = 'x: failed'
+signs_lines = 1
 rounds = 7
 outliers = 0
 failures = 1
-widest = 45
 series = 6
 array names[6] = ['nodelay, 31.4 Gbit/s', 'cork, 39.3 Gbit/s', 'more, 31.6 Mbit/s', 'writev (failed)', 'coalesce, 31.7 Gbit/s', 'uring-sendmsg-with-a-name-tha..., 25.3 Gbit/s']
+title_key = 'write'
+widest = 45
 array colours[6] = ['#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#0072b2']
 array points[6] = [5, 9, 11, 13, 15, 7]
 array dashes[6] = [1, 1, 1, 1, 1, 1]
-bottom = 0.959665
-top = 1.03848
+bottom = 0.959645
+top = 1.03882
 logarithmic = 0
 tics_y = 'set ytics autofreq; set format y "%gx"'
 tics_text = 'set ytics autofreq; set format y "%gx"'

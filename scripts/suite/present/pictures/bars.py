@@ -12,7 +12,7 @@ from suite.analyse.frame import Cell, Matrix, baseline_words, words_match
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
-from suite.present.columns import is_hidden, median_text
+from suite.present.columns import is_hidden, median_text, verdict_item
 from suite.present.pictures.picture import (
     Drawing,
     data_line,
@@ -23,7 +23,6 @@ from suite.present.pictures.picture import (
     interval_ends,
     interval_kind,
     medians_text,
-    name_cut,
     name_safe,
     note_text,
     picture_axis,
@@ -31,7 +30,10 @@ from suite.present.pictures.picture import (
     picture_name,
     pictures_divide,
     strategy_colour,
+    title_settings,
+    verdict_signs,
     what_text,
+    words_name,
 )
 from suite.scenario.scenario import Picture
 
@@ -71,7 +73,8 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
         return {"unsupported": "- (unsupported)", "failed": "failed",
                 "missing": "not run"}.get(cell.status, "n/a")
     text = median_text(figure.median, metric, scale) + f" {scale.unit}" * (not metric.counts)
-    ratio = f" ({ratio_text(figure.ratio.value)})" if figure.ratio else ""
+    item = verdict_item(ratio_text(figure.ratio.value), figure.verdict) if figure.ratio else None
+    ratio = f", {item.text}{item.mark}" if item else ""
     beyond = f", up to {median_text(high, metric, scale)}" if high is not None else ""
     return text + ratio + ", bar cut" * cut + beyond
 
@@ -96,26 +99,20 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
         end = (limit * 1.03, "//") if cut else (0, "")
         if figure and isinstance(figure.median, stats.Beyond):
             end = (0.96 * length, BOUND_ARROW)
-        colour = strategy_colour(cell.axes.values()) or (
-            BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR)
+        colour = strategy_colour(cell.axes)
+        if colour is None:
+            colour = BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR
         lines.append(data_line(row, length, low, high, max(length, high or 0.0), colour,
                                *end, bar_label(cell, figure, metric, scale, cut, beyond), name))
     return extent, lines
 
 
-def bar_name(cell: Cell, axes: tuple[str, ...]) -> str:
-    """The cell's values on the axes, cut to NAME_MAX; a bare number has its word before it."""
-    values = [(axis, cell.axes[axis] or "none") for axis in axes]
-    return name_cut(" ".join(f"{axis}={value}" if value.isdigit() else value
-                             for axis, value in values))
-
-
 def panels_make(matrix: Matrix, x: str | None) -> list[Panel]:
     """Panels by the outer axis: the first, or all but x where the picture names one."""
     inner = (x,) if x else matrix.axes[1:] or matrix.axes
-    return [Panel(values[0] if len(values) > 1 else "", words,
-                  tuple((bar_name(cell, inner) or matrix.result.name, cell) for cell in cells))
-            for values, words, cells in pictures_divide(matrix, inner)]
+    return [Panel(values[0] if len(values) > 1 else "", words, tuple(
+        (words_name({axis: cell.axes[axis] for axis in inner}) or matrix.result.name, cell)
+        for cell in cells)) for values, words, cells in pictures_divide(matrix, inner)]
 
 
 def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
@@ -149,23 +146,25 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
         drawings.append(bars_drawing(
             matrix, picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
             headline_text(matrix, what_text(metric.name, scale.unit, metric.better)),
-            (scale.unit or "per message", ", each panel with its own scale" * apart), (metric,),
-            panels, extents if apart else [max(extents)] * len(extents), blocks))
+            (scale.unit or "per message", "; each panel with its own scale" * apart),
+            {metric: figures}, panels, extents if apart else [max(extents)] * len(extents), blocks))
     return drawings
 
 
 def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str],
-                 metrics: Sequence[Metric], panels: Sequence[Panel], extents: Sequence[float],
-                 blocks: Sequence[Sequence[str]]) -> Drawing:
-    """A picture of panels; label: of the axes, before and behind the words on ratios."""
+                 shown: Mapping[Metric, Mapping[str, Figure]], panels: Sequence[Panel],
+                 extents: Sequence[float], blocks: Sequence[Sequence[str]]) -> Drawing:
+    """A picture of panels; label: of the axes, before and behind the words on ratios; shown: the
+    figures of each metric."""
     cells = [cell for panel in panels for _, cell in panel.rows]
     base, counts = " ".join(baseline_words(matrix).values()), [len(panel.rows) for panel in panels]
+    signs = verdict_signs({figures[cell.name].verdict for figures in shown.values()
+                           for cell in cells if cell.name in figures})
     return Drawing(name_safe(name), "bars", data_text(blocks), {
-        "headline": headline,
-        "note": note_text(matrix, cells, medians_text(matrix, cells, *metrics)),
+        **title_settings(headline, note_text(matrix, cells, medians_text(matrix, cells, *shown)),
+                         signs, [f"[ ]: {interval_kind(matrix)}", *signs]),
         "panels": len(panels), "bars": counts, "heads": [panel.head for panel in panels],
         "tops": [LABEL_ROOM * extent for extent in extents],
-        "whiskers": f"[ ]: {interval_kind(matrix)}",
-        "label": label[0] + f"; in brackets: ratio to {base}" * bool(base) + label[1],
+        "label": label[0] + f", and the ratio to {base}" * bool(base) + label[1],
         "widest": max(len(name) for panel in panels for name, _ in panel.rows),
-        "height": round(58 + sum(26 * (count + 3.2) for count in counts))})
+        "height": round(74 + sum(26 * (count + 3.2) for count in counts))})

@@ -4,8 +4,7 @@ characters."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline
@@ -19,14 +18,7 @@ from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
 from suite.present.columns import is_hidden
 from suite.present.heading import known_text
-from suite.present.pictures.picture import (
-    HEADLINE_COLUMNS,
-    headline_text,
-    note_text,
-    picture_metric,
-    text_lines,
-    title_settings,
-)
+from suite.present.pictures.picture import headline_text, note_text, picture_metric, title_settings
 from suite.scenario.scenario import Picture
 
 
@@ -70,34 +62,9 @@ def absent_text(row: Row, metric: Metric) -> str:
     return "zero" if change and 0 in (change.base.median, change.new.median) else "n/a"
 
 
-# How a forest draws the ratio of each verdict, and what that and the mark mean.
-POINT_SIGNS = {Verdict.CHANGED: ("filled", "changed"),
-         Verdict.WITHIN_NOISE: ("hollow", "within the noise floor"),
-         Verdict.BRACKETED: ("hollow", "may be chance among so many"),
-         Verdict.SAME: ("hollow", "no change shown"),
-         Verdict.UNKNOWN: ("cross", "too few rounds"),
-         Verdict.EXACT: ("square", "the same count in every run")}
-
-
-def signs_settings(verdicts: Collection[Verdict], drawn: Sequence[str] = (),
-                   text: Sequence[str] = (), points: bool = False) -> dict[str, object]:
-    """One line on the signs of a picture that have these verdicts, drawn and in text.
-
-    drawn, text: what is said of its other signs. points: each ratio is a point too.
-    """
-    def line(first: Sequence[str], pointed: bool) -> str:
-        named: dict[str, list[str]] = {}
-        for verdict, (point, meaning) in POINT_SIGNS.items():
-            if verdict in verdicts:
-                mark = verdict.marked("") if verdict is not Verdict.EXACT else ""
-                named.setdefault(" ".join(filter(None, (point * pointed, mark))), []).append(
-                    meaning)
-        return "; ".join([*first, *(f"{sign}: {' or '.join(meanings)}"
-                                    for sign, meanings in named.items() if sign)])
-
-    told = line(text, False)
-    return {"signs": line(drawn, points), "signs_text": text_lines(told),
-            "signs_lines": len(textwrap.wrap(told, HEADLINE_COLUMNS))}
+def absent_signs(texts: Iterable[str]) -> list[str]:
+    """What the sign of an unsupported cell means, where one of these texts is that sign."""
+    return ["-: unsupported"] if "-" in texts else []
 
 
 def estimate_marked(estimate: stats.Estimate, verdict: Verdict) -> str:
@@ -124,8 +91,10 @@ def known_texts(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def comparison_titles(comparisons: Sequence[Comparison], what: str, figures: str,
-                      place: str = "") -> dict[str, object]:
-    """The settings for headline and small print: what a picture shows, and where it was measured.
+                      signs: Sequence[str], signs_text: Sequence[str], place: str = ""
+                      ) -> dict[str, object]:
+    """The settings for headline, signs and small print: what a picture shows, and where it was
+    measured.
 
     figures: words on what a ratio is.
     """
@@ -133,5 +102,5 @@ def comparison_titles(comparisons: Sequence[Comparison], what: str, figures: str
     headline = headline_text(matrix, what, place)
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
     texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}", *known_texts(comparisons)]
-    return {**title_settings(headline, note_text(matrix, matrix.cells.values(), "; ".join(texts))),
-            "title_lines": len(textwrap.wrap(headline, HEADLINE_COLUMNS))}
+    return title_settings(headline, note_text(matrix, matrix.cells.values(), "; ".join(texts)),
+                          signs, signs_text)

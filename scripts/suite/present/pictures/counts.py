@@ -42,17 +42,23 @@ def metrics_counted(matrix: Matrix) -> list[Metric]:
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
-    """A picture for each panel that bars would have; in it a panel for each metric."""
+    """A picture for each combination of the axes other than that of the bars, by default the last;
+    in it a panel for each metric that any of its cells has."""
     counted = {metric: figures_of(matrix, metric) for metric in metrics_counted(matrix)}
     base, drawings = baseline_words(matrix), []
-    for place in panels_make(matrix, picture_axis(matrix, picture)):
-        panels = [replace(place, head=metric.name.replace("_", " ")) for metric in counted]
+    for place in panels_make(matrix, picture_axis(matrix, picture) or next(
+            reversed(matrix.axes), None)):
+        shown = {metric: figures for metric, figures in counted.items()
+                 if any(cell.name in figures for _, cell in place.rows)}
+        if not shown:
+            continue
+        panels = [replace(place, head=metric.name.replace("_", " ")) for metric in shown]
         extents, blocks = zip(*(
             panel_block(panel, figures, metric, COUNT, panel_limit(panel, figures, COUNT), base)
-            for panel, (metric, figures) in zip(panels, counted.items(), strict=True)), strict=True)
+            for panel, (metric, figures) in zip(panels, shown.items(), strict=True)), strict=True)
         values = [word.partition("=")[2] for word in place.head.split()]
         drawings.append(bars_drawing(
             matrix, place_name(picture_name(picture, ""), values),
-            headline_text(matrix, "what was counted", place.head), ("how many", ""), [*counted],
+            headline_text(matrix, "what was counted", place.head), ("how many", ""), shown,
             panels, extents, blocks))
     return drawings

@@ -14,11 +14,13 @@ from suite.analyse.frame import Cell, Matrix, baseline_words
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import optima_build, optimum_of
 from suite.analyse.summary import Figure
+from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
 from suite.present.pictures.picture import (
     Drawing,
     Tics,
+    absence_text,
     axis_words,
     cells_group,
     data_line,
@@ -45,12 +47,11 @@ from suite.scenario.scenario import Picture
 AXIS_COLUMNS, AXIS_COLUMNS_TEXT = 80, 56  # of labels that fit along an axis, drawn and in text
 DODGE_MOST = 0.06  # of the axis: how far apart the first and last series at one value are
 SIZE_WORDS = ("message", "chunk", "sndbuf", "rcvbuf")  # words that are numbers of bytes
-SHADED_NOTE = "shaded: as good as the best; "
-BEYOND_NOTE = "arrow: at least so much; "
+SHADED_SIGN, PALE_SIGN = "shaded: as good as the best", "pale: no change shown"
 # Values that span so many times are on a logarithmic axis. What is better high ends in a plateau,
 # which is to be seen. A cost falls along sizes, until all that is low lies on the ground of a
 # linear axis.
-STEEP_BY_BETTER = {"higher": 300, "lower": 30}
+STEEP_BY_BETTER = {"higher": 100, "lower": 30}
 APART = 4.0  # the smallest number is so many times the position of a word on its left
 
 
@@ -138,51 +139,55 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
     used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
     scale = scale_choose((figure.median for figure in used.values()), metric.unit)
     base = baseline_words(matrix)
-    series = {" ".join(value or "none" for value in values) if alike is None else
-              axis_words(inner, values): sorted(
-                  found, key=lambda cell: axis.positions[axis.value(cell)])
+    series = {values: sorted(found, key=lambda cell: axis.positions[axis.value(cell)])
               for values, found in cells_group(cells, inner).items()}
-    bases = [number for number, label in enumerate(series, start=1)
-             if len(series) > 1 and base == {inner[0]: label}]
+    bases = [number for number, values in enumerate(series, start=1)
+             if len(series) > 1 and base == dict(zip(inner, values, strict=True))]
+    names = {values: series_label(" ".join(value or "none" for value in values) if alike is None
+                                  else axis_words(inner, values), found, used) or metric.name
+             for values, found in series.items()}
     ends = [1.0, *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
                    for end in spread(figure.ratio.value, figure.ratio.interval))]
     low, high = min(ends), max(ends)
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used.values())
-    note = note_text(matrix, cells, SHADED_NOTE * bool(alike) + BEYOND_NOTE * beyond
-                     + medians_text(matrix, cells, metric))
+    paler = bool(bases) and any(figure.verdict and not is_shown(figure)
+                                for figure in used.values())
+    signs = [*[PALE_SIGN] * paler, *[SHADED_SIGN] * bool(alike),
+             *["arrow: at least so much"] * beyond]
+    signs_text = [f"|: {interval_kind(matrix)}", *["small letter: no change shown"] * paler,
+                  *["^: at least so much"] * beyond]
     what = what_text(metric.name, scale.unit, metric.better)
     return Drawing(name, "curve", data_text(
-        [f"# {label or metric.name}", *series_lines(found, axis, used, scale, alike)]
-        for label, found in series.items()), {
-        **title_settings(headline_text(matrix, what, place), note),
+        [f"# {names[values]}", *series_lines(found, axis, used, scale, alike)]
+        for values, found in series.items()), {
+        **title_settings(headline_text(matrix, what, place), note_text(
+            matrix, cells, medians_text(matrix, cells, metric)), signs, signs_text),
         "empty": not used, "shaded": alike is not None, "base": next(iter(bases), 0),
-        **series_settings([series_label(label or metric.name, found, used)
-                           for label, found in series.items()],
-                          [*cells_group(cells, inner)]),
+        **series_settings(matrix, inner, names),
         **axes_settings(axis, scale, metric, list(used.values()), len(series)),
-        "widest": max(map(len, series)),
         "beyond": beyond,
-        "signs_text": f"|: {interval_kind(matrix)}" + "; ^: at least so much" * beyond,
         **ratio_axis(("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
                       "tics_ratio_text"), low, high, max(high - low, 0.04) * 0.12, (8, 4))})
 
 
 def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
                  alike: set[str] | None) -> list[str]:
-    """The lines of one series: position, value, low, high, ratio, low, high, the value if a bound.
+    """The lines of one series: position, value, low, high, ratio, low, high, whether the ratio
+    shows a change, the value if a bound.
 
     With alike a further column has the value of these cells. A blank line behind a value that
     stands apart ends the line that is drawn.
     """
     lines = []
     for cell in cells:
-        figure, numbers = figures.get(cell.name), [math.nan] * 7
+        figure, numbers = figures.get(cell.name), [math.nan] * 8
         if figure is not None:
             numbers[:3] = map(scale.apply, spread(figure.median, figure.interval))
             if figure.ratio is not None and not figure.ratio.directed:
-                numbers[3:6] = spread(figure.ratio.value, figure.ratio.interval)
+                numbers[3:7] = [*spread(figure.ratio.value, figure.ratio.interval),
+                                float(is_shown(figure))]
             if isinstance(figure.median, stats.Beyond):
-                numbers[6] = numbers[0]
+                numbers[7] = numbers[0]
         if alike is not None:
             numbers.append(numbers[0] if cell.name in alike else math.nan)
         lines += [data_line(axis.positions[axis.value(cell)], *numbers),
@@ -192,8 +197,14 @@ def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure
 
 def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure]) -> str:
     """The name of a series in the key, which has series without any value too, and why."""
-    why = next((cell.emulated for cell in cells if cell.emulated), "none")
-    return label if any(cell.name in figures for cell in cells) else f"{label} ({why})"
+    if any(cell.name in figures for cell in cells):
+        return label
+    return f"{label} ({' or '.join(dict.fromkeys(map(absence_text, cells)))})"
+
+
+def is_shown(figure: Figure) -> bool:
+    """Whether the ratio of a figure is a change, or exact."""
+    return figure.verdict in (Verdict.CHANGED, Verdict.EXACT)
 
 
 def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure],

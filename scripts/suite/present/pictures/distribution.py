@@ -79,8 +79,8 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
                       axes_settings: AxesSettings) -> list[Drawing]:
     """A picture for each combination of the axes other than that of the lines, by default the last.
 
-    There is none for good cells without this histogram: what is sent inline is not handed over.
-    UsageError where no cell has one.
+    There is none where no cell has this histogram: what is sent inline is not handed over.
+    UsageError where no cell of the result has one.
     """
     shown = picture.of or "latency"
     x = picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
@@ -91,24 +91,23 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
                          "its requests; kind=bars draws what was measured")
     drawings = []
     for values, place, cells in pictures_divide(matrix, (x,)):
-        if all(cell.status == "ok" and not cell.emulated and not lines[cell.name][1]
-                            for cell in cells):
-            continue
         inside = [lines[cell.name] for cell in cells]
-        labels, known = [label for label, _ in inside], [found for _, found in inside if found]
+        known = [found for _, found in inside if found]
+        if not known:
+            continue
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
         headline = headline_text(matrix, what_text(HISTOGRAM_TITLES[shown], scale.unit, "lower"),
                                  place)
         since = " from the intended start" * (shown == "latency"
                                               and all(cell.open_loop for cell in cells))
         drawings.append(Drawing(
-            place_name(picture_name(picture, shown), values), picture.kind,
+            place_name(picture_name(picture, shown), values), "distribution",
             data_text([f"# {label}", *(([data_line(*point) for point in points(histogram, scale)]
                                         if histogram else []) or ["NaN NaN"])]
                       for label, histogram in inside), {
                 **title_settings(headline, note_text(
                     matrix, cells, f"all requests of {counted_text(matrix.rounds, 'round')}")),
-                "title_key": x or "", "widest": max(map(len, [x or "", *labels])),
-                **series_settings(labels, [[cell.axes[x]] if x else [] for cell in cells]),
+                **series_settings(matrix, (x,) if x else (), {
+                    (cell.axes[x],) if x else (): lines[cell.name][0] for cell in cells}),
                 **axes_settings(known, scale, f"{HISTOGRAM_TITLES[shown]}{since}, {scale.unit}")}))
     return drawings

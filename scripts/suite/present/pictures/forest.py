@@ -12,8 +12,9 @@ from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 from suite.base.units import percent_text
-from suite.present.comparison.texts import mean_size, row_name
+from suite.present.comparison.texts import mean_size
 from suite.present.pictures.compared import (
+    absent_signs,
     absent_text,
     base_name,
     baseline_comparisons,
@@ -21,7 +22,6 @@ from suite.present.pictures.compared import (
     comparison_titles,
     estimate_marked,
     side_value,
-    signs_settings,
 )
 from suite.present.pictures.picture import (
     STEEP_RATIOS,
@@ -37,6 +37,8 @@ from suite.present.pictures.picture import (
     ratio_tics,
     spread,
     tics_command,
+    verdict_signs,
+    words_name,
 )
 from suite.scenario.scenario import Picture
 
@@ -66,7 +68,7 @@ ForestGroup = tuple[str, list[ForestRow]]  # a heading, empty where it says noth
 
 def row_make(row: Row, metric: Metric) -> ForestRow:
     """The line of a row."""
-    change, name = change_of(row, metric), name_cut(row_name(row))
+    change, name = change_of(row, metric), words_name(row.axes)
     if change is None or change.ratio is None:
         return ForestRow(name, None, 0, absent_text(row, metric))
     marked = estimate_marked(change.ratio, change.verdict)
@@ -78,7 +80,7 @@ def row_make(row: Row, metric: Metric) -> ForestRow:
 
 def group_make(comparison: Comparison, metric: Metric) -> ForestGroup:
     """The rows of a comparison, and their geometric mean at the bottom if it is known."""
-    rows = [row_make(row, metric) for row in comparison.rows]
+    rows = [row_make(row, metric) for row in comparison.rows if row.base and row.new]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
         rows.append(ForestRow(f"{GEOMEAN} {mean_size(comparison, mean)}", mean.ratio,
@@ -168,16 +170,16 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) ->
         floors = [row.floor for row in rows if row.floor]
         widths = max(len(row.name) for row in rows), max(len(row.text) for row in rows)
         mean = any(row.point == GEOMEAN_POINT for row in rows)
+        verdicts = {row.verdict for row in rows}
+        absent = absent_signs(row.text for row in rows)
+        signs = [*(f"shaded: {floor}" for floor in floor_texts(floors)),
+                 *["diamond: geometric mean"] * mean, *verdict_signs(verdicts, True), *absent]
+        signs_text = ["---: 95 % interval", *(f"| |: {floor}" for floor in floor_texts(floors)),
+                      *["#: geometric mean"] * mean, *verdict_signs(verdicts), *absent]
         drawings.append(Drawing(
             name_safe(name + f"-{number}" * (len(pictures) > 1)), "forest", data, {
-                **comparison_titles(comparisons, what, ", 95 % interval"),
+                **comparison_titles(comparisons, what, ", 95 % interval", signs, signs_text),
                 "label_x": f"ratio to {base}",
-                **signs_settings(
-                    {row.verdict for row in rows if row.verdict},
-                    [f"shaded: {floor}" for floor in floor_texts(floors)]
-                    + ["diamond: geometric mean"] * mean,
-                    ["---: 95 % interval", *(f"| |: {floor}" for floor in floor_texts(floors)),
-                     *["#: geometric mean"] * mean], True),
                 "heads": sum(bool(head) for head, _ in groups), "bands": len(floors),
                 "ratios": sum(row.estimate is not None for row in rows), "lines": height,
                 "widest": widths[0], "told": widths[1], **ratios_axis(span, floors, sum(widths))}))

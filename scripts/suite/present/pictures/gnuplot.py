@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from suite.base.client import ROOT
 from suite.base.errors import Failure
 from suite.present.pictures.picture import Drawing
 
-IMAGE_FORMATS = ("png", "svg", "txt")
+IMAGE_FORMATS = ("png", "svg", "pdf", "txt")
+PDF_DATE = re.compile(rb"(?<=CreationDate \(D:)\d{14}")
 
 
 def gnuplot_run(script: Path) -> None:
@@ -27,18 +29,25 @@ def gnuplot_run(script: Path) -> None:
         raise Failure(f"{script}: gnuplot says: {lines[-1] if lines else 'nothing'}")
 
 
-def drawing_write(drawing: Drawing, folder: Path) -> list[Path]:
+def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE_FORMATS
+                  ) -> list[Path]:
     """Writes NAME.dat and NAME.gp and draws; gives the paths of the pictures.
 
-    A picture in text loses blanks at the ends of lines and superfluous empty lines.
+    A picture in text loses blanks at the ends of lines and superfluous empty lines, a PDF its date.
     """
-    template = (ROOT / "plots" / f"{drawing.template}.gp").read_text(encoding="utf-8")
+    templates = [(ROOT / "plots" / f"{name}.gp").read_text(encoding="utf-8")
+                 for name in ("start", drawing.template)]
     (folder / f"{drawing.name}.dat").write_text(drawing.data, encoding="utf-8")
     script = folder / f"{drawing.name}.gp"
-    script.write_text(drawing.script + template, encoding="utf-8")
+    script.write_text("".join([f"formats = '{' '.join(formats)}'\n", drawing.script, *templates]),
+                      encoding="utf-8")
     gnuplot_run(script)
-    pictures = [folder / f"{drawing.name}.{kind}" for kind in IMAGE_FORMATS]
-    lines = [line.rstrip() for line in pictures[-1].read_text(encoding="utf-8").splitlines()]
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
-    pictures[-1].write_text(f"{text}\n", encoding="utf-8")
+    pictures = [folder / f"{drawing.name}.{form}" for form in formats]
+    for picture in pictures:
+        if picture.suffix == ".pdf":
+            picture.write_bytes(PDF_DATE.sub(b"19700101000000", picture.read_bytes()))
+        elif picture.suffix == ".txt":
+            lines = [line.rstrip() for line in picture.read_text(encoding="utf-8").splitlines()]
+            text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+            picture.write_text(f"{text}\n", encoding="utf-8")
     return pictures

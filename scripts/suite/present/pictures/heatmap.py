@@ -16,13 +16,13 @@ from suite.analyse.optimum import better_ratio, is_speed
 from suite.analyse.verdicts import Verdict
 from suite.base.units import number_text, size_parse
 from suite.present.pictures.compared import (
+    absent_signs,
     absent_text,
     base_name,
     baseline_comparisons,
     change_of,
     comparison_titles,
     side_value,
-    signs_settings,
 )
 from suite.present.pictures.picture import (
     Drawing,
@@ -33,6 +33,7 @@ from suite.present.pictures.picture import (
     picture_axis,
     picture_name,
     place_name,
+    verdict_signs,
 )
 from suite.scenario.scenario import Picture
 
@@ -42,6 +43,7 @@ BETTER_COLOUR, WORSE_COLOUR, MIDDLE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 
 BLACK, WHITE = 0x000000, 0xFFFFFF
 DARKEST_LEAST, DARKEST_MOST = 1.1, 8.0  # the darkest colour is so many times better
 COLUMNS_MAX, TEXT_WIDTH = 16, 72
+PICTURE_PIXELS, COLUMN_PIXELS = 960, 130  # how wide a picture is, and a column at least
 COLOURS_TOLD = {"blue: better": 1, "orange: worse": -1}  # each with the sign of log(times)
 
 
@@ -144,14 +146,15 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
                 tile = grid.get((row, column), Tile({}, "", 1.0, Verdict.SAME))
                 colour = colour_of(tile, darkest)
                 lines.append(data_line(c, r, colour, text_colour(colour), tile.text))
+            signs = [*verdict_signs({tile.verdict for tile in shown_tiles}),
+                     *absent_signs(tile.text for tile in shown_tiles)]
+            told = [told for told, way in COLOURS_TOLD.items()
+                    if way in {tile.direction for tile in shown_tiles}]
             drawings.append(Drawing(
                 place_name(name, values) + f"-{number}" * (len(columns) > COLUMNS_MAX), "heatmap",
                 data_text([lines]), {
-                    **comparison_titles(comparisons, what, "", axis_words(outer, values)),
-                    **signs_settings(
-                        {tile.verdict for tile in shown_tiles if tile.verdict},
-                        [told for told, way in COLOURS_TOLD.items()
-                         if way in {tile.direction for tile in shown_tiles}]),
+                    **comparison_titles(comparisons, what, "", [*told, *signs], signs,
+                                        axis_words(outer, values)),
                     **grid_settings(grid, rows, shown, across)}))
     return drawings
 
@@ -161,12 +164,20 @@ def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
     """Names, and how wide a column is in text: so many as have room, the rest below them."""
     names = [name_cut(row or "none") for row in rows]
     heads = [name_cut(column or "none") if across else "" for column in columns]
-    widest = max(map(len, names))
+    widest, longest = max(map(len, names)), max(map(len, heads))
+    # A column is as wide as its name where there is room, else names are slanted.
+    named = round(24 + 8.0 * widest)
+    pixels = min(max(COLUMN_PIXELS, round(8.5 * longest + 16)), (PICTURE_PIXELS - 30 - named)
+                 // len(columns))
+    slanted = 8.5 * longest > pixels
+    below = 84 + round(2.5 * longest) * slanted
     texts = [tile.text for (_, column), tile in grid.items() if column in columns]
     wide = 2 + max(map(len, [*texts, *heads]))
     return {"rows": names, "columns": heads, "widest": widest, "wide": wide,
             "together": max(1, (TEXT_WIDTH - 4 - widest) // wide), "label_x": across,
-            "height": 120 + 34 * len(names)}
+            "begin": named + (PICTURE_PIXELS - 30 - named - pixels * len(columns)) // 2,
+            "pixels": pixels, "slanted": slanted, "below": below,
+            "height": 36 + 34 * len(names) + below}
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:

@@ -65,12 +65,15 @@ def moments_make(matrix: Matrix) -> pd.DataFrame:
     return frame.assign(at=rounds.ngroup() + share)
 
 
-def series_make(moments: pd.DataFrame, cell: Cell, label: str, metric: Metric) -> RunSeries:
+def series_make(matrix: Matrix, moments: pd.DataFrame, cell: Cell, label: str, metric: Metric
+                ) -> RunSeries:
     """A series and its label in the key; without a ratio the label says why."""
     runs = moments[moments["cell"] == cell.name]
     good = runs[(runs["status"] == "ok") & runs[metric.name].notna()]
     values = good[metric.name].tolist()
-    middle = stats.median(values) if values else 0.0
+    # As in a table, of the baseline the first run of each round.
+    known = matrix.series(cell.name, metric.name).bounds
+    middle = stats.median(known if len(known) else values) if values else 0.0
     if values and middle > 0:
         label = f"{label}, {value_text(middle, metric.unit)}"
     else:
@@ -114,23 +117,24 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     what = f"{metric.name} of every run / median of its cell".replace("_", " ")
     drawings, counted = [], counted_text(matrix.rounds, "round")
     for values, place, cells in pictures_divide(matrix, (inner,)):
-        series = [series_make(moments, cell,
+        series = [series_make(matrix, moments, cell,
                               name_cut(cell.axes[inner] or "none") if inner else matrix.result.name,
                               metric) for cell in cells]
         low, high = ratios_range(series)
         failed = sorted(at for one in series for at in one.failed)
-        labels = [one.label for one in series]
+        outliers = any(one.good["outlier"].any() for one in series)
         drawings.append(Drawing(
             place_name(picture_name(picture, metric.name), values), "order", data_text([
                 *(run_lines(one, low, high) for one in series),
                 ["# failed", *map(data_line, failed or [math.nan])]]), {
                 **title_settings(headline_text(matrix, what, place),
-                                 note_text(matrix, cells, f"every run of {counted}")),
-                "rounds": max(matrix.rounds, 1),
-                "outliers": any(one.good["outlier"].any() for one in series),
-                "failures": bool(failed), "widest": max(map(len, labels)),
-                **series_settings(labels, [[cell.axes[inner]] if inner else []
-                                           for cell in cells]),
+                                 note_text(matrix, cells, f"every run of {counted}"), (),
+                                 [*["*: outlier", "^ v: beyond the axis"] * outliers,
+                                  *["x: failed"] * bool(failed)]),
+                "rounds": max(matrix.rounds, 1), "outliers": outliers, "failures": bool(failed),
+                **series_settings(matrix, (inner,) if inner else (), {
+                    (cell.axes[inner],) if inner else (): one.label
+                    for cell, one in zip(cells, series, strict=True)}),
                 **ratio_axis(("bottom", "top", "logarithmic", "tics_y", "tics_text"), low, high,
                              (high - low) * 0.06, (8, 5))}))
     return drawings

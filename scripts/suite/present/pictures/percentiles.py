@@ -14,7 +14,7 @@ from itertools import count
 from suite.analyse.frame import Matrix
 from suite.base.units import Scale
 from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
-from suite.present.pictures.picture import Drawing, GnuplotExpression, tics_command
+from suite.present.pictures.picture import Drawing, tics_command
 from suite.scenario.scenario import Picture
 from suite.stats import Beyond
 from suite.stats.histogram import Histogram
@@ -48,12 +48,12 @@ def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> d
     low, high = min(values), max(values)
     steep = high > STEEP_TIMES * low
     nines = [(nines_text(n), 10.0**n) for n in range(math.floor(math.log10(right) + 1e-9) + 1)]
-    return {"right": right * 1.15, "bottom": low / 1.1 if steep else 0, "top": high * 1.1,
-            "logarithmic_y": steep, "label_y": label, "tics_x": tics_command("x", nines),
-            "tics_y": tics_command("y", time_tics(low, high, 12)) if steep
-            else "set ytics autofreq",
-            "tics_y_text": tics_command("y", time_tics(low, high, 6)) if steep
-            else GnuplotExpression("tics_y")}
+    tics = {f"tics_x{end}": tics_command("x", nines) for end in ("", "_text")} | {
+        f"tics_y{end}": tics_command("y", time_tics(low, high, most)) if steep
+        else "set ytics autofreq" for end, most in (("", 12), ("_text", 6))}
+    return {"left": 1, "right": right * 1.15, "bottom": low / 1.1 if steep else 0,
+            "top": high * 1.1, "logarithmic_y": steep, "label_x": "percentile", "label_y": label,
+            "points_every": STEPS, **tics}
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:

@@ -7,6 +7,7 @@ draw it again: `gnuplot NAME.gp`.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -19,7 +20,9 @@ from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.summary import Figure, figure_build, metrics_default
-from suite.base.units import counted_text
+from suite.analyse.verdicts import Verdict
+from suite.base.client import ROOT
+from suite.base.units import counted_text, size_parse
 from suite.present.heading import (
     congestion_text,
     known_text,
@@ -32,15 +35,20 @@ from suite.scenario.scenario import Picture
 
 # Okabe and Ito's colours without yellow, then Paul Tol's and others. Each has a point of its own,
 # and the second half is dashed.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000",
-           "#332288", "#882255", "#117733", "#aa4499", "#999933", "#8c564b", "#777777")
-POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1)
-# The place of each strategy in COLOURS, so that it looks the same in all pictures.
-STRATEGIES = {name: place for place, name in enumerate((
-    "nagle", "nodelay", "cork", "more", "writev", "coalesce", "sendfile", "zerocopy", "uv",
-    "uring-send", "uring-sendmsg", "uring-ring", "uring-bundle", "uring-zc"))
-} | {"recv": 0, "msgtrunc": 1, "uring-multishot": 9}  # of read, which shares the other names
-HEADLINE_COLUMNS = 70  # of a picture in text
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#332288",
+           "#882255", "#117733", "#aa4499", "#999933", "#8c564b", "#777777", "#44aa99", "#cc6677")
+POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1, 2)
+# Words whose values have a colour of their own: `reply_write` ends with `write`. Each with the list
+# that the build reads; the first is that of the word that decides where a cell has both.
+VARIANTS = {"write": "strategy", "read": "reading"}
+# How a forest draws the ratio of each verdict, and what that and the mark mean.
+POINT_SIGNS = {Verdict.CHANGED: ("filled", "changed"),
+               Verdict.WITHIN_NOISE: ("hollow", "within the noise floor"),
+               Verdict.BRACKETED: ("hollow", "may be chance among so many"),
+               Verdict.SAME: ("hollow", "no change shown"),
+               Verdict.UNKNOWN: ("cross", "too few rounds"),
+               Verdict.EXACT: ("square", "the same count in every run")}
+TEXT_COLUMNS = 70  # of a headline and of signs in a picture in text
 NOTE_MAX = 150  # characters of the small print
 NAME_MAX = 32  # characters of the name of a bar or row
 STEEP_RATIOS = 2.0  # ratios that span more are on a logarithmic axis
@@ -51,10 +59,6 @@ DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8
 
 Tics = Sequence[tuple[str, float]]  # (label, position)
 GroupType = TypeVar("GroupType")
-
-
-class GnuplotExpression(str):
-    """A setting that is an expression of gnuplot, not a string."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +98,10 @@ class Drawing:
 
 
 def gnuplot_value(value: object) -> str:
-    """A number, a bool as 0 or 1, or a string in single quotes, where only a quote is special."""
-    if isinstance(value, str) and not isinstance(value, GnuplotExpression):
-        return "'" + value.replace("'", "''") + "'"
+    """A number, a bool as 0 or 1, or a string in single quotes, where only a quote is special; a
+    line feed is none of it."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''").replace("\n", "'.\"\\n\".'") + "'"
     if isinstance(value, bool):
         return f"{value:d}"
     return number_data(value) if isinstance(value, float) else str(value)
@@ -189,6 +194,15 @@ def name_cut(name: str) -> str:
     return name if len(name) <= NAME_MAX else name[:NAME_MAX - 3] + "..."
 
 
+def words_name(words: Mapping[str, str]) -> str:
+    """The values of these words as the name of a bar or row, where there is room each number with
+    its word."""
+    values = {word: value or "none" for word, value in words.items()}
+    named = " ".join(f"{word}={value}" if size_parse(value) else value
+                     for word, value in values.items())
+    return named if len(named) <= NAME_MAX else name_cut(" ".join(values.values()))
+
+
 def name_safe(text: str) -> str:
     """The text as a file name."""
     return re.sub(r"[^A-Za-z0-9.+-]+", "_", text).strip("_")
@@ -236,15 +250,28 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
     return next((text for text in texts if len(text) <= NOTE_MAX), texts[-1][:NOTE_MAX - 3] + "...")
 
 
-def title_settings(headline: str, note: str) -> dict[str, object]:
-    """The headline, the same in lines for a picture in text, and the small print."""
-    return {"headline": headline, "headline_text": text_lines(headline), "note": note}
+def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[str]:
+    """What the marks of these verdicts mean: `(): within the noise floor`; points: with how a
+    forest draws each."""
+    named: dict[str, list[str]] = {}
+    for verdict, (point, meaning) in POINT_SIGNS.items():
+        mark = verdict.marked("") if verdict is not Verdict.EXACT else ""
+        sign = " ".join(filter(None, (point * points, mark)))
+        if verdict in verdicts and sign:
+            named.setdefault(sign, []).append(meaning)
+    return [f"{sign}: {' or '.join(meanings)}" for sign, meanings in named.items()]
 
 
-def text_lines(text: str) -> GnuplotExpression:
-    """The text in lines for a picture in text."""
-    lines = textwrap.wrap(text, HEADLINE_COLUMNS) or [""]
-    return GnuplotExpression('."\\n".'.join(map(gnuplot_value, lines)))
+def title_settings(headline: str, note: str, signs: Sequence[str] = (),
+                   signs_text: Sequence[str] = ()) -> dict[str, object]:
+    """The headline, the small print, and what the signs of a picture mean; headline and signs again
+    in lines for a picture in text."""
+    settings: dict[str, object] = {"headline": headline, "note": note, "signs": "; ".join(signs)}
+    for name, text in (("headline_text", headline), ("signs_text", "; ".join(signs_text))):
+        lines = textwrap.wrap(text, TEXT_COLUMNS)
+        settings |= {name: "\n".join(lines),
+                     "title_lines" if name == "headline_text" else "signs_lines": len(lines)}
+    return settings
 
 
 def interval_kind(matrix: Matrix) -> str:
@@ -252,42 +279,57 @@ def interval_kind(matrix: Matrix) -> str:
     return "95 % interval" if matrix.rounds >= stats.ROUNDS_NEEDED else "min..max"
 
 
-def strategy_place(values: Iterable[str]) -> int | None:
-    """The place in COLOURS of the first strategy among these values; `cork:64K` is `cork`."""
-    names = (value.partition(":")[0] for value in values)
-    return next((STRATEGIES[name] for name in names if name in STRATEGIES), None)
+@functools.cache
+def variants_listed(kind: str) -> list[str]:
+    """The names of all strategies or readings, in the order of the list that the build reads."""
+    text = (ROOT / "common" / kind / "list.def").read_text(encoding="utf-8")
+    return [name.replace("_", "-") for name in re.findall(r"^VARIANT\((\w+)\)", text, re.MULTILINE)]
 
 
-def looks_of(names: Sequence[Iterable[str]]) -> list[int]:
-    """The place in COLOURS of each series: that of the strategy among its values, else a free one.
+def strategy_place(axes: Mapping[str, str]) -> int | None:
+    """The place of the strategy among these words in its list, which is that of its colour;
+    `cork:64K` is `cork`."""
+    for word, kind in VARIANTS.items():
+        for axis, value in axes.items():
+            name, known = value.partition(":")[0], variants_listed(kind)
+            if axis.endswith(word) and name in known:
+                return known.index(name)
+    return None
 
-    names: the values of each series.
+
+def looks_of(series: Sequence[Mapping[str, str]]) -> list[int]:
+    """The place in COLOURS of each series: that of the strategy among its words, else a free one.
     """
-    known = [strategy_place(values) for values in names]
+    known = [strategy_place(axes) for axes in series]
     places = range(len(COLOURS))
     free = itertools.cycle([place for place in places if place not in known] or places)
     return [next(free) if place is None else place for place in known]
 
 
-def strategy_colour(values: Iterable[str]) -> int | None:
-    """The colour of the first strategy among these values of words, as bars have it."""
-    place = strategy_place(values)
-    return int(COLOURS[place][1:], 16) if place is not None else None
+def strategy_colour(axes: Mapping[str, str]) -> int | None:
+    """The colour of the strategy among these words, as bars have it."""
+    place = strategy_place(axes)
+    return None if place is None else int(COLOURS[place % len(COLOURS)][1:], 16)
 
 
-def series_settings(labels: Sequence[str], names: Sequence[Iterable[str]]) -> dict[str, object]:
-    """Number, names, colours, points and dashes of the series; names: the values of each.
+def series_settings(matrix: Matrix, axes: tuple[str, ...], names: Mapping[tuple[str, ...], str]
+                    ) -> dict[str, object]:
+    """Number, names, colours, points and dashes of the series; names: by their values of the axes.
 
-    Series of one colour, which is that of one strategy at several places, differ by their dashes.
+    A series looks the same in all pictures of a result. Those of one colour, which is that of one
+    strategy at several places, differ by their points and dashes.
     """
-    looks = looks_of(names)
-    before = [looks[:number].count(place) for number, place in enumerate(looks)]
-    return {"series": len(labels), "names": list(labels),
-            "colours": [COLOURS[place] for place in looks],
-            "points": [POINTS[(place + turn) % len(POINTS)]
-                       for place, turn in zip(looks, before, strict=True)],
-            "dashes": [1 + (2 * place // len(COLOURS) + turn) % 4
-                       for place, turn in zip(looks, before, strict=True)]}
+    every = [*cells_group(matrix.whole.cells.values(), axes)]
+    places = looks_of([dict(zip(axes, values, strict=True)) for values in every])
+    looks = {values: (place, places[:number].count(place))
+             for number, (values, place) in enumerate(zip(every, places, strict=True))}
+    shown = [looks[values] for values in names]
+    return {"series": len(names), "names": [*names.values()],
+            "title_key": axes[0] if len(axes) == 1 else "",
+            "widest": max(map(len, [*axes, *names.values()])),
+            "colours": [COLOURS[place % len(COLOURS)] for place, _ in shown],
+            "points": [POINTS[(place + turn) % len(POINTS)] for place, turn in shown],
+            "dashes": [1 + (2 * place // len(COLOURS) + turn) % 4 for place, turn in shown]}
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:

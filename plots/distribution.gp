@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# Distributions of requests: a line for each cell, over percentiles or as shares.
+# Set before this: left, right, bottom, top, logarithmic_y, label_x, label_y, points_every (0: steps
+# without points), and as macros tics_x, tics_y and, as many as have room in text, tics_x_text,
+# tics_y_text.
+# Columns of name.dat: x, y. One block for each series.
+
+do for [format in formats] {
+    text = format eq "txt"
+    eval start(format, 560, 21 + key_lines + title_lines)
+    set output name.".".format
+    eval titles(560)
+    set border 3
+    set tics nomirror out
+    set logscale x 10
+    if (logarithmic_y) { set logscale y 10 }
+    set xrange [left:right]
+    set yrange [bottom:top]
+    set xlabel label_x
+    if (text) {
+        @tics_x_text
+        @tics_y_text
+        set tmargin title_lines + 1
+        set key @key_text
+        plot for [i = 1:points_every ? 0 : series] data index i-1 using 1:2 with steps lt 0 notitle, \
+             for [i = 1:series] data index i-1 using 1:2 with points pt i title names[i]
+    } else {
+        @tics_x
+        @tics_y
+        set ylabel label_y
+        set key @key_drawn
+        set grid xtics ytics lc rgb "#dddddd" lt 1
+        set tmargin at screen 0.92
+        set lmargin at screen 0.11
+        set rmargin at screen (876 - 8.0 * widest) / 960
+        set bmargin at screen 0.16
+        if (points_every) {
+            plot for [i = 1:series] data index i-1 using 1:2 with linespoints \
+                pointinterval points_every lw 1.6 pt points[i] ps 0.8 dt dashes[i] \
+                lc rgb colours[i] title names[i]
+        } else {
+            plot for [i = 1:series] data index i-1 using 1:2 with steps lw 1.6 dt dashes[i] \
+                lc rgb colours[i] title names[i]
+        }
+    }
+    set output
+    reset
+}

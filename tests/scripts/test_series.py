@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT
+"""Curves, and how the series and bars of pictures look."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from picture_make import recipe_verdicts
+
+from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from drawn import draw, figure, made, needs_gnuplot
+from suite.analyse.metrics import METRICS
+from suite.analyse.verdicts import Verdict
+from suite.base.errors import UsageError
+from suite.base.units import scale_choose
+from suite.present.columns import ratio_item
+from suite.present.pictures import picture
+from suite.present.pictures.curve import height_settings, labels_stagger
+from suite.present.pictures.gnuplot import drawing_write
+from suite.present.pictures.picture import (
+    COLOURS,
+    figures_of,
+    looks_of,
+    series_settings,
+    strategy_colour,
+)
+from suite.present.pictures.plot import drawings_make, pictures_default
+from suite.scenario.scenario import Picture
+
+
+def test_data_and_script_of_a_curve(tmp_path):
+    (drawing,) = drawings_make(made(tmp_path, result_make.recipe_sizes(3, 5)))
+    assert drawing.name == "bandwidth-curve"
+    golden_check("curve.dat", drawing.data)
+    golden_check("curve.gp", drawing.script)
+
+
+def test_a_curve_of_the_baseline_alone_has_no_panel_of_ratios_to_it(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_sizes(3, 2), '\n[[picture]]\nkind = "curve"\n')
+    alone = {name: cell for name, cell in matrix.cells.items() if cell.baseline}
+    runs = matrix.result.runs
+    rows = np.concatenate([runs.rows_of_cells[cell] for cell in alone])
+    (drawing,) = drawings_make(matrix)
+    assert "base = 0\n" not in drawing.script
+    result = replace(matrix.result, runs=runs.take(rows))
+    (drawing,) = drawings_make(replace(matrix, cells=alone, result=result))
+    assert "series = 1\n" in drawing.script and "base = 0\n" in drawing.script
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("sizes", [1, 15])
+@pytest.mark.parametrize("series", [1, 2, 6, 14])
+def test_few_and_many_series_and_sizes_are_drawn(tmp_path, series, sizes):
+    matrix = made(tmp_path, result_make.recipe_sizes(series, sizes, rounds=2))
+    (drawing,) = draw(matrix, tmp_path)
+    assert drawing.template == ("curve" if sizes > 3 else "bars")
+
+
+@pytest.mark.parametrize("x, said", [
+    ("write", "curve: write has no two numbers here; x=message would do; kind=bars draws any axis"),
+    ("segments", "curve: segments has no two numbers here; x=message would do"),
+])
+def test_a_curve_along_words_is_refused_and_the_line_says_what_would_do(tmp_path, x, said):
+    folder = result_make.result_write(result_make.recipe_sizes(3, 4, rounds=1), tmp_path)
+    words = matrix_of(folder).cells.values()
+    fixed = next(word for word in next(iter(words)).words if word not in ("write", "message"))
+    said = said.replace("segments", fixed)
+    assert said in refused("plot", folder, "kind=curve", f"x={x.replace('segments', fixed)}")
+    assert not (folder / "plots").exists()
+
+
+def test_a_curve_along_an_axis_of_one_value_is_refused(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
+    with pytest.raises(UsageError, match="message has no two numbers here; kind=bars draws any"):
+        drawings_make(matrix, [Picture("curve", None, None, None, None)])
+
+
+def test_a_curve_of_nothing_but_failures_is_refused(tmp_path):
+    path = result_make.result_write(result_make.recipe_sizes(2, 5), tmp_path)
+    records = (path / "records.jsonl").read_text()
+    (path / "records.jsonl").write_text(records.replace('"status":"ok"', '"status":"failed"'))
+    assert "picture: curve: no cell has messages_per_second; kind=bars says" in refused(
+        "plot", path, "kind=curve")
+
+
+def test_four_message_sizes_make_a_curve_and_three_make_bars(tmp_path):
+    four = made(tmp_path, result_make.recipe_sizes(2, 4, rounds=1))
+    three = made(tmp_path, result_make.recipe_sizes(2, 3, rounds=1))
+    assert [pictures_default(matrix)[0].kind for matrix in (four, three)] == ["curve", "bars"]
+
+
+def test_four_numbers_on_an_axis_make_a_curve_and_words_do_not(tmp_path):
+    rates = made(tmp_path, result_make.recipe_open(("500", "1000", "2000", "4000"), rounds=1))
+    kinds = [(picture.kind, picture.x) for picture in pictures_default(rates)]
+    assert kinds == [("curve", "rate"), ("percentiles", None)]
+    assert [(p.kind, p.x) for p in pictures_default(matrix_of(NODELAY))] == [("bars", None)]
+
+
+def test_a_label_that_would_run_into_the_one_before_it_stands_a_line_lower():
+    labels = [("256", 256), ("320", 320), ("512", 512), ("1K", 1024)]
+    steps = [0.0, 0.04, 0.5, 1.0]
+    assert labels_stagger(labels, steps, 80) == [
+        ("256", 256), ("\\n320", 320), ("512", 512), ("1K", 1024)]
+    assert labels_stagger(labels, steps, 200) == labels
+    assert [label for label, _ in labels_stagger(labels, steps, 4)] == [
+        "256", "\\n320", "\\n\\n512", "1K"]
+
+
+def strategies_listed():
+    """Every value of a word for strategies, as the client names them."""
+    words = json.loads(uncork("list", "--json").stdout)["words"]
+    return {word["key"]: word["choices"] for word in words
+            if word["key"] in ("write", "reply_write", "read")}
+
+
+def looks(axis, names):
+    """The place in COLOURS of these series of one word by name."""
+    return dict(zip(names, looks_of([{axis: name} for name in names]), strict=True))
+
+
+def test_a_strategy_has_one_colour_whatever_else_is_in_a_picture():
+    for axis, names in strategies_listed().items():
+        together = looks(axis, names)
+        assert len(set(together.values())) == len(names) <= len(COLOURS)
+        assert all(looks(axis, ["other", name])[name] == together[name] for name in names)
+        assert looks(axis, names[::-1]) == together
+        assert looks(f"server.{axis}", names) == together
+
+
+def test_a_strategy_more_than_there_are_colours_looks_otherwise_all_the_same(monkeypatch, tmp_path):
+    names = [f"way{number}" for number in range(2 * len(COLOURS))]
+    monkeypatch.setattr(picture, "variants_listed", lambda kind: names)
+    recipe = result_make.recipe_sizes(14, 1, rounds=1)
+    matrix = made(tmp_path, recipe)
+    monkeypatch.setattr(picture, "cells_group", lambda cells, axes: [(name,) for name in names])
+    settings = series_settings(matrix, ("write",), {(name,): name for name in names})
+    assert len(set(zip(*(settings[key] for key in ("colours", "points", "dashes")),
+                       strict=True))) == len(names)
+
+
+def test_a_strategy_decides_before_a_reading_and_other_words_do_not():
+    assert looks_of([{"server.read": "zerocopy", "write": "cork"}]) == [2]
+    assert looks_of([{"server.read": "zerocopy"}, {"name": "cork"}]) == [2, 0]
+
+
+def test_other_series_take_colours_that_no_strategy_of_the_picture_has():
+    assert looks_of([{"write": name} for name in ("nagle", "fast", "nodelay:64K", "slow")]) == [
+        0, 2, 1, 3]
+
+
+def test_series_look_the_same_in_all_pictures_of_a_result_and_those_of_one_colour_differ(tmp_path):
+    matrix = matrix_of(NODELAY)
+    def settings(*names):
+        return series_settings(matrix, ("place", "write"), {name: " ".join(name) for name in names})
+    corked = [("together", "cork"), ("apart", "cork")]
+    both, (alone,) = settings(*corked), [settings(corked[1])]
+    assert len(set(both["colours"])) == 1 and len(set(both["dashes"])) == 2
+    assert all(alone[key] == both[key][1:] for key in ("colours", "points", "dashes"))
+    places = [series_settings(matrix, ("place",), {(place,): place})["colours"]
+              for place in ("together", "apart")]
+    assert places == [[COLOURS[0]], [COLOURS[1]]]
+
+
+def test_the_bar_of_a_strategy_has_its_colour(tmp_path):
+    (drawing,) = drawings_make(matrix_of(NODELAY))
+    rows = [line for line in drawing.data.splitlines() if line.endswith('"cork"')]
+    colour = str(int(COLOURS[2][1:], 16))
+    assert len(rows) == 2 and all(row.split()[5] == colour for row in rows)
+    black = strategy_colour({"write": "sendfile"})
+    assert black == 0, "black is a colour too"
+    bars = drawings_make(made(tmp_path, result_make.recipe_sizes(14, 1, rounds=1)))
+    assert [line.split()[5] for line in bars[0].data.splitlines()
+            if line.endswith('"sendfile"')] == ["0"]
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("series", [2, 6, 14])
+def test_the_text_of_a_curve_has_whiskers_all_labels_and_every_series(tmp_path, series):
+    matrix = made(tmp_path, result_make.recipe_sizes(series, 15, rounds=2))
+    (drawing,) = draw(matrix, tmp_path)
+    text = (tmp_path / f"{drawing.name}.txt").read_text()
+    sizes = {cell.axes["message"] for cell in matrix.cells.values()}
+    assert sizes <= set(text.split()) and all(name in text for name in drawing.series)
+    assert "|: min..max" in text
+    low = [" ".join([*line.split()[:2], str(drawing.settings.get("bottom", 0)), *line.split()[3:]])
+           if line[:1].isdigit() else line for line in drawing.data.splitlines()]
+    drawing_write(replace(drawing, data="\n".join(low) + "\n"), tmp_path)
+    assert (tmp_path / f"{drawing.name}.txt").read_text().count("|") > text.count("|") + 30
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory):
+    """The frames of a result with every verdict."""
+    return made(tmp_path_factory.mktemp("verdicts"), recipe_verdicts())
+
+
+def test_a_bar_has_the_ratio_and_the_mark_of_the_table_and_says_what_marks_mean(verdicts):
+    drawings = drawings_make(verdicts, [Picture("bars", "bandwidth", None, None, None)])
+    labels = re.findall(r'"([0-9][^"]*)" "', "".join(drawing.data for drawing in drawings))
+    metric = METRICS["bandwidth"]
+    table = [ratio_item(figure, False) for figure in figures_of(verdicts, metric).values()]
+    marked = {re.sub(r" \[.*\]", "", item.text + item.mark) for item in table if item.text}
+    assert marked == {label.split(", ")[1] for label in labels if "x" in label}
+    assert any(text.endswith("~") for text in marked)
+    assert "~: no change shown" in drawings[0].settings["signs"]
+
+
+@needs_gnuplot
+def test_a_curve_shows_what_is_no_change_pale_and_in_text_by_small_letters(verdicts, tmp_path):
+    (drawing,) = draw(verdicts, tmp_path, [Picture("curve", "bandwidth", None, "message", None)])
+    assert drawing.settings["signs"] == "pale: no change shown"
+    figures = figures_of(verdicts, METRICS["bandwidth"]).values()
+    changed = [figure.verdict in (Verdict.CHANGED, Verdict.EXACT)
+               for figure in figures if figure.ratio]
+    column = [line.split()[7] for line in drawing.data.splitlines() if line[:1].isdigit()]
+    assert (column.count("1"), column.count("0")) == (sum(changed), len(changed) - sum(changed))
+    ratios = (tmp_path / f"{drawing.name}.txt").read_text().partition("ratio to")[2]
+    assert "small letter: no change shown" in ratios
+    assert re.search(r"[|.] *[b-e]\b", ratios) and re.search(r"[|.] *[B-E]\b", ratios)
+
+
+@needs_gnuplot
+def test_a_curve_of_which_one_series_alone_has_ratios_is_drawn(tmp_path):
+    path = result_make.result_write(result_make.recipe_sizes(3, 4, rounds=6), tmp_path)
+    records = [json.loads(line) for line in (path / "records.jsonl").read_text().splitlines()]
+    for record in records:
+        if record["words"]["write"] == "cork":
+            record["status"] = "failed"
+    (path / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (drawing,) = draw(matrix_of(path), tmp_path, [Picture("curve", None, None, None, None)])
+    assert drawing.series[-1] == "cork (failed)"
+
+
+def test_a_logarithmic_height_holds_every_interval_and_little_more():
+    figures = [figure(2, 1.2, 3), figure(1000, 900, 1200)]
+    one, linear = scale_choose([1.0], "1"), {"logarithmic_y": False}
+    assert height_settings(figures, one, "higher") == {
+        "logarithmic_y": True, "bottom": pytest.approx(1), "top": pytest.approx(1440)}
+    assert height_settings(figures[:1], one, "higher") == linear
+    assert height_settings([], scale_choose([], "1"), "higher") == linear
