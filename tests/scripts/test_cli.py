@@ -334,6 +334,24 @@ def test_a_slip_names_what_was_meant(uncork: Uncork, words: list[str], says: str
     assert says in uncork.refused(*words)
 
 
+@pytest.mark.parametrize("command, says", [
+    ("table", "--hyperfine: its formats: --md, --csv, --json, --html (see uncork table --help)"),
+    ("paste", "--json: its formats: --style plain|md (see"),
+    ("show", "--json: it has one format only; uncork table has others (see uncork show --help)"),
+    ("check", "--csv: it has one format only"),
+])
+def test_a_format_that_a_command_has_not_names_those_that_it_has(uncork, command, says) -> None:
+    option = says.partition(":")[0]
+    for words in ([NODELAY, option], [NODELAY, "place=apart", option], [option, NODELAY]):
+        assert says in uncork.refused(command, *words)
+
+
+def test_a_format_stands_before_words_or_behind_them(uncork: Uncork) -> None:
+    asked = (["--json", NODELAY, "write=cork"], [NODELAY, "--json", "write=cork"],
+             [NODELAY, "write=cork", "--json"])
+    assert len({uncork.run("table", *words).stdout for words in asked}) == 1
+
+
 def test_list_explains_the_parts_of_a_scenario_and_its_arms_by_name(uncork, tmp_path) -> None:
     assert set(list_command.SCENARIO_PARTS) == set(SCENARIO_KEYS) - {"question", "source"}
     assert "a name and words that belong together" in uncork.run("list", "arm").stdout

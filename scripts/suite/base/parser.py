@@ -5,13 +5,19 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 from suite.base.errors import UsageError, nearest_hint
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse without abbreviations, whose errors are UsageError and name the nearest option."""
+    """argparse without abbreviations, whose errors are UsageError and name the nearest option.
+
+    formats: the names of formats that some command has, as options.
+    """
+
+    formats: Callable[[], Iterable[str]] = tuple
 
     def __init__(self, **options: object) -> None:
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
@@ -23,8 +29,18 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             names = [name.removeprefix("--") for name in self._option_string_actions]
             near = nearest_hint(unknown[1], names)
-            if near.startswith(":"):  # else it is a list of all
+            if unknown[1] in self.formats():
+                hint = self.formats_hint()
+            elif near.startswith(":"):  # else it is a list of all
                 hint = near.replace("mean ", "mean --")
             elif any(action.dest == "words" for action in self._actions):
                 hint = f": a word has no dashes, {unknown[1]}={unknown[2] or '...'}"
         raise UsageError(f"{message}{hint} (see {self.prog} --help)")
+
+    def formats_hint(self) -> str:
+        """The formats that this command has."""
+        mine = [name + (f" {'|'.join(action.choices)}" if action.choices else "")
+                for name, action in self._option_string_actions.items()
+                if action.dest in ("format", "json", "style")]
+        return f": its formats: {', '.join(mine)}" if mine else (
+            ": it has one format only; uncork table has others")

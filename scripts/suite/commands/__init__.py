@@ -114,8 +114,6 @@ def table_arguments(parser: ArgumentParser) -> None:
 
 def compare_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork compare`."""
-    from suite.present.comparison import FORMATS
-    from suite.present.tables import RENDERERS
     result_add(parser,
                "another result, to compare with; write=nodelay write=cork: two sides (several "
                "words of one in quotes), without any the baseline against each other value, or the "
@@ -126,7 +124,7 @@ def compare_arguments(parser: ArgumentParser) -> None:
                         help="refuse where anything but what is compared differs")
     parser.add_argument("--force", action="store_true", help="compare across virtualisation, "
                         "number of CPUs or congestion control, and say so")
-    formats_add(parser, RENDERERS | FORMATS)
+    formats_add(parser, formats_known())
 
 
 def show_arguments(parser: ArgumentParser) -> None:
@@ -260,6 +258,13 @@ COMMANDS = {
 }
 
 
+def formats_known() -> Mapping[str, Format]:
+    """All formats that some command has, by name."""
+    from suite.present.comparison import FORMATS
+    from suite.present.tables import RENDERERS
+    return RENDERERS | FORMATS
+
+
 def parser_make(name: str) -> ArgumentParser:
     """The command line of one of COMMANDS."""
     import argparse
@@ -271,6 +276,7 @@ def parser_make(name: str) -> ArgumentParser:
     parser = Parser(prog=f"uncork {name}", description=command.help,
                     epilog=command.text + "\n".join(lines),
                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.formats = formats_known
     command.arguments(parser)
     return parser
 
