@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
-from answers import DATA, NODELAY, golden_check, matrix_of, uncork
+from answers import DATA, NODELAY, golden_check, matrix_of, refused, uncork
 from rendered import compared_rendered, compared_text
 from suite import stats
 from suite.__main__ import main
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
 from suite.analyse.histograms import histogram_of, runs_good
 from suite.analyse.metrics import METRICS
-from suite.analyse.verdicts import Verdict, verdict_of
+from suite.analyse.verdicts import Verdict, opposed_text, verdict_of
 from suite.base.errors import UsageError
 from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
 from suite.present.comparison.texts import verdict_text
@@ -331,3 +331,56 @@ def test_every_format_is_an_option_of_the_command(capsys):
         main(["compare", "--help"])
     shown = capsys.readouterr().out
     assert all(f"--{name}" in shown for name in FORMATS)
+
+
+OPPOSED = "depends on place: faster together, slower apart"
+
+
+def test_rows_that_changed_to_opposite_sides_are_named_and_not_pooled():
+    comparison = compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "cork"}, [TIME])
+    assert comparison.geomeans == {TIME.name: None}
+    assert f"no geomean: {OPPOSED}" in compared_text([comparison], 100)
+    told = json.loads(compared_rendered("json", [comparison]))["comparisons"][0]["metrics"]
+    assert (told[TIME.name]["geomean"], told[TIME.name]["opposed"]) == (None, OPPOSED)
+    for command in (["compare", NODELAY, "write=cork", "--md"], ["paste", NODELAY, "write=cork"],
+                    ["table", NODELAY], ["table", NODELAY, "--html"],
+                    ["report", NODELAY, "-o", "-"]):
+        assert OPPOSED in " ".join(uncork(*command).stdout.split()), command
+    assert "depends" not in uncork("compare", NODELAY, "write=more").stdout
+
+
+@pytest.mark.parametrize("rows, text", [
+    ([("a x", 0.5), ("b x", 2.0)], "depends on place: faster a, slower b"),
+    ([("a x", 0.5), ("a y", 2.0)], "depends on size: faster x, slower y"),
+    ([("a x", 0.5), ("b y", 0.5), ("a y", 2.0)], "depends on the row: faster a x, b y; slower a y"),
+    ([(f"a {size}", 0.5) for size in range(6)] + [("b x", 2.0)],
+     "depends on place: faster a, slower b"),
+    ([(f"a {size}", 0.5) for size in range(6)] + [("a ", 2.0)],
+     "depends on size: faster 0, 1, 2, 3 and 2 more; slower none"),
+    ([("a x", 0.5), ("b x", 0.9)], ""), ([], ""),
+])
+def test_what_opposite_rows_depend_on_is_the_word_that_tells_them_apart(rows, text):
+    named = [(dict(zip(("place", "size"), name.split(" "), strict=True)),
+              stats.Estimate(ratio, None, 7), Verdict.CHANGED) for name, ratio in rows]
+    assert opposed_text(named, TIME) == text
+    for verdict in (Verdict.SAME, Verdict.WITHIN_NOISE, Verdict.BRACKETED, Verdict.UNKNOWN):
+        assert opposed_text([(*one, verdict) for *one, _ in named], TIME) == ""
+    turned = text.replace("faster", "better").replace("slower", "worse")
+    assert opposed_text(named, SEGMENTS) == turned
+
+
+def test_geomean_all_is_of_exact_counts_and_timers_too_and_says_so(tmp_path):
+    words = [NODELAY, "write=nagle", "columns=time_per_message,sends_per_message", "geomean=all"]
+    text = " ".join(uncork("compare", *words).stdout.split())
+    assert text.count("geomean=all of 2 cells, n=7") == 2
+    assert "all: exact counts and rows that wait for a 40 ms timer too" in text
+    assert "geomean" not in uncork("compare", *words[:-1]).stdout
+    (tmp_path / "mail").write_text(uncork("paste", *words).stdout)
+    assert "geomean=all of 2 cells, n=7" in (tmp_path / "mail").read_text()
+    assert uncork("verify", tmp_path / "mail", NODELAY).stdout.startswith("the same")
+
+
+@pytest.mark.parametrize("command", ["compare", "paste"])
+def test_geomean_has_no_other_value(command):
+    assert refused(command, NODELAY, "geomean=some").startswith(
+        '"geomean=some": geomean=all is the only value')

@@ -175,7 +175,7 @@ def test_a_geometric_mean_says_its_n_and_leaves_out_rows_that_failed_too_often()
     mean = comparison.geomeans[METRIC]
     assert mean.rows == 3 and mean.ratio.pairs == 9 and mean.left_out == {0: "n=3"}
     assert mean_text(comparison,
-                     METRICS[METRIC]) == "geomean: of 3 of 4 cells, n=9, without 00000 (n=3)"
+                     METRICS[METRIC]) == "geomean of 3 of 4 cells, n=9, without 00000 (n=3)"
 
 
 def test_where_no_row_has_changed_there_is_no_geometric_mean() -> None:

@@ -256,12 +256,12 @@ def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
                          rows=rows,
                          geomeans={metric.name: mean})
     assert mean_text(comparison, metric) == (
-        "geomean: of 1 of 3 cells, n=7, without two (exact counts), three (no ratio)")
+        "geomean of 1 of 3 cells, n=7, without two (exact counts), three (no ratio)")
     (table,) = comparison_tables(comparison)
     assert [text for column in table.columns if (text := column.items[-1].text)] == [
         "geomean of 1 of 3 cells, n=7", "-50.0%", "[-60.0%, -40.0%]"]
     whole = replace(comparison, geomeans={metric.name: replace(mean, rows=3, left_out={})})
-    assert mean_text(whole, metric) == "geomean: of 3 cells, n=7"
+    assert mean_text(whole, metric) == "geomean of 3 cells, n=7"
 
 
 @pytest.mark.parametrize("style", STYLES)

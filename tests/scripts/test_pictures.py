@@ -186,6 +186,15 @@ def test_a_figure_shows_what_may_be_said_of_it(nodelay, changes, marked, text):
     assert text in forest.data
 
 
+def test_a_forest_names_what_opposite_rows_depend_on_in_place_of_a_mean(nodelay):
+    _, cork, more, *_ = compare_baseline(nodelay, (METRICS["time_per_message"],))
+    (forest,) = forest_draw([cork], METRICS["time_per_message"], "forest")
+    assert '2 NaN NaN NaN 0 "geomean" "depends on place"' in forest.data
+    assert "diamond" not in forest.settings["signs"]
+    (forest,) = forest_draw([more], METRICS["time_per_message"], "forest")
+    assert "depends" not in forest.data and "diamond" in forest.settings["signs"]
+
+
 def test_only_the_signs_that_occur_are_explained(nodelay):
     metric = METRICS["time_per_message"]
     _, cork, *_ = compare_baseline(nodelay, (metric,))

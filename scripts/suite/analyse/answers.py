@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from suite import stats
 from suite.analyse.claims import claims_decide
-from suite.analyse.frame import Matrix, words_match
-from suite.analyse.metrics import Metric, metric_find
+from suite.analyse.frame import Matrix, baseline_words, words_match
+from suite.analyse.metrics import Metric, is_speed, metric_find
 from suite.analyse.optimum import (
     ALIKE,
     UNKNOWN,
@@ -24,11 +25,10 @@ from suite.analyse.optimum import (
     Against,
     Optimum,
     group_text,
-    is_speed,
     optima_build,
     reciprocal,
 )
-from suite.analyse.verdicts import Verdict
+from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
 from suite.base.units import (
     counted_text,
     interval_text,
@@ -38,7 +38,7 @@ from suite.base.units import (
     size_parse,
     value_text,
 )
-from suite.base.words import words_split
+from suite.base.words import words_split, words_text
 from suite.scenario.scenario import Question
 
 OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
@@ -231,6 +231,20 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
         texts += ([question.asks, *told] if len(told) > 1 else
                   [f"{question.asks} {(told or [f'not answered: {why}.'])[0]}"])
     return labelled("answer", texts)
+
+
+def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
+    """Every value whose rows changed to opposite sides of the baseline, and what that depends
+    on."""
+    base, rows = baseline_words(matrix), dict[tuple[Metric, str], list[RatioRow]]()
+    for metric, cell in product(metrics, matrix.cells.values()):
+        value = words_text({key: cell.axes[key] for key in base})
+        rows.setdefault((metric, value), []).append((
+            {key: value for key, value in cell.axes.items() if key not in base},
+            baseline_ratio(matrix, cell, metric.name), baseline_verdict(matrix, cell, metric.name)))
+    return labelled("note", [
+        f"{metric.name} of {value} against {words_text(base)} {text}."
+        for (metric, value), found in rows.items() if (text := opposed_text(found, metric))])
 
 
 def deciding_pairs(answers: Sequence[Answer]) -> Pairs:

@@ -232,3 +232,8 @@ def metrics_compute(record: Record) -> dict[str, float | None]:
         return dict.fromkeys(METRICS)
     run = MeasuredRun(record)
     return {name: metric.formula(run) for name, metric in METRICS.items()}
+
+
+def is_speed(metric: Metric) -> bool:
+    """Whether more or less of a metric is called faster and slower."""
+    return metric.unit in ("1/s", "bit/s") or metric.name.startswith(("time", "latency", "service"))

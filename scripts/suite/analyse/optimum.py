@@ -235,11 +235,6 @@ def optimum_of(optima: Iterable[Optimum], cell: Cell) -> Optimum | None:
     return next((optimum for optimum in optima if optimum.place.items() <= cell.axes.items()), None)
 
 
-def is_speed(metric: Metric) -> bool:
-    """Whether more or less of a metric is called faster and slower."""
-    return metric.unit in ("1/s", "bit/s") or metric.name.startswith(("time", "latency", "service"))
-
-
 def group_text(optimum: Optimum) -> str:
     """The words of a group, as they would be typed."""
     return " ".join(f"{key}={value}" for key, value in optimum.place.items() if value)

@@ -13,7 +13,7 @@ row.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
@@ -26,7 +26,9 @@ from suite.analyse.frame import (
     noise_floor,
     ratio_between,
 )
+from suite.analyse.metrics import Metric, is_speed
 
+VALUES_TOLD = 4  # of a word, on each side of a baseline
 KeyType = TypeVar("KeyType", bound=Hashable)
 
 
@@ -68,6 +70,35 @@ def verdict_of(ratio: stats.Estimate | None, floor: float | None, adjusted: floa
     if stats.is_within_floor(ratio.value, floor):
         return Verdict.WITHIN_NOISE
     return Verdict.CHANGED if adjusted <= stats.ALPHA else Verdict.BRACKETED
+
+
+RatioRow = tuple[Mapping[str, str], stats.Estimate | None, Verdict | None]
+
+
+def opposed_text(rows: Iterable[RatioRow], metric: Metric) -> str:
+    """`depends on place: faster together, slower apart` of rows that changed to opposite sides of
+    their baseline, so that no one figure is true of all; else empty.
+
+    rows: the words that name each, its ratio and verdict. The word told is the first that has no
+    value on both sides.
+    """
+    better, worse = sides = list[Mapping[str, str]](), list[Mapping[str, str]]()
+    for words, ratio, verdict in rows:
+        if ratio and ratio.value != 1 and verdict in (Verdict.CHANGED, Verdict.EXACT):
+            sides[(ratio.value > 1) != (metric.better == "higher")].append(words)
+    if not better or not worse:
+        return ""
+    axis = next((axis for axis in better[0] if {one[axis] for one in better}.isdisjoint(
+        one[axis] for one in worse)), "")
+    texts = []
+    for side, name in zip(sides, ("faster", "slower") if is_speed(metric) else ("better", "worse"),
+                          strict=True):
+        values = list(dict.fromkeys(" ".join(value or "none" for value in (
+            [one[axis]] if axis else one.values())) for one in side))
+        more = f" and {len(values) - VALUES_TOLD} more" if len(values) > VALUES_TOLD else ""
+        texts.append(f"{name} {', '.join(values[:VALUES_TOLD])}{more}")
+    separator = "; " if any("," in text for text in texts) else ", "
+    return f"depends on {axis or 'the row'}: {separator.join(texts)}"
 
 
 class Family(NamedTuple):

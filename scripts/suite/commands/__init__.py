@@ -119,7 +119,8 @@ def compare_arguments(parser: ArgumentParser) -> None:
                "words of one in quotes), without any the baseline against each other value, or the "
                "first target against each other; other words narrow both; "
                "columns=METRIC,... (default: the first of the table); "
-               "axis=kernel,...: what two results are compared about", "RESULTS|WORD")
+               "axis=kernel,...: what two results are compared about; "
+               "geomean=all: the mean of all rows", "RESULTS|WORD")
     parser.add_argument("--strict", action="store_true",
                         help="refuse where anything but what is compared differs")
     parser.add_argument("--force", action="store_true", help="compare across virtualisation, "
@@ -161,7 +162,8 @@ def paste_arguments(parser: ArgumentParser) -> None:
     result_add(parser,
                "another result, to compare with the first; write=nodelay write=cork: two sides; "
                        "other words narrow both; columns=METRIC,... (default: the result's first); "
-                       "axis=kernel,...: what two results are compared about",
+                       "axis=kernel,...: what two results are compared about; "
+                       "geomean=all: the mean of all rows",
                "RESULTS | WORD")
     parser.add_argument("--style", choices=STYLES, default="plain",
                         help="plain: aligned text; md: tables with pipes (default: plain)")

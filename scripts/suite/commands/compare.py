@@ -6,11 +6,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from suite.analyse.comparison.build import compare_cells, compare_results
+from suite.analyse.comparison.build import compare_cells, compare_results, geomeans_every
 from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.comparison.sides import (
     axes_declared,
+    geomean_every,
     metrics_choose,
     sides_between,
     sides_left_out,
@@ -25,7 +26,7 @@ from suite.present.comparison import FORMATS
 from suite.present.comparison.document import comparison_document
 from suite.present.tables import RENDERERS, TERMINAL
 
-COMPARE_WORDS = ("columns", "axis")  # words that select no cells
+COMPARE_WORDS = ("columns", "axis", "geomean")  # words that select no cells
 
 
 def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
@@ -51,10 +52,12 @@ def main(options: argparse.Namespace) -> int:
             options.format].metrics:
         raise UsageError(f"--{options.format} is always of the same metrics: "
                          f"leave out columns={asked.own['columns']}")
+    every = geomean_every(asked.own.get("geomean"))
     axis = axes_declared(asked.own.get("axis"), len(asked.folders))
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
     comparisons = [refusals_check(one, axis, options.strict, options.force)
                    for one in comparisons_build(matrices, asked, axis)]
+    comparisons = list(map(geomeans_every, comparisons)) if every else comparisons
     for matrix in matrices:
         say(sides_left_out(matrix, asked.selectors, len(matrices) == 1))
     if options.format in FORMATS:

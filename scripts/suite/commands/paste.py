@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 
-from suite.analyse.comparison.sides import axes_declared, sides_left_out
+from suite.analyse.comparison.sides import axes_declared, geomean_every, sides_left_out
 from suite.analyse.frame import matrix_build
 from suite.analyse.results import result_load
 from suite.base.text import say
@@ -17,12 +17,13 @@ from suite.present.tables.mail import block_lines
 
 def main(options: argparse.Namespace) -> int:
     """Prints the blocks, an empty line between them; nothing where one would break a rule."""
-    asked = arguments_sort([options.results, *options.words], ("columns", "axis"))
+    asked = arguments_sort([options.results, *options.words], ("columns", "axis", "geomean"))
+    every = geomean_every(asked.own.get("geomean"))
     axis = axes_declared(asked.own.get("axis"), len(asked.folders))
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
     blocks = [block_lines(block, options.style, options.utf8)
               for block in blocks_build(matrices, asked.selectors, asked.own.get("columns"),
-                                        options.netdev, axis)]
+                                        options.netdev, axis, every)]
     for matrix in matrices:
         say(sides_left_out(matrix, asked.selectors, len(matrices) == 1))
     print("\n\n".join("\n".join(lines) for lines in blocks))

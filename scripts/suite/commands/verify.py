@@ -40,7 +40,8 @@ def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:
         return cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
     sides = [side_words(posted.heads.get(label, "")) for label in ("base", "new")]
     axis = posted.heads.get("axis")
-    return pair_block(matrices, sides[0], sides[1], metrics, axis.split(",") if axis else ())
+    return pair_block(matrices, sides[0], sides[1], metrics, axis.split(",") if axis else (),
+                      posted.every)
 
 
 def sides_text(posted: Posted) -> str:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, unreported_text, words_match
 from suite.analyse.machines import TIMES_INVALID
-from suite.analyse.metrics import Metric
-from suite.analyse.optimum import better_ratio, is_speed, optimum_of
+from suite.analyse.metrics import Metric, is_speed
+from suite.analyse.optimum import better_ratio, optimum_of
 from suite.analyse.summary import Figure, Gain, Summary, published_sets
 from suite.analyse.verdicts import Verdict
 from suite.base.units import (

@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from suite import stats
-from suite.analyse.optimum import ALIKE, BEST, is_speed
+from suite.analyse.metrics import is_speed
+from suite.analyse.optimum import ALIKE, BEST
 from suite.analyse.summary import Figure, Gain, Summary
 from suite.analyse.verdicts import Verdict, baseline_family
 from suite.base.runner_words import TARGET

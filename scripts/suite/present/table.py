@@ -10,11 +10,13 @@ from typing import Any
 from suite import stats
 from suite.analyse.answers import (
     Answer,
+    Pairs,
     answers_decide,
     answers_pairs,
     claims_pairs,
     deciding_pairs,
     metric_of,
+    opposed_pairs,
     optimum_text,
 )
 from suite.analyse.arrangement import Layout, layout_choose
@@ -87,6 +89,13 @@ def answers_of(summary: Summary) -> list[Answer]:
     return [answer for answer in answers if summary.best or len(answer.optima) <= GROUPS_ANSWERED]
 
 
+def answers_tell(summary: Summary, answers: Sequence[Answer]) -> Pairs:
+    """The answers, and what rows depend on that changed to opposite sides."""
+    names = ratio_metrics(summary) | {summary.gain_shown, summary.leading}
+    return [*answers_pairs(answers), *opposed_pairs(
+        summary.matrix, (metric for metric in summary.metrics if metric.name in names))]
+
+
 def listed_text(texts: Sequence[str]) -> str:
     """All of up to three texts, or the first and the number of the others."""
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
@@ -117,7 +126,7 @@ def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) 
     table = result_table(summary, layout, notes)
     section = Section(heading_pairs(summary, scales_choose(summary)), [table])
     answers, claims = answers_of(summary), claims_pairs(summary.matrix)
-    told, deciding = answers_pairs(answers), deciding_pairs(answers)
+    told, deciding = answers_tell(summary, answers), deciding_pairs(answers)
     return Document(
         title_text(summary.matrix), [section], result_foot(summary, notes),
         answer=[] if ends_a_run else told,

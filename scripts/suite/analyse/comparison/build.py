@@ -16,7 +16,7 @@ from suite.analyse.comparison.differences import (
     plan_facts,
 )
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
-from suite.analyse.comparison.samples import change_make, sample_take, samples_geomean, sessions_of
+from suite.analyse.comparison.samples import change_make, samples_geomean, samples_take, sessions_of
 from suite.analyse.comparison.sides import (
     Pairing,
     baseline_others,
@@ -34,6 +34,7 @@ from suite.analyse.verdicts import (
     baseline_family,
     baseline_ratio,
     family_make,
+    opposed_text,
     verdict_of,
 )
 from suite.base.errors import UsageError
@@ -46,14 +47,23 @@ def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Me
                    unit: Unit) -> tuple[dict[int, Change], Mean | None, Family]:
     """The changes of one metric with their verdicts, by the place of their row; their geometric
     mean; the family that they were tested in."""
-    samples = {place: sample for place, row in enumerate(rows) if row.pair and (
-        sample := sample_take(sides, row.pair, metric, unit))}
+    samples = samples_take(sides, rows, metric, unit)
     changes = {place: change_make(sample) for place, sample in samples.items()}
     family, keys = family_choose(sides, rows, changes, metric)
     settled = {place: change_settle(change, family, keys[place])
                for place, change in changes.items()}
-    changed = any(change.verdict is Verdict.CHANGED for change in settled.values())
-    return settled, samples_geomean(samples, len(rows)) if changed else None, family
+    pooled = any(change.verdict is Verdict.CHANGED for change in settled.values()) and not (
+        opposed_text(((rows[place].axes, change.ratio, change.verdict)
+                      for place, change in settled.items()), metric))
+    return settled, samples_geomean(samples, len(rows)) if pooled else None, family
+
+
+def geomeans_every(comparison: Comparison) -> Comparison:
+    """The comparison with geometric means of all rows that have a ratio, as geomean=all asks."""
+    sides = comparison.base.matrix, comparison.new.matrix
+    return replace(comparison, geomeans={metric.name: samples_geomean(
+        samples_take(sides, comparison.rows, metric, comparison.unit), len(comparison.rows),
+        every=True) for metric in comparison.metrics})
 
 
 def family_choose(sides: tuple[Matrix, Matrix], rows: Sequence[Row],

@@ -104,13 +104,15 @@ class Mean:
     all of them have.
 
     rows: how many. left_out: why other rows are not among them, by their place. floor: the highest
-    noise floor of its rows, a ratio; None where none is known.
+    noise floor of its rows, a ratio; None where none is known. every: whether exact counts and rows
+    that wait for a timer are among them too (geomean=all).
     """
 
     ratio: stats.Estimate
     rows: int
     left_out: Mapping[int, str]
     floor: float | None = None
+    every: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -123,7 +125,8 @@ class Comparison:
     """Two sides, row by row.
 
     axes: the words of the rows. unit: what is one value of them.
-    geomeans: by metric; None where no row has changed, or there are too few rounds or rows.
+    geomeans: by metric; None where no row has changed, or two to opposite sides, or there are too
+    few rounds or rows.
     tested: how many ratios the family of a metric has. hopeless: metrics of which no p at this
     number of rounds could survive the correction for them.
     """

@@ -105,6 +105,13 @@ def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
                   any(itertools.starmap(waits_for_timer, taken)))
 
 
+def samples_take(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Metric,
+                 unit: Unit) -> dict[int, Sample]:
+    """The values of every row that has them on both sides, by its place."""
+    return {place: sample for place, row in enumerate(rows)
+            if row.pair and (sample := sample_take(sides, row.pair, metric, unit))}
+
+
 def change_make(sample: Sample) -> Change:
     """A change without a verdict, which needs all cells of the metric; exact counts have no
     interval."""
@@ -128,39 +135,42 @@ def waits_for_timer(matrix: Matrix, cell: Cell) -> bool:
     return bool(len(series)) and TIMER_S[0] <= stats.median(series.values) <= TIMER_S[1]
 
 
-def exclusion_text(sample: Sample | None, most: int) -> str:
+def exclusion_text(sample: Sample | None, most: int, every: bool) -> str:
     """The reason that a row is not in a geometric mean; empty if it is. most: the number of values
-    that other rows have, on the smaller side.
+    that other rows have, on the smaller side. every: only a row without a ratio is not.
 
     A row that failed so often that it has no interval would leave no interval to all others. Exact
     counts are no matter of chance.
     """
     if sample is None or not sample.positive:
         return "no ratio"
-    if sample.exact:
-        return "exact counts"
     if sample.censored:
         return "only a direction"
+    if every:
+        return ""
+    if sample.exact:
+        return "exact counts"
     if sample.timer:
         return "40 ms timer"
     needed = stats.ROUNDS_NEEDED if sample.paired else stats.SIDES_NEEDED
     return f"n={sample.size}" if sample.size < needed <= most else ""
 
 
-def samples_geomean(samples: Mapping[int, Sample], rows: int) -> Mean | None:
-    """The geometric mean of new / base over so many rows, those without a sample too.
+def samples_geomean(samples: Mapping[int, Sample], rows: int, every: bool = False) -> Mean | None:
+    """The geometric mean of new / base over so many rows, those without a sample too. every: of
+    all that have a ratio.
 
     None where fewer than two can be in it, or no round or session is in all of them.
     """
     floors = [one.floor for one in samples.values() if one.floor is not None]
     most = max((one.size for one in samples.values() if not one.exact and not one.censored),
                default=0)
-    reasons = {place: exclusion_text(samples.get(place), most) for place in range(rows)}
+    reasons = {place: exclusion_text(samples.get(place), most, every) for place in range(rows)}
     usable = [samples[place] for place, text in reasons.items() if not text]
     ratio = usable_geomean(usable) if len(usable) > 1 else None
     return Mean(ratio, len(usable),
                 {place: text for place, text in reasons.items() if text},
-                max(floors, default=None)) if ratio else None
+                max(floors, default=None), every) if ratio else None
 
 
 def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:

@@ -221,6 +221,14 @@ def axes_declared(asked: str | None, results: int) -> tuple[str, ...]:
     return names_split("axis", asked) if asked else ()
 
 
+def geomean_every(asked: str | None) -> bool:
+    """Whether geomean=all is given; UsageError for another value."""
+    if asked not in (None, "all"):
+        raise UsageError(f'"geomean={asked}": geomean=all is the only value: the geometric mean of '
+                         "all rows, exact counts and rows that wait for a timer too")
+    return asked is not None
+
+
 def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
     """The metrics of columns=METRIC,...; without it, the first of the result's table.
 

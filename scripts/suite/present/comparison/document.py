@@ -24,13 +24,10 @@ from suite.analyse.verdicts import Verdict
 from suite.base.runner_words import TARGET
 from suite.base.units import Scale, counted_text, percent_text, scale_choose
 from suite.present.columns import Footnotes, value_item, width_item
-from suite.present.comparison.records import (
-    MEAN,
-    comparison_heads,
-    comparison_records,
-    comparisons_json,
-)
+from suite.present.comparison.records import comparison_heads, comparison_records, comparisons_json
 from suite.present.comparison.texts import (
+    EVERY,
+    MEAN,
     NOTHING,
     change_interval_text,
     mean_text,
@@ -271,9 +268,11 @@ def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list
     for unit in units:
         pairs += marks_pairs([change for one in comparisons if one.unit is unit
                               for change in one.changes()], unit)
-    if any(one.geomeans.get(metric.name) for one in comparisons for metric in one.metrics):
+    means = [mean for one in comparisons for mean in one.geomeans.values() if mean]
+    if means:
         pairs.append((MEAN,
-                      f"geometric mean of new / base over rows, within each {units[0].value}"))
+                      f"geometric mean of new / base over rows, within each {units[0].value}"
+                      + f"; {EVERY}" * any(mean.every for mean in means)))
     hopeless = [
         f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows "
         f"cannot survive the correction: more {one.unit.value}s, or fewer rows, are needed"

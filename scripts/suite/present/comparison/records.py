@@ -12,11 +12,10 @@ from suite import stats
 from suite.analyse.comparison.differences import forced
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.analyse.summary import Figure
-from suite.present.comparison.texts import floor_fraction, row_name
+from suite.present.comparison.texts import MEAN, floor_fraction, opposed_of, row_name
 from suite.present.table import figure_censored, figure_json, ratio_json
 from suite.present.tables.csv import csv_number
 
-MEAN = "geomean"  # in the column `row`
 PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high", "new_rounds",
          "change", "change_low", "change_high", "p", "p_adjusted", "verdict", "pairs", "detectable",
          "base_outliers", "new_outliers", "noise_floor", "base_censored", "new_censored")
@@ -106,7 +105,7 @@ def row_json(row: Row) -> dict[str, Any]:
 def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | None:
     """A geometric mean and the rows that it leaves out; null where there is none."""
     return None if mean is None else {
-        **(change_ratio_json(mean.ratio) or {}), "rows": mean.rows,
+        **(change_ratio_json(mean.ratio) or {}), "rows": mean.rows, "all": mean.every,
         "left_out": {row_name(comparison.rows[place]): why
                      for place, why in mean.left_out.items()}}
 
@@ -124,6 +123,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
             "unit": metric.unit, "better": metric.better,
             "noise_floor": floor_fraction(comparison.floor_most(metric.name)),
             "geomean": mean_json(comparison, comparison.geomeans.get(metric.name)),
+            "opposed": opposed_of(comparison, metric) or None,
             "tested": comparison.tested.get(metric.name, 0),
             "hopeless": metric.name in comparison.hopeless}
             for metric in comparison.metrics},

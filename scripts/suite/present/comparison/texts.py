@@ -9,12 +9,13 @@ from collections.abc import Collection, Sequence
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Verdict
+from suite.analyse.verdicts import Verdict, opposed_text
 from suite.base.units import change_texts, counted_text, interval_text, percent_text
 from suite.base.words import words_text
 from suite.stats import Estimate
 
 NOTHING = "-"
+MEAN, EVERY = "geomean", "all: exact counts and rows that wait for a 40 ms timer too"
 ROWS_TOLD = 4  # of those that a geometric mean leaves out
 
 
@@ -54,9 +55,16 @@ def row_name(row: Row) -> str:
 
 
 def mean_size(comparison: Comparison, mean: Mean) -> str:
-    """`of 5 of 6 cells, n=9`: the rows and rounds of a geometric mean."""
-    every = f" of {len(comparison.rows)}" if mean.left_out else ""
-    return f"of {mean.rows}{every} cells, n={mean.ratio.pairs}"
+    """`geomean of 5 of 6 cells, n=9`, or `geomean=all of`: the rows and rounds of a geometric
+    mean."""
+    whole = f" of {len(comparison.rows)}" if mean.left_out else ""
+    return f"{MEAN}{'=all' * mean.every} of {mean.rows}{whole} cells, n={mean.ratio.pairs}"
+
+
+def opposed_of(comparison: Comparison, metric: Metric) -> str:
+    """What rows that changed to opposite sides depend on; empty where none did."""
+    return opposed_text(((row.axes, change.ratio, change.verdict) for row in comparison.rows
+                         if (change := row.changes.get(metric.name))), metric)
 
 
 def rows_left_out(comparison: Comparison, mean: Mean) -> str:
@@ -68,12 +76,12 @@ def rows_left_out(comparison: Comparison, mean: Mean) -> str:
 
 
 def mean_text(comparison: Comparison, metric: Metric) -> str:
-    """What a geometric mean is of; empty without one."""
-    mean = comparison.geomeans.get(metric.name)
+    """What a geometric mean is of, or why there is none; empty where no row has changed."""
+    mean, opposed = comparison.geomeans.get(metric.name), opposed_of(comparison, metric)
     if mean is None:
-        return ""
+        return f"no {MEAN}: {opposed}" if opposed else ""
     without = f", without {rows_left_out(comparison, mean)}" if mean.left_out else ""
-    return f"geomean: {mean_size(comparison, mean)}{without}"
+    return "; ".join(filter(None, (mean_size(comparison, mean) + without, opposed)))
 
 
 def floor_fraction(floor: float | None) -> float | None:

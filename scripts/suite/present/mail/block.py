@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from suite.analyse.comparison.build import compare_cells, compare_results
+from suite.analyse.comparison.build import compare_cells, compare_results, geomeans_every
 from suite.analyse.comparison.differences import axis_hint, declared_check, forced
 from suite.analyse.comparison.model import Comparison, Side, difference_text
 from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
@@ -74,9 +74,10 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
 
 
 def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
-               metrics: Sequence[Metric], declared: Sequence[str] = ()) -> Document:
+               metrics: Sequence[Metric], declared: Sequence[str] = (),
+               every: bool = False) -> Document:
     """The block of two sides of one result, or of two that are compared about what is declared;
-    UsageError where a ratio between them says nothing."""
+    UsageError where a ratio between them says nothing. every: as geomean=all."""
     if len(matrices) == 1:
         comparison = compare_cells(matrices[0], base, new, metrics)
     else:
@@ -86,17 +87,18 @@ def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
         raise UsageError(
             f"{difference_text(one)}: ratios across that say nothing, and none are posted"
             f"{axis_hint(comparison, declared, [one])}")
+    comparison = geomeans_every(comparison) if every else comparison
     return comparison_block(comparison, commands_join(list(map(commands_of, matrices))), declared)
 
 
 def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Selection, Selection]],
-                 metrics: Sequence[Metric]) -> list[Document]:
+                 metrics: Sequence[Metric], every: bool) -> list[Document]:
     """The block of each pair. A pair with nothing to show is left out with a line on standard
     error. UsageError where all are."""
     blocks, wrong = [], []
     for base, new in pairs:
         try:
-            blocks.append(pair_block([matrix], base, new, metrics))
+            blocks.append(pair_block([matrix], base, new, metrics, every=every))
         except UsageError as error:
             wrong.append(error)
     if pairs and not blocks:
@@ -140,14 +142,17 @@ def netdev_metrics(matrices: Sequence[Matrix]) -> list[Metric]:
 
 
 def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str], columns: str | None = None,
-                 netdev: bool = False, declared: Sequence[str] = ()) -> list[Document]:
+                 netdev: bool = False, declared: Sequence[str] = (),
+                 every: bool = False) -> list[Document]:
     """All blocks that are asked for; selectors and columns are words of the shell. netdev: the
-    columns for that list. declared: what two results are compared about."""
+    columns for that list. declared: what two results are compared about. every: geomean=all."""
     if netdev and columns is not None:
         raise UsageError(f"--netdev chooses the columns: leave out columns={columns}")
     metrics = netdev_metrics(matrices) if netdev else metrics_choose(matrices[0], columns)
     if len(matrices) == 2:
-        return [pair_block(matrices, *sides_between(selectors, "paste"), metrics, declared)]
-    blocks = pairs_blocks(matrices[0], sides_within(matrices[0], selectors, "paste"), metrics)
+        return [pair_block(matrices, *sides_between(selectors, "paste"), metrics, declared,
+                           every)]
+    blocks = pairs_blocks(matrices[0], sides_within(matrices[0], selectors, "paste"), metrics,
+                          every)
     return blocks or [cells_block(matrices[0], words_join(
         [words_split(selector.split(), "paste: ") for selector in selectors]), metrics)]

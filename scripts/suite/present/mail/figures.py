@@ -62,7 +62,7 @@ def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | Non
     """The geometric mean of all ratios; None where there is none."""
     mean = comparison.geomeans.get(metric.name)
     return None if mean is None else (
-        f"geomean {mean_size(comparison, mean)}", verdict_text(mean.ratio, mean.verdict),
+        mean_size(comparison, mean), verdict_text(mean.ratio, mean.verdict),
         change_interval_text(mean.ratio))
 
 

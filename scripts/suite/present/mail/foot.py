@@ -16,7 +16,14 @@ from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.units import counted_text
 from suite.present.comparison.document import KIND_MOST, kinds_texts
-from suite.present.comparison.texts import floor_text, rows_left_out, span_text
+from suite.present.comparison.texts import (
+    EVERY,
+    MEAN,
+    floor_text,
+    opposed_of,
+    rows_left_out,
+    span_text,
+)
 from suite.present.heading import known_text
 from suite.present.mail.rules import COLUMNS
 from suite.present.mail.setup import machines_tell, network_text, programs_text
@@ -67,7 +74,8 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
     few = any(comparison.tested.get(name, 0) for name in comparison.hopeless)
     marks = {f"{small} within A/A": small > 0,
              f"{sessions} sessions": comparison.within and sessions > 1,
-             "too few rounds for so many cells": few}
+             "too few rounds for so many cells": few,
+             f"{MEAN}={EVERY}": any(mean and mean.every for mean in comparison.geomeans.values())}
     partly = [text for side in comparison.sides for text in known_remarks(
         side.matrix, [cell for _, own, cell in comparison.cells() if own is side],
         comparison.metrics)]
@@ -75,6 +83,8 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
             *(f"geomean without {rows_left_out(comparison, mean)}"
               for mean in comparison.geomeans.values()
               if mean and any(why.startswith("n=") for why in mean.left_out.values())),
+            *(f"{metric.name} {opposed}" for metric in comparison.metrics
+              if (opposed := opposed_of(comparison, metric))),
             *dict.fromkeys(partly),
             *(note for note in comparison.notes if note != NO_TIMES),
             *dict.fromkeys(note for cell in cells for note in cell.remarks)]

@@ -28,7 +28,7 @@ WORDS_LINE = re.compile(rf"{TYPED}( {TYPED})*")
 COMMAND_LINE = re.compile(rf"(({TYPED}|--more|-o|{RESULTS}/\S+)( |$))+")
 FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
 PIPE = re.compile(r"(?<!\\)\|")
-TOTAL = re.compile(r"geomean of \d+( of \d+)? cells(, n=\d+)?")
+TOTAL = re.compile(r"geomean(=all)? of \d+( of \d+)? cells(, n=\d+)?")
 BELOW = re.compile(rf"({'|'.join(LABELS)}): ")
 ROUNDS = re.compile(rf"n=[\d.]+ (and \d|({'|'.join(unit.value for unit in Unit)})s?\b)"
                     f"|no row has it on both sides|{NO_FIGURES}:")
@@ -49,6 +49,11 @@ class Posted:
     metrics: list[str] = field(default_factory=list)
     texts: dict[Name, str] = field(default_factory=dict)
     unread: int = 0  # lines of it that are no part of a block
+
+    @property
+    def every(self) -> bool:
+        """Whether its geometric means are those of geomean=all."""
+        return any(part.startswith("geomean=all") for name in self.texts for part in name)
 
     @property
     def said(self) -> dict[Name, str]:

@@ -12,7 +12,7 @@ from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 from suite.base.units import percent_text
-from suite.present.comparison.texts import mean_size
+from suite.present.comparison.texts import MEAN, mean_size, opposed_of
 from suite.present.pictures.compared import (
     absent_signs,
     absent_text,
@@ -46,7 +46,7 @@ ROWS_MAX = 36  # in one picture; more comparisons go into another
 VERDICT_POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.WITHIN_NOISE: 6,
                   Verdict.SAME: 6, Verdict.UNKNOWN: 2, Verdict.EXACT: 5}
 FLOOR_WIDE = 1.5  # a noise floor above it makes no room for itself: its shade ends with the axis
-GEOMEAN, GEOMEAN_POINT = "geomean", 13
+GEOMEAN_POINT = 13
 LINE_COLUMNS = (112, 70)  # of text that have room in a line, drawn and in text
 TIC_COLUMNS = 9  # of them that a tic takes
 
@@ -83,8 +83,10 @@ def group_make(comparison: Comparison, metric: Metric) -> ForestGroup:
     rows = [row_make(row, metric) for row in comparison.rows if row.base and row.new]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
-        rows.append(ForestRow(f"{GEOMEAN} {mean_size(comparison, mean)}", mean.ratio,
+        rows.append(ForestRow(mean_size(comparison, mean), mean.ratio,
                               GEOMEAN_POINT, estimate_marked(mean.ratio, mean.verdict)))
+    elif opposed := opposed_of(comparison, metric):
+        rows.append(ForestRow(MEAN, None, 0, opposed.partition(":")[0]))
     return name_cut(side_value(comparison.new)), rows
 
 

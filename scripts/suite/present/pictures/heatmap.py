@@ -11,8 +11,8 @@ from itertools import product
 
 from suite.analyse.comparison.model import Comparison, Row
 from suite.analyse.frame import Matrix
-from suite.analyse.metrics import Metric
-from suite.analyse.optimum import better_ratio, is_speed
+from suite.analyse.metrics import Metric, is_speed
+from suite.analyse.optimum import better_ratio
 from suite.analyse.verdicts import Verdict
 from suite.base.units import number_text, size_parse
 from suite.present.pictures.compared import (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.analyse.answers import answers_pairs, deciding_pairs
+from suite.analyse.answers import deciding_pairs
 from suite.analyse.arrangement import Layout
 from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
@@ -23,7 +23,7 @@ from suite.present.report.sections import (
     repeat_make,
     verdicts_make,
 )
-from suite.present.table import answers_of, result_document
+from suite.present.table import answers_of, answers_tell, result_document
 from suite.present.tables.html import document_elements, list_elements
 
 PAGE_FOLDER = Path(__file__).resolve().parent
@@ -83,7 +83,8 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     commands = [f"scripts/uncork {name} {result.folder}"
                 for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[PageSection] = [
-        ("answer", "Answer", list_elements([*answers_pairs(answers), *deciding_pairs(answers)])),
+        ("answer", "Answer", list_elements([*answers_tell(summary, answers),
+                                             *deciding_pairs(answers)])),
         ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
         ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
                                 *changes_make(comparisons)]),
