@@ -118,6 +118,8 @@ INCOMPATIBLE = {  # what a client does that differs from ours: what is said of i
         "is it of another version?",
     '[ "$1" = --list=json ] && exec echo "{}"':
         '{old}/bin/uncork-client --list=json answered without "words": is it of another version?',
+    '[ "$1" = --batch ] && exec echo \'{"status": "failed", "reason": "no server"}\n{"end": 1}\'':
+        "a run of messages=1 warmup=0s failed: no server",
     "exit 3": "{old}/bin/uncork-client --list=json ended with status 3",
 }
 

@@ -14,7 +14,7 @@ smaller:
     bandwidth(write=cork message=4K) >= 0.95 * bandwidth(write=cork message=best)
     bandwidth(write=cork message=1K) < 0.95 * bandwidth(write=cork message=best)
 
-Where cells ran on several targets, a claim that names none is one about each of them.
+Where cells ran on several targets or builds, a claim that names none is one about each of them.
 
 Cells of two kernels share no round. A claim about their quotient is decided on all boots of one and
 of the other; one that adds figures of both cannot be.
@@ -49,9 +49,8 @@ from suite.analyse.expressions import (
 from suite.analyse.frame import Cell, Matrix, Series, noise_floor_widest, rounds_common
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
-from suite.analyse.named import cells_named, claim_targets
+from suite.analyse.named import cells_named, claim_places
 from suite.base.errors import UsageError
-from suite.base.runner_words import TARGET
 from suite.base.units import count_text, counted_text, number_text, percent_text, value_text
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
@@ -95,7 +94,7 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
     named = cells_named(reference, {name: cell.words for name, cell in matrix.cells.items()},
                         matrix.axes, matrix.result.scenario.exclude)
     if not named.cells:
-        raise Absent(named.why)
+        raise (Undecidable if named.axis else Absent)(named.why)
     return [matrix.cells[name] for name in named.cells]
 
 
@@ -326,12 +325,12 @@ def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str
     return exact_decide(claim, *sides) if exact else sides_decide(claim, *sides, floor)
 
 
-def claim_decide(matrix: Matrix, claim: Claim, target: str = "") -> ClaimVerdict:
-    """Decides one claim, or what it says of one target; UsageError if it is not a claim about this
-    result."""
-    parsed = claim_parse(claim.that, target)
-    if target:
-        claim = replace(claim, says=f"{claim.says} ({TARGET}={target})")
+def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
+    """Decides one claim, or what it says of cells with these words; UsageError if it is not a claim
+    about this result."""
+    parsed = claim_parse(claim.that, where)
+    if where:
+        claim = replace(claim, says=f"{claim.says} ({where})")
     names = list(references_of(parsed))
     if not names:
         raise UsageError(f'claim "{claim.that}": it names no metric')
@@ -365,11 +364,11 @@ def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple
     return (some, 0) if outcomes[0] == some else ("undecided", at)
 
 
-def claim_is_shown(matrix: Matrix, claim: Claim, target: str) -> bool:
+def claim_is_shown(matrix: Matrix, claim: Claim, where: str) -> bool:
     """Whether a narrowed matrix shows all cells that a claim is about; any other matrix does."""
     try:
         return matrix.narrowed is None or all(
-            cell.name in matrix.cells for name in references_of(claim_parse(claim.that, target))
+            cell.name in matrix.cells for name in references_of(claim_parse(claim.that, where))
             for cell in reference_cells(matrix.whole, name))
     except Undecidable:
         return False
@@ -377,14 +376,12 @@ def claim_is_shown(matrix: Matrix, claim: Claim, target: str) -> bool:
 
 def claims_decide(matrix: Matrix) -> list[ClaimVerdict]:
     """Every claim of the scenario, in order; of a narrowed matrix those about cells that it shows.
-    A claim that names no target is decided for each target of the result."""
-    verdicts = []
-    for claim in matrix.result.scenario.claims:
-        targets = claim_targets(
-            claim, {name: cell.words for name, cell in matrix.whole.cells.items()}, matrix.axes)
-        verdicts += [claim_decide(matrix.whole, claim, target) for target in targets
-                     if claim_is_shown(matrix, claim, target)]
-    return verdicts
+    A claim that names no target, or no build, is decided for each of the result."""
+    cells = {name: cell.words for name, cell in matrix.whole.cells.items()}
+    return [claim_decide(matrix.whole, claim, where)
+            for claim in matrix.result.scenario.claims
+            for where in claim_places(claim, cells, matrix.axes)
+            if claim_is_shown(matrix, claim, where)]
 
 
 def tap_text(verdicts: list[ClaimVerdict]) -> str:

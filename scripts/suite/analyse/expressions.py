@@ -18,7 +18,6 @@ from itertools import chain
 
 from suite.analyse.metrics import metric_find
 from suite.base.errors import UsageError
-from suite.base.runner_words import TARGET
 from suite.scenario.scenario import Scenario, TableLayout
 
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
@@ -73,11 +72,11 @@ Expression = float | Reference | Operation
 
 
 class ClaimParser:
-    """Recursive descent over the tokens of one claim. target: as in claim_parse()."""
+    """Recursive descent over the tokens of one claim. where: as in claim_parse()."""
 
-    def __init__(self, text: str, target: str) -> None:
+    def __init__(self, text: str, where: str) -> None:
         self.text = text
-        self.more_words = [f"{TARGET}={target}"] if target else []
+        self.where = where
         self.at = 0
         self.token = self.next_token()
 
@@ -149,16 +148,16 @@ class ClaimParser:
             metric_find(token["metric"], f'claim "{self.text}"')
             if self.sign_is("("):
                 raise self.wrong('")" is missing after the words that begin')
-            words = [*(token["words"] or "").split(), *self.more_words]
+            words = [*(token["words"] or "").split(), *self.where.split()]
             return Reference(token["metric"], " ".join(words))
         self.at = start
         raise self.wrong(f'"{token["sign"]}" is not expected')
 
 
-def claim_parse(text: str, target: str = "") -> Operation:
-    """The claim as a tree; UsageError says what is wrong and where. target: if it is given, every
-    metric is of a cell of this target."""
-    claim = ClaimParser(text, target).parse()
+def claim_parse(text: str, where: str = "") -> Operation:
+    """The claim as a tree; UsageError says what is wrong and where. where: words that the cell of
+    every metric has, too."""
+    claim = ClaimParser(text, where).parse()
     searched = [name for name in references_of(claim) if name.searched]
     if searched and (searched != [best_of(claim)] or claim.sign == "=="):
         raise UsageError(f'claim "{text}": the best stands alone on the right of >= <= > <, '

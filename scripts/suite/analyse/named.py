@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from suite.analyse.expressions import Reference, claim_parse, references_of
 from suite.base.errors import UsageError
-from suite.base.runner_words import TARGET, target_of
+from suite.base.runner_words import BUILD, TARGET
 from suite.base.units import counted_text
 from suite.base.words import words_split, words_text
 from suite.result.plan import Plan
@@ -61,14 +61,14 @@ def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str],
                  "" if found else no_cell_why(selector, cells, excludes))
 
 
-def claim_targets(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:
-    """The targets that a claim is about one by one; one empty text where it names its own, or there
-    is only one."""
-    named = any(TARGET in words_split(name.words.split(), f"{name.text}: ")
-                for name in references_of(claim_parse(claim.that)))
-    if named or TARGET not in axes:
-        return ("",)
-    return tuple(dict.fromkeys(map(target_of, cells.values())))
+def claim_places(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:
+    """The words of the targets and builds that a claim is about one by one; one empty text where it
+    names its own, or there is only one."""
+    named = {key for name in references_of(claim_parse(claim.that))
+             for key in words_split(name.words.split(), f"{name.text}: ")}
+    keys = [key for key in (TARGET, BUILD) if key in axes and key not in named]
+    return tuple(dict.fromkeys(words_text({key: words[key] for key in keys if key in words})
+                               for words in cells.values()))
 
 
 def claims_check(scenario: Scenario, path: Path, plan: Plan, overridden: bool) -> list[str]:
@@ -79,8 +79,8 @@ def claims_check(scenario: Scenario, path: Path, plan: Plan, overridden: bool) -
     """
     cells, unnamed = {cell.name: cell.all_words for cell in plan.cells}, dict[str, set[Claim]]()
     for claim in scenario.claims:
-        for target in claim_targets(claim, cells, plan.axes):
-            for reference in references_of(claim_parse(claim.that, target)):
+        for where in claim_places(claim, cells, plan.axes):
+            for reference in references_of(claim_parse(claim.that, where)):
                 named = cells_named(reference, cells, plan.axes)
                 if named.axis in scenario.sweep or (named.unknown and not overridden):
                     raise UsageError(f'{path}: [claim] that "{claim.that}": {named.why}')

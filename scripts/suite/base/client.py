@@ -31,6 +31,7 @@ RELEASE = ROOT / "build" / "release"
 BINARIES = ("uncork-client", "uncork-server")
 ASK_SECONDS = 120  # a question answers at once, but probes of a slow machine are given time
 BUILD_FOLDERS = ("bin", "build/release/bin")  # where a build or a checkout has them
+BUILD_TRIAL = "messages=1 warmup=0s"
 BATCH_END = "end"  # the line behind the last of a batch
 BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
 
@@ -340,15 +341,19 @@ def client_batch(
 
 def build_try(client: Client, value: str) -> None:
     """Tries the build of a value of the word build on this machine. Failure where its client tells
-    no words or does not know the line `end`, as old ones do."""
+    no words, does not know the line `end`, as old ones do, or cannot send a message to its
+    server."""
     tried = build_client(client, value)
     try:
         client_list(tried)
-        heard = client_batch(tried, [], ASK_SECONDS)
-        if [line_read(line) for line in heard.lines()] != [{BATCH_END: 0}]:
+        heard = client_batch(tried, [BUILD_TRIAL], ASK_SECONDS)
+        record, end, *_ = *map(line_read, heard.lines()), None, None
+        if end != {BATCH_END: 1}:
             why = complaint_text(heard.stderr) or exit_text(heard.status)
             raise Failure(f'its client does not know the line "{BATCH_END}" of a batch ({why}): '
                           "is it of another version?")
+        if not record or record.get("status") != "ok":
+            raise Failure(f"a run of {BUILD_TRIAL} failed: {(record or {}).get('reason')}")
     except (Failure, UsageError) as error:
         raise Failure(f"{BUILD}={value}: {error}") from None
 
