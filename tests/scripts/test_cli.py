@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -317,9 +318,9 @@ def test_the_version_is_that_of_the_programs(uncork: Uncork, binaries: Client) -
     (["run", "quick", "--duration=5ms"], "a word has no dashes, duration=5ms"),
     (["run", "nodelay", "rounds"], '"rounds" is no scenario, and a word has a value: rounds=...'),
     (["run", "quick", "nodelay"], 'one scenario at a time, not "quick" and "nodelay"'),
-    (["run", "quick", "write", "=", "cork"], '"write = cork": write a word without blanks'),
-    (["run", "quick", "write=", "cork"], '"write= cork": write a word without blanks'),
-    (["run", "quick", "write", "=cork"], '"write =cork": write a word without blanks'),
+    (["run", "quick", "write", "=", "cork"], '"write = cork": write write=cork, without blanks'),
+    (["run", "quick", "write=", "cork"], '"write= cork": write write=cork, without blanks'),
+    (["run", "quick", "write", "=cork"], '"write =cork": write write=cork, without blanks'),
     (["list", "wrte"], "did you mean write?"), (["list", "bandwith"], "did you mean bandwidth?"),
     (["list", "write", "--json"], "leave out the word"),
     (["plot", NODELAY, "-o", "-"], "a picture is several files"),
@@ -344,6 +345,18 @@ def test_a_format_that_a_command_has_not_names_those_that_it_has(uncork, command
     option = says.partition(":")[0]
     for words in ([NODELAY, option], [NODELAY, "place=apart", option], [option, NODELAY]):
         assert says in uncork.refused(command, *words)
+
+
+@pytest.mark.parametrize("command", ["export", "plot"])
+def test_a_full_disk_names_the_file_of_a_picture_and_a_histogram(
+    uncork, tmp_path, monkeypatch, command,
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(os, "fsync", full)
+    done = uncork_call((command, NODELAY, "-o", tmp_path / "files"), uncork.environment)
+    assert done.returncode == 1 and done.stderr.startswith(f"uncork: {tmp_path}/files/")
+    assert done.stderr.endswith(": No space left on device\n") and done.stderr.count("\n") == 1
 
 
 def test_a_format_stands_before_words_or_behind_them(uncork: Uncork) -> None:

@@ -18,6 +18,7 @@ from suite.base.words import arguments_sort
 from suite.present.hgrm import HGRM_UNITS, hgrm_text
 from suite.present.pictures.picture import name_safe
 from suite.present.show import axes_text, cell_choose, cells_text
+from suite.result.files import file_write
 from suite.stats.histogram import Histogram, histogram_find
 
 
@@ -79,6 +80,6 @@ def main(options: argparse.Namespace) -> int:
     folder = Path(options.output) if options.output else options.results / "hgrm"
     folder.mkdir(parents=True, exist_ok=True)
     for name, cell in files.items():
-        (folder / name).write_text(hgrm_text(histograms[cell.name], options.unit))
+        file_write(folder / name, hgrm_text(histograms[cell.name], options.unit))
         print(folder / name)
     return 0

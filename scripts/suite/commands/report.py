@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -31,7 +30,7 @@ from suite.present.pictures.picture import Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn
 from suite.present.report.page import Drawings, pair_page, result_page
-from suite.result.files import result_find
+from suite.result.files import file_write, result_find
 from suite.scenario.scenario import TableLayout
 
 NAME = "report.html"
@@ -99,13 +98,6 @@ def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
                      [*commands_of(base), *commands_of(new)])
 
 
-def page_write(path: Path, text: str) -> None:
-    """Replaces a page as a whole: a reader finds the old one or the new one."""
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, encoding="utf-8")
-    os.replace(fresh, path)
-
-
 def main(options: argparse.Namespace) -> int:
     """Writes the page and prints its name, or the page where it goes to standard output."""
     asked = arguments_sort([options.results, *options.words])
@@ -121,6 +113,6 @@ def main(options: argparse.Namespace) -> int:
     if options.output == "-":
         print(page, end="")
         return 0
-    page_write(path, page)
+    file_write(path, page)
     print(path)
     return 0

@@ -185,7 +185,7 @@ def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, li
     if spaced is not None:
         before = arguments[spaced].startswith("=") and spaced > 0
         near = arguments[spaced - before:spaced + 2]
-        raise UsageError(f'"{" ".join(near)}": write a word without blanks, key=value')
+        raise UsageError(f'"{" ".join(near)}": write {"".join(near)}, without blanks')
     if len(names) > 1:
         raise UsageError(name_odd_text(names))
     if names:

@@ -11,6 +11,7 @@ from pathlib import Path
 from suite.base.client import ROOT
 from suite.base.errors import Failure
 from suite.present.pictures.picture import Drawing
+from suite.result.files import file_write
 
 IMAGE_FORMATS = ("png", "svg", "pdf", "txt")
 PDF_DATE = re.compile(rb"(?<=CreationDate \(D:)\d{14}")
@@ -37,10 +38,9 @@ def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE
     """
     templates = [(ROOT / "plots" / f"{name}.gp").read_text(encoding="utf-8")
                  for name in ("start", drawing.template)]
-    (folder / f"{drawing.name}.dat").write_text(drawing.data, encoding="utf-8")
+    file_write(folder / f"{drawing.name}.dat", drawing.data)
     script = folder / f"{drawing.name}.gp"
-    script.write_text("".join([f"formats = '{' '.join(formats)}'\n", drawing.script, *templates]),
-                      encoding="utf-8")
+    file_write(script, f"formats = '{' '.join(formats)}'\n" + drawing.script + "".join(templates))
     gnuplot_run(script)
     pictures = [folder / f"{drawing.name}.{form}" for form in formats]
     for picture in pictures:
