@@ -14,16 +14,12 @@ import subprocess
 import numpy as np
 import pytest
 
+from claimed import COMMANDS
 from conftest import TOP
-from simulated import METRIC, matrix_simulated
+from simulated import matrix_simulated
 from suite import stats
-from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.frame import Matrix, matrix_build
-from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import WORSE, optima_build
 from suite.analyse.results import result_load
-from suite.analyse.summary import summary_build
-from suite.analyse.verdicts import Verdict
 
 CELLS, ROUNDS = 9, 90        # with the second run of the baseline 10 runs in each round
 BLOCK = 10                   # rounds of one comparison
@@ -85,25 +81,6 @@ def excluded(values: np.ndarray) -> list[bool]:
     return [not stats.ratio_estimate(*pair, True).interval.contains(1) for pair in pairs]
 
 
-def by_table(matrix: Matrix) -> bool:
-    """Whether the table, with its gains, calls some row changed."""
-    summary = summary_build(matrix, (METRIC,), gain=METRIC)
-    verdicts = [found[METRIC].verdict for found in summary.figures.values()]
-    return Verdict.CHANGED in verdicts + [gain.verdict for gain in summary.gains.values()]
-
-
-def by_compare(matrix: Matrix) -> bool:
-    """Whether the comparison of the baseline with all else does."""
-    return any(row.changes[METRIC].verdict is Verdict.CHANGED
-               for one in compare_baseline(matrix, [METRICS[METRIC]]) for row in one.rows)
-
-
-def by_best(matrix: Matrix) -> bool:
-    """Whether best= calls some value worse than the best."""
-    return any(WORSE in one.marks.values()
-               for one in optima_build(matrix, "write", METRICS[METRIC]))
-
-
 def error_of(share: float, independent: int) -> float:
     """How far a share may be off; independent: of how many results it is that share no run."""
     return ERRORS * math.sqrt(share * (1 - share) / independent)
@@ -129,7 +106,7 @@ def test_of_results_with_identical_rows_at_most_5_percent_have_any_claim_by_any_
     values = runs_of(measured, metric)
     results = [matrix for seed in range(PERMUTED // 3)
                for matrix in results_of(permuted(values, seed))]
-    for command in (by_table, by_compare, by_best):
+    for command in COMMANDS:
         outcomes = [command(matrix) for matrix in results]
         print(
             f"{metric}, {command.__name__}: {np.mean(outcomes):.2%} of {len(outcomes)} results "

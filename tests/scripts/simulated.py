@@ -106,7 +106,11 @@ def matrix_simulated(first: np.ndarray, again: np.ndarray) -> Matrix:
     return matrix_build(result)
 
 
-def matrix_identical(noise: Draw, groups: int, cells: int, rounds: int, seed: int) -> Matrix:
-    """Groups of cells of which none differs from another."""
+def matrix_identical(noise: Draw, groups: int, cells: int, rounds: int, seed: int,
+                     factor: float = 1.0) -> Matrix:
+    """Groups of cells of which none differs from another, with messages of about 10 us; or the
+    second of each takes so many times as long."""
     chance = np.random.default_rng((seed, groups, cells, rounds))
-    return matrix_simulated(noise(chance, (groups, cells, rounds)), noise(chance, (groups, rounds)))
+    first, again = 1e-5 * noise(chance, (groups, cells, rounds)), noise(chance, (groups, rounds))
+    first[:, 1] *= factor
+    return matrix_simulated(first, 1e-5 * again)

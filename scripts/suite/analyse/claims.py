@@ -5,7 +5,8 @@ Both sides are evaluated in every round that all named cells share. The claim is
 log ratio of the two (on their difference, if one is not above 0 in some round) by the interval of
 its Hodges-Lehmann shift. Where only counts are named and each was the same in every run, the claim
 is decided exactly. A claim that holds cells against each other is undecided where the ratio is
-within their noise floor, as a row of a table is then no change.
+within their noise floor, as a row of a table is then no change. Where two cells would have to
+differ for the outcome, it is undecided unless the verdict of the two says that they do.
 
 The right side may be the best of several cells, which differ in a word of the value `best`. Two
 claims say at which size a strategy reaches 95 % of its best, one for that size and one for the next
@@ -50,6 +51,7 @@ from suite.analyse.frame import Cell, Matrix, Series, noise_floor_widest, rounds
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
 from suite.analyse.named import cells_named, claim_places
+from suite.analyse.verdicts import Verdict, pair_family, pair_verdict
 from suite.base.errors import UsageError
 from suite.base.units import count_text, counted_text, number_text, percent_text, value_text
 from suite.base.words import words_text
@@ -325,6 +327,32 @@ def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str
     return exact_decide(claim, *sides) if exact else sides_decide(claim, *sides, floor)
 
 
+def needs_difference(claim: Operation, found: Found, outcome: str) -> bool:
+    """Whether an outcome would be another one if all cells had the same value."""
+    value = stats.median(next(iter(found.values())).series.bounds)
+    left, right = sides_evaluate(claim, {name: np.array([value]) for name in found})
+    return counts_compare(claim.sign, left[0], right[0]) is not (outcome == "ok")
+
+
+def pair_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str, str]:
+    """Outcome and remark as of evidence_decide(), undecided where two cells would have to differ by
+    a metric and their verdict does not say so."""
+    outcome, remark = evidence_decide(matrix, claim, found)
+    metrics = {name.metric for name in found}
+    cells = list({one.cell.name: one.cell for one in found.values()}.values())
+    if (outcome == "undecided" or len(metrics) > 1 or len(cells) != 2
+            or not needs_difference(claim, found, outcome)):
+        return outcome, remark
+    metric = metrics.pop()
+    verdict = pair_verdict(matrix, cells[0], cells[1], metric)
+    if not verdict.doubtful:
+        return outcome, remark
+    family, _ = pair_family(matrix, cells[0], cells[1], metric)
+    why = ("is within the noise floor" if verdict is Verdict.WITHIN_NOISE else
+           f"may be chance among {counted_text(family.tested, 'row')}")
+    return "undecided", f"{remark}; the difference of the two cells {why}"
+
+
 def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
     """Decides one claim, or what it says of cells with these words; UsageError if it is not a claim
     about this result."""
@@ -339,9 +367,9 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
         found = {name: evidence[0] for name, evidence in candidates.items()}
         best = best_of(parsed)
         if best is None:
-            outcome, remark = evidence_decide(matrix, parsed, found)
+            outcome, remark = pair_decide(matrix, parsed, found)
             return ClaimVerdict(claim, outcome, (remark,))
-        against = [evidence_decide(matrix, parsed, found | {best: evidence})
+        against = [pair_decide(matrix, parsed, found | {best: evidence})
                    for evidence in candidates[best]]
     except Undecidable as error:
         return ClaimVerdict(claim, "undecided", (str(error),), isinstance(error, Absent))

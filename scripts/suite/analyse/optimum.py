@@ -4,10 +4,6 @@
 The best is the cell with the best median. Which cell that is may be luck, and to be compared with
 the luckiest of many is no fair comparison. So another is worse only if the verdict of its ratio to
 the best is a change (verdicts.py) for the worse. Else the two cannot be told apart.
-
-Each ratio has one family. A ratio to the baseline has that of all such ratios, so the verdict is
-the one of every table. The other pairs of all groups, any of which might have been looked at, are
-a family of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import NamedTuple
 
 from suite import stats
@@ -32,14 +27,13 @@ from suite.analyse.frame import (
 )
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import (
-    Family,
     Verdict,
     baseline_family,
     baseline_ratio,
     baseline_verdict,
-    both_exact,
-    family_make,
-    verdict_of,
+    groups_find,
+    pair_family,
+    pair_verdict,
 )
 
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds to say
@@ -120,55 +114,16 @@ def mark_choose(ratio: stats.Estimate | None, verdict: Verdict, metric: Metric) 
     return WORSE if worse and verdict in (Verdict.CHANGED, Verdict.EXACT) else ALIKE
 
 
-def rounds_to_tell(matrix: Matrix, one: Cell, other: Cell, metric: str, rows: int) -> float:
-    """How many rounds would show the difference that was seen between two cells, as one of so many
-    rows (stats.rounds_to_find). Infinite where that cannot be said."""
+def rounds_to_tell(matrix: Matrix, one: Cell, other: Cell, metric: str) -> float:
+    """How many rounds would show the difference that was seen between two cells, as one of their
+    family (stats.rounds_to_find). Infinite where that cannot be said."""
     both = series_between(matrix, one, other, metric)
     if both is None or any(series.censored for series in both):
         return math.inf
     floor = noise_floor_widest([(matrix, one), (matrix, other)], metric) or 1.0
+    rows = max(pair_family(matrix, one, other, metric)[0].tested, 1)
     return max(min(map(len, both)) + 1, stats.rounds_to_find(
-        both[0].values, both[1].values, rounds_common((one, other)), max(rows, 1), floor))
-
-
-def groups_find(matrix: Matrix, axis: str, metric: Metric) -> list[list[Cell]]:
-    """The cells that differ in the axis only, in the plan's order, those that have figures above 0;
-    a cell that stands alone in the plan is in no group."""
-    groups: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in matrix.cells.values():
-        place = tuple(value for key, value in cell.axes.items() if key != axis)
-        groups.setdefault(place, []).append(cell)
-    return [[cell for cell in cells if matrix.series(cell.name, metric.name).positive]
-            for cells in groups.values() if len(cells) > 1]
-
-
-def is_baseline_of(matrix: Matrix, base: Cell, cell: Cell) -> bool:
-    """Whether a cell is compared with this one in every table."""
-    found = baseline_find(matrix, cell, baseline_words(matrix))
-    return found is not None and found.name == base.name != cell.name
-
-
-def pairs_compare(matrix: Matrix, metric: str, groups: Iterable[Sequence[Cell]]
-                  ) -> dict[frozenset[str], stats.Estimate | None]:
-    """The ratio of the first to the second of every pair of each group, by their names; None as
-    ratio_between(). Ratios to a baseline and exact counts are left out."""
-    return {frozenset((one.name, two.name)): ratio_between(matrix, one, two, metric)
-            for cells in groups for one, two in combinations(cells, 2)
-            if not is_baseline_of(matrix, one, two) and not is_baseline_of(matrix, two, one)
-            and not both_exact(matrix, one, two, metric)}
-
-
-def pair_verdict(matrix: Matrix, cell: Cell, best: Cell, metric: str, pairs: Family
-                 ) -> tuple[Verdict, int]:
-    """The verdict of the ratio of two cells, and how many rows its family has."""
-    for one, base in ((cell, best), (best, cell)):
-        if is_baseline_of(matrix, base, one):
-            verdict = baseline_verdict(matrix, one, metric) or Verdict.UNKNOWN
-            return verdict, baseline_family(matrix, metric).tested
-    floor = noise_floor_widest([(matrix, cell), (matrix, best)], metric)
-    return verdict_of(ratio_between(matrix, cell, best, metric), floor,
-                      pairs.adjusted_of(frozenset((cell.name, best.name))),
-                      both_exact(matrix, cell, best, metric)), pairs.tested
+        both[0].values, both[1].values, rounds_common((one, other)), rows, floor))
 
 
 def against_build(matrix: Matrix, best: Cell, metric: Metric, axis: str,
@@ -195,8 +150,7 @@ def left_out_why(matrix: Matrix, cell: Cell, metric: Metric) -> str:
         f"has no {metric.name}")
 
 
-def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cell],
-                  pairs: Family) -> Optimum:
+def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cell]) -> Optimum:
     """The optimum of one group, which is not empty."""
     by_value = {cell.axes[axis]: cell for cell in cells}
     series = {value: matrix.series(cell.name, metric.name) for value, cell in by_value.items()}
@@ -209,11 +163,11 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
     for value, cell in by_value.items():
         if cell is best:
             continue
-        verdict, rows = pair_verdict(matrix, cell, best, metric.name, pairs)
+        verdict = pair_verdict(matrix, cell, best, metric.name)
         marks[value] = mark_choose(ratio_between(matrix, cell, best, metric.name), verdict, metric)
         if marks[value] == ALIKE:
             rounds[value] = (0 if verdict is Verdict.EXACT else
-                             rounds_to_tell(matrix, cell, best, metric.name, rows))
+                             rounds_to_tell(matrix, cell, best, metric.name))
     left_out = {cell.axes[axis]: why for cell in matrix.cells.values()
                 if place.items() <= cell.axes.items() and (why := left_out_why(
                     matrix, cell, metric))}
@@ -223,11 +177,9 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
     """The optimum of every group with a cell that is shown, in the plan's order."""
-    shown, matrix = matrix, matrix.whole
-    groups = [cells for cells in groups_find(matrix, axis, metric) if cells]
-    pairs = family_make(pairs_compare(matrix, metric.name, groups))
-    return tuple(optimum_build(matrix, axis, metric, cells, pairs) for cells in groups
-                 if any(cell.name in shown.cells for cell in cells))
+    return tuple(optimum_build(matrix.whole, axis, metric, cells)
+                 for cells in groups_find(matrix.whole, axis, metric.name)
+                 if any(cell.name in matrix.cells for cell in cells))
 
 
 def optimum_of(optima: Iterable[Optimum], cell: Cell) -> Optimum | None:

@@ -6,15 +6,17 @@ Hochberg): of what is called changed at most 5 % is expected to be chance, and w
 changed, anything is called changed in at most 5 % of results. What the correction takes back is
 bracketed, not hidden.
 
-The family of a ratio to the baseline is every such ratio of that metric in the result. It does not
-depend on the command or on the rows that a command selects, so that all commands say the same of a
-row.
+Each ratio has one family. That of a ratio to the baseline is every such ratio of that metric in the
+result. That of two other cells that differ in one word is all such pairs that differ in it alone,
+any of which might have been looked at. Neither depends on the command or on the rows that a command
+selects, so that all commands say the same of two cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from enum import Enum
+from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 from suite import stats
@@ -23,7 +25,7 @@ from suite.analyse.frame import (
     Matrix,
     baseline_find,
     baseline_words,
-    noise_floor,
+    noise_floor_widest,
     ratio_between,
 )
 from suite.analyse.metrics import Metric, is_speed
@@ -161,12 +163,61 @@ def baseline_family(matrix: Matrix, metric: str) -> Family:
     return matrix.memo[key]
 
 
+def groups_find(matrix: Matrix, axis: str, metric: str) -> list[list[Cell]]:
+    """The cells that differ in the axis only, in the plan's order, those that have figures above 0;
+    a cell that stands alone in the plan is in no group, and no group is empty."""
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in matrix.cells.values():
+        place = tuple(value for key, value in cell.axes.items() if key != axis)
+        groups.setdefault(place, []).append(cell)
+    return [known for cells in groups.values() if len(cells) > 1 and (
+        known := [cell for cell in cells if matrix.series(cell.name, metric).positive])]
+
+
+def compared_in_tables(matrix: Matrix, one: Cell, other: Cell) -> Cell | None:
+    """That of two cells whose baseline is the other one; None where neither's is."""
+    for cell, base in ((one, other), (other, one)):
+        found = baseline_find(matrix, cell, baseline_words(matrix))
+        if found is not None and found.name == base.name != cell.name:
+            return cell
+    return None
+
+
+def pairs_compare(matrix: Matrix, axis: str, metric: str
+                  ) -> dict[frozenset[str], stats.Estimate | None]:
+    """The ratio of each pair of cells that differ in the axis only, by their names; not of ratios
+    to a baseline, nor of exact counts."""
+    return {frozenset((one.name, two.name)): ratio_between(matrix, one, two, metric)
+            for cells in groups_find(matrix.whole, axis, metric)
+            for one, two in combinations(cells, 2)
+            if not compared_in_tables(matrix, one, two) and not both_exact(matrix, one, two, metric)
+            }
+
+
+def pair_family(matrix: Matrix, one: Cell, other: Cell, metric: str) -> tuple[Family, Hashable]:
+    """The family of the ratio of two cells, either way round, and its key in it."""
+    names, cell = frozenset((one.name, other.name)), compared_in_tables(matrix, one, other)
+    if cell:
+        return baseline_family(matrix, metric), cell.name
+    apart = [axis for axis in matrix.axes if one.axes[axis] != other.axes[axis]]
+    key = ("family", metric, *(apart if len(apart) == 1 else sorted(names)))
+    if key not in matrix.memo:
+        matrix.memo[key] = family_make(
+            pairs_compare(matrix, apart[0], metric) if len(apart) == 1 else
+            {names: ratio_between(matrix, one, other, metric)})
+    return matrix.memo[key], names
+
+
+def pair_verdict(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Verdict:
+    """The verdict of the ratio of two cells of a result, the same either way round."""
+    family, key = pair_family(matrix, one, other, metric)
+    return verdict_of(ratio_between(matrix, one, other, metric),
+                      noise_floor_widest([(matrix, one), (matrix, other)], metric),
+                      family.adjusted_of(key), both_exact(matrix, one, other, metric))
+
+
 def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:
     """The verdict of a cell's ratio to its baseline; None where there is no ratio."""
-    ratio = baseline_ratio(matrix, cell, metric)
     base = baseline_find(matrix, cell, baseline_words(matrix))
-    if ratio is None or base is None:
-        return None
-    return verdict_of(ratio, noise_floor(matrix, cell, metric),
-                      baseline_family(matrix, metric).adjusted_of(cell.name),
-                      both_exact(matrix, cell, base, metric))
+    known = base is not None and baseline_ratio(matrix, cell, metric) is not None
+    return pair_verdict(matrix, cell, base, metric) if base and known else None

@@ -23,6 +23,7 @@ from suite.analyse.arrangement import Layout, layout_choose
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.optimum import better_ratio
 from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
+from suite.analyse.verdicts import Verdict
 from suite.present.columns import (
     Footnotes,
     axis_names,
@@ -39,10 +40,12 @@ from suite.present.tables.csv import csv_number
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
 
-BEST_PARTS = ("mark", "better", "better_low", "better_high")
+BEST_PARTS = ("mark", "better", "better_low", "better_high", "better_verdict")
 RATIO_PARTS = ("ratio", "ratio_low", "ratio_high", "verdict")
 GROUPS_ANSWERED = 6  # more answers than these hide the table that they stand above
-GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_worst", "gain_best")
+GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_verdict", "gain_worst",
+              "gain_best")
+Parts = dict[str, float | str | None]  # of a record, by name
 
 
 def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -143,30 +146,33 @@ def figure_censored(figure: Figure) -> str:
     return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""
 
 
-def estimate_parts(name: str, ratio: stats.Estimate, less: float = 0.0) -> dict[str, float | None]:
-    """A ratio and the ends of its interval, less: what is taken off each; None where unknown."""
+def estimate_parts(name: str, ratio: stats.Estimate, verdict: Verdict | None, less: float = 0.0
+                   ) -> Parts:
+    """A ratio, the ends of its interval and its verdict, less: what is taken off each; None where
+    unknown."""
     within = None if ratio.directed else ratio.interval
     return {name: None if ratio.directed else ratio.value - less,
             f"{name}_low": within.low - less if within else None,
-            f"{name}_high": within.high - less if within else None}
+            f"{name}_high": within.high - less if within else None,
+            f"{name}_verdict": verdict.value if verdict else None}
 
 
-def gain_parts(gain: Gain) -> dict[str, float | None]:
+def gain_parts(gain: Gain) -> Parts:
     """A gain by GAIN_PARTS, as fractions."""
-    return {"pre": gain.pre, "post": gain.post, **estimate_parts("gain", gain.ratio, 1),
+    return {"pre": gain.pre, "post": gain.post,
+            **estimate_parts("gain", gain.ratio, gain.verdict, 1),
             "gain_worst": gain.worst, "gain_best": gain.best}
 
 
-def best_parts(summary: Summary, cell: Cell) -> dict[str, float | str | None]:
+def best_parts(summary: Summary, cell: Cell) -> Parts:
     """By BEST_PARTS the mark of a cell and, where it has a baseline, how many times better it is by
     the leading metric."""
     figure = summary.figures[cell.name].get(summary.leading or "")
-    mark: dict[str, float | str | None] = {"mark": best_mark(summary, cell)}
+    mark: Parts = {"mark": best_mark(summary, cell)}
     if figure is None or figure.ratio is None:
         return mark
-    if figure.ratio.directed:
-        return mark | {"better": None}
-    return mark | estimate_parts("better", better_ratio(figure.ratio, summary.metrics[0]))
+    better = better_ratio(figure.ratio, summary.metrics[0])
+    return mark | estimate_parts("better", better, figure.verdict)
 
 
 def result_heads(summary: Summary) -> list[str]:
@@ -190,14 +196,14 @@ def result_records(summary: Summary) -> Iterator[dict[str, str]]:
     """The figures of each cell, by result_heads(); ratios as the terminal shows them."""
     heads, shown = set(result_heads(summary)), ratio_metrics(summary)
     for cell in summary.matrix.cells.values():
-        record: dict[str, float | str | None] = {}
+        record: Parts = {}
         for name, figure in summary.figures[cell.name].items():
             within, ratio = figure.interval, figure.ratio
             record |= {name: figure.median, f"{name}_low": within.low if within else None,
                        f"{name}_high": within.high if within else None,
                        f"{name}_censored": figure_censored(figure)}
             if name in shown and ratio and figure.verdict:
-                record |= estimate_parts(f"{name}_ratio", ratio) | {
+                record |= estimate_parts(f"{name}_ratio", ratio, None) | {
                     f"{name}_verdict": figure.verdict.value}
         if cell.name in summary.gains:
             record |= {f"{summary.gain}_{part}": value

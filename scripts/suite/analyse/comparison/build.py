@@ -24,17 +24,16 @@ from suite.analyse.comparison.sides import (
     pairing_make,
     words_compared,
 )
-from suite.analyse.frame import Cell, Matrix, baseline_words, rounds_common
+from suite.analyse.frame import Cell, Matrix, baseline_words, ratio_between, rounds_common
 from suite.analyse.machines import TIMES_INVALID, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.selection import Selection, cells_select
 from suite.analyse.verdicts import (
     Family,
     Verdict,
-    baseline_family,
-    baseline_ratio,
     family_make,
     opposed_text,
+    pair_family,
     verdict_of,
 )
 from suite.base.errors import UsageError
@@ -71,19 +70,25 @@ def family_choose(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
                   metric: Metric) -> tuple[Family, Mapping[int, Hashable]]:
     """The family of changes, and by place of its row the key of each in it.
 
-    Changes against the baseline of a result belong to the family of all ratios to it, however few
-    of them a comparison has. Any others are a family of their own.
+    Within a result it is that of the pairs of cells, however few of them a comparison has. Changes
+    between results, or of pairs of several families, are a family of their own.
     """
-    def is_baseline_ratio(place: int, change: Change) -> bool:
-        new, ratio = rows[place].new, change.ratio
-        return (ratio is None or ratio.p is None  # without p there is none to compare
-                or new is not None and baseline_ratio(sides[0], new, metric.name) == ratio)
-
-    if sides[0] is sides[1] and all(is_baseline_ratio(*item) for item in changes.items()):
-        return baseline_family(sides[0], metric.name), {
-            place: new.name for place in changes if (new := rows[place].new)}
+    pairs = {place: pair for place in changes if (pair := rows[place].pair)}
+    if sides[0] is sides[1] and pairs:
+        found = {place: pair_family(sides[0], *pair, metric.name) for place, pair in pairs.items()}
+        family = next(iter(found.values()))[0]
+        if all(one is family and is_alike(sides[0], pairs[place], metric, changes[place].ratio)
+               for place, (one, _) in found.items()):
+            return family, {place: key for place, (_, key) in found.items()}
     return family_make({place: change.ratio for place, change in changes.items()}), {
         place: place for place in changes}
+
+
+def is_alike(matrix: Matrix, pair: tuple[Cell, Cell], metric: Metric,
+             ratio: stats.Estimate | None) -> bool:
+    """Whether the ratio of a row, where all rows are boots if one is, is that of its cells."""
+    known = ratio_between(matrix, pair[1], pair[0], metric.name)
+    return ratio is None or ratio.p is None or known == ratio
 
 
 def change_settle(change: Change, family: Family, key: Hashable) -> Change:
