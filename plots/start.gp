@@ -11,7 +11,7 @@ look = ' noenhanced font "Sans,11" background "#ffffff" size '
 # The command that begins a picture: height in pixels, or so many lines of 72 columns.
 start(format, height, lines) = format eq "txt" \
     ? sprintf('set terminal dumb nofeed mono noenhanced size 72,%d', lines) \
-    : 'set terminal '.(format eq "svg" ? 'svg'.look.sprintf('960,%d', height) \
+    : 'set terminal '.(format eq "svg" ? 'svg fontscale 1.3'.look.sprintf('960,%d', height) \
     : format eq "png" ? 'pngcairo'.look.sprintf('960,%d', height) \
     : 'pdfcairo fontscale 1 lw 2'.look.sprintf('%.4fin,%.4fin', 960 / 72.0, height / 72.0))
 # The command for headline, signs and note. A long headline is small.

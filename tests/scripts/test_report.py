@@ -259,3 +259,22 @@ def test_nothing_is_wider_than_a_narrow_window_or_a_sheet(tmp_path: Path, size: 
               ".filter(one => one.getBoundingClientRect().right > room).length;"
               "document.title = [document.documentElement.scrollWidth <= room, wide].join(' ');")
     assert opened(page, tmp_path, script, size) == "true 0"
+
+
+@with_chromium
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="pdftotext is not installed")
+def test_every_sheet_of_a_long_table_has_its_heads_and_no_word_is_broken(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page_of(result_write(recipe_sizes(6, 15, rounds=1), tmp_path)))
+    subprocess.run([CHROMIUM or "", "--headless", "--no-sandbox", "--disable-gpu",
+                    f"--user-data-dir={tmp_path / 'profile'}", "--no-pdf-header-footer",
+                    f"--print-to-pdf={tmp_path / 'page.pdf'}", file.as_uri()],
+                   capture_output=True, timeout=60, check=True)
+    text = subprocess.run(["pdftotext", "-layout", tmp_path / "page.pdf", "-"],
+                          capture_output=True, text=True, check=True).stdout
+    sheets = [sheet for sheet in text.split("\f") if re.search(r"^ *\d+[KM]? +nagle ", sheet, re.M)]
+    assert len(sheets) > 1
+    for sheet in sheets:
+        assert re.search(r"message +write +\S+", sheet), sheet
+    assert "\u2195" not in text, "a sheet cannot be sorted"
+    assert len(re.findall(r"^ *\d+[KM]? +coalesce ", text, re.M)) == 15, "no name is broken"

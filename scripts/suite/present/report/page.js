@@ -31,7 +31,6 @@ for (const table of document.querySelectorAll("table.sortable")) {
   [...table.tHead.rows[table.tHead.rows.length - 1].cells].forEach((head, column) => {
     const button = document.createElement("button");
     button.append(...head.childNodes);
-    if (!button.textContent.trim()) button.textContent = "\u2195";
     head.append(button);
     button.addEventListener("click", () => sortBy(table, head, column));
   });
