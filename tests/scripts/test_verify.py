@@ -57,12 +57,13 @@ def test_a_posted_block_is_read_however_it_was_quoted(nodelay, style):
         assert deviations_find(posted, block) == [], name
 
 
+@pytest.mark.parametrize("quote", ("", "> ", ">> "))
 @pytest.mark.parametrize("columns", (60, 64, 68))
 @pytest.mark.parametrize("style", STYLES)
-def test_a_block_that_a_mail_program_wrapped_is_read(nodelay, style, columns):
+def test_a_block_that_a_mail_program_wrapped_is_read_quoted_or_not(nodelay, style, columns, quote):
     block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message",
                     style=style)
-    wrapped = [part for line in block
+    wrapped = [quote + part for line in block
                for part in textwrap.wrap(line, columns, break_on_hyphens=False) or [""]]
     assert len(wrapped) > len(block)
     posted, = blocks_read("\n".join(wrapped))
