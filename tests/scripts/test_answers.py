@@ -310,7 +310,9 @@ def test_a_run_ends_with_claims_and_then_answers(uncork: Uncork):
                       "write=nodelay,cork")
     last = done.stdout.split("\n\n")[-1]
     assert last.startswith("claims  ") and "\nanswer  Which way" in last
-    assert done.returncode == 0 and "1\n        round cannot tell: it takes 6." in last
+    told = " ".join(last.split())
+    assert done.returncode == 0 and ("but 1 round cannot tell: it takes 6." in told
+                                     or "cork has too few rounds to compare" in told)
 
 
 def test_rounds_to_find_a_change_are_those_of_a_test_that_finds_it():

@@ -130,8 +130,7 @@ def others_text(optimum: Optimum, metric: Metric) -> str:
              "{is} " + worse: [value for value, mark in others.items() if mark == WORSE],
              f"{{has}} too few rounds to compare with {optimum.best}": [
                  value for value, mark in others.items() if mark == UNKNOWN
-                 and not (against and against.value != optimum.best
-                          and against.verdict is Verdict.UNKNOWN)]}
+                 and not (against and against.verdict is Verdict.UNKNOWN)]}
     return "; ".join(
         f"{'the others' if 1 < len(values) == len(others) else values_list(values)} "
         + verb.format(**({"is": "is", "has": "has"} if len(values) == 1
@@ -163,10 +162,10 @@ def advice_text(optimum: Optimum, axis: str) -> str:
 def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
     """The answer of one group in a few sentences."""
     best, against = optimum.best, optimum.against
-    if against and against.value != best:
+    if against:
         first = against_text(best, against, metric)
     else:
-        name = f"{best}, the baseline," if against else best
+        name = f"{best}, the baseline," if optimum.is_baseline else best
         is_best = ("is the only value with a good run" if len(optimum.marks) == 1 else
                    "is best" if optimum.unique else "has the best median")
         first = f"{name} {is_best} ({value_text(optimum.medians[best], metric.unit)})"

@@ -19,31 +19,23 @@ from suite.analyse.frame import (
     Matrix,
     baseline_find,
     baseline_words,
-    noise_floor,
     noise_floor_widest,
     ratio_between,
     rounds_common,
     series_between,
 )
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import (
-    Verdict,
-    baseline_family,
-    baseline_ratio,
-    baseline_verdict,
-    groups_find,
-    pair_family,
-    pair_verdict,
-)
+from suite.analyse.verdicts import Verdict, groups_find, pair_family, pair_verdict
 
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds to say
 
 
 class Against(NamedTuple):
-    """How the best of a group compares with the baseline, a value of the same group.
+    """How the best of a group compares with its baseline, or with the next best where the group has
+    none.
 
-    better: how many times better the best is; None where the two share no good round. verdict: the
-    one of every table. floor: the noise floor of the two. rows: how many their family has.
+    better: how many times better the best is; None where the two share no good round. floor: the
+    noise floor of the two. rows: how many their family has. shared: whether they share rounds.
     """
 
     value: str
@@ -61,7 +53,7 @@ class Optimum:
     medians and marks: by value of the word, in the plan's order, of the cells that have a figure;
     medians are in the base unit of the metric. rounds: how many would tell a value of ALIKE from
     the best, 0 where both are the same count. left_out: why other values have no figure. against:
-    the baseline, which may be the best itself; None where the group has none.
+    None where the best is the baseline itself, or alone.
     """
 
     place: Mapping[str, str]
@@ -70,6 +62,7 @@ class Optimum:
     rounds: Mapping[str, float] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     against: Against | None = None
+    is_baseline: bool = False
 
     @property
     def best(self) -> str:
@@ -126,17 +119,14 @@ def rounds_to_tell(matrix: Matrix, one: Cell, other: Cell, metric: str) -> float
         both[0].values, both[1].values, rounds_common((one, other)), rows, floor))
 
 
-def against_build(matrix: Matrix, best: Cell, metric: Metric, axis: str,
-                  cells: Sequence[Cell]) -> Against | None:
-    """How the best compares with the baseline, if that is one of these cells."""
-    base = baseline_find(matrix, best, baseline_words(matrix))
-    if base is None or base.name not in [cell.name for cell in cells]:
-        return None
-    ratio = baseline_ratio(matrix, best, metric.name)
+def against_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: str) -> Against:
+    """How the best compares with another cell of its group."""
+    ratio = ratio_between(matrix, best, base, metric.name)
     return Against(base.axes[axis], better_ratio(ratio, metric) if ratio else None,
-                   baseline_verdict(matrix, best, metric.name) or Verdict.UNKNOWN,
-                   noise_floor(matrix, best, metric.name),
-                   baseline_family(matrix, metric.name).tested, rounds_common((best, base)))
+                   pair_verdict(matrix, best, base, metric.name),
+                   noise_floor_widest([(matrix, best), (matrix, base)], metric.name),
+                   pair_family(matrix, best, base, metric.name)[0].tested,
+                   rounds_common((best, base)))
 
 
 def left_out_why(matrix: Matrix, cell: Cell, metric: Metric) -> str:
@@ -155,9 +145,12 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
     by_value = {cell.axes[axis]: cell for cell in cells}
     series = {value: matrix.series(cell.name, metric.name) for value, cell in by_value.items()}
     medians = {value: stats.median(one.values, one.bounds) for value, one in series.items()}
-    choose = min if metric.better == "lower" else max
-    best = by_value[choose(medians,
-                           key=lambda value: (stats.median(series[value].values), medians[value]))]
+    ordered = sorted(by_value.values(), reverse=metric.better == "higher", key=lambda cell: (
+        stats.median(series[cell.axes[axis]].values), medians[cell.axes[axis]]))
+    best = ordered[0]
+    found = baseline_find(matrix, best, baseline_words(matrix))
+    base = next((cell for cell in cells if found and cell.name == found.name),
+                ordered[1] if ordered[1:] else best)
     place = {key: value for key, value in best.axes.items() if key != axis}
     marks, rounds = {best.axes[axis]: BEST}, {}
     for value, cell in by_value.items():
@@ -172,7 +165,8 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
                 if place.items() <= cell.axes.items() and (why := left_out_why(
                     matrix, cell, metric))}
     return Optimum(place, medians, {value: marks[value] for value in by_value}, rounds, left_out,
-                   against_build(matrix, best, metric, axis, cells))
+                   None if base is best else against_build(matrix, best, base, metric, axis),
+                   found is not None and found.name == best.name)
 
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
