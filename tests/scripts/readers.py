@@ -28,7 +28,7 @@ from suite.analyse.summary import Summary, summary_build
 from suite.analyse.verdicts import Verdict
 from suite.base.words import words_text
 from suite.present.mail.block import pair_block
-from suite.present.report.page import Drawings, pair_page, result_page
+from suite.present.report.page import pair_page, result_page
 from suite.present.show import show_text
 from suite.present.tables.mail import block_lines
 from suite.scenario.scenario import Claim, Question
@@ -293,13 +293,13 @@ def page_read(matrices: Matrices, metric: str) -> Rows:
     """The tables of a page: that of the result, and those of changes, which must not differ."""
     if len(matrices) > 1:
         comparison, = comparisons_of(matrices, metric)
-        return rows_of(pair_page(comparison, Drawings(()), []), compared_places(comparison))
+        return rows_of(pair_page(comparison, []), compared_places(comparison))
     comparisons = comparisons_of(matrices, metric)
     claims = claims_make(matrices[0], metric)
     page = result_page(
         summary_of(matrices, metric), Layout(matrices[0].axes, (), (metric,)),
         claims_decide(scenario_with(matrices[0], claims=tuple(claims.values()))), comparisons,
-        Drawings(()), [])
+        [])
     changes, _, table = page.partition('<section id="table"')
     rows = rows_of(table, places_of(matrices[0]))
     for one, part in zip(comparisons, changes.split("<h3>")[1:], strict=False):

@@ -27,7 +27,7 @@ from suite.base.errors import UsageError
 from suite.base.units import value_text
 from suite.base.words import words_split
 from suite.commands.plot import pictures_asked
-from suite.present.pictures.forest import change_tics, forest_draw
+from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import IMAGE_FORMATS, drawing_write
 from suite.present.pictures.heatmap import (
     ABSENT_COLOUR,
@@ -38,10 +38,10 @@ from suite.present.pictures.heatmap import (
     colour_of,
     grid_settings,
     heatmap_draw,
-    luminance,
     text_colour,
 )
 from suite.present.pictures.order import RunSeries, ratios_range
+from suite.present.pictures.picture import ratio_axis
 from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import PICTURES, Picture
 
@@ -219,6 +219,13 @@ def test_a_side_that_counted_nothing_has_no_ratio_and_says_so(nodelay):
     assert cells_of(heat)[0, 0] == "zero" and str(ABSENT_COLOUR) in heat.data.splitlines()[1]
 
 
+def luminance(colour):
+    """Relative luminance, 0 to 1, by WCAG 2.2."""
+    parts = [(colour >> bits & 255) / 255 for bits in (16, 8, 0)]
+    return float(np.dot([0.2126, 0.7152, 0.0722], [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]))
+
+
 def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
     def tile(times):
         return Tile({}, "", times, Verdict.CHANGED)
@@ -229,7 +236,7 @@ def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
     )
     for step in range(-30, 31):
         colour = colour_of(tile(8 ** (step / 30)), 8.0)
-        light, dark = sorted((luminance(colour), luminance(text_colour(colour))), reverse=True)
+        light, dark = sorted(map(luminance, (colour, text_colour(colour))), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
@@ -317,11 +324,15 @@ def test_many_rows_become_several_forests_and_a_comparison_stays_whole(nodelay):
     assert [len(found) for found in heads(comparisons, 50)] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("left, right", [(0.99, 1.01), (0.6, 1.05), (0.999, 1.8), (0.9999, 1.0001)])
-def test_tics_of_changes_are_round_and_few_and_none_is_among_them(left, right):
+@pytest.mark.parametrize("left, right", [(0.99, 1.01), (0.6, 1.05), (0.999, 1.8), (0.9999, 1.0001),
+                                         (1.0, 1.0)])
+def test_tics_of_ratios_that_are_close_are_round_and_few(left, right):
     for most in (2, 3, 9):
-        tics = change_tics(left, right, most)
-        assert ("0", 1.0) in tics and 1 <= len(tics) <= most
+        names = ("left", "right", "steep", "drawn", "text")
+        axis = ratio_axis("x", names, (left, right), (most, 2))
+        step = float(axis["drawn"].split()[2].rstrip(";"))
+        assert not axis["steep"] and axis["left"] < left <= right < axis["right"]
+        assert (axis["right"] - axis["left"]) / step < 1.2 * most and f"{step:e}"[0] in "125"
 
 
 def test_one_bad_run_makes_no_flat_line_of_all_others():

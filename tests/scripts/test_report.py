@@ -27,7 +27,7 @@ from suite.commands.report import changes_draw, changes_drawn
 from suite.present.pictures.picture import COLOURS, Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn, figure_element
-from suite.present.report.page import Drawings, result_page
+from suite.present.report.page import result_page
 from suite.scenario.scenario import TableLayout
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -65,7 +65,7 @@ def page_of(folder: Path, *drawn: Drawn) -> str:
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     return result_page(summary, layout, claims_decide(matrix),
                        compare_baseline(matrix, summary.metrics[:1]),
-                       Drawings(drawn), [["run", "nodelay"]])
+                       [["run", "nodelay"]], drawn)
 
 
 def group(number: int, colour: str, panel: str = "") -> str:
@@ -82,7 +82,7 @@ def drawn_of(names: Sequence[str], *groups: str) -> Drawn:
 
 def classes_of(drawn: Drawn) -> list[str]:
     """The series of each plot in order; empty for those of none."""
-    figure = figure_element(drawn, 1)
+    figure = figure_element(drawn)
     return [part.get("class", "") for part in figure.iter("g")
             if "gnuplot_plot" in part.get("id", "")]
 
@@ -135,7 +135,7 @@ def test_series_have_the_names_of_the_picture_and_a_picture_without_series_has_n
     drawn = drawn_of(["it's, [one]", "b"])
     assert drawn.drawing.series == ["it's, [one]", "b"]
     assert "array names[2] = ['it''s, [one]', 'b']\n" in drawn.drawing.script
-    labels = figure_element(drawn, 1).findall("label")
+    labels = figure_element(drawn).findall("label")
     assert [label.text for label in labels] == ["it's, [one]", "b"]
     assert Drawing("bars", "bars", "", {"bars": [1]}).series == ()
 

@@ -29,7 +29,7 @@ from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.picture import Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn
-from suite.present.report.page import Drawings, pair_page, result_page
+from suite.present.report.page import pair_page, result_page
 from suite.result.files import file_write, result_find
 from suite.scenario.scenario import TableLayout
 
@@ -85,8 +85,8 @@ def page_of_one(matrix: Matrix) -> str:
     verdicts = unless_refused(lambda: claims_decide(matrix), notes)
     comparisons = unless_refused(lambda: changes_drawn(matrix, summary.metrics), notes)
     figures = drawings_make(matrix, refused=notes.append)
-    drawings = Drawings(drawings_draw(figures), changes_draw(comparisons))
-    return result_page(summary, layout, verdicts, comparisons, drawings, commands_of(matrix), notes)
+    return result_page(summary, layout, verdicts, comparisons, commands_of(matrix),
+                       drawings_draw(figures), changes_draw(comparisons), notes)
 
 
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
@@ -94,8 +94,8 @@ def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
     does."""
     comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
                                                 metrics_choose(base, None)), (), False, False)
-    return pair_page(comparison, Drawings((), changes_draw([comparison])),
-                     [*commands_of(base), *commands_of(new)])
+    return pair_page(comparison, [*commands_of(base), *commands_of(new)],
+                     changes_draw([comparison]))
 
 
 def main(options: argparse.Namespace) -> int:

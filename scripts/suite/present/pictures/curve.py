@@ -18,6 +18,7 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
 from suite.present.pictures.picture import (
+    RATIOS_LEAST,
     Drawing,
     Tics,
     absence_text,
@@ -146,9 +147,8 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
     names = {values: series_label(" ".join(value or "none" for value in values) if alike is None
                                   else axis_words(inner, values), found, used) or metric.name
              for values, found in series.items()}
-    ends = [1.0, *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
-                   for end in spread(figure.ratio.value, figure.ratio.interval))]
-    low, high = min(ends), max(ends)
+    ends = [*RATIOS_LEAST, *(end for figure in used.values() if figure.ratio
+                             and not figure.ratio.directed for end in figure.ratio.span)]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used.values())
     paler = bool(bases) and any(figure.verdict and not is_shown(figure)
                                 for figure in used.values())
@@ -166,8 +166,8 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
         **series_settings(matrix, inner, names),
         **axes_settings(axis, scale, metric, list(used.values()), len(series)),
         "beyond": beyond,
-        **ratio_axis(("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
-                      "tics_ratio_text"), low, high, max(high - low, 0.04) * 0.12, (8, 4))})
+        **ratio_axis("y", ("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
+                           "tics_ratio_text"), ends, (8, 4))})
 
 
 def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,

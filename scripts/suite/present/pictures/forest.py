@@ -24,19 +24,14 @@ from suite.present.pictures.compared import (
     side_value,
 )
 from suite.present.pictures.picture import (
-    STEEP_RATIOS,
     Drawing,
-    Tics,
     data_line,
     data_text,
     groups_fill,
-    interval_ends,
     name_cut,
     name_safe,
     picture_name,
-    ratio_tics,
-    spread,
-    tics_command,
+    ratio_axis,
     verdict_signs,
     words_name,
 )
@@ -97,16 +92,6 @@ def groups_join(groups: Sequence[ForestGroup]) -> Sequence[ForestGroup]:
     return [("", groups[0][1])] if len(groups) == 1 else groups
 
 
-def ratios_span(comparisons: Sequence[Comparison], metric: Metric) -> list[float]:
-    """Every ratio that must fit onto the axis, with its interval, the means too."""
-    changes = [change_of(row, metric) for one in comparisons for row in one.rows]
-    means = [one.geomeans.get(metric.name) for one in comparisons]
-    ratios = [change.ratio for change in changes
-              if change and change.ratio and not change.ratio.directed]
-    return [1.0, *(end for ratio in [*ratios, *(mean.ratio for mean in means if mean)]
-                   for end in spread(ratio.value, ratio.interval))]
-
-
 def groups_data(groups: Sequence[ForestGroup]) -> tuple[str, int]:
     """A .dat, and how many lines high it is: a blank one stands between two groups."""
     rows, heads, bands, at = ["# rows"], ["# headings"], ["# noise floors"], 0
@@ -117,40 +102,24 @@ def groups_data(groups: Sequence[ForestGroup]) -> tuple[str, int]:
         for row in lines:
             if row.floor:
                 bands.append(data_line(1 / row.floor, row.floor, at - 0.5, at + 0.5))
-            value, within = (row.estimate.value, row.estimate.interval) if row.estimate else (
-                None, None)
-            rows.append(data_line(at, value, *(interval_ends(within) or (None, None)), row.point,
-                                  row.name, row.text))
+            value, low, high, *_ = *(row.estimate.span if row.estimate else ()), None, None, None
+            rows.append(data_line(at, value, low, high, row.point, row.name, row.text))
             at += 1
         at += 1
     return data_text([rows, *(block for block in (heads, bands) if len(block) > 1)]), at - 1
 
 
-def ratios_axis(ends: Sequence[float], floors: Sequence[float], columns: int) -> dict[str, object]:
-    """Range and tics along the ratios; logarithmic if they span a lot.
+def ratios_axis(groups: Sequence[ForestGroup], columns: int) -> dict[str, object]:
+    """Range and tics along the ratios, which holds all of them, and of noise floors the narrow.
 
     columns: of names and texts beside the axis.
     """
-    counts = [min(max((room - columns) // TIC_COLUMNS, 2), 9) for room in LINE_COLUMNS]
-    within = [end for floor in floors if floor < FLOOR_WIDE for end in (1 / floor, floor)]
-    low, high = min([*ends, 1.0, *within]), max([*ends, 1.0, *within])
-    steep = high / low > STEEP_RATIOS
-    margin = max(high - low, 0.02) * 0.07
-    left, right = low - margin, high + margin
-    if steep:
-        left, right = low / (high / low) ** 0.05, high * (high / low) ** 0.05
-    drawn, text = (tics_command("x", ratio_tics(low, high, count) if steep else
-                                change_tics(left, right, count)) for count in counts)
-    return {"left": left, "right": right, "logarithmic": steep, "tics_x": drawn, "tics_text": text}
-
-
-def change_tics(left: float, right: float, most: int) -> Tics:
-    """At most that many round changes around none, at their ratios."""
-    steps = (float(f"{digit}e{power}") for power in range(-6, 1) for digit in (1, 2, 5))
-    step = next(step for step in steps if int((right - 1) / step) + int((1 - left) / step) < most)
-    counts = range(-int((1 - left) / step), int((right - 1) / step) + 1)
-    return [(f"{100 * count * step:+.6g} %" if count else "0", 1 + count * step)
-            for count in counts]
+    rows = [row for _, lines in groups for row in lines]
+    floors = [row.floor for row in rows if row.floor and row.floor < FLOOR_WIDE]
+    ends = [1.0, *(end for floor in floors for end in (1 / floor, floor)),
+            *(end for row in rows if row.estimate for end in row.estimate.span)]
+    most = [min(max((room - columns) // TIC_COLUMNS, 2), 9) for room in LINE_COLUMNS]
+    return ratio_axis("x", ("left", "right", "logarithmic", "tics_x", "tics_text"), ends, most)
 
 
 def floor_texts(floors: Sequence[float]) -> list[str]:
@@ -160,9 +129,9 @@ def floor_texts(floors: Sequence[float]) -> list[str]:
 
 def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) -> list[Drawing]:
     """The forest of these comparisons; more than one picture only for very many rows."""
-    span, base, first = ratios_span(comparisons, metric), base_name(comparisons), comparisons[0]
-    groups = groups_join([group_make(one, metric) for one in comparisons])
-    pictures = groups_fill(groups, lambda group: len(group[1]) + 1, ROWS_MAX + 1)
+    base, first = base_name(comparisons), comparisons[0]
+    every = groups_join([group_make(one, metric) for one in comparisons])
+    pictures = groups_fill(every, lambda group: len(group[1]) + 1, ROWS_MAX + 1)
     side = f" of {first.new.name}" if len(comparisons) == 1 else ""
     what = f"{metric.name.replace('_', ' ')}{side} against {base} ({metric.better} is better)"
     drawings = []
@@ -184,7 +153,7 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) ->
                 "label_x": f"ratio to {base}",
                 "heads": sum(bool(head) for head, _ in groups), "bands": len(floors),
                 "ratios": sum(row.estimate is not None for row in rows), "lines": height,
-                "widest": widths[0], "told": widths[1], **ratios_axis(span, floors, sum(widths))}))
+                "widest": widths[0], "told": widths[1], **ratios_axis(every, sum(widths))}))
     return drawings
 
 

@@ -99,19 +99,11 @@ def colour_of(tile: Tile, darkest: float) -> int:
                << bits for bits in (16, 8, 0))
 
 
-def luminance(colour: int) -> float:
-    """Relative luminance, 0 to 1, by WCAG 2.2."""
-    parts = [(colour >> bits & 255) / 255 for bits in (16, 8, 0)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-              for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 def text_colour(colour: int) -> int:
-    """Black or white, which has more contrast with the colour (the ratio of contrast by WCAG
-    2.2)."""
-    light = luminance(colour) + 0.05
-    return BLACK if light / 0.05 >= 1.05 / light else WHITE
+    """Black or white, which has more contrast with the colour: by its luminance (WCAG 2.2)."""
+    light = sum(weight * ((colour >> bits & 255) / 255) ** 2.2
+                for weight, bits in ((0.2126, 16), (0.7152, 8), (0.0722, 0)))
+    return BLACK if light > 0.179 else WHITE
 
 
 def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | None,

@@ -19,6 +19,7 @@ from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.base.units import counted_text, ratio_text, value_text
 from suite.present.pictures.picture import (
+    RATIOS_LEAST,
     Drawing,
     absence_text,
     data_line,
@@ -36,9 +37,6 @@ from suite.present.pictures.picture import (
     title_settings,
 )
 from suite.scenario.scenario import Picture
-
-# The axis has at least these ratios on both sides of 1, so that a quiet result looks quiet.
-RATIOS_LEAST = 0.02
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:
     """
     runs = pd.concat([one.good for one in series])
     usual = runs.loc[~runs["outlier"] & (runs["ratio"] > 0), "ratio"]
-    low, high = min([*usual, 1 - RATIOS_LEAST]), max([*usual, 1 + RATIOS_LEAST])
+    low, high = min(*RATIOS_LEAST, *usual), max(*RATIOS_LEAST, *usual)
     near = runs.loc[runs["ratio"].between(low / (high / low), high * (high / low)), "ratio"]
     return min([low, *near]), max([high, *near])
 
@@ -135,6 +133,6 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
                 **series_settings(matrix, (inner,) if inner else (), {
                     (cell.axes[inner],) if inner else (): one.label
                     for cell, one in zip(cells, series, strict=True)}),
-                **ratio_axis(("bottom", "top", "logarithmic", "tics_y", "tics_text"), low, high,
-                             (high - low) * 0.06, (8, 5))}))
+                **ratio_axis("y", ("bottom", "top", "logarithmic", "tics_y", "tics_text"),
+                             (low, high), (8, 5))}))
     return drawings

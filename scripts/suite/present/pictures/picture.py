@@ -52,6 +52,7 @@ TEXT_COLUMNS = 70  # of a headline and of signs in a picture in text
 NOTE_MAX = 150  # characters of the small print
 NAME_MAX = 32  # characters of the name of a bar or row
 STEEP_RATIOS = 2.0  # ratios that span more are on a logarithmic axis
+RATIOS_LEAST = (0.98, 1.0, 1.02)  # the axis of many runs has these, so that a quiet result looks so
 # Leading digits of tics, finest first; every range of a fifth or more has one of the finest.
 DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8, 3, 3.2, 3.4, 3.6,
            3.8, 4, 4.5, 5, 5.5, 6, 6.5, 7, 7.5, 8, 8.5, 9, 9.5),
@@ -343,29 +344,32 @@ def round_numbers(low: float, high: float, most: int) -> list[float]:
     return tics[::-(-len(tics) // most)]
 
 
-def ratio_tics(low: float, high: float, most: int) -> Tics:
-    """At most that many round ratios from low to high, 1 among them."""
-    return [(f"{tic:g}x", tic) for tic in round_numbers(low, high, most)]
-
-
 def tics_command(axis: str, tics: Tics) -> str:
     """gnuplot's command for tics on the axis x or y."""
     texts = (f'"{label.replace("%", "%%")}" {position:g}' for label, position in tics)
     return f"set {axis}tics ({', '.join(texts)})"
 
 
-def ratio_axis(names: Iterable[str], low: float, high: float, margin: float,
-               most: tuple[int, int]) -> dict[str, object]:
-    """A vertical axis for ratios from low to high. names: of its settings, which are its ends,
-    whether it is logarithmic, and its tics, drawn and in text.
-
-    margin: kept free beyond the ratios of a linear axis. most: tics of a logarithmic one.
-    """
-    axis = [low - margin, high + margin, False, *['set ytics autofreq; set format y "%gx"'] * 2]
+def ratio_tics(axis: str, low: float, high: float, most: int) -> str:
+    """gnuplot's command for at most that many tics at round ratios, 1 among them."""
     if high / low > STEEP_RATIOS:
-        axis = [low / 1.1, high * 1.1, True,
-                *(tics_command("y", ratio_tics(low, high, count)) for count in most)]
-    return dict(zip(names, axis, strict=True))
+        return tics_command(axis, [(f"{tic:g}x", tic) for tic in round_numbers(low, high, most)])
+    steps = (float(f"{digit}e{power}") for power in range(-6, 1) for digit in (1, 2, 5))
+    step = next(step for step in steps if (high - low or 0.02) / step < most)
+    return f'set {axis}tics {step:g}; set format {axis} "%gx"'
+
+
+def ratio_axis(axis: str, names: Iterable[str], ends: Iterable[float], most: Iterable[int]
+               ) -> dict[str, object]:
+    """The axis x or y for ratios that all have room on it, logarithmic if they span a lot. names:
+    of its settings, which are its ends, whether it is logarithmic, and its tics, drawn and in text;
+    most: how many of these."""
+    low, high = min(ends := [*ends]), max(ends)
+    steep, beside = high / low > STEEP_RATIOS, (high - low or 0.02) * 0.07
+    factor = (high / low) ** 0.05
+    return dict(zip(names, (low / factor if steep else low - beside,
+                            high * factor if steep else high + beside, steep,
+                            *(ratio_tics(axis, low, high, count) for count in most)), strict=True))
 
 
 def figures_of(matrix: Matrix, metric: Metric) -> dict[str, Figure]:

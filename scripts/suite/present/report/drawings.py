@@ -77,9 +77,9 @@ def svg_read(text: str, prefix: str, colours: Sequence[str]) -> ET.Element:
     return root
 
 
-def figure_element(drawn: Drawn, number: int) -> ET.Element:
-    """One picture; number: its place in the page, from 1."""
-    prefix, drawing = f"p{number}-", drawn.drawing
+def figure_element(drawn: Drawn) -> ET.Element:
+    """One picture; its name is in front of all names within it, which are unique in the page so."""
+    prefix, drawing = f"{drawn.drawing.name}-", drawn.drawing
     root = svg_read(drawn.svg, prefix, drawing.colours)
     root.attrib |= {"role": "img", "aria-label": drawing.name}
     return element("figure", *switches(drawing, prefix), root,

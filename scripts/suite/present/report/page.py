@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from suite.analyse.answers import deciding_pairs
@@ -32,19 +31,6 @@ NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'uns
 PageSection = tuple[str, str, Sequence[ET.Element]]
 
 
-@dataclass(frozen=True)
-class Drawings:
-    """Pictures of a page, those of changes apart."""
-
-    figures: tuple[Drawn, ...]
-    changes: tuple[Drawn, ...] = ()
-
-    @property
-    def all(self) -> tuple[Drawn, ...]:
-        """In the order of the page."""
-        return self.changes + self.figures
-
-
 def head_make(title: str, drawings: Sequence[Drawn]) -> ET.Element:
     """Title and style; the page may load nothing."""
     series = max((len(drawn.drawing.series) for drawn in drawings), default=0)
@@ -55,14 +41,9 @@ def head_make(title: str, drawings: Sequence[Drawn]) -> ET.Element:
                    element("title", title), element("style", style))
 
 
-def pictures_make(drawings: Drawings, drawn: Sequence[Drawn]) -> list[ET.Element]:
-    """Some of the pictures, each with its number in the page."""
-    return [figure_element(one, drawings.all.index(one) + 1) for one in drawn]
-
-
 def page_make(title: str, heading: str, below: str, sections: Sequence[PageSection],
-              drawings: Drawings) -> str:
-    """The whole page; a section without anything to say is left out."""
+              drawings: Sequence[Drawn]) -> str:
+    """The whole page, drawings: all on it; a section without anything to say is left out."""
     filled = [section for section in sections if section[2]]
     body = element(
         "body", element("h1", heading), element("p", below),
@@ -70,14 +51,15 @@ def page_make(title: str, heading: str, below: str, sections: Sequence[PageSecti
         *(element("section", element("h2", text), *children, id=name)
           for name, text, children in filled),
         element("script", (PAGE_FOLDER / "page.js").read_text(encoding="utf-8")))
-    return page_text(head_make(title, drawings.all), body)
+    return page_text(head_make(title, drawings), body)
 
 
 def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdict],
-                comparisons: Sequence[Comparison], drawings: Drawings,
-                again: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
-    """The page of one result; comparisons: its baseline against each other value; again: the
-    commands that measure it again; notes: what it has not, and why."""
+                comparisons: Sequence[Comparison], again: Sequence[Sequence[str]],
+                figures: Sequence[Drawn] = (), changes: Sequence[Drawn] = (),
+                notes: Sequence[str] = ()) -> str:
+    """The page of one result; comparisons: its baseline against each other value, changes: their
+    pictures; again: the commands that measure it again; notes: what it has not, and why."""
     matrix = summary.matrix
     result, answers = matrix.result, answers_of(summary)
     commands = [f"scripts/uncork {name} {result.folder}"
@@ -86,10 +68,9 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
         ("answer", "Answer", list_elements([*answers_tell(summary, answers),
                                              *deciding_pairs(answers)])),
         ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
-        ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
-                                *changes_make(comparisons)]),
+        ("changes", "Changes", [*map(figure_element, changes), *changes_make(comparisons)]),
         ("table", "Table", document_elements(result_document(summary, layout))),
-        ("pictures", "Pictures", pictures_make(drawings, drawings.figures)),
+        ("pictures", "Pictures", [*map(figure_element, figures)]),
         ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
         ("machine", "Machine", machine_make(result.machines.values())),
         ("commands", "Commands", [*repeat_make(again, commands), by_hand_make(matrix)]),
@@ -97,10 +78,11 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     below = [result.name] if result.scenario.question else []
     below += [f"after {result.scenario.source}"] if result.scenario.source else []
     return page_make(result.name, result.scenario.question or result.name, "; ".join(below),
-                     sections, drawings)
+                     sections, [*changes, *figures])
 
 
-def pair_page(comparison: Comparison, drawings: Drawings, commands: Sequence[Sequence[str]]) -> str:
+def pair_page(comparison: Comparison, commands: Sequence[Sequence[str]],
+              changes: Sequence[Drawn] = ()) -> str:
     """The page of two results that are compared: first of all what differs between them."""
     base, new = comparison.base.matrix.result, comparison.new.matrix.result
     answers = [f"scripts/uncork {name} {base.folder} {new.folder}"
@@ -108,10 +90,9 @@ def pair_page(comparison: Comparison, drawings: Drawings, commands: Sequence[Seq
     machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[PageSection] = [
         ("sides", "Sides", [pairs_list(sides_pairs(comparison))]),
-        ("changes", "Changes", [*pictures_make(drawings, drawings.changes),
-                                *changes_make([comparison])]),
+        ("changes", "Changes", [*map(figure_element, changes), *changes_make([comparison])]),
         ("machine", "Machine", machine_make(machines)),
         ("commands", "Commands", repeat_make(commands, answers)),
     ]
     return page_make(f"{new.name} against {base.name}", title_of(comparison), new.scenario.source,
-                     sections, drawings)
+                     sections, changes)
