@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 from suite.base.errors import Interrupted, UncorkError, UsageError, nearest_hint
 from suite.commands import COMMANDS, EXIT, command_main, parser_make
@@ -47,9 +49,7 @@ def command_run(arguments: list[str]) -> int:
     parser = parser_make(name)
     parse = parser.parse_args if COMMANDS[name].in_order else parser.parse_intermixed_args
     options = parse(rest)  # before the command is imported, and pandas with it
-    status = command_main(name)(options)
-    sys.stdout.flush()
-    return status
+    return command_main(name)(options)
 
 
 def main(arguments: list[str]) -> int:
@@ -60,7 +60,9 @@ def main(arguments: list[str]) -> int:
 def answered(work: Callable[[], int]) -> int:
     """The exit status of work; what is wrong becomes one line on standard error."""
     try:
-        return work()
+        status = work()
+        print(end="", flush=True)
+        return status
     except (UncorkError, KeyboardInterrupt) as error:
         raised = Interrupted(error) if isinstance(error, KeyboardInterrupt) else error
         print(f"uncork: {raised}", file=sys.stderr)
@@ -76,8 +78,16 @@ def answered(work: Callable[[], int]) -> int:
         return 1
 
 
+def leave(status: int) -> NoReturn:
+    """Ends the process without freeing every object, which takes a fifth of the time of a table."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):  # there is nowhere to say it
+            print(end="", file=stream, flush=True)
+    os._exit(status)
+
+
 if __name__ == "__main__":
     # pandas is some 100 000 objects that stay: to look for garbage while they are made costs a
     # tenth of the start
-    gc.set_threshold(50_000)
-    sys.exit(main(sys.argv[1:]))
+    gc.set_threshold(1_000_000)
+    leave(main(sys.argv[1:]))

@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from suite.base import ROOT
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.process import HERE, Place, PlacedCommand, ProcessOutput, process_run
 from suite.base.runner_words import BUILD, THIS
 from suite.base.server_options import options_for_server
 from suite.base.text import say
 
-ROOT = Path(__file__).resolve().parents[3]
 RELEASE = ROOT / "build" / "release"
 BINARIES = ("uncork-client", "uncork-server")
 ASK_SECONDS = 120  # a question answers at once, but probes of a slow machine are given time

@@ -17,7 +17,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from suite.base.client import ROOT
+from suite.base import ROOT
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.result.checks import SCHEMA, Damaged, Newer, Shape, constant_refuse, shown
 from suite.result.machine import MACHINES_SHAPE, Facts
