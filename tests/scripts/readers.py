@@ -396,3 +396,22 @@ def paste_read(style: str) -> Reader:
                     "\n".join(block_lines(block, style)), compared_places(one)).items()}
         return rows
     return read
+
+
+def means_read(matrices: Matrices, one: Comparison, metric: str) -> dict[str, Said | None]:
+    """By output what is said of the geometric mean of a comparison; None where nothing is."""
+    (value,) = json.loads(compared_rendered("json", [one]))["comparisons"]
+    mean = value["metrics"][metric]["geomean"]
+    words = [row for row in csv.DictReader(io.StringIO(compared_rendered("csv", [one])))
+             if row["row"] == "geomean"]
+    texts = {"compare": compared_text([one], WIDE), "md": compared_rendered("md", [one]),
+             "html": compared_rendered("html", [one])}
+    if any(row.changes for row in one.rows):
+        block = pair_block(matrices, one.base.words, one.new.words, [METRICS[metric]])
+        texts["paste"] = "\n".join(block_lines(block))
+    said = {name: next((first_said(line[1:]) for line in lines_of(text)
+                        if len(line) > 1 and line[0].startswith("geomean")), None)
+            for name, text in texts.items()}
+    return said | {
+        "json": said_by_word(mean["verdict"], json_ratio(mean)) if mean else None,
+        "csv": said_by_word(words[0]["verdict"], float(words[0]["change"]) + 1) if words else None}

@@ -28,6 +28,7 @@ from readers import (
     comparisons_of,
     gain_json,
     marks_read,
+    means_read,
     page_read,
     paste_read,
     scenario_with,
@@ -233,19 +234,26 @@ def test_no_value_is_called_worse_than_the_best_that_is_not(made):
           if way_of(ratio) != (1 if METRICS[metric].better == "lower" else -1)])
 
 
+def means_of(made):
+    """Every geometric mean, with its result, comparison and metric; None where there is none."""
+    return [(name, one, metric, one.geomeans[metric]) for name, (truth, _) in RESULTS.items()
+            for metric in truth.metrics for one in comparisons_of(made[name], metric)]
+
+
 def test_a_geometric_mean_that_is_called_changed_is(made):
-    wrong = []
-    for name, (truth, _) in RESULTS.items():
-        for metric in truth.metrics:
-            for one in comparisons_of(made[name], metric):
-                mean = one.geomeans[metric]
-                true = [ratio_true(truth, row.new.words, row.base.words, metric)
-                        for place, row in enumerate(one.rows)
-                        if mean and place not in mean.left_out]
-                if mean and KINDS[mean.verdict] is CLEAR and way_of(mean.ratio.value) != way_of(
-                        float(np.exp(np.mean(np.log(true))))):
-                    wrong.append(f"{name}, {metric}: {mean}")
-    none(wrong)
+    none([f"{name}, {metric}: {mean}" for name, one, metric, mean in means_of(made)
+          if mean and KINDS[mean.verdict] is CLEAR and way_of(mean.ratio.value) != way_of(
+              float(np.exp(np.mean([np.log(ratio_true(
+                  RESULTS[name][0], row.new.words, row.base.words, metric))
+                  for place, row in enumerate(one.rows) if place not in mean.left_out]))))])
+
+
+def test_every_format_says_the_same_of_a_geometric_mean(made):
+    none([f"{name}, {metric}, {output}: {told}, and it is {mean}"
+          for name, one, metric, mean in means_of(made)
+          for output, told in means_read(made[name], one, metric).items()
+          if (told is None) != (mean is None)
+          or told and not agrees(told, (mean.verdict, mean.ratio, None))])
 
 
 def pairs_said(matrix, metric):

@@ -105,7 +105,8 @@ def row_json(row: Row) -> dict[str, Any]:
 def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | None:
     """A geometric mean and the rows that it leaves out; null where there is none."""
     return None if mean is None else {
-        **(change_ratio_json(mean.ratio) or {}), "rows": mean.rows, "all": mean.every,
+        **(change_ratio_json(mean.ratio) or {}), "verdict": mean.verdict.value,
+        "rows": mean.rows, "all": mean.every,
         "left_out": {row_name(comparison.rows[place]): why
                      for place, why in mean.left_out.items()}}
 
