@@ -212,7 +212,7 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
     """The meaning of each mark that occurs."""
     verdicts = {change.verdict for change in changes}
     marks = [
-        ("~", "no change found: the 95 % interval contains 0", Verdict.SAME in verdicts),
+        ("~", "no change found: the 95 % interval contains 0 % (1x)", Verdict.SAME in verdicts),
         ("finds", f"the smallest change that so many {unit.value}s with this noise find in 8 of 10 "
          "comparisons", any(change.detectable is not None for change in changes)),
         (">0% <0%", "larger, smaller: where some values are only bounds, no more than the "

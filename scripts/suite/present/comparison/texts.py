@@ -125,7 +125,8 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     known = any(change.ratio and change.ratio.interval for change in changes)
     parts.append("exact rank CI" if known else "no CI")
     tested = comparison.tested.get(metric.name, 0)
-    parts += [f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}"] if tested else []
+    if tested > 1:
+        parts.append(f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}")
     floor = comparison.floor_most(metric.name)
     return ", ".join(parts) + ("" if metric.counts and floor is None
                                else f"; {floor_text(floor, comparison.unit)}")

@@ -28,6 +28,7 @@ from suite.present.heading import known_text
 from suite.present.mail.rules import COLUMNS
 from suite.present.mail.setup import machines_tell, network_text, programs_text
 from suite.present.tables.model import Pair, Table
+from suite.result.plan import builds_text
 
 # of the lines below all figures
 LABELS = ("machine", "network", "uncork", "compared", "differs", "remarks", "legend")
@@ -35,7 +36,7 @@ LABELS = ("machine", "network", "uncork", "compared", "differs", "remarks", "leg
 BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
     ("r", r".*%r", "minimum and maximum, too few rounds for a CI"),
-    ("~", "~", "no change, its CI contains 0"),
+    ("~", "~", "no change seen, its CI contains 0% (1x)"),
     ("( )", r"\([-+<>\d].*\)", "within noise (A/A), or chance among so many rows"),
     ("?", r"[-+<>\d].*[%x]\?", "too few rounds to say"),
     (">0% <0%", r"\(?[<>]0%.*", "more, less, by how much is not known"),
@@ -130,7 +131,10 @@ def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
     differences = comparison.differences if comparison else ()
     compared, others = (differs_text(one for one in differences if one.declared is declared)
                         for declared in (True, False))
-    texts = (machines_tell(matrix, cells), network_text(matrix, cells), programs_text(matrix),
+    builds = "" if any(one.kind == "binaries" for one in differences) else builds_text(
+        matrix.result.plan)
+    texts = (machines_tell(matrix, cells), network_text(matrix, cells),
+             "; ".join(filter(None, [programs_text(matrix), builds])),
              compared, others or "nothing else" if comparison else "", "; ".join(remarks),
              legend_text(tables))
     return [pair for pair in zip(LABELS, texts, strict=True) if pair[1]]

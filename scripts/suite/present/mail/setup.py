@@ -11,7 +11,6 @@ from suite.analyse.machines import hosts_by_end, machine_find
 from suite.base.lab_words import lab_wanted
 from suite.present.heading import congestion_text, labs_text, machine_text, machines_text
 from suite.result.machine import Machine
-from suite.result.plan import builds_text
 
 # what makers add to the names of their processors
 CPU_NOISE = re.compile(r"\((?:R|TM)\)|(?: CPU)? @ \S+| CPU$", re.IGNORECASE)
@@ -76,8 +75,7 @@ def network_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
 
 
 def programs_text(matrix: Matrix) -> str:
-    """Version, revision and address of the programs that measured, and other builds."""
+    """Version, revision and address of the programs that measured."""
     programs = matrix.result.plan.programs
     return "; ".join(filter(None, (f"version {programs.uncork}, revision {programs.revision}",
-                                   programs.homepage,
-                                   builds_text(matrix.result.plan))))
+                                   programs.homepage)))
