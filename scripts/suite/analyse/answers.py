@@ -46,13 +46,13 @@ Pairs = list[tuple[str | None, str]]  # as Pair in present/tables/model.py
 
 
 class Answer(NamedTuple):
-    """A question with the best value of each group; without any the reason. several: whether the
-    question is about several groups, some of which may have no figure."""
+    """A question with the best value of each group; without any the reason. apart: the words that
+    differ between the groups that it is about."""
 
     question: Question
     optima: tuple[Optimum, ...]
     why: str = ""
-    several: bool = False
+    apart: tuple[str, ...] = ()
 
 
 def metric_of(question: Question) -> Metric:
@@ -84,7 +84,8 @@ def values_list(values: Sequence[str]) -> str:
 
 
 def against_text(best: str, against: Against, metric: Metric) -> str:
-    """How the best compares with the baseline, without the end of the sentence."""
+    """How the best compares with the baseline or the next best, without the end of the
+    sentence."""
     ratio, base, verdict = against.better, against.value, against.verdict
     first = f"{best} has the best median, but"
     if ratio is None:
@@ -102,6 +103,8 @@ def against_text(best: str, against: Against, metric: Metric) -> str:
     if ratio.value < 1:  # the medians say otherwise
         return f"{first} round by round {base} is {ratio_text(reciprocal(ratio.value))} {than} it"
     much = f"{texts[0]} {than} {base}{sure}"
+    if verdict is Verdict.EXACT and ratio.value == 1:
+        return f"{best} is exactly as {'fast' if is_speed(metric) else 'good'} as {base}"
     if verdict is Verdict.EXACT:
         return f"{best} is exactly {texts[0]} {than} {base}"
     if verdict is Verdict.CHANGED:
@@ -162,13 +165,10 @@ def advice_text(optimum: Optimum, axis: str) -> str:
 def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
     """The answer of one group in a few sentences."""
     best, against = optimum.best, optimum.against
-    if against:
-        first = against_text(best, against, metric)
-    else:
-        name = f"{best}, the baseline," if optimum.is_baseline else best
-        is_best = ("is the only value with a good run" if len(optimum.marks) == 1 else
-                   "is best" if optimum.unique else "has the best median")
-        first = f"{name} {is_best} ({value_text(optimum.medians[best], metric.unit)})"
+    name = f"{best}, the baseline," if optimum.is_baseline else best
+    median = value_text(optimum.medians[best], metric.unit)
+    first = (against_text(name, against, metric) if against else
+             f"{name} is the only value with a good run ({median})")
     whys: dict[str, list[str]] = {}
     for value, why in optimum.left_out.items():
         whys.setdefault(why, []).append(value)
@@ -208,7 +208,8 @@ def question_answer(matrix: Matrix, question: Question) -> Answer:
                    if optimum.place in places)
     return Answer(question, optima, "" if optima else f"no cell here tells {question.metric}"
                   + (f" with {question.where}" if wanted else ""),
-                  any(place != places[0] for place in places))
+                  tuple(key for key in matrix.axes if key != question.word
+                        and len({place[key] for place in places}) > 1))
 
 
 def answers_decide(matrix: Matrix, *more: Question) -> list[Answer]:
@@ -224,9 +225,10 @@ def answers_decide(matrix: Matrix, *more: Question) -> list[Answer]:
 def answers_pairs(answers: Sequence[Answer]) -> Pairs:
     """Every question with its sentences, on a line for each of several groups."""
     texts: list[str] = []
-    for question, optima, why, several in answers:
-        told = [f"{group_text(optimum)}: " * several
-                + optimum_text(optimum, question.word, metric_of(question)) for optimum in optima]
+    for question, optima, why, apart in answers:
+        told = [": ".join(filter(None, (
+            words_text({key: optimum.place[key] for key in apart if optimum.place[key]}),
+            optimum_text(optimum, question.word, metric_of(question))))) for optimum in optima]
         texts += ([question.asks, *told] if len(told) > 1 else
                   [f"{question.asks} {(told or [f'not answered: {why}.'])[0]}"])
     return labelled("answer", texts)

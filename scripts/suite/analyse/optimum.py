@@ -31,8 +31,8 @@ BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few round
 
 
 class Against(NamedTuple):
-    """How the best of a group compares with its baseline, or with the next best where the group has
-    none.
+    """How the best of a group compares with its baseline, or with the next best where it is that
+    itself, or the group has none.
 
     better: how many times better the best is; None where the two share no good round. floor: the
     noise floor of the two. rows: how many their family has. shared: whether they share rounds.
@@ -53,7 +53,7 @@ class Optimum:
     medians and marks: by value of the word, in the plan's order, of the cells that have a figure;
     medians are in the base unit of the metric. rounds: how many would tell a value of ALIKE from
     the best, 0 where both are the same count. left_out: why other values have no figure. against:
-    None where the best is the baseline itself, or alone.
+    None where the best is alone. is_baseline: whether the best is the baseline.
     """
 
     place: Mapping[str, str]
@@ -149,8 +149,8 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
         stats.median(series[cell.axes[axis]].values), medians[cell.axes[axis]]))
     best = ordered[0]
     found = baseline_find(matrix, best, baseline_words(matrix))
-    base = next((cell for cell in cells if found and cell.name == found.name),
-                ordered[1] if ordered[1:] else best)
+    against = next((cell for cell in ordered[1:] if found and cell.name == found.name),
+                   ordered[1] if ordered[1:] else None)
     place = {key: value for key, value in best.axes.items() if key != axis}
     marks, rounds = {best.axes[axis]: BEST}, {}
     for value, cell in by_value.items():
@@ -165,8 +165,8 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
                 if place.items() <= cell.axes.items() and (why := left_out_why(
                     matrix, cell, metric))}
     return Optimum(place, medians, {value: marks[value] for value in by_value}, rounds, left_out,
-                   None if base is best else against_build(matrix, best, base, metric, axis),
-                   found is not None and found.name == best.name)
+                   against_build(matrix, best, against, metric, axis) if against else None,
+                   axis in baseline_words(matrix) and found is best)
 
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
