@@ -79,3 +79,14 @@ def test_a_comparison_with_it_is_not_exact(folder: Path) -> None:
         "bracketed",
         "same",
     }
+
+
+def test_counts_that_are_0_in_every_run_of_both_sides_are_the_same(tmp_path: Path) -> None:
+    def none_sent_again(record: dict[str, Any]) -> None:
+        for end in ("client", "server"):
+            for thread in record.get(end, {"threads": []})["threads"]:
+                thread["tcp_info"]["total_retrans"] = dict.fromkeys(
+                    ("sum", "min", "median", "max"), 0)
+    told = uncork("paste", changed(NODELAY, tmp_path, none_sent_again), "write=cork",
+                  "columns=retransmits_per_message").stdout
+    assert re.search(r"^together +0\.00 +- +0\.00 +- +\+0\.0% +exact$", told, re.M), told

@@ -114,11 +114,13 @@ def samples_take(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Metr
 
 def change_make(sample: Sample) -> Change:
     """A change without a verdict, which needs all cells of the metric; exact counts have no
-    interval."""
+    interval, and are the same where both are 0."""
     new, base = sample.new_values, sample.base_values
     ratio: stats.Estimate | None = None
     detectable = None
-    if sample.positive and sample.exact:
+    if sample.exact and sample.new.median == sample.base.median:
+        ratio = stats.Estimate(1.0, None, len(base))
+    elif sample.exact and sample.positive:
         ratio = stats.Estimate(sample.new.median / sample.base.median, None, len(base))
     elif sample.positive:
         ratio = ratio_of(new, base, sample.paired)
