@@ -82,6 +82,9 @@ RESULTS: dict[str, tuple[Truth, dict[str, Verdict]]] = {
     "censored quantiles": (
         Truth({"write=cork": 3.0}, late=("write=cork",), metrics=("latency_p99",)),
         {"write=cork": CHANGED}),
+    "5 rounds with bounds": (
+        Truth({"write=cork": 0.1}, late=("write=nodelay",), rounds=5, metrics=("latency_p99",)),
+        {"write=cork": UNKNOWN}),
     "places on opposite sides": (
         Truth({"write=cork place=together": 0.7, "write=cork place=apart": 1.4}),
         {"write=cork": CHANGED}),

@@ -91,24 +91,21 @@ def against_text(best: str, against: Against, metric: Metric) -> str:
     if ratio is None:
         return f"{first} shares no good round with {base}"
     than = "as fast as" if is_speed(metric) else "better than"
-    if ratio.directed and verdict is Verdict.CHANGED:
-        better = "faster" if is_speed(metric) else "better"
-        return f"{best} is {better} than {base}, but by how much is unknown"
-    if ratio.directed:
-        return f"{first} cannot be told from {base}"
     texts = ratio_texts(*ratio.span)
     sure = f" {interval_text(texts)}".rstrip()
     if verdict is Verdict.SAME:
-        return f"{first} cannot be told from {base}: {texts[0]}{sure}"
+        return f"{first} cannot be told from {base}" + f": {texts[0]}{sure}" * (not ratio.directed)
     if ratio.value < 1:  # the medians say otherwise
         return f"{first} round by round {base} is {ratio_text(reciprocal(ratio.value))} {than} it"
     much = f"{texts[0]} {than} {base}{sure}"
+    if ratio.directed:
+        much = f"{'faster' if is_speed(metric) else 'better'} than {base}"
     if verdict is Verdict.EXACT and ratio.value == 1:
         return f"{best} is exactly as {'fast' if is_speed(metric) else 'good'} as {base}"
     if verdict is Verdict.EXACT:
         return f"{best} is exactly {texts[0]} {than} {base}"
     if verdict is Verdict.CHANGED:
-        return f"{best} is {much}"
+        return f"{best} is {much}" + ", but by how much is unknown" * ratio.directed
     runs = "round" if against.shared else "boot"
     needed = stats.ROUNDS_NEEDED if against.shared else stats.SIDES_NEEDED
     return f"{best} seems {much}, but " + {
