@@ -75,9 +75,18 @@ def test_kept_columns_are_what_they_were(path, monkeypatch):
 
 
 def test_small_results_keep_nothing(tmp_path):
-    folder = shutil.copytree(NODELAY, tmp_path / "small")
+    folder = Path(shutil.copytree(NODELAY, tmp_path / "small"))
+    records = folder / "records.jsonl"
+    records.write_bytes(b"".join(records.read_bytes().splitlines(keepends=True)[:40]))
     result_load(folder)
-    assert not load.cache_file(folder / "records.jsonl").exists()
+    assert not load.cache_file(records).exists()
+
+
+def test_a_result_of_a_hundred_runs_is_read_from_its_cache_the_second_time(monkeypatch):
+    result_load(NODELAY)
+    numbers = parsed(monkeypatch)
+    result_load(NODELAY)
+    assert numbers == []
 
 
 def test_columns_stay_with_a_result_that_is_moved_and_nothing_is_written_into_it(

@@ -36,8 +36,8 @@ from suite.result.checks import Damaged
 from suite.result.files import CHUNK_BYTES, Lines, digest_new, digest_read
 from suite.result.record import Record
 
-# of new records, from which on columns are cached: it takes about half a second to make them
-LEAST_BYTES = 8 << 20
+# of new records, from which on columns are cached: some 50, which take as long as the cache
+LEAST_BYTES = 256 << 10
 # in the folder: columns of some millions of records; the oldest files go first
 CACHE_BYTES_MOST = 1 << 30
 NAMED_BY_BYTES = 1 << 16  # of records.jsonl, whose digest names the cached file
