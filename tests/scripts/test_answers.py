@@ -107,6 +107,8 @@ KNOWN = {  # the truth, and runs that are made of it
     "w1 is 3 % faster, and w0 differs from itself by 20 %": loud(known([1, .97, 1, 1.2])),
     "w1 of group 0 is 1 % faster than w0, one of 48 rows": known(
         [[1, .99, 1, 1, 1]] + [[1] * 5] * 11, rounds=6, noise=.002),
+    "w1 to w3 are twice as fast as w0, and w4 is slower, in few rounds": known(
+        [[1, .5, .5, .5, 2]], rounds=6),
     "w1 is twice as fast as w0, which has two censored rounds": known([1, .5, .9, 1.2]),
 }
 
@@ -144,6 +146,12 @@ def test_a_sentence_about_the_baseline_has_the_verdict_of_the_table():
             else:
                 assert "w0, the baseline, " in text or "w0 failed" in text
     assert seen == set(said)
+
+
+def test_a_value_on_the_other_side_of_the_baseline_is_no_value_that_may_be_as_fast():
+    (found,) = optima_build(matrix_simulated(*known([[1, .5, .5, .5, 2]], rounds=6)), "write",
+                            METRICS[METRIC])
+    assert found.marks["w4"] == "" and set(found.alike) == {"w1", "w2", "w3"}
 
 
 def test_a_value_that_is_told_apart_from_the_baseline_in_the_table_is_so_in_the_best():

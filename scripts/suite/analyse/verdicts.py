@@ -209,11 +209,29 @@ def pair_family(matrix: Matrix, one: Cell, other: Cell, metric: str) -> tuple[Fa
 
 
 def pair_verdict(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Verdict:
-    """The verdict of the ratio of two cells of a result, the same either way round."""
+    """The verdict of the ratio of two cells of a result, the same either way round.
+
+    Where tables have one cell above the baseline of both and the other below it, the two differ:
+    that is no further comparison, which would be corrected.
+    """
     family, key = pair_family(matrix, one, other, metric)
-    return verdict_of(ratio_between(matrix, one, other, metric),
-                      noise_floor_widest([(matrix, one), (matrix, other)], metric),
-                      family.adjusted_of(key), both_exact(matrix, one, other, metric))
+    verdict = verdict_of(ratio_between(matrix, one, other, metric),
+                         noise_floor_widest([(matrix, one), (matrix, other)], metric),
+                         family.adjusted_of(key), both_exact(matrix, one, other, metric))
+    words = baseline_words(matrix)
+    if (verdict is not Verdict.BRACKETED or compared_in_tables(matrix, one, other)
+            or baseline_find(matrix, one, words) is not baseline_find(matrix, other, words)):
+        return verdict
+    sides = {baseline_side(matrix, cell, metric) for cell in (one, other)}
+    return Verdict.CHANGED if sides == {1, -1} else verdict
+
+
+def baseline_side(matrix: Matrix, cell: Cell, metric: str) -> int:
+    """1 where tables have a cell above its baseline, -1 below it, 0 where it is no change."""
+    ratio = baseline_ratio(matrix, cell, metric)
+    if ratio is None or baseline_verdict(matrix, cell, metric) is not Verdict.CHANGED:
+        return 0
+    return 1 if ratio.value > 1 else -1
 
 
 def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:
