@@ -31,13 +31,18 @@ class Drawn:
 
 
 def colour_find(group: ET.Element) -> str | None:
-    """The colour of the series that a group is part of, one of COLOURS; None for no series."""
+    """The colour of the series that a group is part of, one of COLOURS; None for no series.
+
+    Only what is drawn has it: gnuplot begins a group in the colour of the one before.
+    """
     for part in group.iter():
+        if part.tag == "g" and part.find("text") is None:
+            continue
         for name in ("color", "stroke", "fill"):
             numbers = RGB.fullmatch(part.get(name, ""))
             colour = "#" + "".join(f"{int(number):02x}" for number in numbers.groups()) \
                 if numbers else part.get(name)
-            if colour in COLOURS and (colour != "#000000" or name == "color"):
+            if colour in COLOURS:
                 return colour
     return None
 
