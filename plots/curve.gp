@@ -4,9 +4,9 @@
 # all), left, right, logarithmic_x, logarithmic_y (1: with bottom and top), ratio_low, ratio_high,
 # logarithmic_ratio, and as macros tics_x, tics_blank (the same without labels), tics_text (in more
 # lines), tics_ratio, tics_ratio_text. dodge_drawn, dodge_text: a series stands so far beside the
-# one before it. label_rows: lines of labels in text, beyond the first. shaded: 1 where column 10
-# has the values that stand out. beyond: 1 where column 9 has values that are only bounds, which get
-# an arrow.
+# one before it. label_rows, drawn_rows: lines of labels beyond the first, in text and drawn.
+# shaded: 1 where column 10 has the values that stand out. beyond: 1 where column 9 has values that
+# are only bounds, which get an arrow.
 # Columns of name.dat: x, value, low, high, ratio, its low, its high, whether it shows a change,
 # bound. One block for each series.
 
@@ -53,7 +53,7 @@ do for [format in formats] {
         set rmargin at screen (below ? 930 : 876 - 8.0 * widest) / 960.0
         set tmargin at screen 0.93
         set bmargin at screen (base ? 0.47 : below ? 0.25 : 0.14)
-        if (!base) { set xlabel label_x }
+        if (!base) { set xlabel label_x offset 0,-drawn_rows }
         set ylabel label_y
         set bars 0.6
         set format y "%.10g"
@@ -95,7 +95,7 @@ do for [format in formats] {
             set tmargin at screen 0.43
             set bmargin at screen 0.14
             set ylabel "ratio to ".names[base]
-            set xlabel label_x offset 0,0.3
+            set xlabel label_x offset 0,0.3 - 0.7 * drawn_rows
             plot 1 with lines lw 1.4 lc rgb colours[base] dt dashes[base], \
                 for [i = 1:series] data index i-1 using (beside($1, i)):(i == base ? NaN : $5) \
                     with lines lw 0.7 dt dashes[i] lc rgb colours[i], \

@@ -91,6 +91,15 @@ def test_it_is_a_row_of_a_table(tree: Path) -> None:
     assert "pairs" in json.dumps(table)
 
 
+def test_it_has_a_colour_of_its_own_in_pictures(tree: Path) -> None:
+    if not shutil.which("gnuplot"):
+        pytest.skip("gnuplot is missing")
+    shell("scripts/uncork plot results/walk kind=bars metric=time_per_message", tree)
+    data = (tree / "results/walk/plots/time_per_message-bars.dat").read_text()
+    colours = {row.split('"')[-2]: row.split()[5] for row in data.splitlines() if '"' in row}
+    assert set(colours) == {"nodelay", "pairs", "writev"} and len(set(colours.values())) == 3
+
+
 def test_it_passes_the_tests_that_nobody_wrote_for_it(tree: Path) -> None:
     unit, loopback = page_blocks("sh")[1].splitlines()
     assert "100% tests passed" in shell(unit, tree)

@@ -22,6 +22,7 @@ logarithmic_x = 1
 dodge_drawn = 1.20481
 dodge_text = 1.6245
 label_rows = 0
+drawn_rows = 0
 logarithmic_y = 0
 tics_x = 'set xtics ("default" 16384, "64K" 65536, "256K" 262144, "1M" 1.04858e+06, "4M" 4.1943e+06)'
 tics_blank = 'set xtics ("" 16384, "" 65536, "" 262144, "" 1.04858e+06, "" 4.1943e+06)'

@@ -22,6 +22,7 @@ logarithmic_x = 1
 dodge_drawn = 1.06817
 dodge_text = 1.17555
 label_rows = 0
+drawn_rows = 0
 logarithmic_y = 0
 tics_x = 'set xtics ("64" 64, "128" 128, "256" 256, "512" 512, "1K" 1024)'
 tics_blank = 'set xtics ("" 64, "" 128, "" 256, "" 512, "" 1024)'

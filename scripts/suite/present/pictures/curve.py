@@ -226,8 +226,8 @@ def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Fi
                       for one in (share, text))
     return {"left": low, "right": high, "logarithmic_x": axis.logarithmic,
             "dodge_drawn": drawn, "dodge_text": columns,
-            "label_rows": max(label.count("\\n") for label, _ in labels_stagger(
-                labels, steps, AXIS_COLUMNS_TEXT)),
+            **{name: max(label.count("\\n") for label, _ in labels_stagger(labels, steps, room))
+               for name, room in (("label_rows", AXIS_COLUMNS_TEXT), ("drawn_rows", AXIS_COLUMNS))},
             **height_settings(figures, scale, metric.better),
             "tics_x": tics_command("x", labels_stagger(labels, steps, AXIS_COLUMNS)),
             "tics_blank": tics_command("x", [("", at) for _, at in labels]),
