@@ -16,11 +16,17 @@ from conftest import Uncork
 from rendered import table_rendered, table_text
 from simulated import METRIC, cell_name, matrix_simulated
 from suite import stats
-from suite.analyse.answers import answers_decide, answers_pairs, claims_pairs, deciding_pairs
+from suite.analyse.answers import (
+    against_text,
+    answers_decide,
+    answers_pairs,
+    claims_pairs,
+    deciding_pairs,
+)
 from suite.analyse.arrangement import layout_choose
 from suite.analyse.frame import matrix_build
 from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import optima_build
+from suite.analyse.optimum import Against, optima_build
 from suite.analyse.runs import METRIC_PLACES
 from suite.analyse.selection import matrix_narrow
 from suite.analyse.summary import summary_build
@@ -146,6 +152,18 @@ def test_a_sentence_about_the_baseline_has_the_verdict_of_the_table():
             else:
                 assert "w0, the baseline, " in text or "w0 failed" in text
     assert seen == set(said)
+
+
+@pytest.mark.parametrize("verdict, said", [
+    (Verdict.CHANGED, "w1 has the best median, but round by round w0 is 1.25x as fast as it"),
+    (Verdict.WITHIN_NOISE, "w1 has the best median, but cannot be told from w0: 0.80x [0.70x, 0.9"),
+    (Verdict.BRACKETED, "w1 has the best median, but cannot be told from w0: 0.80x"),
+    (Verdict.UNKNOWN, "w1 has the best median, but 7 rounds cannot tell: it takes 6"),
+])
+def test_where_medians_and_rounds_disagree_no_sentence_calls_the_best_better(verdict, said):
+    better = stats.Estimate(0.8, stats.Interval(0.7, 0.9, 0.95), 7)
+    against = Against("w0", better, verdict, 1.3, 4, True)
+    assert against_text("w1", against, METRICS[METRIC]).startswith(said)
 
 
 def test_a_value_on_the_other_side_of_the_baseline_is_no_value_that_may_be_as_fast():

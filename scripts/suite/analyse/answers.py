@@ -93,26 +93,26 @@ def against_text(best: str, against: Against, metric: Metric) -> str:
     than = "as fast as" if is_speed(metric) else "better than"
     texts = ratio_texts(*ratio.span)
     sure = f" {interval_text(texts)}".rstrip()
-    if verdict is Verdict.SAME:
+    if verdict is Verdict.SAME or (ratio.value < 1 and verdict.doubtful):
         return f"{first} cannot be told from {base}" + f": {texts[0]}{sure}" * (not ratio.directed)
-    if ratio.value < 1:  # the medians say otherwise
-        return f"{first} round by round {base} is {ratio_text(reciprocal(ratio.value))} {than} it"
     much = f"{texts[0]} {than} {base}{sure}"
     if ratio.directed:
         much = f"{'faster' if is_speed(metric) else 'better'} than {base}"
-    if verdict is Verdict.EXACT and ratio.value == 1:
-        return f"{best} is exactly as {'fast' if is_speed(metric) else 'good'} as {base}"
+    if verdict is Verdict.UNKNOWN:
+        runs, needed = (("round", stats.ROUNDS_NEEDED) if against.shared else
+                        ("boot", stats.SIDES_NEEDED))
+        few = f"{counted_text(ratio.pairs, runs)} cannot tell: it takes {needed}"
+        return f"{first} {few}" if ratio.value < 1 else f"{best} seems {much}, but {few}"
+    if ratio.value < 1:  # the medians say otherwise
+        return f"{first} round by round {base} is {ratio_text(reciprocal(ratio.value))} {than} it"
     if verdict is Verdict.EXACT:
-        return f"{best} is exactly {texts[0]} {than} {base}"
+        return f"{best} is exactly " + (f"as {'fast' if is_speed(metric) else 'good'} as {base}"
+                                        if ratio.value == 1 else f"{texts[0]} {than} {base}")
     if verdict is Verdict.CHANGED:
         return f"{best} is {much}" + ", but by how much is unknown" * ratio.directed
-    runs = "round" if against.shared else "boot"
-    needed = stats.ROUNDS_NEEDED if against.shared else stats.SIDES_NEEDED
-    return f"{best} seems {much}, but " + {
-        Verdict.WITHIN_NOISE:
-            f"the noise floor is {percent_text((against.floor or 1.0) - 1)}",
-        Verdict.BRACKETED: f"among {against.rows} rows that may be chance",
-    }.get(verdict, f"{counted_text(ratio.pairs, runs)} cannot tell: it takes {needed}")
+    return f"{best} seems {much}, but " + (
+        f"the noise floor is {percent_text((against.floor or 1.0) - 1)}"
+        if verdict is Verdict.WITHIN_NOISE else f"among {against.rows} rows that may be chance")
 
 
 def others_text(optimum: Optimum, metric: Metric) -> str:
