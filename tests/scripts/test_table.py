@@ -252,6 +252,11 @@ def test_a_change_beyond_a_factor_of_three_is_a_factor_and_so_is_its_interval(ra
     assert units.change_texts(*ratios) == texts
 
 
+def test_a_noise_floor_beyond_a_factor_of_three_is_a_factor_too():
+    assert [units.size_of_change(floor) for floor in (1.0, 1.053, 3.0, 8.22, 14.01)] == [
+        "0.0%", "5.3%", "200%", "8.22x", "14.0x"]
+
+
 def test_the_ratio_stands_beside_its_interval_wherever_there_is_one():
     summary, layout = summary_of(NODELAY)
     rows = list(csv.DictReader(io.StringIO(table_rendered("csv", summary))))

@@ -108,6 +108,11 @@ def is_factor(*ratios: float) -> bool:
     return any(not 1 / FACTOR <= one <= FACTOR for one in ratios if 0 < one < math.inf)
 
 
+def size_of_change(ratio: float) -> str:
+    """How large a change is, from 1 on, whichever way: 5.3%, or beyond a factor of 3 8.22x."""
+    return ratio_text(ratio) if is_factor(ratio) else percent_text(ratio - 1)
+
+
 def change_texts(ratio: float, *ends: float) -> list[str]:
     """A change and the ends of its interval, if any, all in percent, +2.4%, or all as factors,
     0.242x."""

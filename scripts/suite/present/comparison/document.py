@@ -22,7 +22,7 @@ from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.runner_words import TARGET
-from suite.base.units import Scale, counted_text, percent_text, scale_choose
+from suite.base.units import Scale, counted_text, scale_choose, size_of_change
 from suite.present.columns import Footnotes, value_item, width_item
 from suite.present.comparison.records import comparison_heads, comparison_records, comparisons_json
 from suite.present.comparison.texts import (
@@ -74,7 +74,7 @@ def change_item(change: Change | None, notes: Footnotes) -> Item:
     if change is None:
         return Item(NOTHING)
     mark = notes.mark(
-        f"within the noise floor of {percent_text((change.floor or 1.0) - 1)}: the baseline "
+        f"within the noise floor of {size_of_change(change.floor or 1.0)}: the baseline "
         "compared with itself does not exclude it"
     ) if change.verdict is Verdict.WITHIN_NOISE else ""
     return Item(verdict_text(change.ratio, change.verdict), mark)
@@ -84,8 +84,8 @@ def change_columns(changes: Sequence[Change | None], notes: Footnotes
                    ) -> tuple[list[Column], list[Column]]:
     """Changes and their intervals; and the smallest change that a `~` would have shown, and the
     outliers of base and new, `1+0`, each only where some row has it."""
-    finds = [percent_text(change.detectable) if change and change.detectable is not None else ""
-             for change in changes]
+    finds = ["" if change is None or change.detectable is None else
+             size_of_change(1 + change.detectable) for change in changes]
     outliers = ["+".join(map(str, change.outliers)) if change and any(change.outliers) else ""
                 for change in changes]
     shown = [Column("change", tuple(change_item(change, notes) for change in changes)),

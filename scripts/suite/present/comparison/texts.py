@@ -10,7 +10,7 @@ from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict, opposed_text
-from suite.base.units import change_texts, counted_text, interval_text, percent_text
+from suite.base.units import change_texts, counted_text, interval_text, percent_text, size_of_change
 from suite.base.words import words_text
 from suite.stats import Estimate
 
@@ -99,7 +99,7 @@ def floor_text(floor: float | None, unit: Unit = Unit.ROUND) -> str:
     """The highest noise floor of some rows; of boots within each of them, for both runs are in
     one."""
     boot = " within a boot" if unit is Unit.BOOT else ""
-    return f"A/A{boot} unknown" if floor is None else f"A/A{boot} max {percent_text(floor - 1)}"
+    return f"A/A{boot} unknown" if floor is None else f"A/A{boot} max {size_of_change(floor)}"
 
 
 def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
