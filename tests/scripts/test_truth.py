@@ -97,6 +97,9 @@ RESULTS: dict[str, tuple[Truth, dict[str, Verdict]]] = {
     "loud neighbours": (Truth({"write=cork place=together": 0.9}, rounds=8,
                               noises={"write=more": 30, "write=writev": 30}),
                         {"write=cork place=together": CHANGED}),
+    "opposite sides of the baseline": (
+        Truth({"write=cork": 0.8, **{f"write={name}": 1.25 for name in SIZES["write"][2:]}},
+              rounds=6, sweep=SIZES), {"write=cork": CHANGED, "write=nagle": CHANGED}),
     "5 rounds": (Truth(HALF, rounds=5), {"write=cork": UNKNOWN}),
     "6 rounds of 15 rows": (Truth(ONE_CHANGED, rounds=6, sweep=SIZES),
                             {"message=256 write=cork": BRACKETED}),

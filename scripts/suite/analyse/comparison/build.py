@@ -34,6 +34,7 @@ from suite.analyse.verdicts import (
     family_make,
     opposed_text,
     pair_family,
+    pair_verdict,
     verdict_of,
 )
 from suite.base.errors import UsageError
@@ -48,9 +49,7 @@ def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Me
     mean; the family that they were tested in."""
     samples = samples_take(sides, rows, metric, unit)
     changes = {place: change_make(sample) for place, sample in samples.items()}
-    family, keys = family_choose(sides, rows, changes, metric)
-    settled = {place: change_settle(change, family, keys[place])
-               for place, change in changes.items()}
+    settled, family = changes_settle(sides, rows, changes, metric)
     pooled = any(change.verdict is Verdict.CHANGED for change in settled.values()) and not (
         opposed_text(((rows[place].axes, change.ratio, change.verdict)
                       for place, change in settled.items()), metric))
@@ -65,23 +64,27 @@ def geomeans_every(comparison: Comparison) -> Comparison:
         every=True) for metric in comparison.metrics})
 
 
-def family_choose(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
-                  changes: Mapping[int, Change],
-                  metric: Metric) -> tuple[Family, Mapping[int, Hashable]]:
-    """The family of changes, and by place of its row the key of each in it.
+def changes_settle(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
+                   changes: Mapping[int, Change],
+                   metric: Metric) -> tuple[dict[int, Change], Family]:
+    """The changes with their verdicts, and their family (suite/analyse/verdicts.py).
 
-    Within a result it is that of the pairs of cells, however few of them a comparison has. Changes
-    between results, or of pairs of several families, are a family of their own.
+    Within a result these are those of the pairs of cells, however few of them a comparison has.
+    Changes between results, or of pairs of several families, are a family of their own.
     """
+    matrix, name = sides[0], metric.name
     pairs = {place: pair for place in changes if (pair := rows[place].pair)}
-    if sides[0] is sides[1] and pairs:
-        found = {place: pair_family(sides[0], *pair, metric.name) for place, pair in pairs.items()}
+    if matrix is sides[1] and pairs:
+        found = {place: pair_family(matrix, *pair, name) for place, pair in pairs.items()}
         family = next(iter(found.values()))[0]
-        if all(one is family and is_alike(sides[0], pairs[place], metric, changes[place].ratio)
+        if all(one is family and is_alike(matrix, pairs[place], metric, changes[place].ratio)
                for place, (one, _) in found.items()):
-            return family, {place: key for place, (_, key) in found.items()}
-    return family_make({place: change.ratio for place, change in changes.items()}), {
-        place: place for place in changes}
+            return {place: change_settle(changes[place], family, key,
+                                         pair_verdict(matrix, *pairs[place], name))
+                    for place, (_, key) in found.items()}, family
+    family = family_make({place: change.ratio for place, change in changes.items()})
+    return {place: change_settle(change, family, place)
+            for place, change in changes.items()}, family
 
 
 def is_alike(matrix: Matrix, pair: tuple[Cell, Cell], metric: Metric,
@@ -91,10 +94,11 @@ def is_alike(matrix: Matrix, pair: tuple[Cell, Cell], metric: Metric,
     return ratio is None or ratio.p is None or known == ratio
 
 
-def change_settle(change: Change, family: Family, key: Hashable) -> Change:
-    """The change with its verdict, as one of its family (suite/analyse/verdicts.py)."""
-    verdict = verdict_of(change.ratio, change.floor, family.adjusted_of(key),
-                         change.base.exact and change.new.exact)
+def change_settle(change: Change, family: Family, key: Hashable,
+                  known: Verdict | None = None) -> Change:
+    """The change with its verdict, as one of its family; known: that of its pair of cells."""
+    verdict = known or verdict_of(change.ratio, change.floor, family.adjusted_of(key),
+                                  change.base.exact and change.new.exact)
     return replace(change, adjusted=family.adjusted.get(key), verdict=verdict,
                    detectable=change.detectable if verdict is Verdict.SAME else None)
 
