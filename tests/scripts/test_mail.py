@@ -394,7 +394,7 @@ def test_a_block_says_its_version_and_the_meaning_of_the_signs_that_occur(made, 
         return re.search(r"legend: (.*) scripts/uncork run", text)[1]
     signs = {sign: f"{sign} = {means}" for sign, _, means in BLOCK_SIGNS}
     said = legend("write=cork")
-    assert said == "; ".join(signs[sign] for sign in ("+/-", "2x", "BH", "A/A"))
+    assert said == "; ".join(signs[sign] for sign in ("+/-", "change", "2x", "BH", "A/A"))
     said = legend("write=more", of=matrix_of(made["transports"]))
     assert all(signs[sign] in said for sign in ("+/-", "r", "?", "-", "A/A"))
     assert not any(signs[sign] in said for sign in ("~", "exact", "BH"))

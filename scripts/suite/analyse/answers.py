@@ -32,9 +32,9 @@ from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_v
 from suite.base.units import (
     counted_text,
     interval_text,
+    noise_text,
     ratio_text,
     ratio_texts,
-    size_of_change,
     size_parse,
     value_text,
 )
@@ -111,7 +111,7 @@ def against_text(best: str, against: Against, metric: Metric) -> str:
     if verdict is Verdict.CHANGED:
         return f"{best} is {much}" + ", but by how much is unknown" * ratio.directed
     return f"{best} seems {much}, but " + (
-        f"the noise floor is {size_of_change(against.floor or 1.0)}"
+        f"the noise floor is {noise_text(against.floor or 1.0)}"
         if verdict is Verdict.WITHIN_NOISE else f"among {against.rows} rows that may be chance")
 
 

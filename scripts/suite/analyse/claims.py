@@ -53,7 +53,7 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.named import cells_named, claim_places
 from suite.analyse.verdicts import Verdict, pair_family, pair_verdict
 from suite.base.errors import UsageError
-from suite.base.units import count_text, counted_text, number_text, size_of_change, value_text
+from suite.base.units import count_text, counted_text, noise_text, number_text, value_text
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
 
@@ -249,7 +249,7 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
     if outcome != "undecided" and stats.is_within_floor(ratio.value, floor):
         outcome = "undecided"
         told.append("left / right is within the noise floor of "
-                    f"{size_of_change(floor or 1.0)}")
+                    f"{noise_text(floor or 1.0)}")
     needed = max(ratio.pairs + 1, stats.rounds_to_find(left, right, shared, 1, floor or 1.0))
     if outcome == "undecided" and claim.sign != "==" and math.isfinite(needed):
         told.append(f"rounds={needed} would decide it")

@@ -86,6 +86,12 @@ def percent_text(fraction: float) -> str:
     return f"{percent:.1f}%" if abs(percent) < 9.95 else f"{percent:.0f}%"
 
 
+def noise_text(floor: float) -> str:
+    """A noise floor, a ratio: 5.3%, and 1.96x from 10 % on, where up and down are far from the same
+    percentage."""
+    return percent_text(floor - 1) if floor < 1.0995 else ratio_text(floor)
+
+
 def percent_signed(ratio: float) -> str:
     """A change with its sign: +2.4%, -0.6%, +142%, +0.02%; `>0%` and `<0%` where only the direction
     is known.

@@ -18,7 +18,7 @@ from suite.analyse.summary import Summary
 from suite.analyse.traits import AGREED
 from suite.base.lab_words import LAB_WORDS, lab_text, lab_wanted
 from suite.base.runner_words import LOCAL
-from suite.base.units import Scale, counted_text, size_of_change
+from suite.base.units import Scale, counted_text, noise_text
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 
@@ -150,12 +150,12 @@ def rounds_heading(matrix: Matrix) -> str:
 
 def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
     """`5.8%`, `0.9% (together), 12% (apart)`, or of more baselines `0.9% to 12% (9 baselines)`."""
-    texts = list(map(size_of_change, floors.values()))
+    texts = [noise_text(floor) for floor in floors.values()]
     if len(floors) == 1:
         return texts[0]
     if len(floors) > BASELINES_TOLD:
         low, high = min(floors.values()), max(floors.values())
-        return f"{size_of_change(low)} to {size_of_change(high)} ({len(floors)} baselines)"
+        return f"{noise_text(low)} to {noise_text(high)} ({len(floors)} baselines)"
     axes = [matrix.whole.cells[cell].axes for cell in floors]
     varying = [axis for axis in matrix.axes if len({one[axis] for one in axes}) > 1]
     names = [" ".join(one[axis] or "none" for axis in varying) for one in axes]

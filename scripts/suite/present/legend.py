@@ -43,7 +43,7 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
         ("vs", taken, bool(versus)),
         *gain_legends(summary),
         *best_legends(summary),
-        ("~", "no change: the 95 % interval of the ratio contains 1",
+        ("~", "undecided: the 95 % interval of the ratio contains 1",
          any(ratio.interval and ratio.interval.contains(1.0) for ratio in ratios)),
         *bracket_legends(summary, figures),
         (">1x <1x", "larger, smaller: where some values are only bounds, no more than the "

@@ -22,7 +22,7 @@ from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.runner_words import TARGET
-from suite.base.units import Scale, counted_text, scale_choose, size_of_change
+from suite.base.units import Scale, counted_text, noise_text, scale_choose, size_of_change
 from suite.present.columns import Footnotes, value_item, width_item
 from suite.present.comparison.records import comparison_heads, comparison_records, comparisons_json
 from suite.present.comparison.texts import (
@@ -74,7 +74,7 @@ def change_item(change: Change | None, notes: Footnotes) -> Item:
     if change is None:
         return Item(NOTHING)
     mark = notes.mark(
-        f"within the noise floor of {size_of_change(change.floor or 1.0)}: the baseline "
+        f"within the noise floor of {noise_text(change.floor or 1.0)}: the baseline "
         "compared with itself does not exclude it"
     ) if change.verdict is Verdict.WITHIN_NOISE else ""
     return Item(verdict_text(change.ratio, change.verdict), mark)
@@ -212,7 +212,7 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
     """The meaning of each mark that occurs."""
     verdicts = {change.verdict for change in changes}
     marks = [
-        ("~", "no change found: the 95 % interval contains 0 % (1x)", Verdict.SAME in verdicts),
+        ("~", "undecided: the 95 % interval contains 0 % (1x)", Verdict.SAME in verdicts),
         ("finds", f"the smallest change that so many {unit.value}s with this noise find in 8 of 10 "
          "comparisons", any(change.detectable is not None for change in changes)),
         (">0% <0%", "larger, smaller: where some values are only bounds, no more than the "

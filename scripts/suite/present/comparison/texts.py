@@ -10,7 +10,7 @@ from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict, opposed_text
-from suite.base.units import change_texts, counted_text, interval_text, percent_text, size_of_change
+from suite.base.units import change_texts, counted_text, interval_text, noise_text, percent_text
 from suite.base.words import words_text
 from suite.stats import Estimate
 
@@ -99,7 +99,7 @@ def floor_text(floor: float | None, unit: Unit = Unit.ROUND) -> str:
     """The highest noise floor of some rows; of boots within each of them, for both runs are in
     one."""
     boot = " within a boot" if unit is Unit.BOOT else ""
-    return f"A/A{boot} unknown" if floor is None else f"A/A{boot} max {size_of_change(floor)}"
+    return f"A/A{boot} unknown" if floor is None else f"A/A{boot} max {noise_text(floor)}"
 
 
 def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
@@ -123,10 +123,11 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     if all(change.verdict is Verdict.EXACT for change in changes):
         return ", ".join([*parts, "the same count in each"])
     known = any(change.ratio and change.ratio.interval for change in changes)
-    parts.append("exact rank CI" if known else "no CI")
+    test = "signed-rank" if comparison.paired else "rank-sum"
+    parts.append(f"{test} CI" if known else "no CI")
     tested = comparison.tested.get(metric.name, 0)
     if tested > 1:
-        parts.append(f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested}")
+        parts.append(f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested} rows")
     floor = comparison.floor_most(metric.name)
     return ", ".join(parts) + ("" if metric.counts and floor is None
                                else f"; {floor_text(floor, comparison.unit)}")

@@ -27,16 +27,19 @@ from suite.present.mail.foot import cells_remarks, comparison_remarks, foot_pair
 from suite.present.tables.model import Document, Section
 from suite.result.plan import revision_of
 
+TOLD = ("workload", "place")
 EVERYTHING = "everything"  # a side that nothing narrows
 # the columns that reviewers of netdev ask for, behind how much got through
 NETDEV = ("client_cpu_per_message", "server_cpu_per_message", "retransmits_per_message")
 
 
 def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
-    """The words of the plan that all cells share, without those that stand elsewhere."""
-    given = [cell.given.items() for cell in cells]
-    return {key: value for key, value in next(iter(given), ())
-            if key not in set(but) and all((key, value) in words for words in given)}
+    """The words of the plan that all cells share, without those that stand elsewhere, and those
+    that a reader needs to know although they are the default."""
+    words = [{key: value for key, value in {**cell.words, **cell.given}.items()
+              if key in (*TOLD, *cell.given)} for cell in cells]
+    return {key: value for key, value in next(iter(words), {}).items()
+            if key not in set(but) and all(own.get(key) == value for own in words)}
 
 
 def sides_name(base: Side, new: Side) -> tuple[str, str]:

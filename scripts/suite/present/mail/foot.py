@@ -24,31 +24,33 @@ from suite.present.comparison.texts import (
     rows_left_out,
     span_text,
 )
-from suite.present.heading import known_text
+from suite.present.heading import known_text, security_text
 from suite.present.mail.rules import COLUMNS
 from suite.present.mail.setup import machines_tell, network_text, programs_text
 from suite.present.tables.model import Pair, Table
 from suite.result.plan import builds_text
 
 # of the lines below all figures
-LABELS = ("machine", "network", "uncork", "compared", "differs", "remarks", "legend")
+LABELS = ("machine", "network", "tls", "uncork", "compared", "differs", "remarks", "legend")
 # signs of a block, as they are found in its texts, and what they mean
 BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
     ("r", r".*%r", "minimum and maximum, too few rounds for a CI"),
-    ("~", "~", "no change seen, its CI contains 0% (1x)"),
+    ("~", "~", "undecided, its CI contains 0% (1x)"),
     ("( )", r"\([-+<>\d].*\)", "within noise (A/A), or chance among so many rows"),
     ("?", r"[-+<>\d].*[%x]\?", "too few rounds to say"),
     (">0% <0%", r"\(?[<>]0%.*", "more, less, by how much is not known"),
+    ("change", "change", "Hodges-Lehmann ratio, base and new are medians"),
     ("2x", r"\(?\d\S*x\)?\??|\[\S+x, \S+x\]", "new is 2 times base"),
     ("exact", "exact", "the same count in every run"),
-    ("-", "-", "none"),
+    ("-", "-", "no figure"),
     ("BH", r".*\bBH \d.*", "Benjamini-Hochberg correction"),
-    ("A/A", r".*\bA/A\b.*", "baseline against itself"),
+    ("A/A", r".*\bA/A\b.*", "baseline against itself, the farther end of its CI"),
 )
 LINE_WIDTH = COLUMNS - 2  # a style may put a mark before a line
 # What gives way in a line of rounds that is too long, in turn.
-SHORTER = (("exact rank CI", "rank CI"), (" a side,", ","), (" in turns,", ""))
+SHORTER = (("signed-rank CI", "rank CI"), ("rank-sum CI", "rank CI"), (" a side,", ","),
+           (" in turns,", ""))
 
 
 def line_shorten(line: str) -> str:
@@ -133,7 +135,9 @@ def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
                         for declared in (True, False))
     builds = "" if any(one.kind == "binaries" for one in differences) else builds_text(
         matrix.result.plan)
-    texts = (machines_tell(matrix, cells), network_text(matrix, cells),
+    security = security_text(matrix) if any(
+        cell.words.get("security", "plain") != "plain" for cell in cells) else ""
+    texts = (machines_tell(matrix, cells), network_text(matrix, cells), security,
              "; ".join(filter(None, [programs_text(matrix), builds])),
              compared, others or "nothing else" if comparison else "", "; ".join(remarks),
              legend_text(tables))

@@ -11,7 +11,7 @@ from suite.analyse.comparison.model import Comparison, Row
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
-from suite.base.units import size_of_change
+from suite.base.units import noise_text
 from suite.present.comparison.texts import MEAN, mean_size, opposed_of
 from suite.present.pictures.compared import (
     absent_signs,
@@ -124,7 +124,7 @@ def ratios_axis(groups: Sequence[ForestGroup], columns: int) -> dict[str, object
 
 def floor_texts(floors: Sequence[float]) -> list[str]:
     """What the noise floors of a picture are; none without any."""
-    return [f"noise floor (A/A), at most {size_of_change(max(floors))}"] if floors else []
+    return [f"noise floor (A/A), at most {noise_text(max(floors))}"] if floors else []
 
 
 def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) -> list[Drawing]:
