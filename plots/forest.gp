@@ -49,7 +49,7 @@ do for [format in formats] {
         @tics_x
         set yrange [lines - 0.5:-0.5]
         set lmargin at screen (34 + 8.2 * widest) / 960
-        set rmargin at screen (944 - 8.2 * told) / 960
+        set rmargin at screen (944 - 8.9 * told) / 960
         set tmargin at screen 1 - 36.0 / height
         set bmargin at screen 102.0 / height
         set grid xtics lc rgb "#dddddd" lt 1

@@ -41,7 +41,7 @@ from suite.present.pictures.heatmap import (
     text_colour,
 )
 from suite.present.pictures.order import RunSeries, ratios_range
-from suite.present.pictures.picture import ratio_axis
+from suite.present.pictures.picture import ratio_axis, words_names
 from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import PICTURES, Picture
 
@@ -270,6 +270,18 @@ def test_the_name_of_a_row_says_what_its_numbers_are_and_there_is_none_without_c
     (drawing,) = forest_draw(lost, METRICS["latency_p50"], "forest")
     assert '"rate=5000"' not in drawing.data and '"rate=20000"' not in drawing.data
     assert '"cork"' in drawing.data, "groups of one row are the rows of one forest"
+
+
+def test_names_have_the_words_of_their_numbers_as_far_as_there_is_room_for_all():
+    def names(touch, *sizes):
+        return words_names([{"connections": "4", "touch": touch, "sndbuf": size} for size in sizes])
+    assert names("none", "64K", "128K") == ["connections=4 none sndbuf=64K",
+                                            "connections=4 none sndbuf=128K"]
+    assert names("checksum", "64K", "128K") == ["connections=4 checksum 64K",
+                                                "connections=4 checksum 128K"]
+    assert names("checksum-of-all", "64K", "128K") == ["4 checksum-of-all 64K",
+                                                       "4 checksum-of-all 128K"]
+    assert names("", "default") == ["connections=4 none default"] and words_names([]) == []
 
 
 def test_columns_are_as_wide_as_their_names_where_there_is_room_else_names_are_slanted(nodelay):

@@ -16,7 +16,7 @@ from drawn import draw, figure, made, needs_gnuplot
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS
 from suite.base.units import scale_choose
-from suite.present.pictures.bars import Panel, panel_block, panels_group
+from suite.present.pictures.bars import Panel, panel_block, panel_limit, panels_group
 from suite.present.pictures.distribution import unsent_text
 from suite.present.pictures.gnuplot import IMAGE_FORMATS, drawing_write
 from suite.present.pictures.percentiles import nines_text
@@ -321,6 +321,16 @@ def test_names_become_file_names_and_strings_are_quoted():
 
 def test_nines_are_labelled_as_percentiles():
     assert [nines_text(nines) for nines in range(5)] == ["0", "90 %", "99 %", "99.9 %", "99.99 %"]
+
+
+def test_a_bar_beside_bars_of_nothing_is_whole():
+    cells = [*matrix_of(NODELAY).cells.values()][:3]
+    panel = Panel("", "", tuple((cell.name, cell) for cell in cells))
+    def limit(*medians):
+        figures = {cell.name: figure(median, median, median)
+                   for cell, median in zip(cells, medians, strict=True)}
+        return panel_limit(panel, figures, scale_choose([1.0], "s"))
+    assert (limit(0, 0, 1.5), limit(0, 0, 0), limit(1, 2, 100)) == (1.5, 1, 2)
 
 
 def test_a_whisker_that_is_cut_ends_before_its_label_which_says_how_far_it_goes():

@@ -33,7 +33,7 @@ from suite.present.pictures.picture import (
     title_settings,
     verdict_signs,
     what_text,
-    words_name,
+    words_names,
 )
 from suite.scenario.scenario import Picture
 
@@ -60,8 +60,8 @@ def panel_limit(panel: Panel, figures: Mapping[str, Figure], scale: Scale) -> fl
     """The longest bar of a panel that is not cut, in the unit of scale; 1 for a panel without."""
     values = [scale.apply(figures[cell.name].median) for _, cell in panel.rows
               if cell.name in figures]
-    middle = stats.median(values) if values else 0.0
-    return max((value for value in values if value <= CUT_MEDIANS * middle), default=middle) or 1.0
+    middle = stats.median([value for value in values if value > 0] or [1.0])
+    return max((value for value in values if 0 < value <= CUT_MEDIANS * middle), default=middle)
 
 
 def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, cut: bool,
@@ -110,9 +110,11 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
 def panels_make(matrix: Matrix, x: str | None) -> list[Panel]:
     """Panels by the outer axis: the first, or all but x where the picture names one."""
     inner = (x,) if x else matrix.axes[1:] or matrix.axes
+    names = dict(zip(matrix.cells, words_names([
+        {axis: cell.axes[axis] for axis in inner} for cell in matrix.cells.values()]), strict=True))
     return [Panel(values[0] if len(values) > 1 else "", words, tuple(
-        (words_name({axis: cell.axes[axis] for axis in inner}) or matrix.result.name, cell)
-        for cell in cells)) for values, words, cells in pictures_divide(matrix, inner)]
+        (names[cell.name] or matrix.result.name, cell) for cell in cells))
+        for values, words, cells in pictures_divide(matrix, inner)]
 
 
 def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:

@@ -33,7 +33,7 @@ from suite.present.pictures.picture import (
     picture_name,
     ratio_axis,
     verdict_signs,
-    words_name,
+    words_names,
 )
 from suite.scenario.scenario import Picture
 
@@ -61,9 +61,9 @@ class ForestRow:
 ForestGroup = tuple[str, list[ForestRow]]  # a heading, empty where it says nothing; its lines
 
 
-def row_make(row: Row, metric: Metric) -> ForestRow:
+def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
     """The line of a row."""
-    change, name = change_of(row, metric), words_name(row.axes)
+    change = change_of(row, metric)
     if change is None or change.ratio is None:
         return ForestRow(name, None, 0, absent_text(row, metric))
     marked = estimate_marked(change.ratio, change.verdict)
@@ -75,7 +75,9 @@ def row_make(row: Row, metric: Metric) -> ForestRow:
 
 def group_make(comparison: Comparison, metric: Metric) -> ForestGroup:
     """The rows of a comparison, and their geometric mean at the bottom if it is known."""
-    rows = [row_make(row, metric) for row in comparison.rows if row.base and row.new]
+    both = [row for row in comparison.rows if row.base and row.new]
+    rows = [row_make(row, name, metric)
+            for row, name in zip(both, words_names([row.axes for row in both]), strict=True)]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
         rows.append(ForestRow(mean_size(comparison, mean), mean.ratio,

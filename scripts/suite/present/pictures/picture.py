@@ -195,13 +195,15 @@ def name_cut(name: str) -> str:
     return name if len(name) <= NAME_MAX else name[:NAME_MAX - 3] + "..."
 
 
-def words_name(words: Mapping[str, str]) -> str:
-    """The values of these words as the name of a bar or row, where there is room each number with
-    its word."""
-    values = {word: value or "none" for word, value in words.items()}
-    named = " ".join(f"{word}={value}" if size_parse(value) else value
-                     for word, value in values.items())
-    return named if len(named) <= NAME_MAX else name_cut(" ".join(values.values()))
+def words_names(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """The values of these words as the names of bars or rows; where there is room for all, numbers
+    have their word before them, or at least bare ones."""
+    for is_named in (size_parse, str.isdigit, lambda _: False):
+        names = [" ".join(f"{word}={value}" if is_named(value) else value or "none"
+                          for word, value in row.items()) for row in rows]
+        if max(map(len, names), default=0) <= NAME_MAX:
+            break
+    return [*map(name_cut, names)]
 
 
 def name_safe(text: str) -> str:
