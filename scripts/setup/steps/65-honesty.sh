@@ -2,6 +2,6 @@
 # shellcheck shell=bash
 # does: what is claimed where nothing differs, simulated and on this machine, and where 3 % were injected
 # long: yes
-# seconds: 3000
+# seconds: 6000
 
 tree_build release -DUNCORK_WERROR=ON && suite_test honesty tests/honesty -s
