@@ -317,6 +317,7 @@ def test_the_version_is_that_of_the_programs(uncork: Uncork, binaries: Client) -
     (["run", "quick", "--rounds", "5"], "a word has no dashes, rounds=5"),
     (["run", "quick", "--duration=5ms"], "a word has no dashes, duration=5ms"),
     (["run", "nodelay", "rounds"], '"rounds" is no scenario, and a word has a value: rounds=...'),
+    (["run", "nodelay", "auto"], '"auto" is no scenario, and a word has a value: engine=...'),
     (["run", "quick", "nodelay"], 'one scenario at a time, not "quick" and "nodelay"'),
     (["run", "quick", "write", "=", "cork"], '"write = cork": write write=cork, without blanks'),
     (["run", "quick", "write=", "cork"], '"write= cork": write write=cork, without blanks'),

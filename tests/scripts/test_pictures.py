@@ -204,10 +204,10 @@ def test_only_the_signs_that_occur_are_explained(nodelay):
         return drawing.settings["signs"], drawing.settings["signs_text"]
     assert signs(Verdict.BRACKETED) == ("hollow (): may be chance among so many",
         "---: 95 % interval; (): may be chance among so many")
-    assert signs(Verdict.SAME)[0] == "hollow ~: no change shown"
+    assert signs(Verdict.SAME)[0] == "hollow ~: undecided"
     assert signs(Verdict.CHANGED) == ("filled: changed", "---: 95 % interval")
     (heat,) = heatmap_draw([change_with(cork, verdict=Verdict.SAME)], metric, None, "heat")
-    assert heat.settings["signs"] == "~: no change shown"
+    assert heat.settings["signs"] == "~: undecided"
 
 
 def test_a_side_that_counted_nothing_has_no_ratio_and_says_so(nodelay):

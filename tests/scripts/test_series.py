@@ -206,20 +206,20 @@ def test_a_bar_has_the_ratio_and_the_mark_of_the_table_and_says_what_marks_mean(
     marked = {re.sub(r" \[.*\]", "", item.text + item.mark) for item in table if item.text}
     assert marked == {label.split(", ")[1] for label in labels if "x" in label}
     assert any(text.endswith("~") for text in marked)
-    assert "~: no change shown" in drawings[0].settings["signs"]
+    assert "~: undecided" in drawings[0].settings["signs"]
 
 
 @needs_gnuplot
 def test_a_curve_shows_what_is_no_change_pale_and_in_text_by_small_letters(verdicts, tmp_path):
     (drawing,) = draw(verdicts, tmp_path, [Picture("curve", "bandwidth", None, "message", None)])
-    assert drawing.settings["signs"] == "pale: no change shown"
+    assert drawing.settings["signs"] == "pale: undecided"
     figures = figures_of(verdicts, METRICS["bandwidth"]).values()
     changed = [figure.verdict in (Verdict.CHANGED, Verdict.EXACT)
                for figure in figures if figure.ratio]
     column = [line.split()[7] for line in drawing.data.splitlines() if line[:1].isdigit()]
     assert (column.count("1"), column.count("0")) == (sum(changed), len(changed) - sum(changed))
     ratios = (tmp_path / f"{drawing.name}.txt").read_text().partition("ratio to")[2]
-    assert "small letter: no change shown" in ratios
+    assert "small letter: undecided" in ratios
     assert re.search(r"[|.] *[b-e]\b", ratios) and re.search(r"[|.] *[B-E]\b", ratios)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
-from suite.base.errors import Failure, UsageError
+from suite.base.errors import Failure, UsageError, synonyms_read
 from suite.base.runner_words import ARM, TARGET
 from suite.base.words import words_split
 from suite.measure.quick import QUICK, changes_find
@@ -173,7 +173,8 @@ def name_odd_text(names: Sequence[str]) -> str:
     odd = next((name for name in names[1:] if name not in scenario_names()), None)
     if odd is None:
         return f'one scenario at a time, not "{names[0]}" and "{names[1]}"'
-    return f'"{odd}" is no scenario, and a word has a value: {odd}=...'
+    word = dict(reversed(synonyms_read())).get(odd, odd)
+    return f'"{odd}" is no scenario, and a word has a value: {word}=...'
 
 
 def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, list[str]]:

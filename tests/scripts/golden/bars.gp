@@ -1,10 +1,10 @@
 name = 'time_per_message-bars'
 headline = 'nodelay: time per message, us (lower is better)'
 note = 'median of 7 rounds, 95 % interval; place together, apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
-signs = '~: no change shown'
+signs = '~: undecided'
 headline_text = 'nodelay: time per message, us (lower is better)'
 title_lines = 1
-signs_text = '[ ]: 95 % interval; ~: no change shown'
+signs_text = '[ ]: 95 % interval; ~: undecided'
 signs_lines = 1
 panels = 2
 array bars[2] = [6, 6]

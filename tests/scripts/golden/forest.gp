@@ -1,10 +1,10 @@
 name = 'bandwidth-forest'
 headline = 'verdicts: bandwidth against write=nodelay (higher is better)'
 note = 'paired ratios, 95 % interval, 7 rounds; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
-signs = 'shaded: noise floor (A/A), at most 0.9%; diamond: geometric mean; filled: changed; hollow ~: no change shown; -: unsupported'
+signs = 'shaded: noise floor (A/A), at most 0.9%; diamond: geometric mean; filled: changed; hollow ~: undecided; -: unsupported'
 headline_text = 'verdicts: bandwidth against write=nodelay (higher is better)'
 title_lines = 1
-signs_text = '---: 95 % interval; | |: noise floor (A/A), at most 0.9%; #: geometric'."\n".'mean; ~: no change shown; -: unsupported'
+signs_text = '---: 95 % interval; | |: noise floor (A/A), at most 0.9%; #: geometric'."\n".'mean; ~: undecided; -: unsupported'
 signs_lines = 2
 label_x = 'ratio to write=nodelay'
 heads = 5

@@ -48,7 +48,7 @@ from suite.scenario.scenario import Picture
 AXIS_COLUMNS, AXIS_COLUMNS_TEXT = 80, 56  # of labels that fit along an axis, drawn and in text
 DODGE_MOST = 0.06  # of the axis: how far apart the first and last series at one value are
 SIZE_WORDS = ("message", "chunk", "sndbuf", "rcvbuf")  # words that are numbers of bytes
-SHADED_SIGN, PALE_SIGN = "shaded: as good as the best", "pale: no change shown"
+SHADED_SIGN, PALE_SIGN = "shaded: as good as the best", "pale: undecided"
 # Values that span so many times are on a logarithmic axis. What is better high ends in a plateau,
 # which is to be seen. A cost falls along sizes, until all that is low lies on the ground of a
 # linear axis.
@@ -154,7 +154,7 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
                                 for figure in used.values())
     signs = [*[PALE_SIGN] * paler, *[SHADED_SIGN] * bool(alike),
              *["arrow: at least so much"] * beyond]
-    signs_text = [f"|: {interval_kind(matrix)}", *["small letter: no change shown"] * paler,
+    signs_text = [f"|: {interval_kind(matrix)}", *["small letter: undecided"] * paler,
                   *["^: at least so much"] * beyond]
     what = what_text(metric.name, scale.unit, metric.better)
     return Drawing(name, "curve", data_text(

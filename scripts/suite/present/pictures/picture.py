@@ -45,7 +45,7 @@ VARIANTS = {"write": "strategy", "read": "reading"}
 POINT_SIGNS = {Verdict.CHANGED: ("filled", "changed"),
                Verdict.WITHIN_NOISE: ("hollow", "within the noise floor"),
                Verdict.BRACKETED: ("hollow", "may be chance among so many"),
-               Verdict.SAME: ("hollow", "no change shown"),
+               Verdict.SAME: ("hollow", "undecided"),
                Verdict.UNKNOWN: ("cross", "too few rounds"),
                Verdict.EXACT: ("square", "the same count in every run")}
 TEXT_COLUMNS = 70  # of a headline and of signs in a picture in text
