@@ -22,7 +22,8 @@ do for [format in formats] {
         @tics_y_text
         set tmargin title_lines + 1
         set key @key_text
-        plot for [i = 1:points_every ? 0 : series] data index i-1 using 1:2 with steps lt 0 notitle, \
+        plot for [i = 1:points_every ? 0 : series] data index i-1 using 1:2 with steps \
+             lt 0 notitle, \
              for [i = 1:series] data index i-1 using 1:2 with points pt i title names[i]
     } else {
         @tics_x

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict, opposed_text
-from suite.base.units import change_texts, counted_text, interval_text, noise_text, percent_text
+from suite.base.units import change_texts, counted_text, interval_text, noise_text
 from suite.base.words import words_text
 from suite.stats import Estimate
 
@@ -127,7 +126,7 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     parts.append(f"{test} CI" if known else "no CI")
     tested = comparison.tested.get(metric.name, 0)
     if tested > 1:
-        parts.append(f"BH {percent_text(stats.ALPHA).replace('.0', '')} over {tested} rows")
+        parts.append(f"BH over {tested} rows")
     floor = comparison.floor_most(metric.name)
     return ", ".join(parts) + ("" if metric.counts and floor is None
                                else f"; {floor_text(floor, comparison.unit)}")

@@ -37,20 +37,20 @@ BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
     ("r", r".*%r", "minimum and maximum, too few rounds for a CI"),
     ("~", "~", "undecided, its CI contains 0% (1x)"),
-    ("( )", r"\([-+<>\d].*\)", "within noise (A/A), or chance among so many rows"),
+    ("( )", r"\([-+<>\d].*\)", "within the noise (A/A) of its row, or chance among so many"),
     ("?", r"[-+<>\d].*[%x]\?", "too few rounds to say"),
     (">0% <0%", r"\(?[<>]0%.*", "more, less, by how much is not known"),
     ("change", "change", "Hodges-Lehmann ratio, base and new are medians"),
     ("2x", r"\(?\d\S*x\)?\??|\[\S+x, \S+x\]", "new is 2 times base"),
     ("exact", "exact", "the same count in every run"),
     ("-", "-", "no figure"),
-    ("BH", r".*\bBH \d.*", "Benjamini-Hochberg correction"),
+    ("BH", r".*\bBH (over )?\d.*", "Benjamini-Hochberg, 5% of all rows of the metric"),
     ("A/A", r".*\bA/A\b.*", "baseline against itself, the farther end of its CI"),
 )
 LINE_WIDTH = COLUMNS - 2  # a style may put a mark before a line
 # What gives way in a line of rounds that is too long, in turn.
-SHORTER = (("signed-rank CI", "rank CI"), ("rank-sum CI", "rank CI"), (" a side,", ","),
-           (" in turns,", ""))
+SHORTER = (("BH over", "BH"), ("signed-rank CI", "rank CI"), ("rank-sum CI", "rank CI"),
+           (" a side,", ","), (" in turns,", ""))
 
 
 def line_shorten(line: str) -> str:
@@ -74,10 +74,11 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
     changes, sessions = comparison.changes(), len(comparison.base.sessions)
     cells = [cell for _, _, cell in comparison.cells()]
     small = sum(change.verdict is Verdict.WITHIN_NOISE for change in changes)
+    chance = sum(change.verdict is Verdict.BRACKETED for change in changes)
     few = any(comparison.tested.get(name, 0) for name in comparison.hopeless)
-    marks = {f"{small} within A/A": small > 0,
+    marks = {f"{small} within A/A": small > 0, f"{chance} may be chance": chance > 0,
              f"{sessions} sessions": comparison.within and sessions > 1,
-             "too few rounds for so many cells": few,
+             "too few rounds for so many rows": few,
              f"{MEAN}={EVERY}": any(mean and mean.every for mean in comparison.geomeans.values())}
     partly = [text for side in comparison.sides for text in known_remarks(
         side.matrix, [cell for _, own, cell in comparison.cells() if own is side],
