@@ -86,7 +86,7 @@ def table_measure(records: int, folder: Path) -> None:
     cost_print("columns made", command_cost(result, environment))
     kept = list((folder / "cache").rglob("*.npz"))
     if not kept:
-        print(f"columns kept   none: of less than {LEAST_BYTES >> 20} MiB they are made each time")
+        print(f"columns kept   none: of less than {LEAST_BYTES >> 10} KiB they are made each time")
         return
     for _ in range(TIMES_KEPT):
         cost_print("columns kept", command_cost(result, environment))

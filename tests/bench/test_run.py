@@ -218,9 +218,7 @@ def test_the_bench_of_tables_invents_a_result_and_says_what_its_tables_cost(tmp_
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[0][:2] == ["records", "980,"]
     assert [line[:2] for line in lines if line[0] == "columns"] == [
-        ["columns", "made"],
-        ["columns", "kept"],
-    ]
+        ["columns", "made"], *[["columns", "kept"]] * 3]
 
 
 @pytest.mark.parametrize("word", ["records=0", "records"])

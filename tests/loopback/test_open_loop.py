@@ -130,14 +130,15 @@ def test_what_is_due_while_the_other_end_stands_still_is_late_by_the_time_it_sto
         pytest.skip(
             f"this machine was so busy that it took {took_s:.1f} s to catch up: that is about the "
             "machine")
-    assert late < opened.stopped_s - 0.5 + took_s + 0.1
+    # on a busy machine the loop was late before the stop, too
+    assert late < opened.stopped_s + took_s + 0.1
     assert 0.45 < quantile(opened.thread["late_start"], 0.9) <= late
 
 
 def test_the_time_from_the_send_omits_nearly_all_of_a_stop(opened: Stalled) -> None:
     service = opened.thread["service"]
     assert quantile(service, 0.9) < quantile(opened.thread["latency"], 0.9) / 10
-    assert service["maximum"] > 0.9e9  # the request that was under way
+    assert service["maximum"] > 0.5e9  # the request that was under way
 
 
 def test_every_start_that_fell_into_a_stop_is_accounted_for(opened: Stalled) -> None:

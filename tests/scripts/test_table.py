@@ -367,11 +367,11 @@ def test_a_stranger_adds_a_renderer_with_one_file_and_one_line(tmp_path):
 def test_a_table_is_whole_in_a_file_and_a_pipe_and_what_cannot_be_written_is_said(tmp_path):
     expected = table_text(*summary_of(NODELAY), 100)
     command = [ROOT / "scripts" / "uncork", "table", NODELAY]
-    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "", "COLUMNS": ""}
     with open(tmp_path / "table", "w") as file:
         assert subprocess.run(command, stdout=file, env=environment).returncode == 0
     assert (tmp_path / "table").read_text() == expected
-    assert uncork("table", NODELAY, PYTHONUNBUFFERED="").stdout == expected
+    assert uncork("table", NODELAY, PYTHONUNBUFFERED="", COLUMNS="").stdout == expected
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True,
                               env=environment)

@@ -5,10 +5,17 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
 from suite.base.errors import UsageError, nearest_hint
+
+
+def value_typed(option: str, typed: Sequence[str]) -> str:
+    """What stands behind an unknown option, which Python 3.13 takes for a word; else `...`."""
+    following = dict(zip(typed, typed[1:], strict=False)).get(option, "-")
+    return "..." if following.startswith("-") else following
 
 
 class Parser(argparse.ArgumentParser):
@@ -34,7 +41,8 @@ class Parser(argparse.ArgumentParser):
             elif near.startswith(":"):  # else it is a list of all
                 hint = near.replace("mean ", "mean --")
             elif any(action.dest == "words" for action in self._actions):
-                hint = f": a word has no dashes, {unknown[1]}={unknown[2] or '...'}"
+                value = unknown[2] or value_typed(f"--{unknown[1]}", sys.argv)
+                hint = f": a word has no dashes, {unknown[1]}={value}"
         raise UsageError(f"{message}{hint} (see {self.prog} --help)")
 
     def formats_hint(self) -> str:

@@ -14,7 +14,6 @@ from suite.present.pictures.picture import Drawing
 from suite.result.files import file_write
 
 IMAGE_FORMATS = ("png", "svg", "pdf", "txt")
-PDF_DATE = re.compile(rb"(?<=CreationDate \(D:)\d{14}")
 
 
 def gnuplot_run(script: Path) -> None:
@@ -34,7 +33,7 @@ def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE
                   ) -> list[Path]:
     """Writes NAME.dat and NAME.gp and draws; gives the paths of the pictures.
 
-    A picture in text loses blanks at the ends of lines and superfluous empty lines, a PDF its date.
+    A picture in text loses blanks at the ends of lines and superfluous empty lines.
     """
     templates = [(ROOT / "plots" / f"{name}.gp").read_text(encoding="utf-8")
                  for name in ("start", drawing.template)]
@@ -44,9 +43,7 @@ def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE
     gnuplot_run(script)
     pictures = [folder / f"{drawing.name}.{form}" for form in formats]
     for picture in pictures:
-        if picture.suffix == ".pdf":
-            picture.write_bytes(PDF_DATE.sub(b"19700101000000", picture.read_bytes()))
-        elif picture.suffix == ".txt":
+        if picture.suffix == ".txt":
             lines = [line.rstrip() for line in picture.read_text(encoding="utf-8").splitlines()]
             text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
             picture.write_text(f"{text}\n", encoding="utf-8")
