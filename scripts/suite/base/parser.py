@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from suite.base.errors import UsageError, nearest_hint
 
@@ -21,13 +20,20 @@ def value_typed(option: str, typed: Sequence[str]) -> str:
 class Parser(argparse.ArgumentParser):
     """argparse without abbreviations, whose errors are UsageError and name the nearest option.
 
-    formats: the names of formats that some command has, as options.
+    formats: the names of formats that some command has, as options. typed: what stood in the shell.
     """
 
     formats: Callable[[], Iterable[str]] = tuple
+    typed: Sequence[str] = ()
 
     def __init__(self, **options: object) -> None:
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
+
+    def parse_known_intermixed_args(self, args: Sequence[str] | None = None,  # type: ignore[override]
+                                    namespace: Any = None) -> tuple[Any, list[str]]:
+        """As argparse has it; errors can then tell what was typed."""
+        self.typed = args or ()
+        return super().parse_known_intermixed_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError instead of printing the usage and leaving."""
@@ -41,7 +47,7 @@ class Parser(argparse.ArgumentParser):
             elif near.startswith(":"):  # else it is a list of all
                 hint = near.replace("mean ", "mean --")
             elif any(action.dest == "words" for action in self._actions):
-                value = unknown[2] or value_typed(f"--{unknown[1]}", sys.argv)
+                value = unknown[2] or value_typed(f"--{unknown[1]}", self.typed)
                 hint = f": a word has no dashes, {unknown[1]}={value}"
         raise UsageError(f"{message}{hint} (see {self.prog} --help)")
 
