@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Writes revision.h at build time, and only when it changes: what git describe says of the sources, and where they were
-# cloned from, if that is a public address without a user's name in it.
+# Writes revision.h at build time, and only when it changes: what git describe says of the sources,
+# and the address that they were cloned from, if it is public and has no user's name in it.
 execute_process(
     COMMAND git -c safe.directory=* describe --always --dirty --tags
     WORKING_DIRECTORY ${SOURCE_DIR}

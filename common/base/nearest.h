@@ -12,8 +12,8 @@ struct nearest {
     size_t distance;   /* edits between the two */
 };
 
-/* Considers `candidate` by its edit distance (insert, delete, replace, swap of neighbours: Damerau 1964).
- * That of a synonym (synonyms.def) is 0. */
+/* Considers `candidate` by its edit distance: insert, delete, replace, swap of neighbours
+ * (Damerau 1964). That of a synonym (synonyms.def) is 0. */
 void nearest_offer(struct nearest *nearest, const char *candidate);
 
 #endif

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
+
+from suite.base import ROOT
 
 
 class UncorkError(Exception):
@@ -52,7 +53,7 @@ class Interrupted(UncorkError):
 
 def synonyms_read() -> list[tuple[str, str]]:
     """What people type for a word or a value of ours, and ours; the client has the same list."""
-    text = (Path(__file__).resolve().parents[3] / "common/base/synonyms.def").read_text()
+    text = (ROOT / "common/base/synonyms.def").read_text()
     return re.findall(r'^SYNONYM\("(\w+)", "(\w+)"\)', text, re.MULTILINE)
 
 

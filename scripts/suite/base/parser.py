@@ -29,8 +29,9 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: object) -> None:
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
 
-    def parse_known_intermixed_args(self, args: Sequence[str] | None = None,  # type: ignore[override]
-                                    namespace: Any = None) -> tuple[Any, list[str]]:
+    def parse_known_intermixed_args(  # type: ignore[override]
+            self, args: Sequence[str] | None = None, namespace: Any = None,
+    ) -> tuple[Any, list[str]]:
         """As argparse has it; errors can then tell what was typed."""
         self.typed = args or ()
         return super().parse_known_intermixed_args(args, namespace)

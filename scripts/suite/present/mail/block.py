@@ -27,6 +27,7 @@ from suite.present.mail.foot import cells_remarks, comparison_remarks, foot_pair
 from suite.present.tables.model import Document, Section
 from suite.result.plan import revision_of
 
+# words that a reader needs to know even where they are the default
 TOLD = ("workload", "place")
 EVERYTHING = "everything"  # a side that nothing narrows
 # the columns that reviewers of netdev ask for, behind how much got through
