@@ -31,6 +31,7 @@ import pandas as pd
 from suite.analyse.metrics import METRICS
 from suite.analyse.runs import NUMBERS, TEXTS, Builder, Problems, Runs, record_parse
 from suite.analyse.traits import traits_read
+from suite.base import cache_place
 from suite.base.errors import Failure
 from suite.result.checks import Damaged
 from suite.result.files import CHUNK_BYTES, Lines, digest_new, digest_read
@@ -62,9 +63,8 @@ def program_digest() -> str:
 def cache_file(records: Path) -> Path | None:
     """The cached columns of a records.jsonl, whose folder is made when it is first needed; None
     where there can be no folder, or others can write it."""
-    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: a user without a home
-        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        folder = caches / "uncork" / "columns"
+    with contextlib.suppress(OSError):
+        folder = cache_place() / "columns"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = folder.stat()
         if found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -6,6 +6,15 @@ It imports nothing of the suite. It never reads a result, and it never starts a 
 caller from another room names it.
 """
 
+import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]  # of the repository
+
+
+def cache_place() -> Path:
+    """The folder of this user's caches, which may not exist; scripts/setup/python has the same
+    rule."""
+    home = os.environ.get("HOME") or "/nonexistent"
+    caches = os.environ.get("XDG_CACHE_HOME") or f"{home}/.cache"
+    return Path(os.environ.get("UNCORK_CACHE") or f"{caches}/uncork")

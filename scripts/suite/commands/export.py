@@ -19,6 +19,7 @@ from suite.present.hgrm import HGRM_UNITS, hgrm_text
 from suite.present.pictures.picture import name_safe
 from suite.present.show import axes_text, cell_choose, cells_text
 from suite.result.files import file_write
+from suite.result.reference import output_place
 from suite.stats.histogram import Histogram, histogram_find
 
 
@@ -77,7 +78,7 @@ def main(options: argparse.Namespace) -> int:
     histograms = histograms_find(matrix, cells, histogram)
     say(left_out_text(matrix, asked.words))
     files = files_name(matrix, [cell for cell in cells if cell.name in histograms], histogram)
-    folder = Path(options.output) if options.output else options.results / "hgrm"
+    folder = Path(options.output) if options.output else output_place(options.results) / "hgrm"
     folder.mkdir(parents=True, exist_ok=True)
     for name, cell in files.items():
         file_write(folder / name, hgrm_text(histograms[cell.name], options.unit))

@@ -31,6 +31,7 @@ from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn
 from suite.present.report.page import pair_page, result_page
 from suite.result.files import file_write, result_find
+from suite.result.reference import output_place
 from suite.scenario.scenario import TableLayout
 
 NAME = "report.html"
@@ -101,7 +102,8 @@ def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
 def main(options: argparse.Namespace) -> int:
     """Writes the page and prints its name, or the page where it goes to standard output."""
     asked = arguments_sort([options.results, *options.words])
-    path = Path(options.output) if options.output else result_find(asked.folders[-1]) / NAME
+    path = Path(options.output) if options.output else (
+        output_place(result_find(asked.folders[-1])) / NAME)
     if path.is_dir():
         raise UsageError(f"-o {path} is a folder: give the name of a file")
     matrices = [matrix_narrow(matrix_build(result_load(folder)), asked.words)

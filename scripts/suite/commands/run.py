@@ -44,6 +44,7 @@ from suite.result.files import RECORDS, SCENARIO, plan_read, result_find, result
 from suite.result.journal import Journal, records_done
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Record
+from suite.result.reference import reference_is
 from suite.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -234,6 +235,9 @@ def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
     if not options.output or (options.words and not options.more):
         return None
     folder = result_find(Path(options.output)) if options.more else Path(options.output)
+    if reference_is(folder):
+        raise UsageError(f"reference/{folder.name} is a reference result, which is only read: "
+                         "a run of a scenario writes a result of your own")
     plan = plan_read(folder)
     if plan is None and options.more:
         raise UsageError(f"{folder} has no result to add a session to")

@@ -22,6 +22,7 @@ from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.result.checks import SCHEMA, Damaged, Newer, Shape, constant_refuse, shown
 from suite.result.machine import MACHINES_SHAPE, Facts
 from suite.result.plan import PLAN_SHAPE, Plan, plan_document, plan_from
+from suite.result.reference import reference_find, reference_named
 
 RECORDS, PLAN, HOSTS, SCENARIO = "records.jsonl", "plan.json", "hosts.json", "scenario.toml"
 CHUNK_BYTES = 1 << 20
@@ -35,12 +36,14 @@ def results_place() -> Path:
 
 
 def result_find(given: Path) -> Path:
-    """The folder of a result: a path, or the name of one in results_place(). UsageError where there
-    is no such folder."""
+    """The folder of a result: a path, the name of one in results_place(), or reference/NAME.
+    UsageError where there is no such folder."""
     if given.is_dir():
         return given
     if given.exists():
         raise UsageError(f"{given}: is a file, not the folder of a result")
+    if reference_named(given):
+        return reference_find(given)
     if len(given.parts) != 1:
         raise UsageError(f"{given}: no such folder")
     place = results_place()
