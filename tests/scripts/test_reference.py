@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Reference results: read by name, never written, and all examples of the documents are theirs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from suite.base import ROOT
+from suite.result.reference import reference_names
+
+README = ROOT / "scripts" / "readme"
+
+
+def readme_check(*pages: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([README, "--check", *pages], capture_output=True, text=True, timeout=600)
+
+
+def page_write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("name", reference_names())
+def test_every_reference_result_reads_as_a_finished_result(uncork, tmp_path, name):
+    done = uncork.run("table", name, UNCORK_CACHE=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{name.partition('/')[2]}: ") and not done.stderr
+    assert " of " not in next(line for line in done.stdout.splitlines()
+                              if line.startswith("rounds"))
+
+
+def test_there_is_a_reference_result_of_each_scenario_that_documents_quote():
+    assert reference_names() == [f"reference/{name}" for name in (
+        "nbd_cork", "nodelay", "unix_sndbuf", "uring_bundles")]
+
+
+def test_a_reference_result_with_a_wrong_name_is_refused_and_the_nearest_is_named(uncork, tmp_path):
+    done = uncork.run("table", "reference/nodelai", UNCORK_CACHE=str(tmp_path))
+    assert (done.returncode, done.stderr) == (2, (
+        "uncork: reference/nodelai: no such folder, and no reference result: "
+        "did you mean reference/nodelay?\n"))
+
+
+def test_what_is_made_of_a_reference_result_goes_into_the_working_directory(uncork, tmp_path):
+    done = subprocess.run(uncork.command("export", "reference/nodelay", "place=together"),
+                          env=uncork.environment | {"UNCORK_CACHE": str(tmp_path / "cache")},
+                          cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert {Path(line).parent for line in done.stdout.splitlines()} == {Path("hgrm")}
+    folder, = (tmp_path / "cache" / "reference").glob("*/nodelay")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "hosts.json", "plan.json", "records.jsonl", "scenario.toml"]
+
+
+@pytest.mark.parametrize("options", [["--more"], []])
+def test_a_run_never_goes_on_with_a_reference_result(uncork, tmp_path, options):
+    done = uncork.run("run", *options, "reference/nodelay", UNCORK_CACHE=str(tmp_path))
+    assert (done.returncode, done.stderr) == (2, (
+        "uncork: reference/nodelay is a reference result, which is only read: "
+        "a run of a scenario writes a result of your own\n"))
+
+
+def test_a_reference_result_that_cannot_be_unpacked_is_one_line(uncork, tmp_path):
+    page_write(tmp_path / "file", "")
+    done = uncork.run("table", "reference/nodelay", UNCORK_CACHE=str(tmp_path / "file"))
+    assert done.returncode == 1
+    assert done.stderr.startswith("uncork: reference/nodelay: cannot be unpacked into ")
+    assert done.stderr.endswith("; UNCORK_CACHE=FOLDER names another place\n")
+
+
+def test_examples_of_all_documents_are_as_the_reference_results_have_them():
+    done = readme_check()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+EXAMPLE = """# A page
+
+```
+$ scripts/uncork table reference/nodelay place=together | grep ^together
+{}```
+"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> str:
+    """A page with one example, as the script renders it."""
+    path = page_write(tmp_path_factory.mktemp("page") / "README.md", EXAMPLE.format(""))
+    subprocess.run([README, path], check=True, timeout=60, stdout=subprocess.DEVNULL)
+    return path.read_text()
+
+
+def test_a_page_is_rendered_once_and_is_then_as_it_should_be(page, tmp_path):
+    assert "15.00" in page
+    assert readme_check(page_write(tmp_path / "README.md", page)).returncode == 0
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("15.00", "14.00"), ("nodelay", "no_delay"), ("\n```\n", "\nanother line\n```\n")])
+def test_the_check_fails_where_a_figure_a_word_or_the_shape_of_an_example_differs(
+        page, tmp_path, old, new):
+    head, mark, rest = page.partition("grep ^together\n")
+    changed = head + mark + rest.replace(old, new, 1)
+    assert changed != page
+    done = readme_check(page_write(tmp_path / "README.md", changed))
+    assert done.returncode == 1 and new.strip("\n`") in done.stdout
+
+
+@pytest.mark.parametrize(("sentence", "told"), [
+    ("Corking makes 15.00 % of something.", ""), ("It is 7.3x faster.", "7.3x"),
+    ("It waits 44 ms.", "44 ms")])
+def test_the_check_names_each_figure_of_a_sentence_that_no_example_has(
+        page, tmp_path, sentence, told):
+    done = readme_check(page_write(tmp_path / "README.md", f"{page}\n{sentence}\n"))
+    assert done.returncode == bool(told)
+    assert (f'has the figure of "{told}"' in done.stdout) == bool(told)
+
+
+def test_the_check_fails_where_the_data_of_a_picture_differ(tmp_path):
+    command = "scripts/uncork plot reference/nodelay kind=bars metric=time_per_message"
+    drawn = tmp_path / "drawn"
+    subprocess.run([*command.split(), "-o", drawn], cwd=ROOT, check=True, timeout=120,
+                   env=os.environ, stdout=subprocess.DEVNULL)
+    stem = ROOT / "docs" / "pictures" / "of-a-test"
+    data, = drawn.glob("*.dat")
+    page = page_write(tmp_path / "page.md",
+                      f"<!-- {command} -->\n![bars](docs/pictures/of-a-test.png)\n")
+    try:
+        shutil.copy(data, stem.with_suffix(".dat"))
+        assert readme_check(page).returncode == 0
+        stem.with_suffix(".dat").write_text(data.read_text().replace("cork", "kork"))
+        done = readme_check(page)
+        assert done.returncode == 1 and "-" in done.stdout and "kork" in done.stdout
+    finally:
+        stem.with_suffix(".dat").unlink(missing_ok=True)
