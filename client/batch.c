@@ -95,8 +95,7 @@ int batch_refuse_unused(const struct plan *plan, struct problem *problem)
     if (!key)
         return 0;
     if (word_is_of_lab(key))
-        return problem_usage(problem, "'%s' is of a lab; scripts/uncork run ... lab=on %s=... makes one", key,
-                             key);
+        return problem_usage(problem, "'%s' is of a lab; uncork run ... lab=on %s=... makes one", key, key);
     return problem_usage(problem, "'%s' has no effect with these other words; leave it out", key);
 }
 

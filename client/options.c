@@ -90,13 +90,12 @@ int options_check(const struct options *options, const struct plan *plan, struct
                              options->keys ? "--psk" : "--insecure");
     if (strcmp(plan->build, BUILD_THIS) != 0)
         return problem_usage(
-            problem,
-            "build=%s is not this one: scripts/uncork run starts it, or start the uncork-client in it",
+            problem, "build=%s is not this one: uncork run starts it, or start the uncork-client in it",
             plan->build);
     if (strcmp(plan->target, TARGET_LOCAL) != 0)
-        return problem_usage(
-            problem, "target=%s is not here: scripts/uncork run goes there, or start uncork-client there",
-            plan->target);
+        return problem_usage(problem,
+                             "target=%s is not here: uncork run goes there, or start uncork-client there",
+                             plan->target);
     if (options->pcap && !plan_captures(plan))
         return problem_usage(problem, "--pcap is for a run that captures packets: add capture=on");
     return where_check(options->where, plan, problem);

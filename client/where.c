@@ -77,8 +77,8 @@ static int check_place(const struct where *where, const char *option, struct pro
 {
     if (!where->netns)
         return problem_usage(problem,
-                             "lab=on: there is no lab around this process (no %s); scripts/uncork run "
-                             "makes one, by hand see scripts/uncork lab --help",
+                             "lab=on: there is no lab around this process (no %s); uncork run "
+                             "makes one, by hand see uncork lab --help",
                              option);
     if (is_own(where->netns))
         return problem_usage(problem, "%s %s is the network namespace of this process: no lab lies between",

@@ -169,7 +169,7 @@ static int parse_options(struct options *options, int count, char **arguments, s
     }
     if (optind < count)
         return problem_usage(problem, "'%s': the server takes no words%s", arguments[optind],
-                             options->plain ? "" : "; give them to uncork-client or scripts/uncork run");
+                             options->plain ? "" : "; give them to uncork-client or uncork run");
     if (!options->listen)
         return problem_usage(problem,
                              "where to listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH");

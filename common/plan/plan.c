@@ -67,7 +67,7 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
         if ((typed.prefix != END_COUNT) != prefixed)
             continue;
         if (typed.word->scope == WORD_OF_RUN)
-            return problem_usage(problem, "%s is a word of a whole matrix; give it to scripts/uncork run",
+            return problem_usage(problem, "%s is a word of a whole matrix; give it to uncork run",
                                  typed.word->key);
         given = &plan->given[typed.word - word_list];
         bit = typed.prefix == END_COUNT ? GIVEN_TO_BOTH : GIVEN_TO(typed.prefix);

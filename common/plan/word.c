@@ -278,7 +278,7 @@ const struct word word_list[] = {
     {"depth",       &kind_count,      "1",        OF_PLAN(depth),       .used = in_lasting_request,  .minimum = 1, .maximum = 65536, .unit = "requests", .help = "requests under way on a connection"},
     {"rate",        &kind_count,      "closed",   OF_PLAN(rate),        .used = in_request,    .minimum = 1, .maximum = 1000000000, .unit = "requests/s", .word_for_zero = "closed", .help = "closed: a request follows a reply; or open loop: requests per second in all, whatever becomes of them"},
     {"arrival",     &kind_choice,     "even",     OF_PLAN(arrival),     .used = if_paced,      .choices = arrival_names, .help = "pauses between the starts of an open loop"},
-    {"arrival_seed", &kind_count,     "default",  OF_PLAN(arrival_seed), .used = if_drawn,     .minimum = 1, .maximum = UINT64_C(1) << 53, .unit = "seed", .word_for_zero = "default", .help = "which arrivals arrival=poisson draws; default: always the same ones, and of scripts/uncork run others in each round"},
+    {"arrival_seed", &kind_count,     "default",  OF_PLAN(arrival_seed), .used = if_drawn,     .minimum = 1, .maximum = UINT64_C(1) << 53, .unit = "seed", .word_for_zero = "default", .help = "which arrivals arrival=poisson draws; default: always the same ones, and others in each round of uncork run"},
     {"pace",        &kind_choice,     "sleep",    OF_PLAN(pace),        .used = if_paced,      .choices = pace_names, .help = "how an open loop waits for the next start: sleep, or spin on a CPU of its own"},
     {"sndbuf",      &kind_size,       "default",  OF_END(sndbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_SNDBUF asked for; default leaves the system's"},
     {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_RCVBUF asked for; default leaves the system's"},
@@ -302,14 +302,14 @@ const struct word word_list[] = {
     {"messages",    &kind_count,      NULL,       OF_PLAN(messages),    .used = if_messages,   .minimum = 1, .maximum = UINT64_C(1) << 48, .unit = "messages", .help = "fixed work in messages, all connections together, in place of duration"},
     {"bytes",       &kind_size,       NULL,       OF_PLAN(bytes),       .used = if_bytes,      .minimum = 1, .maximum = UINT64_C(1) << 60, .unit = "bytes", .help = "fixed work in bytes, all connections together, rounded up to whole messages"},
     {"warmup",      &kind_duration,   "200ms",    OF_PLAN(warmup_ns),   .used = always,        .minimum = 0, .maximum = HOUR_NS, .unit = "duration", .help = "time before the measured interval; 0s measures from the first byte"},
-    {"lab",         &kind_choice,     "off",      OF_PLAN(lab),         .used = by_runner,     .choices = switch_names, .help = "on: in three network namespaces A - B - C, which scripts/uncork makes for the run: the client in A, its server in C, and B forwards or has the proxy"},
+    {"lab",         &kind_choice,     "off",      OF_PLAN(lab),         .used = by_runner,     .choices = switch_names, .help = "on: in three network namespaces A - B - C, which uncork makes for the run: the client in A, its server in C, and B forwards or has the proxy"},
     {"link_rate",   &kind_rate,       "none",     OF_PLAN(link_rate_bits),       .used = in_lab, .minimum = 1000000, .maximum = UINT64_C(400000000000), .unit = "rate", .word_for_zero = "none", .help = "rate of each link of the lab, each way, like 100mbit; none: as fast as the CPU carries it"},
     {"link_mtu",    &kind_count,      "1500",     OF_PLAN(link_mtu_bytes),       .used = in_lab, .minimum = 576, .maximum = 65535, .unit = "number of bytes", .help = "MTU of each link of the lab"},
     {"link_delay",  &kind_duration,   "0s",       OF_PLAN(link_delay_ns),        .used = in_lab, .minimum = 0, .maximum = UINT64_C(10000000000), .unit = "duration", .help = "delay of each link of the lab, each way: a round trip from A to C takes four times that"},
     {"link_loss",   &kind_percent,    "0%",       OF_PLAN(link_loss_millionths), .used = in_lab, .minimum = 0, .maximum = 500000, .unit = "percent", .help = "share of packets that each link of the lab loses, each way, like 0.1%"},
     {"sysctl",      &kind_sysctl,     "none",     OF_PLAN(sysctl),      .used = in_lab,        .help = "a setting of the lab's three namespaces while the run lasts, NAME:VALUE like net.ipv4.tcp_sack:0; in a value : stands for a blank"},
-    {"build",       &kind_folder,     BUILD_THIS, OF_PLAN(build),       .used = by_starter,    .help = "this, or the folder of another uncork-client and uncork-server, which scripts/uncork starts for the run"},
-    {"target",      &kind_target,     TARGET_LOCAL, OF_PLAN(target),    .used = by_starter,    .axis = &target_axis, .help = "where the ends are, client+server+proxy or one for all; scripts/uncork starts them there"},
+    {"build",       &kind_folder,     BUILD_THIS, OF_PLAN(build),       .used = by_starter,    .help = "this, or the folder of another uncork-client and uncork-server, which uncork starts for the run"},
+    {"target",      &kind_target,     TARGET_LOCAL, OF_PLAN(target),    .used = by_starter,    .axis = &target_axis, .help = "where the ends are, client+server+proxy or one for all; uncork starts them there"},
     {"server",      &kind_address,    "own",      OF_PLAN(server),      .used = by_client,     .word_for_zero = "own", .help = "own starts, pins and reaps one; or HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"via",         &kind_address,    "own",      OF_PLAN(via),         .used = by_client_of_proxy, .word_for_zero = "own", .help = "the proxy of workload=proxy: own starts, pins and reaps one; or HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"peer",        &kind_address,    NULL,       OF_PLAN(peer),        .used = with_peer,     .help = "a foreign server in place of ours: HOST:PORT, [IPV6]:PORT, unix:PATH; what it cannot tell is absent"},
@@ -339,7 +339,7 @@ const struct word *word_find(const char *key, struct problem *problem)
         nearest_offer(&nearest, word_list[i].key);
     }
     if (!strcmp(key, "arm"))
-        problem_usage(problem, "arm names words of a scenario: scripts/uncork run SCENARIO arm=NAME");
+        problem_usage(problem, "arm names words of a scenario: uncork run SCENARIO arm=NAME");
     else
         problem_usage(problem, "no word is called '%.40s'; the nearest is '%s'", key, nearest.found);
     return NULL;

@@ -55,7 +55,7 @@ struct word {
 extern const struct word word_list[];
 extern const size_t word_count;
 
-/* Whether a word of this key is of the lab that scripts/uncork run lab=on makes. */
+/* Whether a word of this key is of the lab that uncork run lab=on makes. */
 bool word_is_of_lab(const char *key);
 
 /* The word of this key (without prefix), or NULL with a usage problem that names the nearest. */

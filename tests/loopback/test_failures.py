@@ -182,7 +182,7 @@ def test_a_port_in_use_is_named() -> None:
         (["--lisen", "x"], "no option"),
         ([], "--listen"),
         (["--listen", "127.0.0.1:0", "message=64"],
-         "takes no words; give them to uncork-client or scripts/uncork run"),
+         "takes no words; give them to uncork-client or uncork run"),
     ],
 )
 def test_a_server_started_wrongly_says_so_in_one_line(arguments: list[str], says: str) -> None:
@@ -195,7 +195,7 @@ def test_a_word_of_a_lab_says_what_makes_one() -> None:
     for word in ("link_rate=1gbit", "sysctl=net.ipv4.tcp_sack:0"):
         done, key = client_run(word), word.partition("=")[0]
         assert done.returncode == 2 and done.stderr == (
-            f"uncork-client: '{key}' is of a lab; scripts/uncork run ... lab=on {key}=... makes "
+            f"uncork-client: '{key}' is of a lab; uncork run ... lab=on {key}=... makes "
             "one\n")
 
 

@@ -151,6 +151,6 @@ def test_a_run_has_arms_in_records_table_claims_answers_and_the_command_of_a_blo
     assert "\nnodelay   large" in done.stdout and "vs small" in done.stdout
     assert "large buffers carry more" in done.stdout and "answer  Which buffers?" in done.stdout
     assert "large" not in uncork.run("table", str(folder), "arm=small").stdout.split("answer")[0]
-    assert "scripts/uncork run arms/scenario.toml" in uncork.run("paste", str(folder)).stdout
+    assert "uncork run arms/scenario.toml" in uncork.run("paste", str(folder)).stdout
     again = uncork.run("run", str(folder / "scenario.toml"), "-n")
     assert again.returncode == 0 and again.stdout.count("uncork-client ") == 4

@@ -48,16 +48,16 @@ def shipped_of(name):
 
 @pytest.mark.parametrize("arguments, short", [
     (["nodelay", "rounds=20", "write=cork,more"],
-     "scripts/uncork run nodelay write=cork,more rounds=20 \\\n  baseline=write=cork seed=7"),
+     "uncork run nodelay write=cork,more rounds=20 baseline=write=cork \\\n  seed=7"),
     (["sizes", "message=64..1K", "not=write=nagle message=64"], None),
-    (["connections", "place=apart"], "scripts/uncork run connections place=apart seed=7"),
+    (["connections", "place=apart"], "uncork run connections place=apart seed=7"),
 ])
 def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(
     binaries, tmp_path, arguments, short
 ):
     scenario, plan = stored(binaries, tmp_path, *arguments)
     lines = command_lines(command_words(scenario, plan, shipped_of(arguments[0])))
-    assert rules_broken(lines) == [] and lines[0].startswith(f"scripts/uncork run {arguments[0]}")
+    assert rules_broken(lines) == [] and lines[0].startswith(f"uncork run {arguments[0]}")
     assert short is None or "\n".join(lines) == short
     again, path, words = scenario_choose(words_typed(lines))
     assert plan.is_same(plan_make(Targets(binaries), again, path, words).plan)

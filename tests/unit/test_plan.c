@@ -144,7 +144,7 @@ TEST(what_is_no_word_is_refused)
     refuse(WORDS("client.message=64"), "write message=... without a prefix");
     refuse(WORDS("client.client.sndbuf=1K"), "no word is called 'client.sndbuf'");
     refuse(WORDS("rounds=3"), "rounds is a word of a whole matrix");
-    refuse(WORDS("arm=small"), "arm names words of a scenario: scripts/uncork run");
+    refuse(WORDS("arm=small"), "arm names words of a scenario: uncork run");
     refuse(WORDS("server=\xff:80"), "not spelled in UTF-8");
 }
 

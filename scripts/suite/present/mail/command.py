@@ -23,7 +23,7 @@ from suite.scenario.scenario import Scenario, scenario_load
 if TYPE_CHECKING:  # help of `paste` names the styles and does not wait for pandas
     from suite.analyse.frame import Matrix
 
-RUN_COMMAND = "scripts/uncork run"
+RUN_COMMAND = "uncork run"
 INDENT = "  "
 SEED_WORD = "seed"
 RESULTS = "results"  # of the repository, where the commands put results of several sessions

@@ -96,9 +96,9 @@ class BlockReader:
             self.head_take(self.label, line)
         elif title and title[1].lower().replace(" ", "_") in METRICS:
             self.title_take(title[1], title[2] or "", title[3])
-        elif line.startswith(RUN_COMMAND):
+        elif (command := line.removeprefix("scripts/")).startswith(RUN_COMMAND):  # of a checkout
             self.commands += 1
-            self.below_take((f"command {self.commands}",), line)
+            self.below_take((f"command {self.commands}",), command)
         elif self.below and self.goes_on(line):
             self.block.texts[self.below] += f" {line}"
         elif not line.startswith("```"):

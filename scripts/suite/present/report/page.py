@@ -62,7 +62,7 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     pictures; again: the commands that measure it again; notes: what it has not, and why."""
     matrix = summary.matrix
     result, answers = matrix.result, answers_of(summary)
-    commands = [f"scripts/uncork {name} {result.folder}"
+    commands = [f"uncork {name} {result.folder}"
                 for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[PageSection] = [
         ("answer", "Answer", list_elements([*answers_tell(summary, answers),
@@ -85,7 +85,7 @@ def pair_page(comparison: Comparison, commands: Sequence[Sequence[str]],
               changes: Sequence[Drawn] = ()) -> str:
     """The page of two results that are compared: first of all what differs between them."""
     base, new = comparison.base.matrix.result, comparison.new.matrix.result
-    answers = [f"scripts/uncork {name} {base.folder} {new.folder}"
+    answers = [f"uncork {name} {base.folder} {new.folder}"
                for name in ("compare", "paste", "report")]
     machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[PageSection] = [
